@@ -23,8 +23,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imp
 
 from tests.studies.end_cells import abstract_states, counted_states  # noqa: E402
 
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, starts  # noqa: E402
-from surefoot.studies.racetrack.abstraction_runs import DEFAULT, Run, built  # noqa: E402
+from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, abstraction_starts  # noqa: E402
+from surefoot.studies.racetrack.abstraction_runs import DEFAULT, AbstractionRun, build_instance  # noqa: E402
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,12 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for i in ABSTRACTIONS[given.figure].instances
         if (not given.widths or i.width in given.widths) and (not given.sizes or i.predicates in given.sizes)
     ][:: given.every]
-    starts()  # found once for all instances
-    rows: list[Run] = []
+    abstraction_starts()  # found once for all instances
+    rows: list[AbstractionRun] = []
     wrong = 0
     ratios: dict[str, list[float]] = {name: [] for name in given.configuration}
     for instance in kept:
-        own, graph = built(instance, DEFAULT, 60.0, _silent)
+        own, graph = build_instance(instance, DEFAULT, 60.0, _silent)
         rows.append(own)
         told(own)
         wrong += not (own.finished and own.exact and own.seconds < 60)
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("  the abstract states differ from those of all states")
             wrong += 1
         for name in given.configuration:
-            other, _ = built(instance, name, given.cap, _silent)
+            other, _ = build_instance(instance, name, given.cap, _silent)
             rows.append(other)
             ratios[name].append(other.seconds / own.seconds)
             told(other, f"{ratios[name][-1]:.0f} times the default")
@@ -73,7 +73,7 @@ def _silent(_: str) -> None:
     pass
 
 
-def told(one: Run, more: str = "") -> None:
+def told(one: AbstractionRun, more: str = "") -> None:
     i, end = one.instance, "" if one.finished else ">"
     sizes = f"{i.width:3} {i.predicates:3} {i.starts:5} {one.configuration:14} {one.states:6} states"
     print(f"{sizes} {end:>1}{one.seconds:.2f} s ({one.solver_seconds:.2f} in solvers) {more}", flush=True)

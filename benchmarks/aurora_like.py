@@ -19,9 +19,18 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual import Candidate, GaveUp, Layered, Refuted, Settings, Steps, layered, refute
-from surefoot.solve.native.dual.attack import gradient
-from surefoot.solve.native.dual.layered import evaluate
+from surefoot.solve.native.dual import (
+    AscentSteps,
+    CandidatePoint,
+    ChainProblem,
+    ChainRefutation,
+    ReluSearchSettings,
+    SearchGaveUp,
+    build_chain_problem,
+    refute_chain_problem,
+)
+from surefoot.solve.native.dual.attack import violation_gradient
+from surefoot.solve.native.dual.layered import evaluate_chain_rows
 
 LOW, HIGH = np.array([-0.05, 1.0, 2.0]), np.array([0.05, 1.05, 8.0])  # gradient, latency ratio, send ratio
 HISTORY, FEATURES = 10, 3
@@ -121,15 +130,15 @@ def gradients(parameters: list[Array], inputs: Array, target: Array) -> list[Arr
     return found
 
 
-def question(net: Net, copies: int, least: float) -> Layered:
+def question(net: Net, copies: int, least: float) -> ChainProblem:
     """Are all k outputs at least `least` somewhere?"""
     inputs = FEATURES * (HISTORY + copies - 1)
     index = np.arange(FEATURES * HISTORY)[None] + FEATURES * np.arange(copies)[:, None]
     low, high = (np.tile(b, inputs // FEATURES) for b in (LOW, HIGH))
-    return layered(*net, low, high, -np.eye(copies), np.full(copies, -least), index=index)
+    return build_chain_problem(*net, low, high, -np.eye(copies), np.full(copies, -least), index=index)
 
 
-def attack(problem: Layered, restarts: int = 200, turns: int = 120, seed: int = 0) -> float:
+def attack(problem: ChainProblem, restarts: int = 200, turns: int = 120, seed: int = 0) -> float:
     """The smallest largest violation of a row that sign-gradient descent finds."""
     generator = np.random.default_rng(seed)
     low, high = problem.low, problem.high
@@ -138,11 +147,11 @@ def attack(problem: Layered, restarts: int = 200, turns: int = 120, seed: int = 
     x[: restarts // 4] = np.where(corners, low, high)
     best = np.inf
     for turn in range(turns):
-        violation, before = evaluate(problem, x)
+        violation, before = evaluate_chain_rows(problem, x)
         worst = violation.max(1)
         best = min(best, float(worst.min()))
         share = np.exp((violation - worst[:, None]) * 20)
-        slope = gradient(problem, before, share / share.sum(1, keepdims=True))
+        slope = violation_gradient(problem, before, share / share.sum(1, keepdims=True))
         length = 0.3 * (1 - turn / turns) + 0.002
         x = np.clip(x - length * (high - low) * np.sign(slope) * generator.random((restarts, 1)), low, high)
     return best
@@ -154,20 +163,20 @@ def attained(hidden: tuple[int, ...], copies: int, seed: int = 1) -> float:
     return -attack(question(network(hidden, seed), copies, 0.0))
 
 
-def row(name: str, seed: int = 1) -> Layered:
+def row(name: str, seed: int = 1) -> ChainProblem:
     hidden, copies, margin = name.split(":")
     widths = tuple(int(w) for w in hidden.split("x"))
     return question(network(widths, seed), int(copies), attained(widths, int(copies), seed) + float(margin))
 
 
-def measured(name: str, seconds: float, steps: Steps, log: bool) -> dict[str, object]:
+def measured(name: str, seconds: float, steps: AscentSteps, log: bool) -> dict[str, object]:
     problem = row(name)
     started, cpu = time.monotonic(), time.process_time()
-    settings = Settings(steps=steps, log=log, expired=lambda: time.monotonic() - started > seconds)
-    answer = refute(problem, settings)
+    settings = ReluSearchSettings(steps=steps, log=log, expired=lambda: time.monotonic() - started > seconds)
+    answer = refute_chain_problem(problem, settings)
     used = time.process_time() - cpu
-    verdict = {Refuted: "unsat", Candidate: "sat", GaveUp: "open"}[type(answer)]
-    detail = answer.why.value if isinstance(answer, GaveUp) else ""
+    verdict = {ChainRefutation: "unsat", CandidatePoint: "sat", SearchGaveUp: "open"}[type(answer)]
+    detail = answer.why.value if isinstance(answer, SearchGaveUp) else ""
     return {
         "row": name,
         "answer": verdict,
@@ -189,7 +198,7 @@ def main() -> int:
     options = parser.parse_args()
     results = []
     for name in options.rows:
-        results.append(measured(name, options.seconds, Steps(options.steps), options.log))
+        results.append(measured(name, options.seconds, AscentSteps(options.steps), options.log))
         print(
             "{row:>14} {answer:>6} {seconds:9.4f} s {nodes:8d} nodes {detail}".format(**results[-1]),
             flush=True,

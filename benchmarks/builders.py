@@ -18,7 +18,7 @@ from typing import Any
 
 
 def surefoot(file: str, constants: dict[str, str]) -> dict[str, Any]:
-    from surefoot.compile import explore
+    from surefoot.compile import explore_problem
     from surefoot.formats.jani import read_jani
     from surefoot.problem.problem import Problem
     from surefoot.problem.property import Never
@@ -27,7 +27,7 @@ def surefoot(file: str, constants: dict[str, str]) -> dict[str, Any]:
     imported = time.process_time()
     model = read_jani(Path(file), constants)
     read = time.process_time()
-    explored = explore(Problem(model.name, model.environment, None, Never(FALSE)), labels={})
+    explored = explore_problem(Problem(model.name, model.environment, None, Never(FALSE)), labels={})
     built = time.process_time()
     markov = explored.markov
     ended = int((markov.choices[1:] == markov.choices[:-1]).sum())

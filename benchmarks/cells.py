@@ -19,24 +19,30 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.race_track import MOVES, TRACK, driver
-from surefoot.network.evaluate import decide
+from surefoot.network.evaluate import decide_batch_actions
 from surefoot.problem.network import Network
 from surefoot.query.query import Sat, Unsat
-from surefoot.solve.milp.solver import decide as milp
-from surefoot.solve.native.cells import Outcome, Questions, answer, chooses, tabulated
-from surefoot.solve.native.cells.single import query
+from surefoot.solve.milp.solver import decide_milp as milp
+from surefoot.solve.native.cells import (
+    BatchQueries,
+    QueryOutcome,
+    answer_batch_queries,
+    argmax_row_system,
+    tabulate_network,
+)
+from surefoot.solve.native.cells.single import build_single_query
 
 FIRST, LAST = np.array([0.0, 0, -5, -5]), np.array([TRACK, TRACK, 5.0, 5])
 STEPS = np.array(MOVES, dtype=np.float64)
 CELLS = ((3, 2), (6, 4), (15, 6))
 
 
-def questions(net: Network, count: int, cell: tuple[int, int], float32: bool, seed: int) -> Questions:
+def questions(net: Network, count: int, cell: tuple[int, int], float32: bool, seed: int) -> BatchQueries:
     rng = np.random.default_rng(seed)
     extent = np.array([cell[0], cell[0], cell[1], cell[1]], dtype=np.float64)
     low = np.floor(rng.uniform(FIRST, LAST - extent + 2, (count, 4)))
     member = np.floor(rng.uniform(low, low + extent))
-    chosen = decide(net, member.astype(np.float32)).actions
+    chosen = decide_batch_actions(net, member.astype(np.float32)).actions
     action = np.where(rng.random(count) < 0.5, chosen, rng.integers(0, 9, count))
     corner = np.floor((member[:, :2] + member[:, 2:] + STEPS[action]) / cell[0]) * cell[0]
     moved = rng.random((count, 1)) < 0.3
@@ -44,8 +50,8 @@ def questions(net: Network, count: int, cell: tuple[int, int], float32: bool, se
     rows = np.array([[1, 0, 1, 0], [-1, 0, -1, 0], [0, 1, 0, 1], [0, -1, 0, -1]])
     offsets = np.zeros((count, 12))
     offsets[:, 8::2], offsets[:, 9::2] = corner + cell[0] - 1 - STEPS[action], STEPS[action] - corner
-    systems = tuple(chooses(net, a).and_also(rows) for a in range(9))
-    return Questions(
+    systems = tuple(argmax_row_system(net, a).and_also(rows) for a in range(9))
+    return BatchQueries(
         net, low, low + extent - 1, np.ones(4, dtype=np.bool_), systems, action, offsets, float32
     )
 
@@ -54,22 +60,22 @@ def measured(width: int, cell: tuple[int, int], count: int, by_milp: int, float3
     net = driver(width)
     asked = questions(net, count, cell, float32, width + cell[0])
     started = time.process_time()
-    found = answer(asked)
+    found = answer_batch_queries(asked)
     cold = time.process_time() - started
-    table = tabulated(net, FIRST, LAST, float32)
-    answer(asked, table=table)
+    table = tabulate_network(net, FIRST, LAST, float32)
+    answer_batch_queries(asked, table=table)
     started = time.process_time()
-    again = answer(asked, table=table)
+    again = answer_batch_queries(asked, table=table)
     warm = time.process_time() - started
     assert (again.outcomes == found.outcomes).all()
     used, ratio, disagreements = [], None, 0
     for i in range(by_milp):
-        single = query(asked, i)
+        single = build_single_query(asked, i)
         assert single is not None
         started = time.process_time()
         other = milp(single, 0, 60.0)
         used.append(time.process_time() - started)
-        expected = {Outcome.SAT: Sat, Outcome.UNSAT: Unsat}.get(Outcome(found.outcomes[i]))
+        expected = {QueryOutcome.SAT: Sat, QueryOutcome.UNSAT: Unsat}.get(QueryOutcome(found.outcomes[i]))
         if not float32 and isinstance(other, Sat | Unsat) and not isinstance(other, expected or object):
             disagreements += 1
     if used:

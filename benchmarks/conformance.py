@@ -19,8 +19,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.process.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem
@@ -56,8 +56,8 @@ def answered(problem: Problem, exact: bool) -> dict[str, Any]:
     if not isinstance(verdict, Exact):
         return {"flaw": f"no answer: {verdict}", "seconds": seconds}
     began, flaw = process_time(), "no certificate"
-    if (certificate := about_values(problem, verdict)) is not None:
-        found = check(json.loads(json.dumps(certificate.content)))
+    if (certificate := build_process_certificate(problem, verdict)) is not None:
+        found = judge_certificate(json.loads(json.dumps(certificate.content)))
         flaw = "" if found.accepted else f"the certificate is refused: {found.reason}"
     return {"low": verdict.low, "high": verdict.high, "flaw": flaw, "seconds": seconds,
             "checking": process_time() - began}  # fmt: skip

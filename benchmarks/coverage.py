@@ -31,13 +31,18 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from tests.engines.statistical.chains import mix, walk  # noqa: E402
 
-from surefoot.engines.asked import asked  # noqa: E402
+from surefoot.engines.asked import pctl_question  # noqa: E402
 from surefoot.engines.explicit import Explicit  # noqa: E402
 from surefoot.engines.statistical import Statistical  # noqa: E402
-from surefoot.engines.statistical.answer import made_by, posed, runs_of, watched  # noqa: E402
-from surefoot.engines.statistical.question import Cell, Share, meanings  # noqa: E402
+from surefoot.engines.statistical.answer import (  # noqa: E402
+    build_simulator,
+    simulation_options,
+    statistical_question,
+    watched_path,
+)
+from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell, run_outcomes  # noqa: E402
 from surefoot.formats.jani import read_jani  # noqa: E402
-from surefoot.formats.onnx import read_onnx  # noqa: E402
+from surefoot.formats.onnx import read_onnx_network  # noqa: E402
 from surefoot.problem.policy import EdgesOf, NeuralPolicy  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Probability  # noqa: E402
@@ -95,22 +100,24 @@ def measured(
 ) -> Row:
     """A miss: no number between the two ends of the true value is in the interval."""
     assert isinstance(problem.property, Probability)
-    simulator = runs_of(problem, watched(asked(problem.property, "max")), *made_by(engine))
-    question = posed(engine, problem, 1, Budget())
-    assert isinstance(question, Share)
+    simulator = build_simulator(
+        problem, watched_path(pctl_question(problem.property, "max")), *simulation_options(engine)
+    )
+    question = statistical_question(engine, problem, 1, Budget())
+    assert isinstance(question, ProbabilityQuestion)
     longest = int(WALD_QUANTILE**2 / (4 * float(engine.eps) ** 2)) + 1  # runs after which Wald has stopped
     missed = wald = runs = 0
     started = time.process_time()
     start = 0 if len(simulator.starts) == 1 else None
     for seed in seeds:
-        cell, sample = Cell(start, question, question.begin()), np.empty(0, dtype=np.uint8)
+        cell, sample = StartCell(start, question, question.begin()), np.empty(0, dtype=np.uint8)
         while cell.open:
             more = simulator.runs(seed, start, cell.runs, max(64, question.ahead(cell.state)))
-            sample = np.concatenate([sample, meanings(more, question.negated)])
+            sample = np.concatenate([sample, run_outcomes(more, question.negated)])
             cell.arrive(cell.runs, more)
         if len(sample) < longest:
             rest = simulator.runs(seed, start, len(sample), longest - len(sample))
-            sample = np.concatenate([sample, meanings(rest, question.negated)])
+            sample = np.concatenate([sample, run_outcomes(rest, question.negated)])
         known = question.interval(cell.state)
         missed += not (known.low <= value[1] and value[0] <= known.high)
         runs += cell.runs
@@ -142,7 +149,7 @@ def racetrack(
     model = read_jani(folder.parent / "racetrack" / "racetrack_barto_sml.jani", {})
     found = {}
     for episode in episodes:
-        network = read_onnx(folder / f"ep{episode}.onnx")
+        network = read_onnx_network(folder / f"ep{episode}.onnx")
         policy = NeuralPolicy(network, tuple(map(Var, OBSERVED)), EdgesOf("car"))
         problem = Problem(f"ep{episode}", model.environment, policy, model.properties["goalProbability"])
         value = Explicit().check(problem, Budget(300))

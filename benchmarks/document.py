@@ -19,31 +19,31 @@ from surefoot.network.exact import exact_outputs
 from surefoot.network.linear import linear_bounds
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.inference import round_to_float32
-from surefoot.query.bounds import Interval, declared, interval, tighten, whole_names
-from surefoot.query.claim import network_written
-from surefoot.query.formula import All, AnyOf, Atom, Formula, normal
-from surefoot.query.linear import linearise
-from surefoot.query.query import Quantity, Query
-from surefoot.query.satisfies import satisfies
+from surefoot.query.bounds import Interval, declared_box, integer_variable_names, linear_range, tighten_box
+from surefoot.query.claim import network_to_json
+from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, negation_normal_form
+from surefoot.query.linear import linearise_term
+from surefoot.query.query import Query, QueryVariable
+from surefoot.query.satisfies import assignment_defect
 
 MOST_CASES = 2000
 
 
 def document(query: Query) -> dict[str, Any]:
     """Plain JSON data; `Unsupported` if the query has too many cases."""
-    formulas = [normal(c) for c in query.constraints]
+    formulas = [negation_normal_form(c) for c in query.constraints]
     outputs = {name for call in query.calls for name in call.outputs}
     networks: dict[int, int] = {}
     calls = []
     for call in query.calls:
         number = networks.setdefault(id(call.network), len(networks))
-        calls.append([number, [written(linearise(t)) for t in call.inputs], list(call.outputs)])
+        calls.append([number, [written(linearise_term(t)) for t in call.inputs], list(call.outputs)])
     cases = list(islice(conjunctions(formulas), MOST_CASES + 1))
     if len(cases) > MOST_CASES:
         raise Unsupported(f"more than {MOST_CASES} cases")
-    written_networks = {id(call.network): network_written(call.network) for call in query.calls}
-    whole = whole_names(query.quantities)
-    boxes = [(case, tighten(declared(query.quantities), case, whole)) for case in cases]
+    written_networks = {id(call.network): network_to_json(call.network) for call in query.calls}
+    whole = integer_variable_names(query.quantities)
+    boxes = [(case, tighten_box(declared_box(query.quantities), case, whole)) for case in cases]
     return {
         "variables": [[q.name, isinstance(q.kind, Int | Bool)] for q in query.quantities],
         "networks": [written_networks[key] for key in networks],
@@ -52,14 +52,14 @@ def document(query: Query) -> dict[str, Any]:
     }
 
 
-def conjunctions(formulas: Sequence[Formula]) -> Iterator[list[Atom]]:
+def conjunctions(formulas: Sequence[Formula]) -> Iterator[list[LinearAtom]]:
     """The disjunctive normal form."""
     if not formulas:
         yield []
         return
     first, rest = formulas[0], formulas[1:]
     match first:
-        case Atom():
+        case LinearAtom():
             yield from ([first, *more] for more in conjunctions(rest))
         case All(parts):
             yield from conjunctions((*parts, *rest))
@@ -68,12 +68,14 @@ def conjunctions(formulas: Sequence[Formula]) -> Iterator[list[Atom]]:
                 yield from conjunctions((part, *rest))
 
 
-def _case(query: Query, case: list[Atom], box: Mapping[str, Interval], outputs: set[str]) -> dict[str, Any]:
-    given = declared(query.quantities)
+def _case(
+    query: Query, case: list[LinearAtom], box: Mapping[str, Interval], outputs: set[str]
+) -> dict[str, Any]:
+    given = declared_box(query.quantities)
     names = [q.name for q in query.quantities]
     bounds = []
     for call in query.calls:
-        ends = [interval(linearise(t), box) for t in call.inputs]
+        ends = [linear_range(linearise_term(t), box) for t in call.inputs]
         low, high = ([float(e[side] or 0) for e in ends] for side in (0, 1))
         values = linear_bounds(call.network, np.array(low), np.array(high)).values
         bounds.append([[_numbers(v.low), _numbers(v.high)] for v in values])
@@ -104,12 +106,12 @@ def replayed(query: Query, point: Mapping[str, float]) -> str:
     """
     values = {q.name: _exact(q, point[q.name]) for q in query.quantities if q.name in point}
     for call in query.calls:
-        inputs = [linearise(t).at(values) for t in call.inputs]
+        inputs = [linearise_term(t).at(values) for t in call.inputs]
         values |= zip(call.outputs, exact_outputs(call.network, inputs), strict=True)
-    return satisfies(query, values) or "ok"
+    return assignment_defect(query, values) or "ok"
 
 
-def _exact(quantity: Quantity, value: float) -> int | Fraction:
+def _exact(quantity: QueryVariable, value: float) -> int | Fraction:
     if isinstance(quantity.kind, Int | Bool):
         return round(value)
     if isinstance(quantity.kind, Real) and quantity.kind.float32:

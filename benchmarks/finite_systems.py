@@ -35,7 +35,7 @@ from surefoot.engines.explicit import Explicit  # noqa: E402
 from surefoot.engines.induction import Induction  # noqa: E402
 from surefoot.engines.recurrence import Recurrence  # noqa: E402
 from surefoot.errors import Unsupported  # noqa: E402
-from surefoot.problem.validate import validate  # noqa: E402
+from surefoot.problem.validate import validate_problem  # noqa: E402
 from surefoot.run import verify  # noqa: E402
 from surefoot.solve import SOLVERS  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 wrong += [f"seed {seed}: {found[2]}"] if found[2] is not None else []
             continue
         for kind, problem in problems(seed).items():
-            validate(problem)
+            validate_problem(problem)
             true = truth(problem)
             for engine in engines:
                 said = answer(problem, engine, SECONDS, true)
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def said_of_awkward(seed: int) -> tuple[str, str, str | None] | None:
     """The truth, the word for the answer and what is wrong with it; None: infinitely many states."""
     problem = awkward(seed)
-    validate(problem)
+    validate_problem(problem)
     try:
         true = truth(problem, limit=300)
     except Unsupported:

@@ -28,14 +28,14 @@ import numpy as np  # noqa: E402
 
 from benchmarks import truth  # noqa: E402
 from benchmarks.random_queries import Small, small  # noqa: E402
-from surefoot.certify.checker.check import check  # noqa: E402
+from surefoot.certify.checker.check import judge_certificate  # noqa: E402
 from surefoot.certify.checker.number import BadCertificate  # noqa: E402
-from surefoot.engines.bmc import proved  # noqa: E402
+from surefoot.engines.bmc import verdict_from_proof  # noqa: E402
 from surefoot.errors import SurefootError  # noqa: E402
 from surefoot.query.query import Answer, Proof, Query, Sat, Undecided, Unsat  # noqa: E402
-from surefoot.query.satisfies import satisfies  # noqa: E402
+from surefoot.query.satisfies import assignment_defect  # noqa: E402
 from surefoot.solve.milp import solver as milp  # noqa: E402
-from surefoot.solve.native.solver import decide  # noqa: E402
+from surefoot.solve.native.solver import decide_native_query  # noqa: E402
 from surefoot.solve.z3 import solver as z3  # noqa: E402
 
 SECONDS = 5.0  # for one answer of one solver
@@ -56,7 +56,7 @@ def examined(case: Small, number: int) -> Finding:
     """The native answer, and everything that contradicts it."""
     query = case.query()
     try:
-        answer = decide(query, seconds=SECONDS)
+        answer = decide_native_query(query, seconds=SECONDS)
     except SurefootError as error:
         return Finding(f"refused: {error.what}")
     found = Finding(word(answer))
@@ -79,7 +79,7 @@ def word(answer: Answer) -> str:
 def model(case: Small, query: Query, answer: Sat) -> Iterator[str]:
     """What is wrong with a model. Smooth networks have no exact outputs: there a tiny error is allowed."""
     if case.kind not in ("smooth", "float32"):
-        if (trouble := satisfies(query, answer.assignment)) is not None:
+        if (trouble := assignment_defect(query, answer.assignment)) is not None:
             yield f"the model is none: {trouble}"
         return
     some = np.array([[float(answer.assignment[v.name]) for v in case.free]])
@@ -94,10 +94,10 @@ def certificate(proof: Proof | None, found: Finding) -> None:
     if proof is None:
         found.compared.append("no proof")
         return
-    evidence = proved(proof).certificate
+    evidence = verdict_from_proof(proof).certificate
     assert evidence is not None
     try:
-        verdict = check(json.loads(json.dumps(evidence.content)))
+        verdict = judge_certificate(json.loads(json.dumps(evidence.content)))
     except BadCertificate as error:
         found.wrong.append(f"the certificate cannot be read: {error}")
         return
@@ -123,9 +123,9 @@ def sampling(case: Small, number: int, answer: Answer, found: Finding) -> None:
 
 
 def others(query: Query, answer: Answer, found: Finding, with_z3: bool) -> None:
-    answers = {"milp": milp.decide(query, seed=0, seconds=SECONDS)}
+    answers = {"milp": milp.decide_milp(query, seed=0, seconds=SECONDS)}
     if with_z3:
-        answers["z3"] = z3.prepare(query, 0)((), SECONDS)
+        answers["z3"] = z3.prepare_z3(query, 0)((), SECONDS)
     for name, other in answers.items():
         if isinstance(other, Undecided):
             found.compared.append(f"{name} undecided")

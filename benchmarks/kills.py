@@ -28,7 +28,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 
 MODEL = """
 name = "walk"
@@ -99,7 +99,7 @@ def begin(arguments: Sequence[str]) -> int:
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
-    os._exit(run(list(arguments)))
+    os._exit(run_command_line(list(arguments)))
 
 
 def size_of(folder: Path) -> int:
@@ -227,7 +227,7 @@ def _warm_up() -> None:
     """Everything is imported here, once, and not in each of the forks."""
     with tempfile.TemporaryDirectory() as name, redirect_stdout(StringIO()):
         for asked in QUESTIONS:
-            run(command(asked, 0, 1, Path(name), False))
+            run_command_line(command(asked, 0, 1, Path(name), False))
 
 
 def campaign(kills: int, seed: int) -> tuple[int, int, list[str]]:

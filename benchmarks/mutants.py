@@ -33,10 +33,10 @@ from benchmarks.mutation.proof_mutations import PROOF, Certificate, damaged_text
 from benchmarks.mutation.questions import question, rounded_question, touching_question
 from benchmarks.mutation.truth import find_witness, truth
 from benchmarks.random_queries import small
-from surefoot.certify.checker.check import check, read_certificate
+from surefoot.certify.checker.check import judge_certificate, read_certificate
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.query.query import Unsat
-from surefoot.solve.native.solver import decide
+from surefoot.solve.native.solver import decide_native_query
 
 MARGINS = (0.02, 0.05, 0.1, 0.3)
 ROWS = {"planted_needles": 8, "cersyve": 2, "sat_relu": 4, "acasxu": 6}  # how many of each family
@@ -68,7 +68,7 @@ def accepted(text: str, folder: Path) -> tuple[bool, str]:
     path = folder / "certificate.json"
     path.write_text(text, encoding="utf-8")
     try:
-        verdict = check(read_certificate(path), base=folder)
+        verdict = judge_certificate(read_certificate(path), base=folder)
     except BadCertificate as reason:
         return False, str(reason)
     return verdict.accepted, verdict.reason
@@ -100,7 +100,7 @@ def _base(kind: str, number: int, home: Path) -> Base | None:
 
 def _native(number: int, _: Path) -> tuple[Certificate, Claim] | None:
     """A proof of the native solver."""
-    answer = decide(small(0, number).query(), seconds=5.0)
+    answer = decide_native_query(small(0, number).query(), seconds=5.0)
     if not isinstance(answer, Unsat) or answer.proof is None:
         return None
     proof = answer.proof

@@ -22,19 +22,19 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.race_track import together
-from surefoot.certify.files import about_files
-from surefoot.engines.bmc import Bmc, proved
+from surefoot.certify.files import restate_for_files
+from surefoot.engines.bmc import Bmc, verdict_from_proof
 from surefoot.errors import Unsupported
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem
+from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
 from surefoot.problem.environment import Real
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.term import Const, Var
-from surefoot.query.query import Assignment, NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat
-from surefoot.query.satisfies import satisfies
-from surefoot.solve.native.cells import Outcome, answer
-from surefoot.solve.native.solver import Native, decide, prepare
-from surefoot.solve.native.witness import satisfied
+from surefoot.query.query import Assignment, NetworkCall, Proof, Query, QueryVariable, Sat, Undecided, Unsat
+from surefoot.query.satisfies import assignment_defect
+from surefoot.solve.native.cells import QueryOutcome, answer_batch_queries
+from surefoot.solve.native.solver import Native, decide_native_query, prepare_native_session
+from surefoot.solve.native.witness import satisfies_within_enclosure
 from surefoot.solve.protocol import Ask
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
@@ -56,16 +56,16 @@ class InProcess:
     @contextmanager
     def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
         deadline = time.monotonic() + seconds
-        question = prepare(base, self.seed, self.batch, True)
+        question = prepare_native_session(base, self.seed, self.batch, True)
         yield lambda *more: question(more, max(0.0, deadline - time.monotonic()))
 
 
 def ask_files(network: Path, specification: Path, seconds: float) -> dict[str, Any]:
     """Network and specification as the command `vnnlib` takes them."""
     started = time.process_time()
-    loaded, asked = load_policy(network).network, read_vnnlib(specification)
+    loaded, asked = load_policy(network).network, read_vnnlib_file(specification)
     single = no_float32_point(asked) is None
-    problem = to_problem(loaded, asked, specification.name, float32=single)
+    problem = problem_from_vnnlib(loaded, asked, specification.name, float32=single)
     engine = Bmc(InProcess())
     if (why := engine.objection(problem)) is not None:
         return {"answer": "cannot", "detail": why, "seconds": time.process_time() - started}
@@ -91,13 +91,13 @@ def restated(content: Any, network: Path, specification: Path) -> Any:
     files = (network.absolute(), specification.absolute())
     digests = {str(f): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
     source = {"kind": "vnnlib", "network": str(files[0]), "specification": str(files[1]), "output": None}
-    return about_files(content, source, digests) or content
+    return restate_for_files(content, source, digests) or content
 
 
 def ask_query(query: Query, seconds: float) -> dict[str, Any]:
     """One call of the solver; a model is verified exactly, outside the time measured."""
     started = time.process_time()
-    decision = decide(query, seconds=seconds)
+    decision = decide_native_query(query, seconds=seconds)
     used = time.process_time() - started
     match decision:
         case Sat(assignment):
@@ -109,7 +109,7 @@ def ask_query(query: Query, seconds: float) -> dict[str, Any]:
         case Unsat(None):
             found = {"answer": "unsat", "arithmetic": "uncertified"}
         case Unsat(Proof() as proof):
-            verdict = proved(proof)
+            verdict = verdict_from_proof(proof)
             assert verdict.certificate is not None
             found = {
                 "answer": "unsat",
@@ -124,19 +124,23 @@ def ask_query(query: Query, seconds: float) -> dict[str, Any]:
 def _refuted(query: Query, assignment: Assignment) -> str | None:
     """Why an assignment is no model; of networks with tanh or sigmoid by rigorous enclosures."""
     try:
-        return satisfies(query, assignment)
+        return assignment_defect(query, assignment)
     except Unsupported:
-        return None if satisfied(query, assignment) else "not within the enclosure of the true values"
+        return (
+            None
+            if satisfies_within_enclosure(query, assignment)
+            else "not within the enclosure of the true values"
+        )
 
 
 def ask_cells(name: str, seconds: float) -> dict[str, Any]:
     """A question as one of many: the mean time of the batch."""
     questions, number = together(name)
     started = time.process_time()
-    answers = answer(questions, Budget(seconds, 0))
+    answers = answer_batch_queries(questions, Budget(seconds, 0))
     used = time.process_time() - started
     outcome = answers.outcomes[number]
-    found = {Outcome.SAT: "sat", Outcome.UNSAT: "unsat"}.get(Outcome(outcome), "unknown")
+    found = {QueryOutcome.SAT: "sat", QueryOutcome.UNSAT: "unsat"}.get(QueryOutcome(outcome), "unknown")
     return {"answer": found, "seconds": used / len(questions), "questions": len(questions)}
 
 
@@ -144,14 +148,14 @@ def warmed() -> None:
     """Ask something trivial, as a query and as files, so that nothing is imported later."""
     import highspy  # noqa: F401
 
-    network = dense([([[1.0], [-1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])])
-    quantities = (Quantity("x", Real(-1, 1)), Quantity("y", Real()))
+    network = dense_network([([[1.0], [-1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])])
+    quantities = (QueryVariable("x", Real(-1, 1)), QueryVariable("y", Real()))
     call = NetworkCall(network, (Var("x"),), ("y",))
     for bound in (2, -1):
-        decide(Query(quantities, (Var("y") <= Const(bound),), (call,)), seconds=5.0)
-    wide = dense([(np.ones((100, 1)).tolist(), [0.0] * 100), (np.ones((1, 100)).tolist(), [0.0])])
+        decide_native_query(Query(quantities, (Var("y") <= Const(bound),), (call,)), seconds=5.0)
+    wide = dense_network([(np.ones((100, 1)).tolist(), [0.0] * 100), (np.ones((1, 100)).tolist(), [0.0])])
     call = NetworkCall(wide, (Var("x"),), ("y",))  # wide enough for machine code
-    decide(Query(quantities, (Var("y") <= Const(-1),), (call,)), seconds=5.0)
+    decide_native_query(Query(quantities, (Var("y") <= Const(-1),), (call,)), seconds=5.0)
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder) / "network.onnx", Path(folder) / "property.vnnlib"
         files[0].write_bytes(_tiny_network())

@@ -24,13 +24,13 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imp
     os.environ.setdefault(_name, "1")
 
 from surefoot.engines.predicates import Predicates  # noqa: E402
-from surefoot.formats.plaja import Question, read_questions  # noqa: E402
+from surefoot.formats.plaja import PlajaProperty, read_plaja_properties  # noqa: E402
 from surefoot.problem.policy import Choose, NeuralPolicy  # noqa: E402
 from surefoot.run import verify  # noqa: E402
 from surefoot.verdict.artifact import AbstractGraph  # noqa: E402
 from surefoot.verdict.verdict import Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
-from surefoot.work.processor import used  # noqa: E402
+from surefoot.work.processor import processor_seconds  # noqa: E402
 
 BLOCKS = "icaps22/blocksworld"
 ASKED = "additional_properties/safety_verification/cost05"
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = [
         question
         for files in ((SIX, EIGHT) if given.eight else (SIX,))
-        for question in read_questions(*(given.folder / part for part in files), goal=False).values()
+        for question in read_plaja_properties(*(given.folder / part for part in files), goal=False).values()
     ]
     print("predicates  expected (starts, reachable, transitions, unsafe)  found  CPU seconds")
     for question in asked:
@@ -80,25 +80,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def refined(folder: Path, seconds: float) -> int:
     """Four blocks (cegar_blocks_4_cost, 22 predicates and 2,167 or 3,026 abstract states there)."""
-    (question,) = read_questions(folder / FOUR, None, CONSTANTS, goal=False).values()
+    (question,) = read_plaja_properties(folder / FOUR, None, CONSTANTS, goal=False).values()
     policy = question.problem.policy
     assert isinstance(policy, NeuralPolicy)
     missing = 0
     print("policy  answer  predicates  abstract states  CPU seconds")
     for choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
         problem = replace(question.problem, policy=replace(policy, choose=choose))
-        begun = used()
+        begun = processor_seconds()
         result = verify(problem, engine=Predicates(), budget=Budget(seconds))
         missing += not (isinstance(result.verdict, Proved) and result.certified)
         graph = getattr(result.verdict, "artifact", None)
         assert isinstance(graph, AbstractGraph)
         name = type(result.verdict).__name__.lower()
         count = f"{len(graph.predicates)}  {len(graph.states)}"
-        print(f"{choose.value}  {name}  {count}  {used() - begun:.1f}", flush=True)
+        print(f"{choose.value}  {name}  {count}  {processor_seconds() - begun:.1f}", flush=True)
     return 1 if missing else 0
 
 
-def sizes(question: Question, seconds: float) -> tuple[int, int, int, int] | None:
+def sizes(question: PlajaProperty, seconds: float) -> tuple[int, int, int, int] | None:
     """None: not all of the abstraction could be built in that time."""
     verdict = Predicates(question.predicates, fixed=True).check(question.problem, Budget(seconds))
     graph = getattr(verdict, "artifact", None)

@@ -14,11 +14,11 @@ from pathlib import Path
 from benchmarks import aurora_like
 from benchmarks.race_track import argmax
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import read_vnnlib
+from surefoot.formats.vnnlib import read_vnnlib_file
 from surefoot.problem.environment import Real
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.term import Const, Var
-from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 AURORA = (
     *(f"{net}:{k}:{m}" for net in ("48", "16x16", "32x16") for k in range(1, 9) for m in ("1.0", "0.5")),
@@ -113,15 +113,15 @@ def aurora(name: str) -> Query:
     count = int(copies)
     least = Fraction(aurora_like.attained(widths, count) + float(margin))
     weights, biases = aurora_like.network(widths)
-    network = dense(list(zip(weights, biases, strict=True)), name=hidden)
+    network = dense_network(list(zip(weights, biases, strict=True)), name=hidden)
     features, history = aurora_like.FEATURES, aurora_like.HISTORY
     names = [f"x{i}" for i in range(features * (history + count - 1))]
     kinds = [
         Real(Fraction(float(a)), Fraction(float(b)))
         for a, b in zip(aurora_like.LOW, aurora_like.HIGH, strict=True)
     ]
-    inputs = [Quantity(n, kinds[i % features]) for i, n in enumerate(names)]
-    outputs = [Quantity(f"y{t}", Real()) for t in range(count)]
+    inputs = [QueryVariable(n, kinds[i % features]) for i, n in enumerate(names)]
+    outputs = [QueryVariable(f"y{t}", Real()) for t in range(count)]
     calls = tuple(
         NetworkCall(
             network, tuple(Var(n) for n in names[features * t : features * (t + history)]), (f"y{t}",)
@@ -132,11 +132,11 @@ def aurora(name: str) -> Query:
 
 
 def from_files(network: Path, specification: Path) -> Query:
-    loaded, asked = load_policy(network).network, read_vnnlib(specification)
+    loaded, asked = load_policy(network).network, read_vnnlib_file(specification)
     inputs = tuple(f"X_{i}" for i in range(asked.inputs))
     outputs = tuple(f"Y_{i}" for i in range(asked.outputs))
     bounds = zip(inputs, asked.low, asked.high, strict=True)
-    quantities = [Quantity(n, Real(low, high, float32=True)) for n, low, high in bounds]
-    quantities += [Quantity(n, Real()) for n in outputs]
+    quantities = [QueryVariable(n, Real(low, high, float32=True)) for n, low, high in bounds]
+    quantities += [QueryVariable(n, Real()) for n in outputs]
     call = NetworkCall(loaded, tuple(Var(n) for n in inputs), outputs)
     return Query(tuple(quantities), (asked.constraint,), (call,))

@@ -16,10 +16,10 @@ from benchmarks import aurora_like
 from surefoot.network.exact import exact_outputs
 from surefoot.network.outward import Array
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.term import Const, Term, Var
-from surefoot.query.query import NetworkCall, Quantity, Query
-from surefoot.solve.native.cells import Questions, chooses
+from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.solve.native.cells import BatchQueries, argmax_row_system
 
 MOVES = tuple((x, y) for x in (-1, 0, 1) for y in (-1, 0, 1))
 TRACK = 30  # positions 0 to 30, velocities -5 to 5
@@ -69,7 +69,7 @@ def driver(width: int, seed: int = 5) -> Network:
     values = np.stack(columns, 1)
     target = (values - values.mean(1, keepdims=True)) * 6
     weights, biases = aurora_like.trained((4, width, width, 9), states, target, seed, steps=4000)
-    return dense(list(zip(weights, biases, strict=True)), name=f"{width}x{width}")
+    return dense_network(list(zip(weights, biases, strict=True)), name=f"{width}x{width}")
 
 
 def cell(name: str) -> tuple[Network, Cell]:
@@ -93,8 +93,8 @@ def argmax(name: str) -> Query:
     """One question as a query."""
     network, asked = cell(name)
     states, scores = ("x", "y", "vx", "vy"), tuple(f"q{i}" for i in range(9))
-    quantities = [Quantity(n, Int(a, b)) for n, a, b in zip(states, asked.low, asked.high, strict=True)]
-    quantities += [Quantity(n, Real()) for n in scores]
+    quantities = [QueryVariable(n, Int(a, b)) for n, a, b in zip(states, asked.low, asked.high, strict=True)]
+    quantities += [QueryVariable(n, Real()) for n in scores]
     best_score = Var(scores[asked.chosen])
     constraints: list[Term] = [Var(s) <= best_score for s in scores if s != best_score.name]
     for row, most in asked.rows():
@@ -105,7 +105,7 @@ def argmax(name: str) -> Query:
     return Query(tuple(quantities), tuple(constraints), (call,))
 
 
-def together(name: str, count: int = BATCH) -> tuple[Questions, int]:
+def together(name: str, count: int = BATCH) -> tuple[BatchQueries, int]:
     """Questions 0, 1, … of the same network and size of cell as a batch, and the place of the named one."""
     net, size, number = name.split(":")
     asked = [cell(f"{net}:{size}:{i}") for i in range(max(count, int(number) + 1))]
@@ -115,11 +115,11 @@ def together(name: str, count: int = BATCH) -> tuple[Questions, int]:
     directions = [row for row, _ in cells[0].rows()]
     systems = []
     for move in moves:
-        choice = chooses(network, move)
+        choice = argmax_row_system(network, move)
         relaxed = type(choice)(choice.coefficients, np.zeros_like(choice.strict))  # ties count as chosen
         systems.append(relaxed.and_also(directions))
     offsets = [[0.0] * 8 + [float(most) for _, most in c.rows()] for c in cells]
-    questions = Questions(
+    questions = BatchQueries(
         network,
         np.array([c.low for c in cells], dtype=np.float64),
         np.array([c.high for c in cells], dtype=np.float64),

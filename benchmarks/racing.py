@@ -22,9 +22,9 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction, disjunction, equal
+from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of, equal
 
 TRACK = """\
 ############################GGGG
@@ -67,7 +67,7 @@ def _rectangles(letter: str) -> list[tuple[int, int, int, int]]:
 
 
 def _inside(rectangles: list[tuple[int, int, int, int]]) -> Term:
-    return disjunction(tuple((a <= CX) & (b >= CX) & (c <= CY) & (d >= CY) for a, b, c, d in rectangles))
+    return disjunction_of(tuple((a <= CX) & (b >= CX) & (c <= CY) & (d >= CY) for a, b, c, d in rectangles))
 
 
 def _larger(left: Term, right: Term) -> Term:
@@ -76,7 +76,7 @@ def _larger(left: Term, right: Term) -> Term:
 
 def environment(anywhere: bool = False) -> Environment:
     """One start, or all cells of the road. With probability SLIP an acceleration has no effect."""
-    off = disjunction((CX < 0, CX >= WIDTH, CY < 0, CY >= HEIGHT))
+    off = disjunction_of((CX < 0, CX >= WIDTH, CY < 0, CY >= HEIGHT))
     wall, goal = off | _inside(_rectangles("#")), ~off & _inside(_rectangles("G"))
     length = _larger(_larger(VX, 0 - VX), _larger(VY, 0 - VY))
 
@@ -123,12 +123,12 @@ def environment(anywhere: bool = False) -> Environment:
     kinds |= {"cy": Int(-FASTEST, HEIGHT + FASTEST), "status": Int(0, 2)}
     at_rest = tuple(equal(Var(n), 0) for n in kinds if n not in ("x", "y"))
     places = [(x, y) for y, row in enumerate(TRACK) for x, letter in enumerate(row) if letter == "."]
-    start = disjunction(tuple(equal(X, x) & equal(Y, y) for x, y in (places if anywhere else [START])))
+    start = disjunction_of(tuple(equal(X, x) & equal(Y, y) for x, y in (places if anywhere else [START])))
     together = (*LABELS, "valid", "crash", "goal")
     return Environment(
         "race",
         tuple(Variable(n, k) for n, k in kinds.items()),
-        conjunction((*at_rest, start)),
+        conjunction_of((*at_rest, start)),
         (
             Component("car", tuple(car), ("drive", "wait", "end"), ("drive",)),
             Component("checker", tuple(checker), ("idle", "move", "look"), ("idle",)),
@@ -143,7 +143,7 @@ def _speed() -> Int:
 
 def _slow_enough(x: int, y: int) -> Term:
     limits = [(v + a <= FASTEST) if a > 0 else (v + a >= -FASTEST) for v, a in ((VX, x), (VY, y)) if a]
-    return conjunction(tuple(limits))
+    return conjunction_of(tuple(limits))
 
 
 def driver(state: NDArray[np.float64]) -> int:
@@ -173,7 +173,7 @@ def network(seed: int = 1, rounds: int = 3000) -> Network:
             v += 0.001 * (g * g - v)
             p -= 0.003 * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
     parameters[0] = parameters[0] / scale
-    return dense(
+    return dense_network(
         [
             (w.astype(np.float32), b.astype(np.float32))
             for w, b in zip(parameters[:3], parameters[3:], strict=True)

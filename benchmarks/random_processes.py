@@ -27,8 +27,8 @@ from tests.solve.markov.random_processes import (
 )
 from tests.solve.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.process.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Filter, Optimise, Path, Probability
@@ -92,8 +92,8 @@ def flaw(engine: Explicit, asked: Problem, expected: Value) -> str:
     verdict = engine.check(asked, Budget(60))
     if not isinstance(verdict, Exact):
         return f"no answer: {verdict}"
-    if (certificate := about_values(asked, verdict)) is not None:
-        found = check(dict(certificate.content))
+    if (certificate := build_process_certificate(asked, verdict)) is not None:
+        found = judge_certificate(dict(certificate.content))
         if not found.accepted:
             return f"the certificate is refused: {found.reason}"
     elif not engine.fuse:

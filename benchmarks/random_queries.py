@@ -26,12 +26,12 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
     Shape,
-    dense,
-    frozen,
-    frozen_indices,
+    dense_network,
+    freeze_float32,
+    freeze_indices,
 )
 from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
-from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 KINDS = ("whole", "real", "mixed", "copies", "chain", "wide", "smooth", "product", "float32")
 Generator = np.random.Generator
@@ -72,8 +72,8 @@ class Small:
     clauses: tuple[tuple[Atom, ...], ...]
 
     def query(self) -> Query:
-        quantities = [Quantity(v.name, _kind(v)) for v in self.free]
-        quantities += [Quantity(n, Real()) for call in self.calls for n in call.outputs]
+        quantities = [QueryVariable(v.name, _kind(v)) for v in self.free]
+        quantities += [QueryVariable(n, Real()) for call in self.calls for n in call.outputs]
         calls = tuple(
             NetworkCall(c.network, tuple(map(_term, c.inputs)), c.outputs, float32=self.kind == "float32")
             for c in self.calls
@@ -127,15 +127,15 @@ def network(generator: Generator, kind: str, width: int, outputs: int) -> Networ
     first = _weights(generator, hidden, width), bias
     if kind == "smooth":
         shape = Shape.TANH if generator.random() < 0.6 else Shape.SIGMOID
-        return dense([first, last], hidden=shape)
+        return dense_network([first, last], hidden=shape)
     if kind == "wide" or generator.random() < 0.3:
         middle = _weights(generator, 3, hidden), generator.integers(-4, 5, 3) / 4
-        return dense([first, middle, (_weights(generator, outputs, 3), last[1])])
-    nodes: list[Node] = [Affine(0, frozen(first[0]), frozen(first[1]))]
+        return dense_network([first, middle, (_weights(generator, outputs, 3), last[1])])
+    nodes: list[Node] = [Affine(0, freeze_float32(first[0]), freeze_float32(first[1]))]
     shape = (Shape.RELU, Shape.RELU, Shape.LEAKY_RELU, Shape.CLIP)[int(generator.integers(4))]
     nodes.append(Activation(1, shape, {Shape.LEAKY_RELU: (0.25,), Shape.CLIP: (-0.5, 0.75)}.get(shape, ())))
     if kind == "product":
-        nodes.append(Pick(1, frozen_indices([*range(1, hidden), 0])))
+        nodes.append(Pick(1, freeze_indices([*range(1, hidden), 0])))
         nodes.append(Combine(2, 3, Pairing.MULTIPLY))
     extra = int(generator.integers(4))
     if extra == 1:
@@ -145,7 +145,7 @@ def network(generator: Generator, kind: str, width: int, outputs: int) -> Networ
     elif extra == 3:
         nodes.append(Join((len(nodes), 0)))
         last = np.concatenate([last[0], generator.integers(-4, 5, (outputs, width)) / 4], axis=1), last[1]
-    nodes.append(Affine(len(nodes), frozen(last[0]), frozen(last[1])))
+    nodes.append(Affine(len(nodes), freeze_float32(last[0]), freeze_float32(last[1])))
     return Network(width, tuple(nodes))
 
 

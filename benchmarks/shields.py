@@ -27,24 +27,24 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from surefoot.cli.commands.shield.made import Made, make
+from surefoot.cli.commands.shield.made import ShieldSynthesis, make_certified_shield
 from surefoot.cli.commands.shield.paper.overhead import (
     FLAGS,
     Work,
-    asked,
-    c_step,
-    imported,
-    in_turns,
+    import_exported_step,
     network_works,
+    sample_proposals,
     step_works,
+    time_c_step,
+    time_in_turns,
 )
-from surefoot.cli.commands.shield.paper.tables import hidden
-from surefoot.cli.commands.shield.words import degree_of
+from surefoot.cli.commands.shield.paper.tables import hidden_sizes
+from surefoot.cli.commands.shield.words import barrier_degree
 from surefoot.formats.policy_file import load_policy
 from surefoot.integrations.native import native
 from surefoot.integrations.shield import Shielded
 from surefoot.studies.control.problem import stays_safe
-from surefoot.studies.control.tables import Printed, file_of, printed
+from surefoot.studies.control.tables import PaperRow, network_file_of_row, read_paper_rows
 from surefoot.training.save import onnx_bytes
 from surefoot.work.budget import Budget
 
@@ -76,7 +76,7 @@ def stepping(env: Any, actions: list[Any]) -> Work:
     return work
 
 
-def library(made: Made, folder: Path) -> Path:
+def library(made: ShieldSynthesis, folder: Path) -> Path:
     header, source = made.c("guard")
     (folder / "guard.h").write_text(header)
     (folder / "guard.c").write_text(source)
@@ -97,23 +97,25 @@ def of_size(sizes: str, inputs: int, outputs: int, folder: Path) -> Path:
     return path
 
 
-def measured(name: str, row: Printed | None, folder: Path | None, degrees: tuple[int, ...]) -> dict[str, Any]:
-    path = file_of(name, row, folder)
+def measured(
+    name: str, row: PaperRow | None, folder: Path | None, degrees: tuple[int, ...]
+) -> dict[str, Any]:
+    path = network_file_of_row(name, row, folder)
     problem = stays_safe(name, None if path is None else load_policy(path).network)
-    made = make(problem, degrees, Budget(300))
+    made = make_certified_shield(problem, degrees, Budget(300))
     found: dict[str, Any] = {"problem": name, "certified": made.accepted}
     if not made.accepted:
         return found | {"reason": made.reason}
-    states, proposed = asked(made, problem.policy)
+    states, proposed = sample_proposals(made, problem.policy)
     with tempfile.TemporaryDirectory() as scratch:
         timed, sort = path, "own"
         if folder is not None and row is not None and (path is None or path.parent != folder):
             timed, sort = of_size(row.network, states.shape[1], proposed.shape[1], Path(scratch)), "random"
         network = None if timed is None else load_policy(timed).network
         works, seconds = _works(made, states, proposed, Path(scratch))
-        least = in_turns(works | network_works(network, timed, states))
+        least = time_in_turns(works | network_works(network, timed, states))
     steps = {
-        "c": c_step(made, states, proposed) or float("nan"),
+        "c": time_c_step(made, states, proposed) or float("nan"),
         "python": least["python"] - least["idle"],
         "machine": least["machine"] - least["idle"],
         "wrapper": least["wrapped"] - least["bare"],
@@ -123,11 +125,11 @@ def measured(name: str, row: Printed | None, folder: Path | None, degrees: tuple
     }
     found |= {
         "variables": len(made.system.variables),
-        "degree": max(degree_of(b.set.barrier, made.system.variables) for b in made.found.branches),
+        "degree": max(barrier_degree(b.set.barrier, made.system.variables) for b in made.found.branches),
         "rules": len(made.found.branches),
         "ns": {name: round(ns, 1 if name == "c" else 0) for name, ns in steps.items()},
         "build ms": round(1e3 * seconds),
-        "network": {"hidden": hidden(network), "weights": sort},
+        "network": {"hidden": hidden_sizes(network), "weights": sort},
     }
     for by in ("onnxruntime", "numpy"):
         if by in least:
@@ -136,9 +138,9 @@ def measured(name: str, row: Printed | None, folder: Path | None, degrees: tuple
     return found | ({} if row is None else {"paper %": row.overhead})
 
 
-def _works(made: Made, states: Any, proposed: Any, folder: Path) -> tuple[dict[str, Work], float]:
+def _works(made: ShieldSynthesis, states: Any, proposed: Any, folder: Path) -> tuple[dict[str, Work], float]:
     """What is timed, and the seconds of the wrapper's translation to machine code."""
-    step, loaded = imported(made, folder), native(library(made, folder))
+    step, loaded = import_exported_step(made, folder), native(library(made, folder))
     env, actions = Replayed(states, proposed.shape[1]), list(proposed.astype(np.float32))
     began = process_time()
     wrapped = Shielded(env, step)
@@ -163,7 +165,7 @@ def main() -> int:
     parser.add_argument("--degree", default="2,4")
     given = parser.parse_args()
     degrees = tuple(int(d) for d in given.degree.split(","))
-    rows = {row.problem: row for row in printed(1)}
+    rows = {row.problem: row for row in read_paper_rows(1)}
     for name in given.problems or rows:
         print(json.dumps(measured(name, rows.get(name), given.networks, degrees)), flush=True)
     return 0

@@ -25,18 +25,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks import prism, racing
-from surefoot.compile.simulation import ENDED, FAILED, STALLED, SUCCEEDED, Watched, simulate
-from surefoot.compile.simulation.simulator import Simulator
+from surefoot.compile.simulation import ENDED, FAILED, STALLED, SUCCEEDED, PathProperty, make_simulator
+from surefoot.compile.simulation.simulator import RunSimulator
 from surefoot.formats.jani import read_jani, write_jani
-from surefoot.formats.onnx import read_onnx
-from surefoot.network.evaluate import evaluate
-from surefoot.problem.meaning.simulate import initial_states
+from surefoot.formats.onnx import read_onnx_network
+from surefoot.network.evaluate import evaluate_network_batch
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.network import Affine, Network
 from surefoot.problem.policy import EdgesOf, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.term import FALSE, Var, equal
-from surefoot.solve.sampling import FAILURE, SUCCESS, UNDECIDED, Progress, choose
+from surefoot.solve.sampling import FAILURE, SUCCESS, UNDECIDED, Progress, choose_plan
 
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT.parent / "shared" / "data" / "jani"
@@ -54,7 +54,7 @@ OBSERVED = (
 def write_files(folder: Path, network: Network) -> None:
     environment = racing.environment()
     (folder / "race.jani").write_text(write_jani(environment, {}, kind="mdp"), encoding="utf-8")
-    start = next(initial_states(environment, 100))
+    start = next(enumerate_initial_states(environment, 100))
     (folder / "race.prism").write_text(prism.prism_text(environment, start), encoding="utf-8")
     track = {"rows": racing.TRACK, "slip": float(racing.SLIP), "start": racing.START}
     (folder / "race.json").write_text(json.dumps(track), encoding="utf-8")
@@ -81,7 +81,7 @@ def peer(python: Path, name: str, folder: Path, seconds: float) -> dict[str, Any
     return answer
 
 
-def own(simulator: Simulator, seconds: float, batch: int) -> dict[str, Any]:
+def own(simulator: RunSimulator, seconds: float, batch: int) -> dict[str, Any]:
     """As many batches as the time allows, the first of them not counted."""
     simulator.runs(0, None, 0, batch)
     before, began = simulator.counts(), process_time()
@@ -95,9 +95,9 @@ def own(simulator: Simulator, seconds: float, batch: int) -> dict[str, Any]:
     return {"runs": runs, "decisions": decisions, "steps": steps, "goals": goals, "seconds": took}
 
 
-def ours(problem: Problem, watched: Watched, seconds: float) -> dict[str, dict[str, Any]]:
+def ours(problem: Problem, watched: PathProperty, seconds: float) -> dict[str, dict[str, Any]]:
     def of(tier: Any, memo: bool, batch: int) -> dict[str, Any]:
-        simulator = simulate(problem, watched, max_steps=MOST_STEPS, tier=tier, memo=memo)
+        simulator = make_simulator(problem, watched, max_steps=MOST_STEPS, tier=tier, memo=memo)
         return own(simulator, seconds, batch)
 
     return {
@@ -107,13 +107,13 @@ def ours(problem: Problem, watched: Watched, seconds: float) -> dict[str, dict[s
     }
 
 
-def heat_map(problem: Problem, watched: Watched) -> dict[str, Any]:
+def heat_map(problem: Problem, watched: PathProperty) -> dict[str, Any]:
     """The probability to reach the goal from every cell, to 0.01 with 95 %; the second of two maps."""
-    plan = choose("clopper-pearson", Fraction(1, 100), Fraction(1, 20), folder=None)
+    plan = choose_plan("clopper-pearson", Fraction(1, 100), Fraction(1, 20), folder=None)
     code = np.zeros(5, dtype=np.uint8)
     code[[FAILED, SUCCEEDED, STALLED, ENDED]] = [FAILURE, SUCCESS, FAILURE, FAILURE]
     code[2] = UNDECIDED
-    simulator = simulate(problem, watched, max_steps=MOST_STEPS)
+    simulator = make_simulator(problem, watched, max_steps=MOST_STEPS)
     answer: dict[str, Any] = {}
     for seed in (0, 1):
         began, runs = process_time(), 0
@@ -144,7 +144,7 @@ def limits(network: Network) -> dict[str, float]:
         "flops per second": 2 * 512**3 / _time(lambda: square @ square, 50),
         "flops per decision": 2.0 * products,
         "rows per second": 1024 / _time(batch, 50),
-        "seconds per call": _time(lambda: evaluate(network, rows[:1]), 200),
+        "seconds per call": _time(lambda: evaluate_network_batch(network, rows[:1]), 200),
     }
 
 
@@ -163,13 +163,13 @@ def published(folder: Path, seconds: float) -> dict[str, Any]:
     """The published model with a published policy of 15 inputs, and how long it takes to load the network."""
     file = folder / "racetrack-policies" / "ep10999.onnx"
     model = read_jani(folder / "racetrack" / "racetrack_barto_sml.jani", {})
-    network = read_onnx(file)
+    network = read_onnx_network(file)
     policy = NeuralPolicy(network, tuple(map(Var, OBSERVED.split())), EdgesOf("car"))
     asked = model.properties["goalProbability"]
     assert isinstance(asked, Probability)
     problem = Problem("published", model.environment, policy, asked)
-    found: dict[str, Any] = ours(problem, Watched(asked.path.right), seconds)
-    return {**found, "seconds to load": _time(lambda: read_onnx(file), 5)}
+    found: dict[str, Any] = ours(problem, PathProperty(asked.path.right), seconds)
+    return {**found, "seconds to load": _time(lambda: read_onnx_network(file), 5)}
 
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
@@ -212,7 +212,7 @@ def main(given: Sequence[str]) -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(given)
     network = racing.network()
-    watched = Watched(equal(racing.STATUS, racing.FINISHED))
+    watched = PathProperty(equal(racing.STATUS, racing.FINISHED))
     problem = Problem("race", racing.environment(), racing.policy(network), Never(FALSE))
     rows = ours(problem, watched, options.seconds)
     with tempfile.TemporaryDirectory() as folder:

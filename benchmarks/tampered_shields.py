@@ -25,9 +25,9 @@ from typing import Any
 from benchmarks.tampering.changes import CHANGES
 from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import wrongly_proved
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.cli.commands.shield.made import make, shapes_for
+from surefoot.cli.commands.shield.made import make_certified_shield, shapes_for
 from surefoot.studies.control.problem import stays_safe
 from surefoot.studies.pendulum.problem import stays_upright
 from surefoot.work.budget import Budget
@@ -41,7 +41,9 @@ def base(name: str) -> Certificate:
     """An accepted certificate of a shield."""
     plain = name.removeprefix("polyhedron-")
     problem = stays_upright(disturbance=Fraction(1, 10)) if name == "pendulum" else stays_safe(plain)
-    made = make(problem, shapes_for("polyhedron" if plain != name else "polynomial"), Budget(60))
+    made = make_certified_shield(
+        problem, shapes_for("polyhedron" if plain != name else "polynomial"), Budget(60)
+    )
     assert made.accepted
     assert made.certificate is not None
     return made.certificate
@@ -49,7 +51,7 @@ def base(name: str) -> Certificate:
 
 def accepted(data: Certificate) -> bool:
     try:
-        return check(data).accepted
+        return judge_certificate(data).accepted
     except BadCertificate:
         return False
 

@@ -27,7 +27,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from benchmarks import ours, ratios  # noqa: E402
 from benchmarks.document import document, replayed  # noqa: E402
 from benchmarks.rival import rival  # noqa: E402
-from surefoot.encode.refutation.conditions import violation  # noqa: E402
+from surefoot.encode.refutation.conditions import encode_violation  # noqa: E402
 from surefoot.encode.unroll import unroll  # noqa: E402
 from surefoot.engines.induction import nothing_good  # noqa: E402
 from surefoot.errors import SurefootError  # noqa: E402
@@ -35,7 +35,7 @@ from surefoot.formats.policy_file import load_policy  # noqa: E402
 from surefoot.problem.network import Network  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Never  # noqa: E402
-from surefoot.problem.term import conjunction  # noqa: E402
+from surefoot.problem.term import conjunction_of  # noqa: E402
 from surefoot.query.query import Query  # noqa: E402
 from surefoot.studies.aurora import problem as aurora  # noqa: E402
 from surefoot.studies.deeprm import problem as deeprm  # noqa: E402
@@ -62,8 +62,8 @@ class Step:
         from_initial = isinstance(self.problem.property, Never)
         encoded = unroll(self.problem, self.states - 1, from_initial=from_initial, rounding=False)
         if from_initial:
-            return encoded.asking(violation(encoded))
-        return encoded.asking(conjunction(nothing_good(encoded)))
+            return encoded.query_with(encode_violation(encoded))
+        return encoded.query_with(conjunction_of(nothing_good(encoded)))
 
 
 def steps() -> Iterator[Step]:

@@ -23,8 +23,8 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, output_name
-from surefoot.problem.network import dense
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, network_output_name
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import (
     Branch,
     Choose,
@@ -36,7 +36,7 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import TRUE, Const, Term, Var, array, equal, term
+from surefoot.problem.term import TRUE, Const, Term, Var, array_term, equal, term_from_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ HALF = Const(Fraction(1, 2))
 
 
 def becomes(target: Term, value: Term | int) -> Outcome:
-    return Outcome(updates=(Update(target, term(value)),))
+    return Outcome(updates=(Update(target, term_from_python(value)),))
 
 
 def counter(*edges: Edge, high: int = 9) -> Environment:
@@ -81,16 +81,16 @@ def climbs_until(limit: int) -> ProgramPolicy:
 
 def preferring(first: str, second: str) -> NeuralPolicy:
     """Outputs (n, 2): the second action below 2, the first above, and at 2 a tie, which goes to the first."""
-    return NeuralPolicy(dense([([[1], [0]], [0, 2])]), (N,), (first, second))
+    return NeuralPolicy(dense_network([([[1], [0]], [0, 2])]), (N,), (first, second))
 
 
 def tired() -> NeuralPolicy:
     """Outputs (2, n): `up` below 2, `rest` above, and at 2 a tie, which goes to `up`."""
-    return NeuralPolicy(dense([([[0], [1]], [2, 0])]), (N,), ("up", "rest"))
+    return NeuralPolicy(dense_network([([[0], [1]], [2, 0])]), (N,), ("up", "rest"))
 
 
 def always_up(choose: Choose) -> NeuralPolicy:
-    return NeuralPolicy(dense([([[0], [0]], [1, 0])]), (N,), ("up", "rest"), choose)
+    return NeuralPolicy(dense_network([([[0], [0]], [1, 0])]), (N,), ("up", "rest"), choose)
 
 
 def handshake() -> Environment:
@@ -120,7 +120,7 @@ def handshake() -> Environment:
 
 def walk() -> Environment:
     """A position on a ring of four cells, whose successor is looked up in an array."""
-    edge = Edge(action="go", outcomes=(becomes(N, array(2, 3, 1, 0)[N]),))
+    edge = Edge(action="go", outcomes=(becomes(N, array_term(2, 3, 1, 0)[N]),))
     return counter(edge, high=3)
 
 
@@ -131,7 +131,7 @@ def stack() -> Environment:
     return Environment(
         "stack",
         (Variable("cells", Array(Int(0, 3), 3)), Variable("top", Int(0, 3))),
-        equal(cells, array(0, 0, 0)) & equal(top, 0),
+        equal(cells, array_term(0, 0, 0)) & equal(top, 0),
         (Component("stack", (Edge(action="push", guard=top < 3, outcomes=(push,)),)),),
     )
 
@@ -153,7 +153,7 @@ def plant(arithmetic: Arithmetic, step: Fraction) -> Environment:
 
 def pushes_to(target: int) -> NeuralPolicy:
     """u = relu(5 * (target - x)): full speed until close."""
-    return NeuralPolicy(dense([([[-5]], [5 * target]), ([[1]], [0])]), (X,), choose=Choose.VALUE)
+    return NeuralPolicy(dense_network([([[-5]], [5 * target]), ([[1]], [0])]), (X,), choose=Choose.VALUE)
 
 
 def gusty() -> Environment:
@@ -195,7 +195,9 @@ def example(name: str, where: Environment, who: Policy, asked: Property, steps: 
     return Example(Problem(name, where, who, asked), steps is None, steps)
 
 
-EDGE_PICKER = NeuralPolicy(dense([([[0], [1]], [1, 0])]), (N,), EdgesOf("counter"))  # slow until n > 1
+EDGE_PICKER = NeuralPolicy(
+    dense_network([([[0], [1]], [1, 0])]), (N,), EdgesOf("counter")
+)  # slow until n > 1
 UPWARDS = program((TRUE, "up"))
 GUARDED = ShieldedPolicy(climbs_until(9), ~Var(chosen_name("up")) | (N < 2), program((TRUE, "rest")))
 EXAMPLES: tuple[Example, ...] = (
@@ -205,7 +207,13 @@ EXAMPLES: tuple[Example, ...] = (
     example("start-is-bad", counter(UP, REST), climbs_until(5), Never(equal(N, 0)), 0),
     example("tie-to-rest", counter(UP, REST), preferring("rest", "up"), Never(N >= 3)),
     example("tie-to-up", counter(UP, REST), tired(), Never(N >= 3), 3),
-    example("output-grows", counter(UP, REST), preferring("rest", "up"), Never(Var(output_name(0)) >= 2), 2),
+    example(
+        "output-grows",
+        counter(UP, REST),
+        preferring("rest", "up"),
+        Never(Var(network_output_name(0)) >= 2),
+        2,
+    ),
     example("stalls", counter(UP_TO_TWO, REST), always_up(Choose.ARGMAX), Never(Var(STALLED)), 2),
     example("applicable", counter(UP_TO_TWO, REST), always_up(Choose.ARGMAX_APPLICABLE), Never(Var(STALLED))),
     example("deadlocks", counter(UP_TO_TWO), UPWARDS, Never(Var(DEADLOCKED)), 2),

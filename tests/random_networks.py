@@ -17,8 +17,8 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
     Shape,
-    frozen,
-    frozen_indices,
+    freeze_float32,
+    freeze_indices,
 )
 
 _PARAMETERS = {
@@ -52,7 +52,7 @@ def networks(draw: st.DrawFn, most_nodes: int = 6, smooth: bool = True) -> Netwo
 def of_one_node() -> dict[str, Network]:
     """A network of two inputs for every member of every table of operations."""
     nodes: dict[str, Node] = {
-        **{f"constant {k.value}": Elementwise(0, k, frozen([2, -0.5])) for k in Constant},
+        **{f"constant {k.value}": Elementwise(0, k, freeze_float32([2, -0.5])) for k in Constant},
         **{s.value: Activation(0, s, _PARAMETERS.get(s, [()])[0]) for s in Shape},
         **{f"pair {p.value}": Combine(0, 0, p) for p in Pairing},
     }
@@ -74,7 +74,9 @@ def _node(
     match kind:
         case "affine":
             rows = draw(st.integers(1, 5))
-            return Affine(source, frozen(numbers(rng, rows, width)), frozen(numbers(rng, rows))), rows
+            return Affine(
+                source, freeze_float32(numbers(rng, rows, width)), freeze_float32(numbers(rng, rows))
+            ), rows
         case "activation":
             shapes = list(Shape) if smooth else [Shape.RELU, Shape.LEAKY_RELU, Shape.CLIP]
             shape = draw(st.sampled_from(shapes))
@@ -82,7 +84,7 @@ def _node(
         case "elementwise":
             constant = numbers(rng, width)
             constant[constant == 0] = 0.5
-            return Elementwise(source, draw(st.sampled_from(Constant)), frozen(constant)), width
+            return Elementwise(source, draw(st.sampled_from(Constant)), freeze_float32(constant)), width
         case "combine":
             same = [i for i, w in enumerate(widths) if w == width]
             return Combine(source, draw(st.sampled_from(same)), draw(st.sampled_from(Pairing))), width
@@ -91,7 +93,7 @@ def _node(
             return Combine(source, draw(st.sampled_from(same)), Pairing.DIVIDE), width
         case "pick":
             indices = rng.integers(0, width, size=draw(st.integers(1, 4)))
-            return Pick(source, frozen_indices(indices)), indices.size
+            return Pick(source, freeze_indices(indices)), indices.size
     several = (source, draw(st.integers(0, last)))
     return Join(several), sum(widths[s] for s in several)
 

@@ -18,33 +18,44 @@ from typing import Any
 
 from benchmarks.forgery.finite_systems import Json
 from surefoot.certify.checker.barrier import claim as sets
-from surefoot.certify.checker.barrier.claim import Ring, inside_of, modes_of, ring_of
+from surefoot.certify.checker.barrier.claim import (
+    ScaledRing,
+    enumerate_control_modes,
+    read_scaled_ring,
+    set_constraints,
+)
 from surefoot.certify.checker.barrier.period import (
-    Bounds,
-    _controls,
+    PeriodBounds,
+    _control_ranges,
     check_period,
-    range_of,
-    seen,
-    state_of,
+    measured_domain,
+    measured_state,
+    polynomial_range,
 )
 from surefoot.certify.checker.barrier.polynomial import (
-    Polynomial,
-    add,
-    constant,
-    double,
-    of_term,
-    subtract,
-    variable,
+    ExactPolynomial,
+    nearest_double,
+    poly_constant,
+    poly_difference,
+    poly_from_term,
+    poly_sum,
+    poly_variable,
 )
-from surefoot.certify.checker.barrier.rounding import Computed, computed
-from surefoot.certify.checker.barrier.shield import _prediction
-from surefoot.certify.checker.barrier.shift import shifted, sizes_of
-from surefoot.certify.checker.barrier.system import Range, Rule, System, conjunctions, read_system
-from surefoot.certify.checker.execution.term import read_term
+from surefoot.certify.checker.barrier.rounding import RoundedValue, bound_rounding
+from surefoot.certify.checker.barrier.shield import _prediction_errors
+from surefoot.certify.checker.barrier.shift import bound_max_change, box_magnitudes
+from surefoot.certify.checker.barrier.system import (
+    ClaimedRule,
+    ClaimedSystem,
+    Range,
+    read_claimed_system,
+    relaxed_conjunctions,
+)
+from surefoot.certify.checker.execution.term import read_claimed_term
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.query import polynomial as symbolic
-from surefoot.solve.halfspaces import Combinations
-from surefoot.solve.sos import prove
+from surefoot.solve.halfspaces import FarkasCombinations
+from surefoot.solve.sos import prove_nonnegative
 from surefoot.work.budget import Budget
 
 SECONDS = 5.0
@@ -63,12 +74,14 @@ class Work:
     filler: str = "nothing"
     within: bool = False
     gaps: int = 0
-    ring: Ring | None = None
+    ring: ScaledRing | None = None
 
     def due(self, what: str, value: Fraction) -> Fraction:
         return value * self.shares.get(what, 1)
 
-    def prove(self, wanted: Polynomial, where: Sequence[Polynomial], products: Sequence[Any]) -> Any:
+    def prove(
+        self, wanted: ExactPolynomial, where: Sequence[ExactPolynomial], products: Sequence[Any]
+    ) -> Any:
         size = self.ring.size if self.ring is not None else 0
         found = prove_positive(wanted, where, products, size)
         if found is None:
@@ -91,13 +104,13 @@ def give_evidence(
     found = copy.deepcopy(data)
     work = Work(shares, filler, within)
     try:
-        system = read_system(found["claim"]["system"], found["arithmetic"])
+        system = read_claimed_system(found["claim"]["system"], found["arithmetic"])
         periods = _periods(system, found)
         given = zip(system.rules, found["sets"], strict=True)
         proposed = [wide for _, wide in periods if wide is not None]
         rooms = []
         for index, (rule, entry) in enumerate(given):
-            work.ring = ring_of(system, entry["scale"])
+            work.ring = read_scaled_ring(system, entry["scale"])
             within = [periods[index][0], *proposed] if periods else []
             rooms.append(_show_set(system, work, rule, entry, within))
         if system.shield is not None:
@@ -112,44 +125,48 @@ def give_evidence(
 # Closed sets.
 
 
-def _show_set(system: System, work: Work, rule: Rule, entry: Json, periods: Sequence[Bounds]) -> Fraction:
+def _show_set(
+    system: ClaimedSystem, work: Work, rule: ClaimedRule, entry: Json, periods: Sequence[PeriodBounds]
+) -> Fraction:
     ring = work.ring
     assert ring is not None
-    room, step = sets._needed(system, rule, periods)
+    room, step = sets._required_margins(system, rule, periods)
     room = rule.set.margin + work.due("room", room - rule.set.margin)
     step = tuple(work.due("step", e) for e in step)
     if periods:
-        drift = max(sets._moved(system, ring, rule, ring.of(row), step) for row in rule.set.rows)
+        drift = max(sets._bound_change(system, ring, rule, ring.of(row), step) for row in rule.set.rows)
     else:
-        drift = shifted(system, rule.set.rows, rule.set.domain, step) if any(step) else _ZERO
+        drift = bound_max_change(system, rule.set.rows, rule.set.domain, step) if any(step) else _ZERO
     drift = work.due("barrier", drift)
     margins = {"room": room, "barrier": drift}
     entry["margins"] = {k: write_number(v) for k, v in margins.items()}
     entry["margins"]["step"] = [write_number(e) for e in step]
-    inside, own = inside_of(system, ring, rule), _own(rule)
+    inside, own = set_constraints(system, ring, rule), _own(rule)
     entry["saturation"] = _show_saturation(system, work, rule, inside, own)
     disturbed = ring.within([n for n, _ in system.disturbances], [r for _, r in system.disturbances])
     entry["steps"] = []
-    for values, constraints in modes_of(system, ring, rule, entry):
+    for values, constraints in enumerate_control_modes(system, ring, rule, entry):
         where = [*inside, *disturbed, *constraints]
         products = _step_products(own, len(inside), len(disturbed), len(constraints))
         following = _following(system, ring, values)
         moved = dict(zip(system.variables, following, strict=True))
         shown = []
         for row in rule.set.rows:
-            after = of_term(row, moved, ring.size, ring.rounded)
+            after = poly_from_term(row, moved, ring.size, ring.rounded)
             shown.append(work.prove(ring.at_most(-room - drift, after), where, products))
         for value, (low, high), error in zip(following, rule.set.domain, step, strict=True):
             shown.append(work.prove(ring.at_least(low + error, value), where, products))
             shown.append(work.prove(ring.at_most(high - error, value), where, products))
         entry["steps"].append(shown)
     entry["unsafe"] = []
-    for case in conjunctions(system.unsafe):
-        gaps, needed = sets._gaps(system, ring, rule, case, periods)
+    for case in relaxed_conjunctions(system.unsafe):
+        gaps, needed = sets._comparison_gaps(system, ring, rule, case, periods)
         slacks = [work.due("slack", n) for n in needed]
-        more = [add(gap, constant(slack, ring.size)) for gap, slack in zip(gaps, slacks, strict=True)]
+        more = [
+            poly_sum(gap, poly_constant(slack, ring.size)) for gap, slack in zip(gaps, slacks, strict=True)
+        ]
         singles = [(len(inside) + i,) for i in range(len(more))]
-        proof = work.prove(constant(-1, ring.size), [*inside, *more], [*own, *singles])
+        proof = work.prove(poly_constant(-1, ring.size), [*inside, *more], [*own, *singles])
         entry["unsafe"].append({"slack": [write_number(s) for s in slacks], "proof": proof})
     entry["start"] = []
     for box in entry["covers"]:
@@ -161,7 +178,7 @@ def _show_set(system: System, work: Work, rule: Rule, entry: Json, periods: Sequ
     return room
 
 
-def _own(rule: Rule) -> list[tuple[int, ...]]:
+def _own(rule: ClaimedRule) -> list[tuple[int, ...]]:
     """Products of the constraints of the set that proofs use."""
     count = len(rule.set.domain)
     return [
@@ -175,13 +192,19 @@ def _step_products(own: Sequence[Any], inside: int, disturbed: int, constraints:
     return [*own, *gusts, *((inside + disturbed + i,) for i in range(constraints))]
 
 
-def _following(system: System, ring: Ring, values: Sequence[Polynomial]) -> list[Polynomial]:
+def _following(
+    system: ClaimedSystem, ring: ScaledRing, values: Sequence[ExactPolynomial]
+) -> list[ExactPolynomial]:
     names = ring.names | {c.name: v for c, v in zip(system.controls, values, strict=True)}
-    return [of_term(t, names, ring.size, ring.rounded) for t in system.next]
+    return [poly_from_term(t, names, ring.size, ring.rounded) for t in system.next]
 
 
 def _show_saturation(
-    system: System, work: Work, rule: Rule, inside: Sequence[Polynomial], own: Sequence[Any]
+    system: ClaimedSystem,
+    work: Work,
+    rule: ClaimedRule,
+    inside: Sequence[ExactPolynomial],
+    own: Sequence[Any],
 ) -> list[list[Any]]:
     """Ends that are not reached, as far as that is proved."""
     ring = work.ring
@@ -200,7 +223,7 @@ def _show_saturation(
     return found
 
 
-def _periods(system: System, data: Json) -> list[tuple[Bounds, Bounds | None]]:
+def _periods(system: ClaimedSystem, data: Json) -> list[tuple[PeriodBounds, PeriodBounds | None]]:
     """Of each rule; where no enclosure is found, of a shorter period."""
     if system.time is None:
         return []
@@ -219,9 +242,9 @@ def _periods(system: System, data: Json) -> list[tuple[Bounds, Bounds | None]]:
     return found
 
 
-def _enclosed(system: System, rule: Rule, order: int) -> Json:
-    start = seen(system, rule)
-    controls, _ = _controls(system, rule, start)
+def _enclosed(system: ClaimedSystem, rule: ClaimedRule, order: int) -> Json:
+    start = measured_domain(system, rule)
+    controls, _ = _control_ranges(system, rule, start)
     own = _enclosure(system, start, controls)
     if system.shield is None:
         return {"order": order, "enclosure": own, "proposed": None}
@@ -229,7 +252,9 @@ def _enclosed(system: System, rule: Rule, order: int) -> Json:
     return {"order": order, "enclosure": own, "proposed": _enclosure(system, start, ends)}
 
 
-def _enclosure(system: System, start: Sequence[Range], controls: Sequence[Range]) -> list[list[int | str]]:
+def _enclosure(
+    system: ClaimedSystem, start: Sequence[Range], controls: Sequence[Range]
+) -> list[list[int | str]]:
     """A box that contains what is reached from the start within the period, a little too large."""
     assert system.time is not None
     h, box = system.time.period, [*start]
@@ -239,11 +264,13 @@ def _enclosure(system: System, start: Sequence[Range], controls: Sequence[Range]
         size = len(sides)
         middles = [(a + b) / 2 for a, b in sides]
         names = {
-            n: add(variable(i, size), constant(m, size))
+            n: poly_sum(poly_variable(i, size), poly_constant(m, size))
             for i, (n, m) in enumerate(zip(named, middles, strict=True))
         }
         halves = [(-(b - a) / 2, (b - a) / 2) for a, b in sides]
-        moves = [range_of(of_term(t, names, size, False), halves) for t in system.time.derivatives]
+        moves = [
+            polynomial_range(poly_from_term(t, names, size, False), halves) for t in system.time.derivatives
+        ]
         reached = [
             (low + min(_ZERO, h * a), high + max(_ZERO, h * b))
             for (low, high), (a, b) in zip(start, moves, strict=True)
@@ -264,28 +291,32 @@ def _short(value: Fraction) -> Fraction:
 
 
 def _set_permits(
-    system: System, written: list[Json], rooms: Sequence[Fraction], periods: Sequence[Bounds], work: Work
+    system: ClaimedSystem,
+    written: list[Json],
+    rooms: Sequence[Fraction],
+    periods: Sequence[PeriodBounds],
+    work: Work,
 ) -> None:
     """Permits get the least margin and the widest box that the checker takes."""
     hull = [
         (min(low for low, _ in ranges), max(high for _, high in ranges))
-        for ranges in zip(*(seen(system, rule) for rule in system.rules), strict=True)
+        for ranges in zip(*(measured_domain(system, rule) for rule in system.rules), strict=True)
     ]
-    values = state_of(system, tuple(hull))
+    values = measured_state(system, tuple(hull))
     for control in system.controls:
-        values[control.name] = Computed(max(abs(e) for e in (control.low, control.high) if e is not None))
+        values[control.name] = RoundedValue(max(abs(e) for e in (control.low, control.high) if e is not None))
     middle = {}
     for name, (low, high) in system.disturbances:
-        values[name] = Computed(max(abs(low), abs(high)))
-        middle[name] = double((low + high) / 2) if system.rounded else (low + high) / 2
-    differs = _prediction(system, middle, values)
+        values[name] = RoundedValue(max(abs(low), abs(high)))
+        middle[name] = nearest_double((low + high) / 2) if system.rounded else (low + high) / 2
+    differs = _prediction_errors(system, middle, values)
     if periods:
         most = [max(several) for several in zip(*(p.step for p in periods), strict=True)]
         differs = [a + b for a, b in zip(differs, most, strict=True)]
     for rule, permit, room in zip(system.rules, written, rooms, strict=True):
-        state = dict(zip(system.variables, map(Computed, sizes_of(rule.set.domain)), strict=True))
-        error = computed(rule.set.barrier, state).error if system.rounded else _ZERO
-        margin = room + error + shifted(system, rule.set.rows, rule.set.domain, differs)
+        state = dict(zip(system.variables, map(RoundedValue, box_magnitudes(rule.set.domain)), strict=True))
+        error = bound_rounding(rule.set.barrier, state).error if system.rounded else _ZERO
+        margin = room + error + bound_max_change(system, rule.set.rows, rule.set.domain, differs)
         margin, box = work.due("permit", margin), [work.due("permit", e) for e in differs]
         permit["margin"] = write_number(_above(margin) if system.rounded else margin)
         permit["inside"] = [
@@ -302,34 +333,41 @@ def _above(value: Fraction) -> Fraction:
 # Ranking functions.
 
 
-def _show_ranking(system: System, work: Work, data: Json) -> None:
+def _show_ranking(system: ClaimedSystem, work: Work, data: Json) -> None:
     ring, (rule,), (entry,) = work.ring, system.rules, data["sets"]
     assert ring is not None
-    ranking, target = data["ranking"], read_term(data["claim"]["target"])
-    function = read_term(ranking["function"])
+    ranking, target = data["ranking"], read_claimed_term(data["claim"]["target"])
+    function = read_claimed_term(ranking["function"])
     margins = [Fraction(e) for e in entry["margins"]["step"]]
-    drift = shifted(system, [function], rule.set.domain, margins) if any(margins) else _ZERO
+    drift = bound_max_change(system, [function], rule.set.domain, margins) if any(margins) else _ZERO
     falls = Fraction(ranking["least"])
     drift = work.due("drift", drift)
     ranking["drift"], ranking["least"], ranking["cases"] = write_number(drift), write_number(falls), []
-    inside, own = inside_of(system, ring, rule), _own(rule)
+    inside, own = set_constraints(system, ring, rule), _own(rule)
     disturbed = ring.within([n for n, _ in system.disturbances], [r for _, r in system.disturbances])
-    state = {n: Computed(size) for n, size in zip(system.variables, sizes_of(rule.set.domain), strict=True)}
-    for values, constraints in modes_of(system, ring, rule, entry):
+    state = {
+        n: RoundedValue(size)
+        for n, size in zip(system.variables, box_magnitudes(rule.set.domain), strict=True)
+    }
+    for values, constraints in enumerate_control_modes(system, ring, rule, entry):
         following = dict(zip(system.variables, _following(system, ring, values), strict=True))
-        after = of_term(function, following, ring.size, ring.rounded)
-        wanted = subtract(subtract(ring.of(function), after), constant(falls + drift, ring.size))
+        after = poly_from_term(function, following, ring.size, ring.rounded)
+        wanted = poly_difference(
+            poly_difference(ring.of(function), after), poly_constant(falls + drift, ring.size)
+        )
         several = []
-        for case in conjunctions(target, False):
+        for case in relaxed_conjunctions(target, False):
             where = [*inside, *disturbed, *constraints]
             products = _step_products(own, len(inside), len(disturbed), len(constraints))
             slacks = []
             for left, right in case:
-                errors = [computed(t, state).error for t in (left, right)] if system.rounded else [_ZERO]
+                errors = (
+                    [bound_rounding(t, state).error for t in (left, right)] if system.rounded else [_ZERO]
+                )
                 slacks.append(work.due("slack", sum(errors, _ZERO)))
-                gap = subtract(ring.of(right), ring.of(left))
+                gap = poly_difference(ring.of(right), ring.of(left))
                 products.append((len(where),))
-                where.append(add(gap, constant(slacks[-1], ring.size)))
+                where.append(poly_sum(gap, poly_constant(slacks[-1], ring.size)))
             shown = work.prove(wanted, where, products)
             several.append({"slack": [write_number(s) for s in slacks], "proof": shown})
         ranking["cases"].append(several)
@@ -338,12 +376,12 @@ def _show_ranking(system: System, work: Work, data: Json) -> None:
 # Proofs, and what takes their place.
 
 
-def _symbolic(p: Polynomial) -> symbolic.Polynomial:
+def _symbolic(p: ExactPolynomial) -> symbolic.Polynomial:
     return symbolic.Polynomial({m: Fraction(c, p.below) for m, c in p.terms.items()})
 
 
 def prove_positive(
-    wanted: Polynomial, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]], size: int
+    wanted: ExactPolynomial, where: Sequence[ExactPolynomial], products: Sequence[tuple[int, ...]], size: int
 ) -> Any:
     """wanted >= 0 where the constraints are; None: no proof is found."""
     goal, given = _symbolic(wanted), [_symbolic(p) for p in where]
@@ -352,14 +390,14 @@ def prove_positive(
         if not any(any(m) for m in goal.terms) and goal.terms.get((0,) * size, _ZERO) >= 0:
             return {"weights": [], "over": 1}
         if straight:
-            found = Combinations([given[i] for i in straight], size).weights(goal)
+            found = FarkasCombinations([given[i] for i in straight], size).weights(goal)
             if found is not None:
                 return _weights({straight[i]: w for i, w in found.items()})
         if len(straight) + sum(p.degree == 0 for p in given) == len(given):
             return None
     used = sorted({i for p in (goal, *given) for m in p.terms for i, e in enumerate(m) if e})
     kept = [k for k in products if all(given[i].degree > 0 for i in k)]
-    shown = prove(goal, given, kept, used, Budget(SECONDS))
+    shown = prove_nonnegative(goal, given, kept, used, Budget(SECONDS))
     if shown is None:
         return None
     return [_summand(s.of, s.basis, s.gram) for s in shown]
@@ -376,7 +414,7 @@ def _summand(of: Sequence[int], basis: Sequence[Sequence[int]], gram: Sequence[S
     return {"of": list(of), "basis": [list(m) for m in basis], "gram": rows, "over": over}
 
 
-def fill_gap(wanted: Polynomial, where: Sequence[Polynomial], size: int, how: str) -> Any:
+def fill_gap(wanted: ExactPolynomial, where: Sequence[ExactPolynomial], size: int, how: str) -> Any:
     """Something in the place of a proof that does not exist; the identity holds, but for `nothing`."""
     goal = _symbolic(wanted)
     if how == "negative weights" and goal.degree <= 1:
@@ -398,7 +436,7 @@ def fill_gap(wanted: Polynomial, where: Sequence[Polynomial], size: int, how: st
     return [_summand((), basis, gram)]
 
 
-def _negative_weights(goal: symbolic.Polynomial, where: Sequence[Polynomial], size: int) -> Any:
+def _negative_weights(goal: symbolic.Polynomial, where: Sequence[ExactPolynomial], size: int) -> Any:
     """Each variable by the side of the domain that is the wrong one, so that a positive number is left."""
     weights: dict[int, Fraction] = {}
     for index in range(size):

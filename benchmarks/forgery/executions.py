@@ -27,18 +27,18 @@ from benchmarks.forgery.finite_systems import (
     write_execution,
     write_states,
 )
-from surefoot.certify.checker.claim import Places
+from surefoot.certify.checker.claim import FileLocations
 from surefoot.certify.checker.execution import obligations as about_all_runs
 from surefoot.certify.checker.execution import recurrence as about_one_run
-from surefoot.certify.checker.execution.argument import read_argument
-from surefoot.certify.checker.execution.obligations import Obligation
-from surefoot.certify.checker.execution.problem import read_problem
+from surefoot.certify.checker.execution.argument import read_run_argument
+from surefoot.certify.checker.execution.obligations import RunObligation
+from surefoot.certify.checker.execution.problem import read_canonical_problem
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.execution import prove
 from surefoot.errors import SurefootError
 from surefoot.problem.network import Affine, Network
 from surefoot.query.query import Answer, Query
-from surefoot.solve.native.solver import decide
+from surefoot.solve.native.solver import decide_native_query
 from surefoot.work.budget import Budget
 
 CHOOSE = ("rules", "argmax", "argmax-applicable", "sample", "sample")
@@ -59,9 +59,9 @@ def forge_executions(draw: Random) -> Iterator[tuple[str, Json, bool]]:
         argument = _argument(kind, steps, draw)
         claim = {"kind": "execution", "problem": write_execution(system, asked), "argument": argument}
 
-        def derive(claim: Json = claim) -> Sequence[Obligation]:
-            problem = read_problem(claim["problem"], Places(Path()))
-            return about_all_runs.obligations(problem, read_argument(claim["argument"]))
+        def derive(claim: Json = claim) -> Sequence[RunObligation]:
+            problem = read_canonical_problem(claim["problem"], FileLocations(Path()))
+            return about_all_runs.derive_obligations(problem, read_run_argument(claim["argument"]))
 
         true = not violates(system, kind, holds, steps, after)
         how, certificate = prove_claim(system, claim, derive)
@@ -82,19 +82,21 @@ def _argument(kind: str, steps: int | None, draw: Random) -> Json:
     return {"kind": way, "steps": draw.randint(1, 4), **more}
 
 
-def prove_claim(system: System, claim: Json, derive: Callable[[], Sequence[Obligation]]) -> tuple[str, Json]:
+def prove_claim(
+    system: System, claim: Json, derive: Callable[[], Sequence[RunObligation]]
+) -> tuple[str, Json]:
     """A certificate with a proof of every obligation that has one, and whether all of them have."""
     shown: list[Json] = []
     complete = True
     try:
-        wanted: Sequence[Obligation] = derive()
+        wanted: Sequence[RunObligation] = derive()
     except (Refused, BadCertificate):
         wanted, complete = (), False
     for obligation in wanted:
         cases: list[dict[str, Any]] = []
         try:
             with mock.patch.object(prove, "Native", _Here):
-                cases = prove.proof(obligation, _network(system), Budget(5), "float32")
+                cases = prove.prove_obligation(obligation, _network(system), Budget(5), "float32")
         except SurefootError:
             complete = False
         shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})
@@ -110,7 +112,7 @@ class _Here:
 
     @contextmanager
     def session(self, base: Query, *, seconds: float) -> Iterator[Callable[[], Answer]]:
-        yield lambda: decide(base, self.seed, seconds=seconds)
+        yield lambda: decide_native_query(base, self.seed, seconds=seconds)
 
 
 def _network(system: System) -> Network | None:
@@ -147,9 +149,9 @@ def forge_recurrences(draw: Random) -> Iterator[tuple[str, Json, bool]]:
             "regions": regions,
         }
 
-        def derive(claim: Json = claim) -> Sequence[Obligation]:
-            problem = read_problem(claim["problem"], Places(Path()))
-            return about_one_run.obligations(problem, about_one_run.read_recurrence(claim))
+        def derive(claim: Json = claim) -> Sequence[RunObligation]:
+            problem = read_canonical_problem(claim["problem"], FileLocations(Path()))
+            return about_one_run.region_obligations(problem, about_one_run.read_recurrence_claim(claim))
 
         true = _goes_on_quietly(system, kind, holds)
         how, certificate = prove_claim(system, claim, derive)

@@ -17,9 +17,14 @@ import numpy as np
 
 from benchmarks.forgery.evidence import write_number
 from benchmarks.forgery.finite_systems import Json
-from surefoot.certify.checker.barrier.period import _along
-from surefoot.certify.checker.barrier.polynomial import Polynomial, of_term, scale, variable
-from surefoot.certify.checker.execution.term import read_term
+from surefoot.certify.checker.barrier.period import _lie_derivatives
+from surefoot.certify.checker.barrier.polynomial import (
+    ExactPolynomial,
+    poly_from_term,
+    poly_multiple,
+    poly_variable,
+)
+from surefoot.certify.checker.execution.term import read_claimed_term
 
 NAMES = ("x", "y", "z")
 Matrix = list[list[Fraction]]
@@ -340,17 +345,17 @@ def predict_period(system: Json, order: int) -> list[Any]:
     named = [*system["controls"], *system["disturbances"]]
     names = [*system["variables"], *(entry[0] for entry in named)]
     size = len(names)
-    still = {n: variable(i, size) for i, n in enumerate(names)}
-    still |= {d[0]: Polynomial({}) for d in system["disturbances"]}
-    series = steady = [of_term(read_term(r), still, size, False) for r in rates]
+    still = {n: poly_variable(i, size) for i, n in enumerate(names)}
+    still |= {d[0]: ExactPolynomial({}) for d in system["disturbances"]}
+    series = steady = [poly_from_term(read_claimed_term(r), still, size, False) for r in rates]
     for k in range(2, order + 1):
-        series = _along(series, steady)
-        more = [_written(scale(p, h**k / factorial(k)), names) for p in series]
+        series = _lie_derivatives(series, steady)
+        more = [_written(poly_multiple(p, h**k / factorial(k)), names) for p in series]
         found = [plus(term, *several) for term, several in zip(found, more, strict=True)]
     return found
 
 
-def _written(p: Polynomial, names: Sequence[str]) -> list[Any]:
+def _written(p: ExactPolynomial, names: Sequence[str]) -> list[Any]:
     found = []
     for monomial, c in p.terms.items():
         factors = [["name", n] for n, e in zip(names, monomial, strict=True) for _ in range(e)]

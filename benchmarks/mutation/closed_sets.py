@@ -33,9 +33,9 @@ from tests.laws.automata_networks import automata_network, predicates  # noqa: E
 
 from benchmarks.mutation.graph_mutations import PROBLEM, made_false  # noqa: E402
 from benchmarks.mutation.graph_truth import Runs, State, Wrong, truth  # noqa: E402
-from surefoot.certify.checker.check import check  # noqa: E402
+from surefoot.certify.checker.check import judge_certificate  # noqa: E402
 from surefoot.certify.checker.number import BadCertificate  # noqa: E402
-from surefoot.certify.process.claim import about_graph  # noqa: E402
+from surefoot.certify.process.claim import build_graph_certificate  # noqa: E402
 from surefoot.engines.predicates import Predicates  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.verdict.verdict import Certificate, Holds  # noqa: E402
@@ -60,7 +60,7 @@ def base(seed: int) -> Content | None:
     verdict = engine.check(problem, Budget(SECONDS))
     if not isinstance(verdict, Holds) or verdict.argument is None or verdict.argument.states is None:
         return None
-    found = about_graph(problem, {}, verdict.argument.states)
+    found = build_graph_certificate(problem, {}, verdict.argument.states)
     assert isinstance(found, Certificate)
     content: Content = json.loads(json.dumps(found.content))
     return content
@@ -207,7 +207,7 @@ def written(problem: dict[str, Any], states: Sequence[State]) -> dict[str, Any]:
 def outcome(content: Content) -> tuple[str, str, str]:
     """The truth about the claim, what the checker says, and why."""
     try:
-        found = check(json.loads(json.dumps(content)))
+        found = judge_certificate(json.loads(json.dumps(content)))
     except BadCertificate as error:
         return truth(content["claim"]["problem"]), "rejected", f"not a certificate: {str(error)[:30]}"
     said = "accepted" if found.accepted else "rejected"

@@ -18,27 +18,27 @@ from tests.engines.graphs import among, graph
 
 from benchmarks.mutation.execution_mutations import Certificate, Mutants
 from benchmarks.mutation.execution_truth import NotFinite, Runs
-from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.argument import read_argument
-from surefoot.certify.checker.execution.obligations import obligations
-from surefoot.certify.checker.execution.problem import read_problem
+from surefoot.certify.checker.claim import FileLocations
+from surefoot.certify.checker.execution.argument import read_run_argument
+from surefoot.certify.checker.execution.obligations import derive_obligations
+from surefoot.certify.checker.execution.problem import read_canonical_problem
 from surefoot.certify.checker.number import BadCertificate, Refused
-from surefoot.certify.execution.argument import Aid
-from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.execution.policy import decided
-from surefoot.certify.execution.prove import certificate, proof
+from surefoot.certify.execution.argument import ProofAid
+from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.execution.policy import rules_and_network
+from surefoot.certify.execution.prove import prove_obligation, prove_run_certificate
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs
 from surefoot.transform.span import Span
-from surefoot.verdict.verdict import Argument
 from surefoot.verdict.verdict import Certificate as Made
+from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget
 
 SECONDS = 5.0
 EACH = 0.5  # seconds for one obligation
 STATES = 7
-_RANGES = "surefoot.certify.checker.execution.obligations.check_free"
+_RANGES = "surefoot.certify.checker.execution.obligations.check_free_ranges"
 
 
 def random_graph(seed: int) -> Problem:
@@ -52,12 +52,12 @@ def random_graph(seed: int) -> Problem:
     return graph(inside + outside, asked, states=STATES)
 
 
-def aided_bases(problem: Problem, argument: Argument, seed: int) -> Iterator[tuple[str, Certificate]]:
+def aided_bases(problem: Problem, argument: ProofArgument, seed: int) -> Iterator[tuple[str, Certificate]]:
     """Certificates of this problem that have an aid, as far as the prover finds them."""
-    written = canonical(problem)
+    written = run_problem_to_json(problem)
     draw = Random(seed)
     for name, aid in _aids(problem, written, argument, draw):
-        made = certificate(problem, written, argument, Budget(SECONDS), aid=aid)
+        made = prove_run_certificate(problem, written, argument, Budget(SECONDS), aid=aid)
         if isinstance(made, Made):
             kind = "simple" if "different" in made.content["claim"]["argument"] else name  # type: ignore[index]
             if kind:
@@ -65,13 +65,13 @@ def aided_bases(problem: Problem, argument: Argument, seed: int) -> Iterator[tup
 
 
 def _aids(
-    problem: Problem, written: Mapping[str, Any], argument: Argument, draw: Random
-) -> Iterator[tuple[str, Aid]]:
-    yield "", Aid()  # perhaps over simple paths
+    problem: Problem, written: Mapping[str, Any], argument: ProofArgument, draw: Random
+) -> Iterator[tuple[str, ProofAid]]:
+    yield "", ProofAid()  # perhaps over simple paths
     inputs = len(written["policy"]["observe"])
     if inputs:
-        yield "free", Aid(inputs={draw.randrange(inputs): Span()})
-        yield "free", Aid(inputs=dict.fromkeys(range(inputs), Span()))
+        yield "free", ProofAid(inputs={draw.randrange(inputs): Span()})
+        yield "free", ProofAid(inputs=dict.fromkeys(range(inputs), Span()))
     try:
         runs = Runs(written)
         reached = runs.reached()
@@ -83,10 +83,12 @@ def _aids(
     place = draw.choice(numbers)
     limit = max(int(s[place]) for s in reached)
     lemma = {"kind": "never", "condition": ["<", limit, ["name", runs.names[place]]]}
-    for attempt in (Argument("induction", 2), Argument("induction", 3)):
-        shown = certificate(problem, {**written, "property": lemma}, attempt, Budget(SECONDS), simple=False)
+    for attempt in (ProofArgument("induction", 2), ProofArgument("induction", 3)):
+        shown = prove_run_certificate(
+            problem, {**written, "property": lemma}, attempt, Budget(SECONDS), simple=False
+        )
         if isinstance(shown, Made):
-            yield "assuming", Aid(invariant=shown)
+            yield "assuming", ProofAid(invariant=shown)
             return
 
 
@@ -155,18 +157,20 @@ def _as_far_as_possible(
     """The obligations, those that can be shown with proofs; the range of an input is not looked at."""
     try:
         with patch(_RANGES, lambda *_: None):
-            wanted = obligations(read_problem(about, Places(Path())), read_argument(argument))
+            wanted = derive_obligations(
+                read_canonical_problem(about, FileLocations(Path())), read_run_argument(argument)
+            )
     except (BadCertificate, Refused):
         if "different" not in argument:
             return None
         less = {k: v for k, v in argument.items() if k != "different"}  # refused there: proofs without it
         return _as_far_as_possible(problem, about, less)
-    _, behind = decided(problem.policy)
+    _, behind = rules_and_network(problem.policy)
     network = None if behind is None else behind.network
     shown = []
     for obligation in wanted:
         try:
-            cases = proof(obligation, network, Budget(EACH), "float32")
+            cases = prove_obligation(obligation, network, Budget(EACH), "float32")
         except (SurefootError, Refused, BadCertificate):
             cases = []
         shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})

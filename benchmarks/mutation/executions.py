@@ -38,16 +38,16 @@ from benchmarks.mutation.execution_mutations import (  # noqa: E402
     problem_mutants,
 )
 from benchmarks.mutation.execution_truth import NotFinite, is_false  # noqa: E402
-from surefoot.certify.checker.check import check  # noqa: E402
-from surefoot.certify.checker.claim import Places  # noqa: E402
-from surefoot.certify.checker.execution.argument import read_argument  # noqa: E402
-from surefoot.certify.checker.execution.obligations import obligations  # noqa: E402
-from surefoot.certify.checker.execution.problem import read_problem  # noqa: E402
+from surefoot.certify.checker.check import judge_certificate  # noqa: E402
+from surefoot.certify.checker.claim import FileLocations  # noqa: E402
+from surefoot.certify.checker.execution.argument import read_run_argument  # noqa: E402
+from surefoot.certify.checker.execution.obligations import derive_obligations  # noqa: E402
+from surefoot.certify.checker.execution.problem import read_canonical_problem  # noqa: E402
 from surefoot.certify.checker.number import BadCertificate, Refused  # noqa: E402
-from surefoot.certify.execution.prove import certificate  # noqa: E402
+from surefoot.certify.execution.prove import prove_run_certificate  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.run import verify  # noqa: E402
-from surefoot.verdict.verdict import Argument, Proved  # noqa: E402
+from surefoot.verdict.verdict import ProofArgument, Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
 
 SECONDS = 20.0  # for the proof of a base
@@ -59,10 +59,14 @@ FAMILIES: dict[str, Callable[[Certificate], Mutants]] = {
     "obligations": obligation_mutants,
 }
 RARELY = 4  # of the changes that make a claim false, those that are given to the prover or an aid
-ARGUMENTS: dict[str, tuple[Argument, ...]] = {
-    "never": (Argument("induction", 1), Argument("induction", 2), Argument("unrolled", 2)),
-    "recurs": (Argument("induction", 1, 1), Argument("induction", 1, 2), Argument("induction", 2, 3)),
-    "eventually": (Argument("unrolled", 1), Argument("unrolled", 2)),
+ARGUMENTS: dict[str, tuple[ProofArgument, ...]] = {
+    "never": (ProofArgument("induction", 1), ProofArgument("induction", 2), ProofArgument("unrolled", 2)),
+    "recurs": (
+        ProofArgument("induction", 1, 1),
+        ProofArgument("induction", 1, 2),
+        ProofArgument("induction", 2, 3),
+    ),
+    "eventually": (ProofArgument("unrolled", 1), ProofArgument("unrolled", 2)),
 }
 
 
@@ -77,7 +81,7 @@ def bases(seed: int) -> Iterator[tuple[str, Problem, Certificate]]:
         content = copy.deepcopy(dict(verdict.certificate.content))
         said = content["claim"]["argument"]  # type: ignore[index]
         yield "plain" if "different" not in said else "simple", problem, content
-        argument = Argument(said["kind"], said["steps"], said.get("good"))
+        argument = ProofArgument(said["kind"], said["steps"], said.get("good"))
         for kind, aided in aided_bases(problem, argument, seed):
             if aided["claim"]["argument"] != said:
                 yield kind, problem, aided
@@ -86,9 +90,9 @@ def bases(seed: int) -> Iterator[tuple[str, Problem, Certificate]]:
 def relabelled(mutant: Certificate) -> Certificate | None:
     """The same proofs under the names of what has to be shown; None if the claim makes no sense."""
     try:
-        wanted = obligations(
-            read_problem(mutant["claim"]["problem"], Places(Path())),
-            read_argument(mutant["claim"]["argument"]),
+        wanted = derive_obligations(
+            read_canonical_problem(mutant["claim"]["problem"], FileLocations(Path())),
+            read_run_argument(mutant["claim"]["argument"]),
         )
     except (BadCertificate, Refused):
         return None
@@ -107,16 +111,16 @@ def proved_anew(problem: Problem, mutant: Certificate) -> Iterator[Certificate]:
     asked = written["property"]
     fitting = ARGUMENTS.get(asked["kind"], ())
     if "steps" in asked:
-        fitting = (Argument("unrolled", asked["steps"]),)
+        fitting = (ProofArgument("unrolled", asked["steps"]),)
     for argument in fitting:
-        made = certificate(problem, written, argument, Budget(ANEW))
+        made = prove_run_certificate(problem, written, argument, Budget(ANEW))
         if not isinstance(made, str):
             yield dict(made.content)
 
 
 def is_accepted(mutant: Certificate) -> bool:
     try:
-        return check(mutant).accepted
+        return judge_certificate(mutant).accepted
     except BadCertificate:
         return False
 

@@ -21,8 +21,8 @@ from benchmarks.mutation.claims import Claim, read_claim
 from benchmarks.mutation.producer import produce
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.vnnlib import parse_vnnlib
-from surefoot.query.claim import formula_written, network_written
-from surefoot.query.formula import normal
+from surefoot.query.claim import formula_to_json, network_to_json
+from surefoot.query.formula import negation_normal_form
 
 NETWORK, PROPERTY = "network.onnx", "property.vnnlib"
 
@@ -81,9 +81,9 @@ def claimed(folder: Path, arithmetic: str, inputs: str) -> tuple[dict[str, Any],
         "kind": "query",
         "variables": [[n, str(low), str(high), inputs] for n, low, high in bounds]
         + [[n, None, None, "real"] for n in outputs],
-        "networks": [network_written(network)],
+        "networks": [network_to_json(network)],
         "calls": [[0, [{n: "1"} for n in names], outputs]],
-        "formula": formula_written(normal(specification.constraint)),
+        "formula": formula_to_json(negation_normal_form(specification.constraint)),
     }
     return written, read_claim(written, arithmetic)
 

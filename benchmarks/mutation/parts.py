@@ -31,19 +31,19 @@ from tests.laws.automata_networks import automata_network, predicates  # noqa: E
 from benchmarks.mutation.execution_falsehoods import false_mutants  # noqa: E402
 from benchmarks.mutation.execution_mutations import obligation_mutants, problem_mutants  # noqa: E402
 from benchmarks.mutation.executions import is_accepted, relabelled, truth  # noqa: E402
-from surefoot.certify.execution.argument import Aid  # noqa: E402
-from surefoot.certify.execution.prove import certificate  # noqa: E402
+from surefoot.certify.execution.argument import ProofAid  # noqa: E402
+from surefoot.certify.execution.prove import prove_run_certificate  # noqa: E402
 from surefoot.engines.predicates import Predicates, closed  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.run import verify  # noqa: E402
-from surefoot.verdict.verdict import Argument, Proved  # noqa: E402
+from surefoot.verdict.verdict import ProofArgument, Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
 
 Content = dict[str, Any]
 SECONDS = 30.0
 EACH = 12  # mutants of a family, of one certificate
 RARELY = 6  # of the false claims, those for which the prover is asked
-TABLE = "surefoot.engines.predicates.asked.refining._states"
+TABLE = "surefoot.engines.predicates.asked.refining._closed_states"
 
 
 def by_parts(problem: Problem, engine: Predicates, seconds: float = SECONDS) -> Content | None:
@@ -101,8 +101,8 @@ def liars(problem: Problem, whole: Content, mutant: Content, *, anew: bool) -> I
             yield other
         if not anew:
             continue
-        aid, written = Aid(inside=inside), mutant["claim"]["problem"]
-        made = certificate(problem, written, Argument("parts", 1), Budget(1), aid=aid)
+        aid, written = ProofAid(inside=inside), mutant["claim"]["problem"]
+        made = prove_run_certificate(problem, written, ProofArgument("parts", 1), Budget(1), aid=aid)
         if not isinstance(made, str):
             yield dict(made.content)
 

@@ -26,8 +26,8 @@ from benchmarks.mutation.proof_mutations import PROOF, Certificate
 from benchmarks.ours import ask_files
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.vnnlib import parse_vnnlib
-from surefoot.problem.meaning.evaluate import evaluate
-from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.problem.meaning.inference import infer_outputs
 
 FAMILIES = ("planted_needles", "cersyve", "sat_relu", "acasxu")
 _ATOM = re.compile(r"\((<=|>=) ([XY]_[0-9]+) (-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\)")
@@ -149,7 +149,7 @@ def _satisfied(folder: Path, certificate: Certificate, source: random.Random) ->
     low, high = (np.array([float(x) for x in ends]) for ends in (specification.low, specification.high))
     places = np.random.default_rng(source.getrandbits(32)).random((256, specification.inputs))
     points = (low + places * (high - low)).astype(np.float32)
-    outputs = infer(network, points)
+    outputs = infer_outputs(network, points)
     chosen = int(
         np.argmax(outputs @ np.random.default_rng(source.getrandbits(32)).normal(size=outputs.shape[1]))
     )
@@ -172,7 +172,7 @@ def _satisfied(folder: Path, certificate: Certificate, source: random.Random) ->
     if not moved + gone:
         return ""
     text = "\n".join(kept) + "\n"
-    if evaluate(parse_vnnlib(text).constraint, known) is not True:
+    if evaluate_term(parse_vnnlib(text).constraint, known) is not True:
         raise AssertionError("the point was to satisfy the property")
     path.write_text(text)
     return f"a point satisfies it: {moved} thresholds moved, {gone} assertions left out"
@@ -190,7 +190,7 @@ def _holds(line: str, lines: list[str], known: dict[str, Fraction]) -> bool:
     declared = [other for other in lines if other.startswith("(declare")]
     wide = [f"(assert (<= {n} 3e38))(assert (>= {n} -3e38))" for n in known if n[0] == "X"]
     trivial = "(assert (or (<= Y_0 1.0) (>= Y_0 1.0)))"
-    return evaluate(parse_vnnlib("\n".join([*declared, *wide, trivial, line])).constraint, known) is True
+    return evaluate_term(parse_vnnlib("\n".join([*declared, *wide, trivial, line])).constraint, known) is True
 
 
 def _rewrite(certificate: Certificate, name: str, before: Fraction, after: Fraction) -> None:

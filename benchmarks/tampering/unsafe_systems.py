@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.cli.commands.shield.made import make, shapes_for
+from surefoot.cli.commands.shield.made import make_certified_shield, shapes_for
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import (
     Arithmetic,
@@ -20,11 +20,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE, Const, Term, Var, conjunction
+from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of
 from surefoot.run import verify
 from surefoot.verdict.verdict import Proved
 from surefoot.work.budget import Budget
@@ -46,18 +46,18 @@ def unsafe_system(seed: int) -> tuple[Problem, dict[str, Any]]:
     start = dict(state)
     for _ in range(int(rng.integers(1, 7 if arithmetic is Arithmetic.FLOAT64 else 4))):
         state = {
-            u.target.name: evaluate(u.value, state, arithmetic)
+            u.target.name: evaluate_term(u.value, state, arithmetic)
             for u in updates[:-1]
             if isinstance(u.target, Var)
         }
-    near = conjunction(
+    near = conjunction_of(
         tuple(
             (Var(n) >= Const(Fraction(v) - Fraction(1, 100)))
             & (Var(n) <= Const(Fraction(v) + Fraction(1, 100)))
             for n, v in state.items()
         )
     )
-    initial = conjunction(
+    initial = conjunction_of(
         (
             *((x >= -1) & (x <= 1) for x in names),
             (Var("w") >= -1) & (Var("w") <= 1),
@@ -93,7 +93,7 @@ def wrongly_proved(seed: int) -> int:
     """How many of engine `barrier` and the synthesis claim that this run is safe."""
     problem, start = unsafe_system(seed)
     wrong = int(proved_by_barrier(problem, SECONDS))
-    made = make(problem, shapes_for(), Budget(SECONDS))
+    made = make_certified_shield(problem, shapes_for(), Budget(SECONDS))
     if made.accepted and made.certificate is not None:
         system = made.certificate["claim"]["system"]
         for part in system.get("parts", [system["initial"]]):

@@ -59,7 +59,7 @@ class CertificationFailed(SurefootError):
     """An engine claimed something that its evidence does not show: a defect of surefoot."""
 
 
-def missing(package: str, extra: str) -> MissingBackend:
+def missing_backend(package: str, extra: str) -> MissingBackend:
     """The one-line error for an optional package that is not installed."""
     return MissingBackend(f"this needs {package}", fix=f'pip install "surefoot[{extra}]"')
 

@@ -8,12 +8,12 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
-from surefoot.certify.evidence import Evidence, certify, uncertified
+from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
-from surefoot.engines.turns import Answered, take_turns
+from surefoot.engines.turns import PortfolioAnswer, take_turns
 from surefoot.errors import Unsupported, WrongType, did_you_mean
-from surefoot.problem.door import described, one_of
+from surefoot.problem.door import describe_value, take_instance
 from surefoot.problem.environment import Arithmetic, Environment, Real
 from surefoot.problem.meaning.inference import contains_float32
 from surefoot.problem.names import location_parts
@@ -21,7 +21,7 @@ from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, NeverBefore, Probability, Recurs, Within
 from surefoot.problem.term import Apply, Const, Op, Term, Var
-from surefoot.problem.validate import validate
+from surefoot.problem.validate import validate_problem
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 from surefoot.transform.ending import end_at_goal
@@ -38,15 +38,18 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import counted
+from surefoot.verdict.words import count_noun
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 from surefoot.work.interrupt import stop_if_interrupted
 
-PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
+DEFAULT_SOLVERS = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
 MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
 MOST_EDGES = 12  # named in a note
-SHARE, MOST = 0.05, 3.0  # of the time, and seconds at most, that a search leaves for replay and certificate
+EVIDENCE_SHARE, MOST_EVIDENCE_SECONDS = (
+    0.05,
+    3.0,
+)  # of the time, and seconds at most, that a search leaves for replay and certificate
 _LOGICAL = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES, Op.ITE})
 _TOTAL = frozenset(
     {Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.MIN, Op.MAX, Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC}
@@ -54,16 +57,16 @@ _TOTAL = frozenset(
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
-OBJECTING = 0.1  # of the time: for each of several engines to say whether it can take a problem
-AT_LEAST = 1.0  # seconds for that
-NOT_KNOWN = "the time ended before it was known whether it can take the problem"
+OBJECTION_SHARE = 0.1  # of the time: for each of several engines to say whether it can take a problem
+LEAST_OBJECTION_SECONDS = 1.0  # seconds for that
+OBJECTION_NOT_KNOWN = "the time ended before it was known whether it can take the problem"
 
 
 class NoEngine(Unsupported):
     """Every engine has an objection."""
 
 
-class TooLate(NoEngine):
+class ObjectionTimeout(NoEngine):
     """Some engine might have no objection, but finding that out takes longer than there is time."""
 
 
@@ -83,59 +86,67 @@ def verify(
     is for all of it, evidence included: what was found late is not certified, and says so.
     """
     stop_if_interrupted()
-    budget = Budget() if budget is None else one_of(Budget, fix="give Budget(seconds=60)")(budget)
-    engine = take_engines(engine)
-    started = budget.elapsed()
-    validate(problem)
+    budget = Budget() if budget is None else take_instance(Budget, fix="give Budget(seconds=60)")(budget)
+    engine = _resolve_engines(engine)
+    started = budget.elapsed_seconds()
+    validate_problem(problem)
     executed, lift = discretise(problem, continuous=True)
     ending = end_at_goal(executed)
     try:
-        engines = _able(ending, engine, budget)
-    except TooLate as why:
-        return unanswered(problem, Unknown(Reason.TIMEOUT, str(why)), budget, inputs or {}, source or {})
-    searching = budget.elapsed()
-    search = replace(budget, seconds=budget.seconds - min(MOST, SHARE * budget.seconds))
-    vacuous = _vacuous(executed)
+        engines = _select_engines(ending, engine, budget)
+    except ObjectionTimeout as why:
+        return unanswered_result(
+            problem, Unknown(Reason.TIMEOUT, str(why)), budget, inputs or {}, source or {}
+        )
+    searching = budget.elapsed_seconds()
+    search = replace(
+        budget, seconds=budget.seconds - min(MOST_EVIDENCE_SECONDS, EVIDENCE_SHARE * budget.seconds)
+    )
+    vacuous = _find_vacuity(executed)
     try:
-        answered = take_turns(engines, ending, search) if vacuous is None else Answered(vacuous, engines)
+        answered = (
+            take_turns(engines, ending, search) if vacuous is None else PortfolioAnswer(vacuous, engines)
+        )
     except Unsupported as why:  # found out at work
-        if engine is not None and len({e.name for e in _listed(engine)}) == 1:  # it was asked for by name
+        if (
+            engine is not None and len({e.name for e in _engine_list(engine)}) == 1
+        ):  # it was asked for by name
             raise
-        answered = Answered(Unknown(Reason.INCOMPLETE, str(why)), engines)
-    replaying = budget.elapsed()
+        answered = PortfolioAnswer(Unknown(Reason.INCOMPLETE, str(why)), engines)
+    replaying = budget.elapsed_seconds()
 
-    def checked(found: Answered) -> Evidence:
+    def certify_answer(found: PortfolioAnswer) -> CheckedEvidence:
         solver = getattr(found.engines[0], "solver", found.engines[0])
         if not certificates:
-            return uncertified(executed, lift(found.verdict), solver.name, budget)
-        return certify(executed, lift(found.verdict), solver.name, source or {}, inputs or {}, budget)
+            return leave_uncertified(executed, lift(found.verdict), solver.name, budget)
+        return certify_verdict(executed, lift(found.verdict), solver.name, source or {}, inputs or {}, budget)
 
-    evidence = checked(answered)
+    evidence = certify_answer(answered)
     others = tuple(e for e in engines if e not in answered.engines)
     if others and isinstance(answered.verdict, Violated) and isinstance(evidence.verdict, Unknown):
         told = evidence.verdict.detail  # what was found is no answer
         answered = take_turns(others, ending, search)
-        evidence = checked(answered)
+        evidence = certify_answer(answered)
         evidence = replace(evidence, notes=(*evidence.notes, told))
-    timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
-    result = unanswered(problem, evidence.verdict, budget, inputs or {}, source or {})
-    influence = _influence(ending, evidence.verdict, budget) if certificates else ()
+    timings = {"search": replaying - searching, "certify": budget.elapsed_seconds() - replaying}
+    result = unanswered_result(problem, evidence.verdict, budget, inputs or {}, source or {})
+    influence = _influence_notes(ending, evidence.verdict, budget) if certificates else ()
     return replace(
         result,
         notes=result.notes + evidence.notes + influence,
         engine=" | ".join(map(repr, answered.engines)),
         certified=evidence.certified,
-        seconds=budget.elapsed() - started,
+        seconds=budget.elapsed_seconds() - started,
         timings=timings,
         unchecked=evidence.unchecked,
     )
 
 
-def _listed(engines: Engine | Sequence[Engine]) -> Sequence[Engine]:
+def _engine_list(engines: Engine | Sequence[Engine]) -> Sequence[Engine]:
     return engines if isinstance(engines, Sequence) else (engines,)
 
 
-def take_engines(given: Engine | str | Sequence[Engine | str] | None) -> Engine | Sequence[Engine] | None:
+def _resolve_engines(given: Engine | str | Sequence[Engine | str] | None) -> Engine | Sequence[Engine] | None:
     """Engines, those of a name, or None for all of them."""
     if given is None:
         return None
@@ -149,14 +160,14 @@ def _engines_of(given: Engine | str) -> list[Engine]:
     if isinstance(given, str):
         if given not in ENGINES:
             raise WrongType(f"unknown engine {given!r}", fix=did_you_mean(given, ENGINES))
-        return [e for e in portfolio() if e.name == given]
+        return [e for e in build_portfolio() if e.name == given]
     if isinstance(given, type) or not (hasattr(given, "objection") and hasattr(given, "check")):
         fix = 'give its name, as in "bmc", or Bmc(depth=9)'
-        raise WrongType(f"{described(given)} is not an engine", fix=fix)
+        raise WrongType(f"{describe_value(given)} is not an engine", fix=fix)
     return [given]
 
 
-def _influence(problem: Problem, verdict: Verdict, budget: Budget) -> tuple[str, ...]:
+def _influence_notes(problem: Problem, verdict: Verdict, budget: Budget) -> tuple[str, ...]:
     """What part the policy has in an answer, where that is seen at a glance."""
     from surefoot.engines.explicit.influence import notes_on_influence  # with all that it needs
 
@@ -169,7 +180,7 @@ def _influence(problem: Problem, verdict: Verdict, budget: Budget) -> tuple[str,
             return ()
 
 
-def unanswered(
+def unanswered_result(
     problem: Problem,
     verdict: Verdict,
     budget: Budget,
@@ -184,10 +195,10 @@ def unanswered(
         certified=False,
         arithmetic=arithmetic_of(problem, in_reals_only(verdict)),
         seed=budget.seed,
-        versions=versions(),
+        versions=_package_versions(),
         inputs=dict(inputs),
         seconds=0.0,
-        notes=notes(problem),
+        notes=_problem_notes(problem),
         source=dict(source),
     )
 
@@ -209,7 +220,7 @@ def arithmetic_of(problem: Problem, real: bool) -> str:
     return f"network {'in exact real arithmetic' if real else 'float32'}, {environment}"
 
 
-def portfolio(solvers: Iterable[str] = PREFERRED) -> list[Engine]:
+def build_portfolio(solvers: Iterable[str] = DEFAULT_SOLVERS) -> list[Engine]:
     """Every engine with every solver that is tried unasked, cheapest first."""
     found: list[Engine] = []
     for kind in ENGINES.values():
@@ -220,12 +231,12 @@ def portfolio(solvers: Iterable[str] = PREFERRED) -> list[Engine]:
     return found
 
 
-def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
+def choose_engine(problem: Problem, engines: Iterable[Engine]) -> Engine:
     """The first engine without objection; all objections in one error otherwise."""
-    return able(problem, engines, in_order=True)[0]
+    return applicable_engines(problem, engines, in_order=True)[0]
 
 
-def able(
+def applicable_engines(
     problem: Problem, engines: Iterable[Engine], *, in_order: bool = False, budget: Budget | None = None
 ) -> tuple[Engine, ...]:
     """Of each kind of engine the first without objection; all objections in one error if there is none.
@@ -238,27 +249,29 @@ def able(
     found: dict[str, Engine] = {}
     objections = []
     engines, budget = tuple(engines), budget or Budget()
-    share = OBJECTING if len({e.name for e in engines}) > 1 else 1.0
+    share = OBJECTION_SHARE if len({e.name for e in engines}) > 1 else 1.0
     waits = not in_order and _has_many_cases(problem)
-    for engine in sorted(engines, key=lambda e: waits and _solver(e) == "native"):
+    for engine in sorted(engines, key=lambda e: waits and _solver_name(e) == "native"):
         if engine.name not in found:
             why = _objection_in_time(engine, problem, share, budget)
             if why is None:
                 found[engine.name] = engine
             else:
                 objections.append(f"{engine.name}: {why}")
-    if not found and share < 1.0 and not budget.spent():  # nobody else can: they have all the time
-        first = next((e.name for e in engines if f"{e.name}: {NOT_KNOWN}" in objections), "")
+    if not found and share < 1.0 and not budget.is_spent():  # nobody else can: they have all the time
+        first = next((e.name for e in engines if f"{e.name}: {OBJECTION_NOT_KNOWN}" in objections), "")
         if first:
-            return able(problem, [e for e in engines if e.name == first], in_order=in_order, budget=budget)
+            return applicable_engines(
+                problem, [e for e in engines if e.name == first], in_order=in_order, budget=budget
+            )
     if not found:
-        late = any(text.endswith(NOT_KNOWN) for text in objections)
+        late = any(text.endswith(OBJECTION_NOT_KNOWN) for text in objections)
         said = "no engine can take this problem (" + "; ".join(dict.fromkeys(objections)) + ")"
-        raise TooLate(said) if late else NoEngine(said)
+        raise ObjectionTimeout(said) if late else NoEngine(said)
     return tuple(found.values())
 
 
-def objection(engine: Engine, problem: Problem) -> str | None:
+def engine_objection(engine: Engine, problem: Problem) -> str | None:
     """Why an engine cannot take a problem; one of them knows time between steps."""
     flow = problem.environment.flow
     if flow is not None and flow.continuous and engine.name != "barrier":
@@ -267,11 +280,13 @@ def objection(engine: Engine, problem: Problem) -> str | None:
 
 
 def _objection_in_time(engine: Engine, problem: Problem, share: float, budget: Budget) -> str | None:
-    seconds = min(budget.remaining(), max(AT_LEAST, share * budget.seconds))
-    return call_in_time(Budget(seconds), lambda: objection(engine, problem), lambda: NOT_KNOWN)
+    seconds = min(budget.remaining(), max(LEAST_OBJECTION_SECONDS, share * budget.seconds))
+    return call_in_time(
+        Budget(seconds), lambda: engine_objection(engine, problem), lambda: OBJECTION_NOT_KNOWN
+    )
 
 
-def _solver(engine: Engine) -> str:
+def _solver_name(engine: Engine) -> str:
     return str(getattr(getattr(engine, "solver", None), "name", ""))
 
 
@@ -280,23 +295,27 @@ def _has_many_cases(problem: Problem) -> bool:
     return few or not all(isinstance(v.kind, Real) for v in problem.environment.variables)
 
 
-def _able(problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget) -> tuple[Engine, ...]:
+def _select_engines(
+    problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
+) -> tuple[Engine, ...]:
     if given is None or isinstance(given, Sequence):
-        return able(problem, portfolio() if given is None else given, budget=budget)
+        return applicable_engines(problem, build_portfolio() if given is None else given, budget=budget)
     if (why := _objection_in_time(given, problem, 1.0, budget)) is not None:
-        if why == NOT_KNOWN:
-            raise TooLate(f"{given.name}: {why}")
+        if why == OBJECTION_NOT_KNOWN:
+            raise ObjectionTimeout(f"{given.name}: {why}")
         raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
     return (given,)
 
 
-def _vacuous(problem: Problem) -> Vacuous | None:
+def _find_vacuity(problem: Problem) -> Vacuous | None:
     """Reasons that no solver sees: a condition that nothing can meet, a float32 kind without any value."""
     environment = problem.environment
     match problem.property:
-        case Never(bad) | NeverBefore(bad) if settled(bad, environment) is False:
+        case Never(bad) | NeverBefore(bad) if constant_truth(bad, environment) is False:
             return Vacuous("the condition of the property is false in every state")
-        case Within(good, _, 0) | Eventually(good) | Recurs(good) if settled(good, environment) is True:
+        case Within(good, _, 0) | Eventually(good) | Recurs(good) if (
+            constant_truth(good, environment) is True
+        ):
             # Not `Within` a later state: a run that ends before it violates the property whatever is good.
             return Vacuous("the condition of the property is true in every state")
     for variable in problem.environment.variables:
@@ -307,7 +326,7 @@ def _vacuous(problem: Problem) -> Vacuous | None:
     return None
 
 
-def settled(condition: Term, environment: Environment) -> bool | None:
+def constant_truth(condition: Term, environment: Environment) -> bool | None:
     """The value of a condition that has the same one everywhere, as far as its form shows.
 
     Everywhere: also no state may be without a value, as `x / x = x / x` is where x is 0.
@@ -318,19 +337,19 @@ def settled(condition: Term, environment: Environment) -> bool | None:
         case Apply(Op.LE | Op.EQ | Op.LT as op, (left, right)) if left == right:
             return op is not Op.LT if _is_total(left, environment) else None
         case Apply(Op.NOT, (inner,)):
-            opposite = settled(inner, environment)
+            opposite = constant_truth(inner, environment)
             return None if opposite is None else not opposite
         case Apply(Op.AND | Op.OR as op, parts):
-            return _combined(parts, op is Op.OR, environment)
+            return _connective_truth(parts, op is Op.OR, environment)
         case _:
             return None
 
 
-def _combined(parts: tuple[Term, ...], deciding: bool, environment: Environment) -> bool | None:
+def _connective_truth(parts: tuple[Term, ...], deciding: bool, environment: Environment) -> bool | None:
     """One deciding part is enough, if those before it have a value; else all parts have the other one."""
     others = True
     for part in parts:
-        value = settled(part, environment)
+        value = constant_truth(part, environment)
         if value is deciding:
             return deciding
         if value is None and not _is_total(part, environment):
@@ -352,9 +371,9 @@ def _is_total(term: Term, environment: Environment) -> bool:
             return defined and all(_is_total(p, environment) for p in parts)
 
 
-def notes(problem: Problem) -> tuple[str, ...]:
+def _problem_notes(problem: Problem) -> tuple[str, ...]:
     """What a reader of the result must know about how the problem was read."""
-    found = [*_normalised(problem.environment.normalised), *problem.environment.notes]
+    found = [*_normalisation_notes(problem.environment.normalised), *problem.environment.notes]
     if (flow := problem.environment.flow) is not None and flow.continuous:
         found.append(
             f"time is continuous: the state is seen and controls are set every {flow.step}, disturbances may"
@@ -373,16 +392,16 @@ def notes(problem: Problem) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _normalised(edges: tuple[str, ...]) -> tuple[str, ...]:
+def _normalisation_notes(edges: tuple[str, ...]) -> tuple[str, ...]:
     """Which probabilities are not those of the file."""
     if not edges:
         return ()
     named = ", ".join(edges[:MOST_EDGES]) + (", …" if len(edges) > MOST_EDGES else "")
     how = "divided by their sum, which was within 1e-9 of 1 but not 1"
-    return (f"normalised: the probabilities of {counted(len(edges), 'edge')} were {how}: {named}",)
+    return (f"normalised: the probabilities of {count_noun(len(edges), 'edge')} were {how}: {named}",)
 
 
-def versions() -> dict[str, str]:
+def _package_versions() -> dict[str, str]:
     """Versions of everything an answer may depend on."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:

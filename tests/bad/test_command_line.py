@@ -18,7 +18,7 @@ from tests.bad.make_problems import write as write_problem
 from tests.bad.make_specifications import ALL as SPECIFICATIONS
 from tests.bad.make_specifications import write as write_specification
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def policies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], place: Path, folder: Path) -> None:
     before = sorted(folder.rglob("*"))
     started = time.process_time()  # not the clock: others may be at work too
-    code = run(arguments)
+    code = run_command_line(arguments)
     seconds = time.process_time() - started
     shown = capsys.readouterr()
     assert (code, shown.out) == (2, "")

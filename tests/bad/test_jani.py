@@ -18,7 +18,7 @@ from tests.formats.jani.reachable import question, reachable, starts
 
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.jani import read_jani
-from surefoot.problem.semantics import successors
+from surefoot.problem.semantics import enumerate_successors
 from surefoot.problem.validate import check_environment
 
 
@@ -96,7 +96,7 @@ def test_what_goes_wrong_in_a_reachable_state_only_is_an_error_there(
     read = read_jani(write_model(tmp_path, content))
     (start,) = starts(read.environment)
     with pytest.raises(InvalidProblem) as error:
-        list(successors(question(read.environment), start))
+        list(enumerate_successors(question(read.environment), start))
     assert str(error.value) == message
 
 

@@ -13,8 +13,8 @@ from tests.bad.make_networks import FILES, make_networks
 from tests.formats.onnx_models import model, node
 
 from surefoot.errors import SurefootError
-from surefoot.formats.onnx import read_onnx, read_onnx_bytes
-from surefoot.problem.meaning.inference import infer
+from surefoot.formats.onnx import read_onnx_bytes, read_onnx_network
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Affine
 
 AGAIN = "; fix: export the network again"
@@ -137,7 +137,7 @@ def test_message(bad: dict[str, Path], name: str) -> None:
     OPENED.clear()
     started = time.perf_counter()
     with pytest.raises(SurefootError) as caught:
-        read_onnx(path)
+        read_onnx_network(path)
     seconds = time.perf_counter() - started
     assert str(caught.value) == f"{path}{MESSAGES[name]}"
     assert caught.value.exit_code == 2
@@ -152,7 +152,7 @@ def test_every_bad_file_has_a_message(bad: dict[str, Path]) -> None:
 
 def test_weights_that_overflow_inside_are_read_as_they_are() -> None:
     network = read_onnx_bytes(FILES["10-overflow-inside"]())
-    assert np.isinf(infer(network, np.ones((1, 4), np.float32))).all()
+    assert np.isinf(infer_outputs(network, np.ones((1, 4), np.float32))).all()
 
 
 def test_subnormal_weights_are_kept() -> None:
@@ -175,5 +175,5 @@ def test_an_unpacked_file_has_a_limit(tmp_path: Path, monkeypatch: pytest.Monkey
     bomb.write_bytes(gzip.compress(bytes(3 * 2**20)))
     monkeypatch.setattr("surefoot.formats.onnx.file.MOST_BYTES", 2**20)
     with pytest.raises(SurefootError) as caught:
-        read_onnx(bomb)
+        read_onnx_network(bomb)
     assert str(caught.value) == f"{bomb}: larger than 1 MB; fix: export the policy network alone"

@@ -7,7 +7,7 @@ import pytest
 from tests.bad.make_problems import ALL, Bad, asked, write
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.problem_file import read_problem, read_problems
+from surefoot.formats.problem_file import read_problem_file, read_problems
 from surefoot.problem.property import Never
 from surefoot.problem.term import FALSE, TRUE
 
@@ -18,7 +18,7 @@ def test_is_refused_in_one_line(bad: Bad, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     started = time.monotonic()
     with pytest.raises(InvalidProblem) as error:
-        read_problem(path)
+        read_problem_file(path)
     assert time.monotonic() - started < 2
     assert str(error.value) == f"{path}{bad.message}"
     assert error.value.exit_code == 2
@@ -42,7 +42,7 @@ def test_names_are_unique() -> None:
 )
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(InvalidProblem) as error:
-        read_problem(tmp_path / name)
+        read_problem_file(tmp_path / name)
     assert str(error.value) == f"{tmp_path / name}: {message}"
 
 
@@ -51,16 +51,16 @@ def test_a_property_that_decides_itself_is_no_error(tmp_path: Path, text: str, b
     """That it is vacuous is for the verdict to say."""
     path = tmp_path / "model.toml"
     path.write_text(asked(text), encoding="utf-8")
-    assert read_problem(path).property == Never(bad)
+    assert read_problem_file(path).property == Never(bad)
 
 
 def test_strict_and_non_strict_comparisons_differ(tmp_path: Path) -> None:
     path = tmp_path / "model.toml"
     path.write_text(asked("never x > 5"), encoding="utf-8")
-    assert read_problem(path).property != read_problem(path, property="never x >= 5").property
+    assert read_problem_file(path).property != read_problem_file(path, property="never x >= 5").property
 
 
 def test_a_number_of_5000_digits_is_read_exactly(tmp_path: Path) -> None:
     path = tmp_path / "model.toml"
     path.write_text(asked("never x > " + "1" + "0" * 5000), encoding="utf-8")
-    assert read_problem(path).property == read_problem(path, property="never x > 1e5000").property
+    assert read_problem_file(path).property == read_problem_file(path, property="never x > 1e5000").property

@@ -8,8 +8,8 @@ import pytest
 from tests.bad.make_specifications import ALL, BOX, START, Bad, term, write
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.vnnlib import no_float32_point, parse_vnnlib, read_vnnlib
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.formats.vnnlib import no_float32_point, parse_vnnlib, read_vnnlib_file
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.term import Var
 
 
@@ -18,7 +18,7 @@ def test_is_refused_in_one_line(bad: Bad, tmp_path: Path) -> None:
     path = write(bad, tmp_path)
     started = time.monotonic()
     with pytest.raises((InvalidProblem, Unsupported)) as error:
-        read_vnnlib(path)
+        read_vnnlib_file(path)
     assert time.monotonic() - started < 2
     assert str(error.value) == f"{path}:{'' if bad.message[0].isdigit() else ' '}{bad.message}"
     assert error.value.exit_code == 2
@@ -38,7 +38,7 @@ def test_names_are_unique() -> None:
 )
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(InvalidProblem) as error:
-        read_vnnlib(tmp_path / name)
+        read_vnnlib_file(tmp_path / name)
     assert str(error.value) == f"{tmp_path / name}: {message}"
 
 
@@ -52,17 +52,17 @@ def test_a_fixed_input_that_float32_cannot_represent_is_no_error() -> None:
 def test_a_product_of_variables_is_no_error() -> None:
     """Which solver can treat it is not the reader's business."""
     parsed = parse_vnnlib(term("(assert (<= (* X_0 Y_0 Y_0) 1))"))
-    assert evaluate(parsed.constraint, {"X_0": 1, "Y_0": 1})
-    assert not evaluate(parsed.constraint, {"X_0": 1, "Y_0": 2})
+    assert evaluate_term(parsed.constraint, {"X_0": 1, "Y_0": 1})
+    assert not evaluate_term(parsed.constraint, {"X_0": 1, "Y_0": 2})
 
 
 @pytest.mark.parametrize(("formula", "always"), [("(<= Y_0 Y_0)", True), ("(< Y_0 Y_0)", False)])
 def test_a_formula_that_decides_itself_is_no_error(formula: str, always: bool) -> None:
     parsed = parse_vnnlib(START + BOX + f"(assert {formula})")
-    assert evaluate(parsed.constraint, {"X_0": Fraction(1, 2), "Y_0": Fraction(3)}) is always
+    assert evaluate_term(parsed.constraint, {"X_0": Fraction(1, 2), "Y_0": Fraction(3)}) is always
 
 
 def test_a_later_assertion_is_not_another_disjunct() -> None:
     parsed = parse_vnnlib(term("(assert (or (<= Y_0 0) (>= Y_0 4)))(assert (>= Y_0 2))"))
-    answers = [evaluate(parsed.constraint, {"X_0": 0, Var("Y_0").name: y}) for y in (-1, 1, 3, 5)]
+    answers = [evaluate_term(parsed.constraint, {"X_0": 0, Var("Y_0").name: y}) for y in (-1, 1, 3, 5)]
     assert answers == [False, False, False, True]

@@ -10,14 +10,14 @@ pytest.importorskip("gymnasium")
 
 from benchmarks import shields
 from surefoot.cli.commands.shield.paper import overhead
-from surefoot.studies.control.tables import printed
+from surefoot.studies.control.tables import read_paper_rows
 
 
 def test_a_row_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("no C compiler")
     monkeypatch.setattr(overhead, "ROUNDS", 1)
-    (row,) = printed(1, ("pendulum",))
+    (row,) = read_paper_rows(1, ("pendulum",))
     found = shields.measured("pendulum", row, None, (4,))
     assert found["certified"]
     assert (found["variables"], found["degree"], found["rules"]) == (2, 4, 1)

@@ -10,10 +10,19 @@ from benchmarks.rivals.program import programs
 
 from benchmarks import ratios
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.network import Activation, Affine, Combine, Network, Pairing, Shape, dense, frozen
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Network,
+    Pairing,
+    Shape,
+    dense_network,
+    freeze_float32,
+)
 from surefoot.problem.term import Const, Var
-from surefoot.query.formula import normal
-from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.query.formula import negation_normal_form
+from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 
 def row(
@@ -60,7 +69,7 @@ def test_a_relaxation_may_say_sat_for_whole_numbers() -> None:
 def small(*constraints: object) -> Query:
     """max(relu(x - 1), i) and leaky and clipped parts of it."""
     nodes = (
-        Affine(0, frozen([[1, 0], [0, 1]]), frozen([-1, 0])),
+        Affine(0, freeze_float32([[1, 0], [0, 1]]), freeze_float32([-1, 0])),
         Activation(1, Shape.RELU),
         Activation(1, Shape.LEAKY_RELU, (0.5,)),
         Activation(1, Shape.CLIP, (-0.5, 0.75)),
@@ -69,10 +78,10 @@ def small(*constraints: object) -> Query:
     )
     call = NetworkCall(Network(2, nodes), (Var("x"), Var("i")), ("u", "v"))
     quantities = (
-        Quantity("x", Real(-2, 2)),
-        Quantity("i", Int(-1, 1)),
-        Quantity("u", Real()),
-        Quantity("v", Real()),
+        QueryVariable("x", Real(-2, 2)),
+        QueryVariable("i", Int(-1, 1)),
+        QueryVariable("u", Real()),
+        QueryVariable("v", Real()),
     )
     return Query(quantities, constraints, (call,))
 
@@ -89,9 +98,11 @@ def test_engines_are_given_the_same_function() -> None:
 
 
 def test_polarity_saves_binaries_only_where_larger_is_worse() -> None:
-    network = dense([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
+    network = dense_network([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
     call = NetworkCall(network, (Var("x"),), ("y",))
-    query = Query((Quantity("x", Real(-1, 1)), Quantity("y", Real())), (Var("y") <= Const(-2),), (call,))
+    query = Query(
+        (QueryVariable("x", Real(-1, 1)), QueryVariable("y", Real())), (Var("y") <= Const(-2),), (call,)
+    )
     (program,) = programs(document(query))
     columns = len(program.low)
     rows_of(program)
@@ -100,7 +111,7 @@ def test_polarity_saves_binaries_only_where_larger_is_worse() -> None:
 
 def test_disjunctions_become_cases() -> None:
     x, y = Var("x"), Var("y")
-    either = normal((x <= Const(0)) | ((y <= Const(0)) & (x >= Const(1))))
+    either = negation_normal_form((x <= Const(0)) | ((y <= Const(0)) & (x >= Const(1))))
     assert [len(case) for case in conjunctions([either, either])] == [2, 3, 3, 4]
 
 

@@ -9,14 +9,14 @@ from benchmarks.prism import prism_text
 from benchmarks.statistical import heat_map, judged, ours, peer, table, write_files
 
 from benchmarks import racing
-from surefoot.compile.simulation import Watched
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.network import Network, dense
+from surefoot.compile.simulation import PathProperty
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import FALSE, equal
 
-WATCHED = Watched(equal(racing.STATUS, racing.FINISHED))
+WATCHED = PathProperty(equal(racing.STATUS, racing.FINISHED))
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def network() -> Network:
     scores[0][racing.ACCELERATIONS.index((1, 0))] = 1
     scores[1][racing.ACCELERATIONS.index((1, 0))] = 0
     scores[1][racing.ACCELERATIONS.index((0, 0))] = 0.5
-    return dense([slow, same, scores])
+    return dense_network([slow, same, scores])
 
 
 def test_ours_and_python_drive_alike(network: Network, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_the_network_learns_to_drive() -> None:
     rng = np.random.default_rng(0)
     states = np.stack([rng.integers(0, 12, 300) for _ in range(4)], -1).astype(np.float32)
     wanted = [racing.driver(s) for s in states]
-    shares = [float((infer(n, states).argmax(axis=1) == wanted).mean()) for n in (before, after)]
+    shares = [float((infer_outputs(n, states).argmax(axis=1) == wanted).mean()) for n in (before, after)]
     assert shares[1] > shares[0] + 0.1
 
 

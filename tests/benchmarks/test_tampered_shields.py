@@ -8,7 +8,7 @@ from benchmarks.tampering import executed
 from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import proved_by_barrier, unsafe_system
 
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.property import Never
 from surefoot.problem.term import Var
 
@@ -42,9 +42,11 @@ def test_a_system_with_an_unsafe_run_is_not_proved(seed: int) -> None:
     for _ in range(8):
         names = {**state, "u": 0}
         state = {
-            u.target.name: evaluate(u.value, names, arithmetic) for u in updates if isinstance(u.target, Var)
+            u.target.name: evaluate_term(u.value, names, arithmetic)
+            for u in updates
+            if isinstance(u.target, Var)
         }
-        seen = seen or evaluate(bad.bad, state, arithmetic)
+        seen = seen or evaluate_term(bad.bad, state, arithmetic)
         if seen:
             break
     assert seen

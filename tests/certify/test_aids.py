@@ -16,10 +16,10 @@ import pytest
 from tests.certify.test_execution import counting, made, rejected
 from tests.engines.graphs import among, graph
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.execution.argument import Aid
-from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.execution.prove import certificate
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.execution.argument import ProofAid
+from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.execution.prove import prove_run_certificate
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.problem.environment import (
@@ -33,34 +33,34 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import output_name
-from surefoot.problem.network import dense
+from surefoot.problem.names import network_output_name
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
 from surefoot.problem.term import Apply, Op, Term, Var, equal
-from surefoot.search import Asking, verify_assuming
+from surefoot.search import SearchSettings, verify_assuming
 from surefoot.transform.span import Span
-from surefoot.verdict.verdict import Argument, Certificate, Proved
+from surefoot.verdict.verdict import Certificate, ProofArgument, Proved
 from surefoot.work.budget import Budget
 
 Json = dict[str, Any]
-X, Y, NEW, OUTPUT = Var("x"), Var("y"), Var("new"), Var(output_name(0))
+X, Y, NEW, OUTPUT = Var("x"), Var("y"), Var("new"), Var(network_output_name(0))
 
 
-def aided(problem: Problem, argument: Argument, aid: Aid) -> Json:
+def aided(problem: Problem, argument: ProofArgument, aid: ProofAid) -> Json:
     """A certificate as it comes out of a file; the checker accepts it."""
-    found = certificate(problem, canonical(problem), argument, Budget(60), aid=aid)
+    found = prove_run_certificate(problem, run_problem_to_json(problem), argument, Budget(60), aid=aid)
     assert isinstance(found, Certificate), found
     content: Json = json.loads(json.dumps(found.content))
-    verdict = check(content)
+    verdict = judge_certificate(content)
     assert verdict.accepted, verdict.reason
-    assert content["claim"]["problem"] == json.loads(json.dumps(canonical(problem)))
+    assert content["claim"]["problem"] == json.loads(json.dumps(run_problem_to_json(problem)))
     return content
 
 
-def refused(problem: Problem, argument: Argument, aid: Aid) -> str:
-    found = certificate(problem, canonical(problem), argument, Budget(20), aid=aid)
+def refused(problem: Problem, argument: ProofArgument, aid: ProofAid) -> str:
+    found = prove_run_certificate(problem, run_problem_to_json(problem), argument, Budget(20), aid=aid)
     assert isinstance(found, str)
     return found
 
@@ -76,18 +76,18 @@ def steering(asked: Property, *, single: bool = False) -> Problem:
         (Component("c", (edge,)),),
         (Control("u"),),
     )
-    network = dense([([[2, 0.5, 0], [-2, -0.5, 0]], [0, 0]), ([[1, -1]], [0])])
+    network = dense_network([([[2, 0.5, 0], [-2, -0.5, 0]], [0, 0]), ([[1, -1]], [0])])
     read = (X, Y, Apply(Op.ABS, (Y - Fraction(1, 4),)))
     return Problem("steer", environment, NeuralPolicy(network, read, choose=Choose.VALUE), asked)
 
 
-FREE = Aid(inputs={1: Span(), 2: Span()})
+FREE = ProofAid(inputs={1: Span(), 2: Span()})
 BELOW = Never(Fraction(26, 10) < OUTPUT)
 
 
 @pytest.mark.parametrize("single", [False, True])
 def test_inputs_may_be_free_and_the_claim_is_about_the_problem(single: bool) -> None:
-    content = aided(steering(BELOW, single=single), Argument("induction", 1), FREE)
+    content = aided(steering(BELOW, single=single), ProofArgument("induction", 1), FREE)
     assert content["claim"]["argument"]["free"]["inputs"] == [[1, -1, 1], [2, "-5/4", "5/4"]]
     kinds = {"float32" if single else "real"}
     assert {v[3] for v in content["claim"]["problem"]["variables"]} == kinds
@@ -95,15 +95,17 @@ def test_inputs_may_be_free_and_the_claim_is_about_the_problem(single: bool) -> 
 
 def test_a_term_with_cases_may_be_free_where_it_could_not_be_read() -> None:
     """|y - 1/4| is not linear: a query cannot read it, but it has a range."""
-    why = refused(steering(BELOW), Argument("induction", 1), Aid(inputs={1: Span()}))
+    why = refused(steering(BELOW), ProofArgument("induction", 1), ProofAid(inputs={1: Span()}))
     assert "not linear" in why
 
 
 def test_what_depends_on_a_free_input_is_not_shown() -> None:
     """From a start |x| <= 1/2, so the output is at most 3/2; with x free it may be 5/2."""
     problem = steering(Within(Fraction(17, 10) >= OUTPUT, 0))
-    aided(problem, Argument("unrolled", 0), FREE)
-    assert "not excluded" in refused(problem, Argument("unrolled", 0), Aid(inputs={0: Span(), 2: Span()}))
+    aided(problem, ProofArgument("unrolled", 0), FREE)
+    assert "not excluded" in refused(
+        problem, ProofArgument("unrolled", 0), ProofAid(inputs={0: Span(), 2: Span()})
+    )
 
 
 def _inputs(content: Json) -> list[list[Any]]:
@@ -128,7 +130,7 @@ FREE_DAMAGE: dict[str, Callable[[Json], object]] = {
 
 
 def test_damaged_ranges_are_rejected() -> None:
-    content = aided(steering(BELOW), Argument("induction", 1), FREE)
+    content = aided(steering(BELOW), ProofArgument("induction", 1), FREE)
     for name, damage in FREE_DAMAGE.items():
         damaged = deepcopy(content)
         damage(damaged)
@@ -137,11 +139,13 @@ def test_damaged_ranges_are_rejected() -> None:
 
 def test_an_output_is_free_in_a_range_that_is_shown() -> None:
     problem = steering(Never(Var("u") > 3))
-    free = Aid(inputs={2: Span()}, outputs={0: Span(Fraction(-13, 5), Fraction(13, 5))})
+    free = ProofAid(inputs={2: Span()}, outputs={0: Span(Fraction(-13, 5), Fraction(13, 5))})
     whole = Problem("steer", problem.environment, problem.policy, Never(Var("u") > 3))
-    assert "not linear" in refused(whole, Argument("induction", 1), free)  # its range, from all three inputs
+    assert "not linear" in refused(
+        whole, ProofArgument("induction", 1), free
+    )  # its range, from all three inputs
     linear = two_inputs(problem)
-    content = aided(linear, Argument("induction", 1), Aid(outputs=dict(free.outputs)))
+    content = aided(linear, ProofArgument("induction", 1), ProofAid(outputs=dict(free.outputs)))
     first = content["obligations"][0]
     assert first["obligation"] == "range of output 0"
     narrow = deepcopy(content)
@@ -150,12 +154,14 @@ def test_an_output_is_free_in_a_range_that_is_shown() -> None:
     without = deepcopy(content)
     without["obligations"].pop(0)
     assert rejected(without)
-    why = refused(linear, Argument("induction", 1), Aid(outputs={0: Span(Fraction(-2), Fraction(2))}))
+    why = refused(
+        linear, ProofArgument("induction", 1), ProofAid(outputs={0: Span(Fraction(-2), Fraction(2))})
+    )
     assert "range of output 0" in why
 
 
 def two_inputs(problem: Problem) -> Problem:
-    network = dense([([[2, 0.5], [-2, -0.5]], [0, 0]), ([[1, -1]], [0])])
+    network = dense_network([([[2, 0.5], [-2, -0.5]], [0, 0]), ([[1, -1]], [0])])
     policy = NeuralPolicy(network, (X, Y), choose=Choose.VALUE)
     return Problem("steer", problem.environment, policy, problem.property)
 
@@ -169,10 +175,10 @@ def below(limit: int) -> Term:
     return Var("n") < limit
 
 
-def invariant(problem: Problem, kept: Term, argument: Argument) -> Certificate:
-    found = certificate(
+def invariant(problem: Problem, kept: Term, argument: ProofArgument) -> Certificate:
+    found = prove_run_certificate(
         Problem(problem.name, problem.environment, problem.policy, Never(~kept)),
-        canonical(Problem(problem.name, problem.environment, problem.policy, Never(~kept))),
+        run_problem_to_json(Problem(problem.name, problem.environment, problem.policy, Never(~kept))),
         argument,
         Budget(30),
     )
@@ -183,15 +189,23 @@ def invariant(problem: Problem, kept: Term, argument: Argument) -> Certificate:
 def test_an_invariant_helps_and_is_shown_in_the_same_certificate() -> None:
     """Never for k = 1, and `recurs`, where loops that no run reaches are in the way."""
     never = graph(LOOP, Never(among(7)), states=8)
-    small = invariant(never, below(4), Argument("induction", 2))
-    assert isinstance(certificate(never, canonical(never), Argument("induction", 1), Budget(20)), str)
-    content = aided(never, Argument("induction", 1), Aid(invariant=small))
+    small = invariant(never, below(4), ProofArgument("induction", 2))
+    assert isinstance(
+        prove_run_certificate(never, run_problem_to_json(never), ProofArgument("induction", 1), Budget(20)),
+        str,
+    )
+    content = aided(never, ProofArgument("induction", 1), ProofAid(invariant=small))
     names = [o["obligation"] for o in content["obligations"]]
     base, step = ["violation", "escape"], ["step/violation", "step/escape"]
     assert names == [*(f"assumed/{name}" for name in base + step), *step]
     recurs = graph(LOOP, Recurs(among(0, 2, 3)), states=8)
-    assert isinstance(certificate(recurs, canonical(recurs), Argument("induction", 1, 2), Budget(20)), str)
-    aided(recurs, Argument("induction", 1, 2), Aid(invariant=small))
+    assert isinstance(
+        prove_run_certificate(
+            recurs, run_problem_to_json(recurs), ProofArgument("induction", 1, 2), Budget(20)
+        ),
+        str,
+    )
+    aided(recurs, ProofArgument("induction", 1, 2), ProofAid(invariant=small))
 
 
 ASSUMED_DAMAGE: dict[str, Callable[[Json], object]] = {
@@ -214,8 +228,8 @@ def test_damaged_assumptions_are_rejected() -> None:
     problem = graph(LOOP, Never(among(7)), states=8)
     content = aided(
         problem,
-        Argument("induction", 1),
-        Aid(invariant=invariant(problem, below(4), Argument("induction", 2))),
+        ProofArgument("induction", 1),
+        ProofAid(invariant=invariant(problem, below(4), ProofArgument("induction", 2))),
     )
     for name, damage in ASSUMED_DAMAGE.items():
         damaged = deepcopy(content)
@@ -226,13 +240,13 @@ def test_damaged_assumptions_are_rejected() -> None:
 def test_an_assumption_about_the_output() -> None:
     """No run has an output above 26/10; so none has a control above 27/10."""
     problem = two_inputs(steering(Never(Var("u") > Fraction(27, 10))))
-    kept = invariant(problem, Fraction(26, 10) >= OUTPUT, Argument("induction", 1))
-    aided(problem, Argument("induction", 1), Aid(invariant=kept))
+    kept = invariant(problem, Fraction(26, 10) >= OUTPUT, ProofArgument("induction", 1))
+    aided(problem, ProofArgument("induction", 1), ProofAid(invariant=kept))
 
 
 def test_through_the_search() -> None:
     problem = graph(LOOP, Recurs(among(0, 2, 3)), states=8)
-    result = verify_assuming(problem, below(4), Asking((Bmc(), Induction()), Budget(30)))
+    result = verify_assuming(problem, below(4), SearchSettings((Bmc(), Induction()), Budget(30)))
     assert isinstance(result.verdict, Proved), result.notes
     assert result.certified
     assert any("which was proved first" in note for note in result.notes)
@@ -243,7 +257,7 @@ def test_through_the_search() -> None:
 
 def test_simple_paths_are_certified_for_never() -> None:
     problem = graph(LOOP, Never(among(7)), states=8)
-    content = aided(problem, Argument("induction", 4), Aid())
+    content = aided(problem, ProofArgument("induction", 4), ProofAid())
     pairs = content["claim"]["argument"]["different"]
     assert pairs
     for pair in pairs:  # without any one of them the proof is another
@@ -255,7 +269,7 @@ def test_simple_paths_are_certified_for_never() -> None:
 def test_every_run_returns() -> None:
     """Unrolled: all runs of two steps pass a state twice, so no longer one has to be looked at."""
     ring = graph([(0, 1), (1, 0), (5, 7)], Never(among(7)), states=8)
-    content = aided(ring, Argument("unrolled", 2), Aid())
+    content = aided(ring, ProofArgument("unrolled", 2), ProofAid())
     assert content["claim"]["argument"]["different"] == [[0, 2]]
 
 
@@ -269,9 +283,9 @@ def test_real_states_differ_in_some_variable() -> None:
     environment = Environment(
         "jump", (Variable("x", side), Variable("y", side)), equal(X, 0), (Component("c", edges),)
     )
-    policy = NeuralPolicy(dense([([[1.0]], [0.0])]), (X,), ("go",))
+    policy = NeuralPolicy(dense_network([([[1.0]], [0.0])]), (X,), ("go",))
     problem = Problem("jump", environment, policy, Never(X >= 1))
-    content = aided(problem, Argument("induction", 3), Aid())
+    content = aided(problem, ProofArgument("induction", 3), ProofAid())
     assert content["claim"]["argument"]["different"] == [[0, 1]]
 
 
@@ -286,7 +300,7 @@ SIMPLE_DAMAGE: dict[str, Callable[[Json], object]] = {
 
 
 def test_damaged_simple_paths_are_rejected() -> None:
-    content = aided(graph(LOOP, Never(among(7)), states=8), Argument("induction", 4), Aid())
+    content = aided(graph(LOOP, Never(among(7)), states=8), ProofArgument("induction", 4), ProofAid())
     for name, damage in SIMPLE_DAMAGE.items():
         damaged = deepcopy(content)
         damage(damaged)
@@ -296,10 +310,13 @@ def test_damaged_simple_paths_are_rejected() -> None:
 def test_simple_paths_prove_nothing_about_liveness() -> None:
     """0 stays for ever: its only simple path has one state, and `recurs n = 1` is false."""
     problem = graph([(0, 0)], Recurs(among(1)), states=2)
-    content = made(graph([(0, 0)], Recurs(among(0, 1)), states=2), Argument("induction", 1, 2))
-    content["claim"]["problem"] = json.loads(json.dumps(canonical(problem)))
+    content = made(graph([(0, 0)], Recurs(among(0, 1)), states=2), ProofArgument("induction", 1, 2))
+    content["claim"]["problem"] = json.loads(json.dumps(run_problem_to_json(problem)))
     content["claim"]["argument"]["different"] = [[0, 1]]
     assert "simple paths" in rejected(content)
-    assert "not excluded" in refused(problem, Argument("induction", 1, 2), Aid())
+    assert "not excluded" in refused(problem, ProofArgument("induction", 1, 2), ProofAid())
     within = counting(Within(equal(X, 3), 5))
-    assert isinstance(certificate(within, canonical(within), Argument("unrolled", 5), Budget(20)), str)
+    assert isinstance(
+        prove_run_certificate(within, run_problem_to_json(within), ProofArgument("unrolled", 5), Budget(20)),
+        str,
+    )

@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from surefoot.certify.checker.check import no_solution
-from surefoot.certify.checker.execution.obligations import Obligation
+from surefoot.certify.checker.check import check_no_solution
+from surefoot.certify.checker.execution.obligations import RunObligation
 from surefoot.certify.checker.network import read_network
-from surefoot.certify.checker.proof.walk import Count
-from surefoot.certify.checker.query import Call, Formula, Query, Variable
+from surefoot.certify.checker.proof.walk import ProofCount
+from surefoot.certify.checker.query import ClaimedQuery, ClaimedVariable, FlatNetworkCall, Formula
 from surefoot.certify.execution import prove
 from surefoot.errors import Unsupported
-from surefoot.problem.network import Network, dense
-from surefoot.query.claim import network_written
+from surefoot.problem.network import Network, dense_network
+from surefoot.query.claim import network_to_json
 from surefoot.work.budget import Budget
 
 NAMES = ("x", "y", "z")
@@ -27,15 +27,15 @@ def a_network(draw: Random) -> Network:
     shapes = ((3, width), (width, width), (width, 2))
     weights = [[[draw.uniform(-1, 1) for _ in range(n)] for _ in range(m)] for n, m in shapes]
     biases = [[draw.uniform(-1, 1) for _ in range(m)] for _, m in shapes]
-    return dense(list(zip(weights, biases, strict=True)))
+    return dense_network(list(zip(weights, biases, strict=True)))
 
 
-def asked(network: Network, *parts: Formula) -> Query:
-    ranges = [Variable(n, Fraction(0), Fraction(4), "real") for n in NAMES]
-    outputs = [Variable(n, None, None, "real") for n in ("first", "second")]
+def asked(network: Network, *parts: Formula) -> ClaimedQuery:
+    ranges = [ClaimedVariable(n, Fraction(0), Fraction(4), "real") for n in NAMES]
+    outputs = [ClaimedVariable(n, None, None, "real") for n in ("first", "second")]
     inputs = tuple({n: Fraction(1)} for n in NAMES)
-    call = Call(read_network(network_written(network)), inputs, ("first", "second"))
-    return Query((*ranges, *outputs), (call,), ("and", *parts), "a question")
+    call = FlatNetworkCall(read_network(network_to_json(network)), inputs, ("first", "second"))
+    return ClaimedQuery((*ranges, *outputs), (call,), ("and", *parts), "a question")
 
 
 def gap(limit: Fraction) -> Formula:
@@ -55,8 +55,8 @@ def test_what_is_shown_in_a_wider_box_is_checked_in_the_box_that_alternatives_le
     network = a_network(Random(421))
     several = (below("y", 1, 3), below("y", 1, 3), below("x", 2, 1), below("x", 2, 4), above("x", 1, 3))
     query = asked(network, gap(Fraction(993, 1000)), *several, below("x", 2, 4))
-    cases = prove.proof(Obligation("o", 0, query), network, Budget(60), "float32")
-    no_solution(query, cases, "float32", {}, Count())
+    cases = prove.prove_obligation(RunObligation("o", 0, query), network, Budget(60), "float32")
+    check_no_solution(query, cases, "float32", {}, ProofCount())
 
 
 @pytest.mark.parametrize("seed", [0, 1, 4, 5, 10, 12])
@@ -71,10 +71,10 @@ def test_proofs_with_few_alternatives_at_a_time_are_accepted(
         for _ in range(draw.randint(2, 6))
     ]
     query = asked(network, gap(Fraction(draw.randint(-6, -1), 2)), *parts)
-    obligation = Obligation("o", 0, query)
+    obligation = RunObligation("o", 0, query)
     if seed in SATISFIABLE:
         with pytest.raises(Unsupported, match="not excluded by this argument"):
-            prove.proof(obligation, network, Budget(60), "float32")
+            prove.prove_obligation(obligation, network, Budget(60), "float32")
     else:
-        cases = prove.proof(obligation, network, Budget(60), "float32")
-        no_solution(query, cases, "float32", {}, Count())
+        cases = prove.prove_obligation(obligation, network, Budget(60), "float32")
+        check_no_solution(query, cases, "float32", {}, ProofCount())

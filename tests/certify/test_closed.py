@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.closed import because_closed
-from surefoot.engines.predicates.moves import dynamics
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.engines.predicates.closed import holds_by_invariant
+from surefoot.engines.predicates.moves import build_dynamics
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.run import verify
 from surefoot.verdict.artifact import AbstractGraph, AbstractState
-from surefoot.verdict.verdict import ClosedSet, Proved
+from surefoot.verdict.verdict import AbstractInvariant, Proved
 from surefoot.work.budget import Budget
 
 
@@ -32,7 +32,7 @@ def content() -> dict[str, Any]:
 
 def accepted(content: dict[str, Any]) -> bool:
     try:
-        return check(content).accepted
+        return judge_certificate(content).accepted
     except (Refused, BadCertificate):
         return False
 
@@ -146,17 +146,17 @@ def test_a_damaged_one_is_rejected(content: dict[str, Any], damage: Callable[[di
 def test_the_condition_of_many_abstract_states() -> None:
     """A hundred, told apart by bounds of one variable, are one condition; beside a table fewer are tried."""
     problem = tanks(FIRST + SECOND > 1200)
-    model = dynamics(problem)
+    model = build_dynamics(problem)
     bounds = tuple(10 * k >= FIRST for k in range(1, 100))
     rows = [tuple(k >= place for k in range(99)) for place in range(99)]
     states = tuple(AbstractState((), row, False, False, 0, None) for row in rows)
     graph = AbstractGraph(bounds, states, (), "cells", True)
-    whole = because_closed(model, graph, "").argument
+    whole = holds_by_invariant(model, graph, "").argument
     assert whole is not None
     assert whole.invariant is not None
     for level in (0, 5, 10, 500, 990, 991, 2000):
         state = {"first": level, "second": 0, "heat": 0, "clock": 0}
-        assert evaluate(whole.invariant, state) is (level <= 990)
-    beside = because_closed(model, graph, "", ClosedSet(bounds, (), ())).argument
+        assert evaluate_term(whole.invariant, state) is (level <= 990)
+    beside = holds_by_invariant(model, graph, "", AbstractInvariant(bounds, (), ())).argument
     assert beside is not None
     assert beside.invariant is None

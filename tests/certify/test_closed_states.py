@@ -13,15 +13,15 @@ from tests.engines.predicates.end_cells import SMALL, race, slow_driver
 from tests.laws.automata_networks import automata_network, predicates
 from tests.laws.brute_force import truth
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.process.claim import about_graph, is_about_graph
+from surefoot.certify.process.claim import build_graph_certificate, matches_graph_claim
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.tabulated import boxes
 from surefoot.problem.environment import Array, Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var, disjunction, equal
+from surefoot.problem.term import Term, Var, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Certificate, Holds, Proved
 from surefoot.work.budget import Budget
@@ -31,7 +31,7 @@ ALONG = [(0, 1, 0, 0), (0, 1, 1, 0)]
 
 def accepted(content: dict[str, Any]) -> bool:
     try:
-        return check(content).accepted
+        return judge_certificate(content).accepted
     except BadCertificate:
         return False
 
@@ -41,7 +41,7 @@ def with_states(problem: Problem, engine: Predicates) -> dict[str, Any] | None:
     verdict = engine.check(problem, Budget(60))
     if not isinstance(verdict, Holds) or verdict.argument is None or verdict.argument.states is None:
         return None
-    found = about_graph(problem, {}, verdict.argument.states)
+    found = build_graph_certificate(problem, {}, verdict.argument.states)
     assert isinstance(found, Certificate)
     read: dict[str, Any] = json.loads(json.dumps(found.content))
     return read
@@ -60,10 +60,10 @@ def driving() -> dict[str, Any]:
 def test_a_map_read_at_a_variable_index_is_proved(driving: dict[str, Any]) -> None:
     problem = race(SMALL, ALONG, slow_driver(), speed=1)
     assert "closed" in driving
-    assert is_about_graph(driving, problem, {})
+    assert matches_graph_claim(driving, problem, {})
     changed = copy.deepcopy(driving)
     changed["claim"]["problem"]["environment"]["initial"] = True
-    assert not is_about_graph(changed, problem, {})
+    assert not matches_graph_claim(changed, problem, {})
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -191,7 +191,7 @@ def test_a_vector_in_which_nobody_moves_is_refused() -> None:
     vector = content["claim"]["problem"]["environment"]["synchronisations"][0]
     vector[0] = [None for _ in vector[0]]
     with pytest.raises(BadCertificate, match="no component takes part"):
-        check(content)
+        judge_certificate(content)
 
 
 def shelf(bad: Term) -> Problem:
@@ -223,7 +223,7 @@ def test_arrays_that_change() -> None:
 
 
 def about(problem: Problem) -> Any:
-    found = about_graph(problem)
+    found = build_graph_certificate(problem)
     assert isinstance(found, Certificate)
     claim: Any = found.content["claim"]
     return claim["problem"]["property"]
@@ -240,10 +240,10 @@ def test_many_listed_starts() -> None:
     x = Var("x")
     up = Edge("here", None, x < 9, outcomes=(Outcome(updates=(Update(x, x + 1),)),))
     for listed in (range(0, 200, 2), range(0, 400, 2)):
-        start = disjunction(tuple(equal(x, value) for value in listed))
+        start = disjunction_of(tuple(equal(x, value) for value in listed))
         parts = (Component("c", (up,), ("here",), ("here",)),)
         world = Environment("up", (Variable("x", Int(0, 500)),), start, parts)
         for bad, held in ((equal(x, listed[-1]), False), (equal(x, listed[-1] + 1), True)):
-            found = about_graph(Problem("up", world, None, Never(bad)))
+            found = build_graph_certificate(Problem("up", world, None, Never(bad)))
             assert isinstance(found, Certificate)
             assert accepted(dict(found.content)) is held

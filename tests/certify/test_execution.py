@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from tests.laws.test_execution_laws import satisfied
 
-from surefoot.certify.checker.check import Verdict, check
-from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.argument import Argument as Read
-from surefoot.certify.checker.execution.obligations import obligations
-from surefoot.certify.checker.execution.problem import read_problem
+from surefoot.certify.checker.check import CheckerVerdict, judge_certificate
+from surefoot.certify.checker.claim import FileLocations
+from surefoot.certify.checker.execution.argument import RunArgument as Read
+from surefoot.certify.checker.execution.obligations import derive_obligations
+from surefoot.certify.checker.execution.problem import read_canonical_problem
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.execution.prove import certificate
+from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.execution.prove import prove_run_certificate
 from surefoot.errors import Unsupported
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.environment import (
     Arithmetic,
     Choice,
@@ -35,8 +35,8 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import output_name
-from surefoot.problem.network import dense
+from surefoot.problem.names import network_output_name
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
@@ -44,16 +44,16 @@ from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal
 from surefoot.run import verify
 from surefoot.studies.aurora.problem import liveness_excellent, liveness_loss, safety_excellent
 from surefoot.studies.toy.problem import below_thirteen, settles_within
-from surefoot.verdict.verdict import Argument, Certificate, Holds, Proved
+from surefoot.verdict.verdict import Certificate, Holds, ProofArgument, Proved
 from surefoot.work.budget import Budget
 
 Json = dict[str, Any]
 X, NEW = Var("x"), Var("new")
 
 
-def made(problem: Problem, argument: Argument) -> Json:
+def made(problem: Problem, argument: ProofArgument) -> Json:
     """A certificate as it comes out of a file."""
-    found = certificate(problem, canonical(problem), argument, Budget(60))
+    found = prove_run_certificate(problem, run_problem_to_json(problem), argument, Budget(60))
     assert isinstance(found, Certificate), found
     content = json.loads(json.dumps(found.content))
     assert isinstance(content, dict)
@@ -69,7 +69,7 @@ def counting(
         Edge(action="reset", outcomes=(Outcome(updates=(Update(X, Const(0)),)),)),
     )
     environment = Environment("count", (Variable("x", Int(0, high)),), equal(X, 0), (Component("c", edges),))
-    network = dense([([[-1], [1]], [1.5, -1.5])])
+    network = dense_network([([[-1], [1]], [1.5, -1.5])])
     return Problem("count", environment, NeuralPolicy(network, (X,), ("up", "reset"), choose), asked)
 
 
@@ -85,7 +85,7 @@ def drifting(asked: Property) -> Problem:
         (Component("c", (edge,)),),
         (Control("u", Fraction(-1, 2), Fraction(1, 2)),),
     )
-    network = dense([([[1], [-1]], [0, 0]), ([[1, -1]], [0])])
+    network = dense_network([([[1], [-1]], [0, 0]), ([[1, -1]], [0])])
     return Problem("drift", environment, NeuralPolicy(network, (X,), choose=Choose.VALUE), asked)
 
 
@@ -108,28 +108,31 @@ def by_program(asked: Property) -> Problem:
     return Problem("halves", where, program, asked)
 
 
-OUTPUT = Var(output_name(0))
+OUTPUT = Var(network_output_name(0))
 TOO_FAR = OUTPUT - Fraction(3, 5) > 0
-ACCEPTED: dict[str, tuple[Callable[[], Problem], Argument]] = {
-    "toy, unrolled": (below_thirteen, Argument("unrolled", 2)),
-    "toy, bounded liveness": (lambda: settles_within(4), Argument("unrolled", 4)),
-    "never, induction": (lambda: counting(Never(X > 2)), Argument("induction", 2)),
-    "never, longer induction": (lambda: counting(Never(X > 2), high=9), Argument("induction", 3)),
-    "recurs": (lambda: counting(Recurs(equal(X, 0))), Argument("induction", 1, 4)),
-    "eventually": (lambda: counting(Eventually(equal(X, 2))), Argument("unrolled", 2)),
-    "within, from 1 on": (lambda: counting(Within(equal(X, 0), 3, 1)), Argument("unrolled", 3)),
-    "applicable": (lambda: counting(Never(X > 2), choose=Choose.ARGMAX_APPLICABLE), Argument("induction", 2)),
-    "chosen values": (lambda: drifting(Never(TOO_FAR, 3)), Argument("unrolled", 3)),
-    "rules before the network": (lambda: overruled(Never(X > 1)), Argument("induction", 2)),
-    "rules alone": (lambda: by_program(Never(Apply(Op.ABS, (X,)) > 1)), Argument("induction", 1)),
-    "clipped control": (lambda: drifting(Never(Var("u") > Fraction(1, 2))), Argument("induction", 1)),
+ACCEPTED: dict[str, tuple[Callable[[], Problem], ProofArgument]] = {
+    "toy, unrolled": (below_thirteen, ProofArgument("unrolled", 2)),
+    "toy, bounded liveness": (lambda: settles_within(4), ProofArgument("unrolled", 4)),
+    "never, induction": (lambda: counting(Never(X > 2)), ProofArgument("induction", 2)),
+    "never, longer induction": (lambda: counting(Never(X > 2), high=9), ProofArgument("induction", 3)),
+    "recurs": (lambda: counting(Recurs(equal(X, 0))), ProofArgument("induction", 1, 4)),
+    "eventually": (lambda: counting(Eventually(equal(X, 2))), ProofArgument("unrolled", 2)),
+    "within, from 1 on": (lambda: counting(Within(equal(X, 0), 3, 1)), ProofArgument("unrolled", 3)),
+    "applicable": (
+        lambda: counting(Never(X > 2), choose=Choose.ARGMAX_APPLICABLE),
+        ProofArgument("induction", 2),
+    ),
+    "chosen values": (lambda: drifting(Never(TOO_FAR, 3)), ProofArgument("unrolled", 3)),
+    "rules before the network": (lambda: overruled(Never(X > 1)), ProofArgument("induction", 2)),
+    "rules alone": (lambda: by_program(Never(Apply(Op.ABS, (X,)) > 1)), ProofArgument("induction", 1)),
+    "clipped control": (lambda: drifting(Never(Var("u") > Fraction(1, 2))), ProofArgument("induction", 1)),
 }
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_the_checker_accepts_what_the_solver_proves(name: str) -> None:
     build, argument = ACCEPTED[name]
-    verdict = check(made(build(), argument))
+    verdict = judge_certificate(made(build(), argument))
     assert verdict.accepted, verdict.reason
     assert "written out" in verdict.not_certified[0]
 
@@ -137,36 +140,38 @@ def test_the_checker_accepts_what_the_solver_proves(name: str) -> None:
 @pytest.mark.parametrize(
     ("problem", "argument"),
     [
-        (counting(Never(X > 1)), Argument("induction", 2)),
-        (counting(Never(X > 2), high=2), Argument("unrolled", 2)),  # three different states
-        (counting(Recurs(equal(X, 0))), Argument("induction", 1, 2)),
-        (counting(Recurs(equal(X, 3))), Argument("induction", 1, 5)),
-        (counting(Eventually(equal(X, 3))), Argument("unrolled", 4)),
-        (counting(Within(equal(X, 0), 2, 1)), Argument("unrolled", 2)),
-        (counting(Recurs(equal(X, 0)), guard=X < 1), Argument("induction", 1, 4)),  # it may stall at 1
-        (drifting(Never(TOO_FAR | (-Fraction(2, 5) > OUTPUT), 3)), Argument("unrolled", 3)),
+        (counting(Never(X > 1)), ProofArgument("induction", 2)),
+        (counting(Never(X > 2), high=2), ProofArgument("unrolled", 2)),  # three different states
+        (counting(Recurs(equal(X, 0))), ProofArgument("induction", 1, 2)),
+        (counting(Recurs(equal(X, 3))), ProofArgument("induction", 1, 5)),
+        (counting(Eventually(equal(X, 3))), ProofArgument("unrolled", 4)),
+        (counting(Within(equal(X, 0), 2, 1)), ProofArgument("unrolled", 2)),
+        (counting(Recurs(equal(X, 0)), guard=X < 1), ProofArgument("induction", 1, 4)),  # it may stall at 1
+        (drifting(Never(TOO_FAR | (-Fraction(2, 5) > OUTPUT), 3)), ProofArgument("unrolled", 3)),
     ],
 )
-def test_what_is_false_or_not_shown_gets_no_certificate(problem: Problem, argument: Argument) -> None:
-    assert isinstance(certificate(problem, canonical(problem), argument, Budget(30)), str)
+def test_what_is_false_or_not_shown_gets_no_certificate(problem: Problem, argument: ProofArgument) -> None:
+    assert isinstance(prove_run_certificate(problem, run_problem_to_json(problem), argument, Budget(30)), str)
 
 
 def test_an_escape_has_to_be_excluded() -> None:
     """Without the network's reset the counter would leave its range: never is then not shown."""
     problem = counting(Never(X < 0), high=1)
-    why = certificate(problem, canonical(problem), Argument("induction", 1), Budget(30))
+    why = prove_run_certificate(
+        problem, run_problem_to_json(problem), ProofArgument("induction", 1), Budget(30)
+    )
     assert isinstance(why, str)
     assert "escape" in why
 
 
 @pytest.fixture(scope="module")
 def drift() -> Json:
-    return made(drifting(Never(TOO_FAR, 3)), Argument("unrolled", 3))
+    return made(drifting(Never(TOO_FAR, 3)), ProofArgument("unrolled", 3))
 
 
 def rejected(content: Json) -> str:
     try:
-        verdict: Verdict = check(content)
+        verdict: CheckerVerdict = judge_certificate(content)
     except BadCertificate as error:
         return str(error)
     assert not verdict.accepted
@@ -199,7 +204,7 @@ DAMAGE: dict[str, Callable[[Json], None]] = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damaged_certificates_are_rejected(drift: Json, name: str) -> None:
-    assert check(drift).accepted
+    assert judge_certificate(drift).accepted
     damaged = deepcopy(drift)
     DAMAGE[name](damaged)
     assert rejected(damaged)
@@ -207,13 +212,15 @@ def test_damaged_certificates_are_rejected(drift: Json, name: str) -> None:
 
 def test_another_network_is_rejected(drift: Json) -> None:
     damaged = deepcopy(drift)
-    other = canonical(Problem("drift", *_with_network(drifting(Never(TOO_FAR, 3)), 1.25)))  # a steeper one
+    other = run_problem_to_json(
+        Problem("drift", *_with_network(drifting(Never(TOO_FAR, 3)), 1.25))
+    )  # a steeper one
     damaged["claim"]["problem"]["policy"] = json.loads(json.dumps(other["policy"]))
     assert rejected(damaged)
 
 
 def _with_network(problem: Problem, slope: float) -> tuple[Environment, NeuralPolicy, Property]:
-    network = dense([([[1], [-1]], [0, 0]), ([[slope, -slope]], [0])])
+    network = dense_network([([[1], [-1]], [0, 0]), ([[slope, -slope]], [0])])
     return problem.environment, NeuralPolicy(network, (X,), choose=Choose.VALUE), problem.property
 
 
@@ -221,19 +228,26 @@ def test_a_loop_without_a_good_state_satisfies_every_obligation_about_good_state
     """x stays 0 for ever: whatever k, the sequence without a good state is there."""
     edge = Edge(action="stay")
     environment = Environment("loop", (Variable("x", Int(0, 1)),), equal(X, 0), (Component("c", (edge,)),))
-    policy = NeuralPolicy(dense([([[1]], [0])]), (X,), ("stay",))
+    policy = NeuralPolicy(dense_network([([[1]], [0])]), (X,), ("stay",))
     problem = Problem("loop", environment, policy, Recurs(equal(X, 1)))
-    read = read_problem(canonical(problem), Places(Path()))
+    read = read_canonical_problem(run_problem_to_json(problem), FileLocations(Path()))
     for good in range(1, 6):
-        (last,) = [o for o in obligations(read, Read("induction", 1, good)) if o.name == "step/none good"]
+        (last,) = [
+            o for o in derive_obligations(read, Read("induction", 1, good)) if o.name == "step/none good"
+        ]
         assert satisfied(last.query.formula, {v.name: Fraction(0) for v in last.query.variables})
     for good in (1, 3):
         assert isinstance(
-            certificate(problem, canonical(problem), Argument("induction", 1, good), Budget(9)), str
+            prove_run_certificate(
+                problem, run_problem_to_json(problem), ProofArgument("induction", 1, good), Budget(9)
+            ),
+            str,
         )
     eventually = Problem("loop", environment, policy, Eventually(equal(X, 1)))
     for steps in (0, 2):
-        found = certificate(eventually, canonical(eventually), Argument("unrolled", steps), Budget(9))
+        found = prove_run_certificate(
+            eventually, run_problem_to_json(eventually), ProofArgument("unrolled", steps), Budget(9)
+        )
         assert isinstance(found, str)
 
 
@@ -249,9 +263,9 @@ def test_what_the_canonical_form_lacks_is_refused_by_name() -> None:
         (float64, problem.policy, "float64"),
     ):
         with pytest.raises(Unsupported, match=why):
-            canonical(Problem("p", where, who, problem.property))
+            run_problem_to_json(Problem("p", where, who, problem.property))
     with pytest.raises(Unsupported, match="linear"):
-        canonical(counting(Never(equal(X % 2, 0))))
+        run_problem_to_json(counting(Never(equal(X % 2, 0))))
 
 
 def test_verify_gives_the_certificate_or_says_what_is_missing() -> None:
@@ -270,12 +284,12 @@ def test_verify_gives_the_certificate_or_says_what_is_missing() -> None:
 @pytest.mark.shared_data
 def test_published_aurora_networks(shared_data: Path) -> None:
     policies = shared_data / "policies"
-    original = read_onnx(policies / "aurora_icml" / "aurora_icml.onnx")
-    small = read_onnx(policies / "aurora_nn4sys_small" / "aurora_small_simple.onnx")
-    assert check(made(safety_excellent(original), Argument("unrolled", 0))).accepted
-    assert check(made(liveness_excellent(original), Argument("induction", 1, 1))).accepted
-    loss = made(liveness_loss(small), Argument("induction", 1, 2))
-    assert check(loss).accepted
+    original = read_onnx_network(policies / "aurora_icml" / "aurora_icml.onnx")
+    small = read_onnx_network(policies / "aurora_nn4sys_small" / "aurora_small_simple.onnx")
+    assert judge_certificate(made(safety_excellent(original), ProofArgument("unrolled", 0))).accepted
+    assert judge_certificate(made(liveness_excellent(original), ProofArgument("induction", 1, 1))).accepted
+    loss = made(liveness_loss(small), ProofArgument("induction", 1, 2))
+    assert judge_certificate(loss).accepted
     for name, damage in WINDOW_DAMAGE.items():
         damaged = deepcopy(loss)
         damage(damaged)

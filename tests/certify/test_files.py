@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from surefoot.certify.files import about_files
+from surefoot.certify.files import restate_for_files
 
 SOURCE = {"kind": "vnnlib", "network": "n.onnx", "specification": "p.vnnlib", "output": None}
 DIGESTS = {"n.onnx": "0" * 64, "p.vnnlib": "1" * 64}
@@ -12,7 +12,7 @@ ATOMS = [["<=", {"output[0]@0": "1", "": "9"}], ["<=", {"X_0@0": "1"}], ["<", {"
 def restated(steps: list[Any]) -> dict[str, Any]:
     case = {"define": [["Y_0@0", 0]], "atoms": ATOMS, "sets": [[0, 1, 2]], "steps": steps}
     claim = {"variables": [["X_0@0", "0", "1", "float32"]]}
-    found = about_files({"claim": claim, "arithmetic": "real", "cases": [case]}, SOURCE, DIGESTS)
+    found = restate_for_files({"claim": claim, "arithmetic": "real", "cases": [case]}, SOURCE, DIGESTS)
     assert found is not None
     (only,) = found["cases"]
     return dict(only)
@@ -43,7 +43,7 @@ def test_a_weaker_bound_of_the_same_side_is_replaced_by_the_tighter_one() -> Non
     steps = [["drop", [0], {"atoms": [[0, 3], [1, 4]]}]]
     case = {"atoms": [weak, tight], "sets": [[0, 1]], "steps": steps}
     claim = {"variables": [["X_0@0", "0", "1", "real"]]}
-    found = about_files({"claim": claim, "arithmetic": "real", "cases": [case]}, SOURCE, DIGESTS)
+    found = restate_for_files({"claim": claim, "arithmetic": "real", "cases": [case]}, SOURCE, DIGESTS)
     assert found is not None
     assert found["cases"] == [
         {

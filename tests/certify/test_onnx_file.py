@@ -12,20 +12,20 @@ from onnx import ModelProto, TensorProto, helper
 from tests.formats.onnx_cases import CASES
 from tests.formats.onnx_models import dense, model, node, proto, weights
 
-from surefoot.certify.checker.file import ReadError, file_bytes, unpacked
+from surefoot.certify.checker.file import ReadError, decompress_gzip, read_file_bytes
 from surefoot.certify.checker.network import (
-    Activation,
-    Affine,
-    Combine,
-    Elementwise,
-    Join,
-    Network,
+    ActivationNode,
+    AffineNode,
+    CombineNode,
+    ElementwiseNode,
+    FlatNetwork,
+    JoinNode,
     Node,
-    Pick,
+    PickNode,
 )
-from surefoot.certify.checker.onnx_file import read_onnx
+from surefoot.certify.checker.onnx_file import onnx_to_flat_network
 from surefoot.formats.onnx import read_onnx_bytes
-from surefoot.query.claim import network_written
+from surefoot.query.claim import network_to_json
 
 STUDIES = Path(__file__).resolve().parents[2] / "src" / "surefoot" / "studies"
 # What the package reads and the checker refuses.
@@ -38,24 +38,24 @@ REFUSED = {
 }
 
 
-def written(network: Network) -> dict[str, object]:
+def written(network: FlatNetwork) -> dict[str, object]:
     """As in a certificate: equal if and only if every weight has the same bits."""
     return {"width": network.width, "nodes": [_node(n) for n in network.nodes]}
 
 
 def _node(node: Node) -> list[object]:
     match node:
-        case Affine(source, columns, weights_, bias):
+        case AffineNode(source, columns, weights_, bias):
             return ["affine", source, len(bias), columns, _bits(weights_), _bits(bias)]
-        case Elementwise(source, kind, constant):
+        case ElementwiseNode(source, kind, constant):
             return [kind, source, _bits(constant)]
-        case Activation(source, kind, parameters):
+        case ActivationNode(source, kind, parameters):
             return [kind, source, *(p.hex() for p in parameters)]
-        case Combine(left, right, kind):
+        case CombineNode(left, right, kind):
             return [kind, left, right]
-        case Pick(source, indices):
+        case PickNode(source, indices):
             return ["pick", source, list(indices)]
-        case Join(several):
+        case JoinNode(several):
             return ["join", list(several)]
 
 
@@ -68,15 +68,15 @@ def test_every_operation_becomes_the_same_nodes_or_is_refused(name: str) -> None
     reasons = [reason for start, reason in REFUSED.items() if name.startswith(start)]
     if reasons:
         with pytest.raises(ReadError, match=reasons[0]):
-            read_onnx(CASES[name])
+            onnx_to_flat_network(CASES[name])
     else:
-        assert written(read_onnx(CASES[name])) == network_written(read_onnx_bytes(CASES[name]))
+        assert written(onnx_to_flat_network(CASES[name])) == network_to_json(read_onnx_bytes(CASES[name]))
 
 
 @pytest.mark.parametrize("path", sorted(STUDIES.rglob("*.onnx*")), ids=lambda path: path.name)
 def test_networks_of_the_studies(path: Path) -> None:
     data = path.read_bytes()
-    assert written(read_onnx(data)) == network_written(read_onnx_bytes(unpacked(data)))
+    assert written(onnx_to_flat_network(data)) == network_to_json(read_onnx_bytes(decompress_gzip(data)))
 
 
 @pytest.mark.shared_data
@@ -99,27 +99,29 @@ def test_networks_beside_the_repository(shared_data: Path, folder: str, most: in
     assert len(paths) >= most
     for path in paths[:: max(1, len(paths) // most)]:
         data = path.read_bytes()
-        assert written(read_onnx(data)) == network_written(read_onnx_bytes(unpacked(data))), path.name
+        assert written(onnx_to_flat_network(data)) == network_to_json(
+            read_onnx_bytes(decompress_gzip(data))
+        ), path.name
 
 
 def test_an_output_may_be_chosen_and_what_it_does_not_need_is_left_out() -> None:
     data = model([node("Relu", "x", "r"), node("Tanh", "r", "t"), node("Neg", "r")], outputs="t y")
-    assert written(read_onnx(data, "t")) == network_written(read_onnx_bytes(data, output="t"))
-    assert written(read_onnx(data, "r"))["nodes"] == [["relu", 0]]
+    assert written(onnx_to_flat_network(data, "t")) == network_to_json(read_onnx_bytes(data, output="t"))
+    assert written(onnx_to_flat_network(data, "r"))["nodes"] == [["relu", 0]]
     for name in (None, "z", "x", ""):
         with pytest.raises(ReadError):
-            read_onnx(data, name)
+            onnx_to_flat_network(data, name)
 
 
 def test_squeezing_no_axis_changes_nothing() -> None:
     data = model(
         [node("Squeeze", "x a", "s"), node("Concat", "s s", axis=1)], (1, 4), {"a": np.array([], np.int64)}
     )
-    assert written(read_onnx(data)) == network_written(read_onnx_bytes(data))
+    assert written(onnx_to_flat_network(data)) == network_to_json(read_onnx_bytes(data))
 
 
 def test_gzip_and_plain_bytes_are_the_same() -> None:
-    assert written(read_onnx(gzip.compress(dense()))) == written(read_onnx(dense()))
+    assert written(onnx_to_flat_network(gzip.compress(dense()))) == written(onnx_to_flat_network(dense()))
 
 
 def changed(**fields: object) -> bytes:
@@ -197,14 +199,14 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused(name: str) -> None:
     with pytest.raises(ReadError):
-        read_onnx(HOSTILE[name])
+        onnx_to_flat_network(HOSTILE[name])
 
 
 def test_every_prefix_is_refused() -> None:
     data = dense()
     for end in range(len(data)):
         with pytest.raises(ReadError):
-            read_onnx(data[:end])
+            onnx_to_flat_network(data[:end])
 
 
 def test_changed_bytes_never_do_worse_than_a_refusal() -> None:
@@ -214,7 +216,7 @@ def test_changed_bytes_never_do_worse_than_a_refusal() -> None:
         for place in random.integers(0, len(data), random.integers(1, 4)):
             damaged[place] = random.integers(0, 256)
         try:
-            read_onnx(bytes(damaged))
+            onnx_to_flat_network(bytes(damaged))
         except ReadError:
             continue
 
@@ -222,4 +224,4 @@ def test_changed_bytes_never_do_worse_than_a_refusal() -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing.onnx"):
         with pytest.raises(ReadError, match="no such file"):
-            file_bytes(path)
+            read_file_bytes(path)

@@ -14,7 +14,7 @@ from benchmarks.mutation.parts import by_parts, liars, other_sets
 from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 from tests.laws.automata_networks import automata_network, predicates
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.engines.predicates import Predicates
 
 Content = dict[str, Any]
@@ -102,6 +102,6 @@ def test_conditions_of_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatc
     either = ["or", ["<", ["name", "x"], ["name", "y"]], ["<", ["name", "y"], ["name", "x"]]]
     inside = ["and", *[either] * 60, ["or", False, False]]
     monkeypatch.setattr("surefoot.certify.checker.execution.parts.MOST_LOOKED", 1000)
-    said = check(small([["x", 0, 9, "real"], ["y", 0, 9, "real"]], inside))
+    said = judge_certificate(small([["x", 0, 9, "real"], ["y", 0, 9, "real"]], inside))
     assert not said.accepted
     assert "false at sight" in said.reason

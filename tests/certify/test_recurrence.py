@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tests.engines.never_returning import VIOLATED
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.engines.recurrence import Recurrence
-from surefoot.formats.result_json import from_json, to_json
+from surefoot.formats.result_json import annotated_result_to_json, result_from_json
 from surefoot.run import verify
 from surefoot.verdict.verdict import Result, Violated
 from surefoot.work.budget import Budget
@@ -40,7 +40,7 @@ def content(name: str) -> Json:
 def rejected(data: Json) -> str:
     """Why the checker does not accept; it must not."""
     try:
-        verdict = check(data)
+        verdict = judge_certificate(data)
     except BadCertificate as error:
         return str(error)
     assert not verdict.accepted
@@ -93,7 +93,7 @@ FALSE_OF_HALVES = {
 @pytest.mark.parametrize("name", FALSE_OF_HALVES)
 def test_what_is_not_so_is_rejected(name: str) -> None:
     data = content("halves")
-    assert check(data).accepted
+    assert judge_certificate(data).accepted
     FALSE_OF_HALVES[name](data)
     assert rejected(data)
 
@@ -112,14 +112,14 @@ FALSE_OF_PICKED = {
 @pytest.mark.parametrize("name", FALSE_OF_PICKED)
 def test_a_pick_that_does_not_lead_back_is_rejected(name: str) -> None:
     data = content("picked")
-    assert check(data).accepted
+    assert judge_certificate(data).accepted
     FALSE_OF_PICKED[name](data)
     assert rejected(data)
 
 
 def test_every_step_of_the_stem_counts() -> None:
     data = content("good at first")
-    assert check(data).accepted
+    assert judge_certificate(data).accepted
     moves = data["claim"]["moves"]
     assert len(moves) > 5
     for shorter in (moves[:-1], moves[:3], []):
@@ -131,7 +131,7 @@ def test_every_step_of_the_stem_counts() -> None:
 
 def test_the_policy_must_pick_the_step_for_sure() -> None:
     data = content("two sets")
-    assert check(data).accepted
+    assert judge_certificate(data).accepted
     swapped = deepcopy(data)
     for region in swapped["claim"]["regions"]:
         region["edge"] = 1 - region["edge"]
@@ -144,17 +144,17 @@ def test_the_policy_must_pick_the_step_for_sure() -> None:
 
 
 def test_what_the_checker_says_about_it() -> None:
-    verdict = check(content("good at first"))
+    verdict = judge_certificate(content("good at first"))
     assert "some run of the problem `controlled` violates its property: recurs, 11 steps" in verdict.claim
     assert any("another float32 evaluation" in what for what in verdict.not_certified)
-    assert "some run" in check(content("halves")).claim
-    assert "every order" not in check(content("halves")).claim
+    assert "some run" in judge_certificate(content("halves")).claim
+    assert "every order" not in judge_certificate(content("halves")).claim
 
 
 @pytest.mark.parametrize("name", ["halves", "window", "two sets", "locations"])
 def test_results_can_be_read_back(name: str) -> None:
     problem, found = VIOLATED[name], result(name)
-    stored = from_json(json.loads(json.dumps(to_json(problem, found))))
+    stored = result_from_json(json.loads(json.dumps(annotated_result_to_json(problem, found))))
     assert isinstance(found.verdict, Violated)
     assert isinstance(stored.result.verdict, Violated)
     assert stored.result.verdict.trace == found.verdict.trace

@@ -21,7 +21,7 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.meaning.transition import Transition
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Path, Probability, Property, Recurs, Within
@@ -45,7 +45,7 @@ def counter(prop: object = None) -> Problem:
     environment = Environment(
         "counter", (Variable("x", Int(0, 6)),), equal(X, 0), (Component("world", (up, down)),)
     )
-    network = dense([([[-1.0], [1.0]], [2.5, -2.5])])
+    network = dense_network([([[-1.0], [1.0]], [2.5, -2.5])])
     return Problem("counter", environment, NeuralPolicy(network, (X,), ("up", "down")), prop or Never(X >= 3))
 
 
@@ -98,7 +98,7 @@ def test_within_needs_all_its_states_or_the_end_of_the_run() -> None:
 
 def test_a_stalled_run_ends() -> None:
     problem = counter(Within(X >= 6, 9))
-    stubborn = dense([([[0.0], [0.0]], [0.0, 1.0])])
+    stubborn = dense_network([([[0.0], [0.0]], [0.0, 1.0])])
     assert isinstance(problem.policy, NeuralPolicy)
     problem = replace(problem, policy=replace(problem.policy, network=stubborn))
     assert replay(problem, Trace(({"x": 0},), ())) is None
@@ -141,7 +141,7 @@ def test_a_lasso_must_return_exactly_and_see_nothing_good(
 def test_a_finite_run_violates_recurs_unless_it_ends_well() -> None:
     stuck = replace(counter(), environment=replace(counter().environment, initial=TRUE))
     assert isinstance(stuck.policy, NeuralPolicy)
-    stubborn = replace(stuck.policy, network=dense([([[0.0], [0.0]], [0.0, 1.0])]))  # always `down`
+    stubborn = replace(stuck.policy, network=dense_network([([[0.0], [0.0]], [0.0, 1.0])]))  # always `down`
     trace = Trace(({"x": 1}, {"x": 0}), (DOWN,))
     for asked, why in (
         (Recurs(equal(X, 1)), None),

@@ -9,12 +9,12 @@ import pytest
 
 from surefoot.certify.checker.file import ReadError
 from surefoot.certify.checker.query import Formula
-from surefoot.certify.checker.vnnlib_file import Property, read_vnnlib
+from surefoot.certify.checker.vnnlib_file import VnnlibClaim, read_vnnlib_claim
 from surefoot.formats.vnnlib import Specification
-from surefoot.formats.vnnlib import read_vnnlib as read_package
-from surefoot.problem.meaning.evaluate import evaluate
-from surefoot.query.claim import formula_written
-from surefoot.query.formula import normal
+from surefoot.formats.vnnlib import read_vnnlib_file as read_package
+from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.query.claim import formula_to_json
+from surefoot.query.formula import negation_normal_form
 
 DECLARED = "(declare-const X_0 Real)(declare-const Y_0 Real)"
 BOX = "(assert (>= X_0 0))(assert (<= X_0 1))"
@@ -22,7 +22,7 @@ X, Y, C = "X_0", "Y_0", ""
 
 
 def formula(assertions: str) -> Formula:
-    return read_vnnlib((DECLARED + assertions).encode()).formula
+    return read_vnnlib_claim((DECLARED + assertions).encode()).formula
 
 
 def holds(formula: object, point: dict[str, Fraction]) -> bool:
@@ -82,8 +82,8 @@ def test_repeated_bounds_are_all_kept() -> None:
 
 def test_declarations() -> None:
     text = "; comment (\n(check-sat)(declare-fun X_0 () Real)(declare-const X_1 Real)(declare-const Y_0 Real)"
-    assert read_vnnlib(text.encode()) == Property(2, 1, ("and",))
-    assert read_vnnlib(gzip.compress(text.encode())) == Property(2, 1, ("and",))
+    assert read_vnnlib_claim(text.encode()) == VnnlibClaim(2, 1, ("and",))
+    assert read_vnnlib_claim(gzip.compress(text.encode())) == VnnlibClaim(2, 1, ("and",))
 
 
 HOSTILE = {
@@ -129,13 +129,13 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused(name: str) -> None:
     with pytest.raises(ReadError):
-        read_vnnlib(HOSTILE[name].encode())
+        read_vnnlib_claim(HOSTILE[name].encode())
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
     for data in (b"\xff\xfe", gzip.compress(DECLARED.encode())[:-5], gzip.compress(bytes(2**24))):
         with pytest.raises(ReadError):
-            read_vnnlib(data)
+            read_vnnlib_claim(data)
 
 
 def points(specification: Specification, count: int, seed: int) -> list[dict[str, Fraction]]:
@@ -162,11 +162,11 @@ def test_properties_beside_the_repository(shared_data: Path) -> None:
     assert len(paths) == 147
     seen = {True: 0, False: 0}
     for path in paths:
-        ours, theirs = read_vnnlib(path.read_bytes()), read_package(path)
+        ours, theirs = read_vnnlib_claim(path.read_bytes()), read_package(path)
         assert (ours.inputs, ours.outputs) == (theirs.inputs, theirs.outputs)
-        assert plain(ours.formula) == formula_written(normal(theirs.constraint)), path.name
+        assert plain(ours.formula) == formula_to_json(negation_normal_form(theirs.constraint)), path.name
         for point in points(theirs, 6, seed=len(path.name)):
-            meant = evaluate(theirs.constraint, point)
+            meant = evaluate_term(theirs.constraint, point)
             assert holds(ours.formula, point) is meant, path.name
             seen[bool(meant)] += 1
     assert min(seen.values()) > 20

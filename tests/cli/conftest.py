@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -25,7 +25,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
     """Runs `surefoot ARGUMENTS` and gives exit code, stdout and stderr."""
 
     def call(*arguments: object) -> tuple[int, str, str]:
-        code = run([str(a) for a in arguments])
+        code = run_command_line([str(a) for a in arguments])
         shown = capsys.readouterr()
         return code, shown.out, shown.err
 

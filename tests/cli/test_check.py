@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.cli.output import sha256
+from surefoot.cli.output import file_sha256
 
 HARD = """
 name = "hard"
@@ -167,7 +167,7 @@ def test_a_bounded_property_is_proved(toy: Path, command: Command) -> None:
     result.write_text(json.dumps(stored))
     toy.write_text(toy.read_text().replace("output[0] >= 13", "output[0] >= 12"))
     assert command("certify", result)[0] == 1  # the files are no longer those of the verdict
-    stored["inputs"]["toy.toml"] = sha256(toy)
+    stored["inputs"]["toy.toml"] = file_sha256(toy)
     result.write_text(json.dumps(stored))
     code, out, _ = command("certify", result)
     assert code == 1

@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.cli.engine_options import explanations
+from surefoot.cli.engine_options import field_explanations
 from surefoot.engines import ENGINES
 
 
@@ -22,6 +22,6 @@ def test_every_flag_is_explained(command: Command) -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_field_has_a_line_under_it(name: str) -> None:
     kind = ENGINES[name]
-    told = explanations(kind)
+    told = field_explanations(kind)
     assert {f.name for f in fields(kind)} <= set(told)  # type: ignore[arg-type]
     assert all(told.values())

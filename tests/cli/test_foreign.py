@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.barrier.refuted import left_by_a_step, value
-from surefoot.cli import run
+from surefoot.certify.barrier.refuted import confirm_escaping_step, evaluate_barrier
+from surefoot.cli import run_command_line
 from surefoot.cli.commands.shield import foreign
-from surefoot.cli.commands.shield.foreign import stated
-from surefoot.encode.barrier import system_of
+from surefoot.cli.commands.shield.foreign import as_stated_problem
+from surefoot.encode.barrier import read_control_system
 from surefoot.engines.barrier import given
-from surefoot.engines.barrier.given import as_term
+from surefoot.engines.barrier.given import foreign_barrier_term
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import read_barriers, read_polynomial
 from surefoot.problem.policy import Branch, ProgramPolicy
@@ -33,7 +33,7 @@ def outcome(
 ) -> tuple[int, str, str]:
     (folder / "theirs.json").write_text(json.dumps(data))
     arguments = [str(folder / "theirs.json"), "--problem", "control/satellite", "--quiet", *more]
-    code = run(["certify", *arguments])
+    code = run_command_line(["certify", *arguments])
     seen = capsys.readouterr()
     return code, seen.out, seen.err
 
@@ -46,7 +46,7 @@ def test_a_true_one_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     )
     assert code == 0, out
     assert "as executed (the problem's arithmetic, controls clipped): accepted" in out
-    assert run(["certify", str(proof)]) == 0
+    assert run_command_line(["certify", str(proof)]) == 0
     found = json.loads((tmp_path / "all").read_text())
     assert found["systems"]["executed"]["conditions"]["steps"]["word"] == "proved"
 
@@ -59,7 +59,7 @@ def test_a_true_one_is_proved_by_projections(
     data = {"barriers_le_0": [ELLIPSE], "program": [["-x1 + 0.5*x2"]]}
     code, out, _ = outcome(capsys, tmp_path, data, "--certificate", str(tmp_path / "proof.json"))
     assert code == 0, out
-    assert run(["certify", str(tmp_path / "proof.json")]) == 0
+    assert run_command_line(["certify", str(tmp_path / "proof.json")]) == 0
     data = {"barriers_le_0": ["x1**2 + x2**2 - 9"], "program": [["-x1 + 0.5*x2"]]}
     assert outcome(capsys, tmp_path, data, "--timeout", "1")[0] == 1
 
@@ -143,7 +143,7 @@ def test_a_start_on_the_edge_of_the_published_set_is_no_refutation(
 
 def test_without_a_problem_nothing_can_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "theirs.json").write_text(json.dumps({"barriers_le_0": ["x1"], "K": [[[1, 2]]]}))
-    assert run(["certify", str(tmp_path / "theirs.json")]) == 2
+    assert run_command_line(["certify", str(tmp_path / "theirs.json")]) == 2
     assert "--problem" in capsys.readouterr().err
 
 
@@ -153,7 +153,7 @@ def test_an_interruption_keeps_what_is_known(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(foreign, "proofs", interrupted)
+    monkeypatch.setattr(foreign, "prove_foreign_set", interrupted)
     data = {"barriers_le_0": ["x1**2 + x2**2 - 1"], "K": [[[-1, 0.5]]]}
     code, out, _ = outcome(capsys, tmp_path, data)
     assert code == 130
@@ -176,24 +176,26 @@ def test_the_published_false_ones_are_refuted(
     """By a state of our own, and the states that were published with them are confirmed exactly."""
     file = shared_data / "control" / "shields" / f"{name}.json"
     study = f"control/{name.replace('_', '-')}"
-    code = run(["certify", str(file), "--problem", study, "--quiet", "--json", "-", "--timeout", "2"])
+    code = run_command_line(
+        ["certify", str(file), "--problem", study, "--quiet", "--json", "-", "--timeout", "2"]
+    )
     data = json.loads(capsys.readouterr().out)
     assert code == 1
     for system in ("stated", "executed"):
         assert data["systems"][system]["conditions"]["steps"]["word"] == "refuted"
-    problem = discretise(stated(stays_safe(name.replace("_", "-"))))[0]
-    system_ = system_of(problem)
+    problem = discretise(as_stated_problem(stays_safe(name.replace("_", "-"))))[0]
+    system_ = read_control_system(problem)
     (rule,) = read_barriers(file, system_.variables, [c for c, _, _ in system_.controls])
     published = json.loads((file.parent / "REFUTED_counterexamples.json").read_text())[name]
     state = dict(zip(system_.variables, map(Fraction, published["state"]), strict=True))
-    barrier = as_term(system_, Polynomial(rule.barrier), system_.rounded)
+    barrier = foreign_barrier_term(system_, Polynomial(rule.barrier), system_.rounded)
     alone = ProgramPolicy((Branch(TRUE, rule.then),))
     chosen = {"wind": Fraction(7, 200)} if name == "lane_keeping" else {}
-    found = left_by_a_step(
+    found = confirm_escaping_step(
         type(problem)(problem.name, problem.environment, alone, problem.property), barrier, state, chosen
     )
     assert found is not None
-    assert float(value(barrier, state)) == pytest.approx(published["B_now"])
+    assert float(evaluate_barrier(barrier, state)) == pytest.approx(published["B_now"])
     assert found.after is not None
     assert float(found.after) == pytest.approx(published["B_next"])
 
@@ -227,7 +229,7 @@ def test_one_of_ten_variables_is_proved(tmp_path: Path, capsys: pytest.CaptureFi
     data = {"barriers_le_0": [f"{barrier} - 3"], "program": [["-x1"]]}
     (tmp_path / "theirs.json").write_text(json.dumps(data))
     arguments = [str(tmp_path / "theirs.json"), "--problem", str(tmp_path / "chain.toml"), "--timeout", "200"]
-    code = run(["certify", *arguments, "--quiet", "--certificate", str(tmp_path / "proof.json")])
+    code = run_command_line(["certify", *arguments, "--quiet", "--certificate", str(tmp_path / "proof.json")])
     out = capsys.readouterr().out
     assert code == 0, out
     assert "as stated (exact numbers, controls without limits): accepted" in out

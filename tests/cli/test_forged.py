@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 
 WALK = """
 initial = "x <= 2 and not b"
@@ -89,16 +89,16 @@ def test_values_of_two_starts_do_not_change_places(tmp_path: Path, command: Comm
 def test_the_checker_looks_at_the_starts_itself(tmp_path: Path, command: Command) -> None:
     data = store(tmp_path, command, "starts")
     content = data["verdict"]["certificate"]["content"]
-    found = check(content, base=tmp_path)
+    found = judge_certificate(content, base=tmp_path)
     assert found.accepted
     assert not any("which start" in line for line in found.not_certified)
     claim = content["claim"]
     assert claim["starts"][0] == [0, False, [0, 0], 0]
     for forged in ([0, 0, [0, 0], 0], [0, False, [0, 1], 0], [1, False, [0, 0], 0], [0, False, [0, 0]], []):
         changed = {**content, "claim": {**claim, "starts": [forged, *claim["starts"][1:]]}}
-        assert not check(changed, base=tmp_path).accepted
+        assert not judge_certificate(changed, base=tmp_path).accepted
     unnamed = {**content, "claim": {k: v for k, v in claim.items() if k != "starts"}}
-    found = check(unnamed, base=tmp_path)
+    found = judge_certificate(unnamed, base=tmp_path)
     assert found.accepted
     assert any("which start" in line for line in found.not_certified)
     data["verdict"]["certificate"]["content"] = unnamed

@@ -244,7 +244,9 @@ def test_a_study(drawn: Drawn) -> None:
     assert [c["starts"][0]["car_x"] for c in panel["cells"]] == ["0", "0", "0"]
 
 
-@pytest.mark.parametrize("place", ["surefoot.engines.explicit.engine.Explicit.check", "surefoot.run.certify"])
+@pytest.mark.parametrize(
+    "place", ["surefoot.engines.explicit.engine.Explicit.check", "surefoot.run.certify_verdict"]
+)
 def test_an_interrupt_leaves_what_there_is(
     place: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,7 +315,7 @@ def test_estimates_and_their_effort(drawn: Drawn, command: Command) -> None:
 
 def test_a_parameter_of_a_study_is_swept(drawn: Drawn, monkeypatch: pytest.MonkeyPatch) -> None:
     def slippery(slip: Fraction = Fraction(1, 5)) -> Problem:
-        return racetrack.problem(racetrack.crash_probability(), slip=slip)
+        return racetrack.racetrack_problem(racetrack.crash_probability(), slip=slip)
 
     monkeypatch.setitem(racetrack.PROBLEMS, "slippery", slippery)
     swept = drawn("racetrack/slippery", "--sweep", "slip=0.1,0.4", "--no-certificates")["panels"]
@@ -353,12 +355,12 @@ OURS = """
 from fractions import Fraction
 from pathlib import Path
 from surefoot.formats.onnx import read_onnx
-from surefoot.studies.racetrack.policies import neural_policy
-from surefoot.studies.racetrack.problem import goal_probability, problem as posed
+from surefoot.studies.racetrack.policies import racetrack_policy
+from surefoot.studies.racetrack.problem import goal_probability, racetrack_problem as posed
 from surefoot.studies.racetrack.track import parse_track
 
 folder = Path("{folder}")
 track = parse_track((folder / "tracks" / "barto-small.track").read_text(), "barto-small")
 network = read_onnx(folder / "racetrack-policies" / "ep10999.onnx")
-problem = posed(goal_probability(), neural_policy(network, track), track, Fraction(1, 10), anywhere=True)
+problem = posed(goal_probability(), racetrack_policy(network, track), track, Fraction(1, 10), anywhere=True)
 """

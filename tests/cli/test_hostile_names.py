@@ -12,7 +12,7 @@ import pytest
 from tests.cli.hostile import EVIL, evil, write_files
 
 from surefoot.certify.checker.__main__ import main as check_certificate
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.visible import is_visible, make_visible
 
 # What is run on the hostile files, and what is written then.
@@ -81,7 +81,7 @@ def assert_harmless_files(folder: Path) -> int:
 
 
 def call(arguments: tuple[str, ...], files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> int:
-    code = run([a.format(**files) if a != EVIL else a for a in arguments])
+    code = run_command_line([a.format(**files) if a != EVIL else a for a in arguments])
     shown = capsys.readouterr()
     assert_harmless(shown.out, "stdout")
     assert_harmless(shown.err, "stderr")
@@ -101,7 +101,9 @@ def test_what_is_certified_again(files: dict[str, Path], capsys: pytest.CaptureF
     """A result and its certificate; and both with names that were put into them by hand."""
     result, proof = files["out"] / "r.json", files["out"] / "c.json"
     files["never"].write_text(files["never"].read_text("utf-8").replace('= 3"', '> 5"'), "utf-8")
-    run(["check", str(files["never"]), "--json", str(result), "--certificate", str(proof), "--quiet"])
+    run_command_line(
+        ["check", str(files["never"]), "--json", str(result), "--certificate", str(proof), "--quiet"]
+    )
     capsys.readouterr()
     assert call(("certify", "{out}/r.json"), files, capsys) == 0
     assert call(("certify", "{out}/c.json"), files, capsys) == 0
@@ -120,7 +122,7 @@ def test_what_is_certified_again(files: dict[str, Path], capsys: pytest.CaptureF
 def test_the_checker_alone(files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """By its own code."""
     proof = files["out"] / "c.json"
-    run(["check", str(files["chance"]), "--certificate", str(proof), "--quiet"])
+    run_command_line(["check", str(files["chance"]), "--certificate", str(proof), "--quiet"])
     capsys.readouterr()
     assert proof.is_file()
     hostile = [proof.read_text()]
@@ -144,14 +146,14 @@ def test_live_lines_and_colours_have_no_markup(monkeypatch: pytest.MonkeyPatch) 
         def isatty(self) -> bool:
             return True
 
-    from surefoot.cli.progress import progress
+    from surefoot.cli.progress import report_progress
     from surefoot.cli.screen import open_screens
 
     err, out = Terminal(), io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setenv("TERM", "xterm-256color")
-    with open_screens(), progress(False) as tell:
+    with open_screens(), report_progress(False) as tell:
         tell("[bold]" + EVIL)
         from time import sleep
 

@@ -21,7 +21,7 @@ def interrupt(*_: object, **__: object) -> object:
 def test_an_answer_is_whole_though_its_page_is_not_written(
     toy: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "page", interrupt)
+    monkeypatch.setattr(output, "render_result_page", interrupt)
     page, result = toy.with_name("r.html"), toy.with_name("r.json")
     code, out, _ = command("check", toy, "--property", "below_ten", "--report", page, "--json", result)
     assert code == 130
@@ -32,7 +32,7 @@ def test_an_answer_is_whole_though_its_page_is_not_written(
 
 
 def test_the_same_with_json_on_stdout(toy: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "page", interrupt)
+    monkeypatch.setattr(output, "render_result_page", interrupt)
     page = toy.with_name("r.html")
     code, out, err = command("check", toy, "--property", "below_ten", "--report", page, "--json", "-")
     assert code == 130
@@ -49,8 +49,8 @@ def test_answers_before_the_interrupt_are_kept_and_the_rest_is_named(
         asked.append(arguments)
         return verify(*arguments, **options) if len(asked) == 1 else interrupt()  # type: ignore[arg-type]
 
-    verify = check_command.verify_first
-    monkeypatch.setattr(check_command, "verify_first", once)
+    verify = check_command.verify_without_objection
+    monkeypatch.setattr(check_command, "verify_without_objection", once)
     result = toy.with_name("r.json")
     names = ("--property", "below_ten", "--property", "below_thirteen")
     code, out, _ = command("check", toy, *names, "--json", result)

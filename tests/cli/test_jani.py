@@ -11,7 +11,7 @@ from tests.formats.jani.reachable import packed, reachable
 
 from surefoot.cli.model import load_model
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.show import show, show_property
+from surefoot.problem.show import show_property, show_term
 
 Command = Callable[..., tuple[int, str, str]]
 F3 = unary("F", op("=", "x", 3))
@@ -110,7 +110,7 @@ def test_a_network_wired_by_jani2nnet(tmp_path: Path) -> None:
     write(tmp_path, f"// small\n{numbers}{layers}", "small.nnet")
     loaded = load_model(path, policy=network, properties=("never x > 9",))
     (problem,) = loaded.problems.values()
-    assert [show(t) for t in problem.policy.observe] == ["x", "a[1]", "walker_2.n", "`@walker_2`"]
+    assert [show_term(t) for t in problem.policy.observe] == ["x", "a[1]", "walker_2.n", "`@walker_2`"]
     assert problem.policy.actions == ("left", "right")
     assert [Path(p).name for p in loaded.inputs] == ["model.jani", "small.jani2nnet", "small.nnet"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_folder_can_be_moved_and_certified_from_anywhere(
         assert (code, out.partition(":")[0]) == (0, "accepted"), (out, err)
     if kind == "proved":
         assert command("certify", moved / "proof.json")[0] == 0
-        assert check(json.loads((moved / "proof.json").read_text()), base=moved).accepted
+        assert judge_certificate(json.loads((moved / "proof.json").read_text()), base=moved).accepted
 
 
 def test_a_result_apart_from_its_files_needs_a_base(

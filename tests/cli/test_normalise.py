@@ -10,11 +10,11 @@ import pytest
 from tests.cli.conftest import Command
 
 from surefoot import equal
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import read_jani
-from surefoot.formats.problem_file import read_problem
+from surefoot.formats.problem_file import read_problem_file
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Variable
 from surefoot.problem.term import Const, Var
 from surefoot.problem.validate import check_environment
@@ -150,7 +150,7 @@ def test_a_result_that_hides_it_is_rejected(thirds: Path, tmp_path: Path, comman
     assert (code, "add up to" in err) == (2, True)  # the file read as the result says it was read
     problem["normalised"] = []
     with pytest.raises(BadCertificate, match="no edge is named"):
-        check(result["verdict"]["certificate"]["content"])
+        judge_certificate(result["verdict"]["certificate"]["content"])
 
 
 def test_a_proof_about_runs_says_it_too(thirds: Path, tmp_path: Path, command: Command) -> None:
@@ -175,7 +175,7 @@ def test_other_commands_that_read_a_model_take_it(thirds: Path, tmp_path: Path, 
 
 
 def test_readers_take_it_as_an_argument(thirds: Path, tmp_path: Path) -> None:
-    found = read_problem(thirds, property="likely", normalise=True).environment
+    found = read_problem_file(thirds, property="likely", normalise=True).environment
     assert shares(found) == [Const(Fraction(1, 3))] * 3
     assert len(found.normalised) == 1
     (tmp_path / "thirds.jani").write_text(jani())

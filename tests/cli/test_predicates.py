@@ -12,7 +12,7 @@ from surefoot.cli.output import write_file
 from surefoot.engines.predicates.asked import refining as ASKED
 from surefoot.engines.predicates.tabulated import refinement as TABULATED
 from surefoot.formats.nnet import write_nnet
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 
 MODEL = """
 name = "counter"
@@ -44,7 +44,7 @@ safe = "never x > 8"
 @pytest.fixture
 def counter(tmp_path: Path) -> Path:
     """Counts up while x is below 6."""
-    write_nnet(dense([([[-1.0], [1.0]], [6.0, -5.5])]), tmp_path / "counter.nnet")
+    write_nnet(dense_network([([[-1.0], [1.0]], [6.0, -5.5])]), tmp_path / "counter.nnet")
     (tmp_path / "counter.toml").write_text(MODEL, "utf-8")
     return tmp_path / "counter.toml"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.cli import output, run
-from surefoot.cli.screen import spell
+from surefoot.cli import output, run_command_line
+from surefoot.cli.screen import spell_in_encoding
 
 WALK = """
 name = "Größe λ…"
@@ -77,7 +77,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         resources("surefoot.studies.toy").joinpath("assets", "toy.onnx").read_bytes()
     )
     paths["specification"].write_text(SPECIFICATION, "utf-8")
-    code = run(
+    code = run_command_line(
         ["check", str(paths["walk"]), "--property", "nie ∞", "--json", str(paths["stored"]), "--quiet"]
     )
     assert code == 1
@@ -100,7 +100,7 @@ def test_no_encoding_loses_an_answer(
         with monkeypatch.context() as patched:
             patched.setattr(sys, "stdout", io.TextIOWrapper(out, encoding=encoding, errors="strict"))
             patched.setattr(sys, "stderr", io.TextIOWrapper(err, encoding=encoding, errors="strict"))
-            code = run(arguments)
+            code = run_command_line(arguments)
             sys.stdout.flush()
             sys.stderr.flush()
             text = out.getvalue().decode(encoding) + err.getvalue().decode(encoding)
@@ -110,7 +110,7 @@ def test_no_encoding_loses_an_answer(
     whole = shown["utf-8"]
     assert any(whole)
     for encoding, lines in shown.items():
-        assert lines == [spell(line, encoding) for line in whole], encoding
+        assert lines == [spell_in_encoding(line, encoding) for line in whole], encoding
 
 
 def timed(line: str) -> bool:
@@ -201,7 +201,9 @@ def test_a_reader_that_is_gone(files: dict[str, Path]) -> None:
 
 def test_the_checker_alone_on_streams_that_cannot_be_written(files: dict[str, Path], tmp_path: Path) -> None:
     proof = tmp_path / "proof….json"
-    run(["check", str(files["walk"]), "--property", "sicher", "--certificate", str(proof), "--quiet"])
+    run_command_line(
+        ["check", str(files["walk"]), "--property", "sicher", "--certificate", str(proof), "--quiet"]
+    )
     checker = f"{sys.executable} -m surefoot.certify.checker"
     assert shell(f'{checker} "$1" > /dev/full', proof)[0] == 0
     assert shell(f'{checker} "$1" | true', proof)[::2] == (0, "")
@@ -308,7 +310,7 @@ def test_a_failed_report_changes_no_verdict(
     def fails(_: object) -> str:
         raise ZeroDivisionError("no picture\x1b[2K")
 
-    monkeypatch.setattr(output, "page", fails)
+    monkeypatch.setattr(output, "render_result_page", fails)
     options = ("--property", asked, "--quiet", "--report", tmp_path / "r.html")
     code, out, err = command("check", files["walk"], *options)
     assert (code, out.startswith(want[0])) == (want[1], True)
@@ -330,7 +332,7 @@ def test_files_are_there_before_the_screen(
     monkeypatch.setattr(sys, "stdout", Watching())
     options = ["--json", str(tmp_path / "r.json"), "--report", str(tmp_path / "r.html")]
     options += ["--certificate", str(tmp_path / "c.json"), "--quiet"]
-    assert run(["check", str(files["walk"]), "--property", "sicher", *options]) == 0
+    assert run_command_line(["check", str(files["walk"]), "--property", "sicher", *options]) == 0
     assert seen[0] == ["c.json", "r.html", "r.json"]
 
 

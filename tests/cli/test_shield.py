@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.checker.check import check
-from surefoot.cli import run
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.cli import run_command_line
 from surefoot.cli.commands.shield import actions, pictures
 from surefoot.engines.shield import synthesis
 from surefoot.work.budget import Budget
 
 
 def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = run(["shield", *arguments])
+    code = run_command_line(["shield", *arguments])
     seen = capsys.readouterr()
     return code, seen.out, seen.err
 
@@ -47,14 +47,14 @@ def test_everything_is_written(
     assert "certificate  accepted" in page
     proof = json.loads((tmp_path / "proof.json").read_text())
     assert proof == data["certificate"]
-    assert check(proof).accepted
-    assert run(["certify", str(tmp_path / "proof.json")]) == 0
+    assert judge_certificate(proof).accepted
+    assert run_command_line(["certify", str(tmp_path / "proof.json")]) == 0
     capsys.readouterr()
-    assert run(["certify", str(tmp_path / "all.json")]) == 0
+    assert run_command_line(["certify", str(tmp_path / "all.json")]) == 0
     assert "only the certificate in it was checked" in capsys.readouterr().out
     data["certificate"]["claim"]["system"]["initial"][0] = ["-9", "9"]
     (tmp_path / "other.json").write_text(json.dumps(data))
-    assert run(["certify", str(tmp_path / "other.json")]) == 1
+    assert run_command_line(["certify", str(tmp_path / "other.json")]) == 1
     assert (tmp_path / "guard.h").read_text().startswith("/* A shield")
     spec = importlib.util.spec_from_file_location("guard", tmp_path / "guard.py")
     assert spec is not None
@@ -85,7 +85,7 @@ def test_a_problem_file_needs_no_policy(tmp_path: Path, capsys: pytest.CaptureFi
     assert code == 0
     assert "controlled whatever is proposed to its shield" in out
     for command in ("check", "starts"):
-        assert run([command, str(file)]) == 2
+        assert run_command_line([command, str(file)]) == 2
         error = capsys.readouterr().err
         assert "nobody sets the controls `u`: there is no policy; fix: give a policy" in error
 
@@ -124,7 +124,7 @@ def test_sums_of_squares_in_pairs(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert data["squares"] == "sdsos"
     assert data["rules"][0]["degree"] == 2
-    assert check(data["certificate"]).accepted
+    assert judge_certificate(data["certificate"]).accepted
     code, _, err = outcome(capsys, "control/satellite", "--set", "polyhedron", "--squares", "sdsos")
     assert code == 2
     assert "error: --squares: a polyhedron is proved without sums of squares; fix: leave" in err
@@ -234,7 +234,7 @@ def test_sketches(
     facts = json.loads(told.read_text())
     assert facts["rule sketch"] == "eta, omega, eta^3"
     assert facts["invariant sketch"] == "1, eta^2, eta*omega, omega^2"
-    assert check(facts["certificate"]).accepted
+    assert judge_certificate(facts["certificate"]).accepted
 
 
 def test_a_sketch_that_is_too_poor_proves_nothing(
@@ -255,7 +255,7 @@ def test_an_interruption_keeps_what_there_is(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(synthesis, "_rule", interrupted)
+    monkeypatch.setattr(synthesis, "_find_rule", interrupted)
     target, page = tmp_path / "proof.json", tmp_path / "page.html"
     files = ("--certificate", str(target), "--report", str(page))
     code, out, err = outcome(capsys, "pendulum/within-90-degrees", *files)
@@ -272,27 +272,29 @@ def test_actions_of_a_finite_system(tmp_path: Path, capsys: pytest.CaptureFixtur
     guard, proof, told = tmp_path / "guard.py", tmp_path / "proof.json", tmp_path / "told.json"
     files = ["--python", str(guard), "--c", str(tmp_path / "guard"), "--certificate", str(proof)]
     page = tmp_path / "page.html"
-    assert run(["shield", "racetrack/never-crashes", "--quiet", "--report", str(page)]) == 2
+    assert run_command_line(["shield", "racetrack/never-crashes", "--quiet", "--report", str(page)]) == 2
     assert "pictures are of sets in real variables" in capsys.readouterr().err
-    assert run(["shield", "racetrack/never-crashes", "--quiet", *files, "--json", str(told)]) == 0
+    assert (
+        run_command_line(["shield", "racetrack/never-crashes", "--quiet", *files, "--json", str(told)]) == 0
+    )
     out, _ = capsys.readouterr()
     assert "anybody      never bad, proved" in out
     assert "3 of 3 kept safe with probability 1" in out
-    assert check(json.loads(proof.read_text())).accepted
+    assert judge_certificate(json.loads(proof.read_text())).accepted
     facts = json.loads(told.read_text())
     assert facts["certified"] is True
     assert facts["certified about"].startswith("never ")
     assert facts["interrupted"] is False
     assert len(facts["tree"]["column"]) == len(facts["tree"]["limit"])
-    assert run(["certify", str(told)]) == 2
+    assert run_command_line(["certify", str(told)]) == 2
     assert "give what `surefoot shield --certificate FILE` wrote" in capsys.readouterr().err
     assert "action_masks" in guard.read_text()
-    assert run(["shield", "racetrack/never-crashes", "--quiet", "--bound", "2"]) == 2
+    assert run_command_line(["shield", "racetrack/never-crashes", "--quiet", "--bound", "2"]) == 2
     assert "`2` is not a number above 0 and up to 1" in capsys.readouterr().err
 
 
 def test_what_is_certified_of_a_bound_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    code = run(["shield", "racetrack/never-crashes", "--quiet", "--bound", "0.5", "--json", "-"])
+    code = run_command_line(["shield", "racetrack/never-crashes", "--quiet", "--bound", "0.5", "--json", "-"])
     facts = json.loads(capsys.readouterr().out)
     assert code == (0 if facts["certified"] and facts["kept by anybody"] else 3)
     about = "the probability in `anybody`" if facts["certified"] else "nothing"
@@ -340,10 +342,10 @@ def test_an_interrupted_picture_is_left_out(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pictures, "made_scene", interrupted)
+    monkeypatch.setattr(pictures, "_synthesis_scene", interrupted)
     made: Any = SimpleNamespace(problem=SimpleNamespace(name="x"))
     page = tmp_path / "page.html"
-    assert pictures.pictured(made, str(page), Budget(60.0), 1.0, quiet=True) is None
+    assert pictures.write_shield_page(made, str(page), Budget(60.0), 1.0, quiet=True) is None
     assert not page.exists()
     assert "(interrupted)" in capsys.readouterr().err
 

@@ -10,13 +10,13 @@ from tests.cli.conftest import Command
 from tests.cli.test_predicates import MODEL
 
 from surefoot.formats.nnet import write_nnet
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 
 
 @pytest.fixture
 def anywhere(tmp_path: Path) -> Path:
     """Counts up while x is below 6, from any start."""
-    write_nnet(dense([([[-1.0], [1.0]], [6.0, -5.5])]), tmp_path / "counter.nnet")
+    write_nnet(dense_network([([[-1.0], [1.0]], [6.0, -5.5])]), tmp_path / "counter.nnet")
     model = MODEL.replace('initial = "x <= 2"', 'initial = "x >= 3"')
     (tmp_path / "anywhere.toml").write_text(model, "utf-8")
     return tmp_path / "anywhere.toml"

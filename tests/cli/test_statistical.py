@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.formats.result_json import from_json
+from surefoot.formats.result_json import result_from_json
 from surefoot.verdict.verdict import Estimated
 
 WALK = """
@@ -53,7 +53,7 @@ def test_an_estimate_in_text_and_json(walk: Path, command: Command) -> None:
     assert out.startswith("estimated in [")
     assert "with confidence 0.95: P=? [ F (x = 4) ]" in out
     assert "  stopped   precise enough" in out
-    found = from_json(json.loads(stored.read_text())).result.verdict
+    found = result_from_json(json.loads(stored.read_text())).result.verdict
     assert isinstance(found, Estimated)
     assert found.stop == "precise enough"
     assert f"{found.counts['runs']} runs" in out
@@ -143,6 +143,6 @@ def test_an_interrupt_writes_what_is_known(walk: Path) -> None:
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "stopped   interrupted" in out
-    found = from_json(json.loads(stored.read_text())).result.verdict
+    found = result_from_json(json.loads(stored.read_text())).result.verdict
     assert isinstance(found, Estimated)
     assert 1000 < found.counts["runs"] < 40_000_000

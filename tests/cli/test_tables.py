@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli import run
-from surefoot.cli.commands.shield.campaign import Size
-from surefoot.cli.commands.shield.paper.degrees import degree_row
-from surefoot.problem.network import dense
+from surefoot.cli import run_command_line
+from surefoot.cli.commands.shield.campaign import EvaluationSize
+from surefoot.cli.commands.shield.paper.degrees import measure_degree_row
+from surefoot.problem.network import dense_network
 from surefoot.studies.control.problem import PLANTS
-from surefoot.studies.control.tables import network_of, printed
+from surefoot.studies.control.tables import network_of_row, read_paper_rows
 from surefoot.training.save import onnx_bytes
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A network that pushes the satellite away."""
-    network = dense([([[2.0, 0.0], [-2.0, 0.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
+    network = dense_network([([[2.0, 0.0], [-2.0, 0.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
     layers = [(n.weights, n.bias) for n in network.nodes if hasattr(n, "weights")]
     (tmp_path / "satellite.onnx").write_bytes(onnx_bytes(layers, "relu", "satellite"))
     (tmp_path / "satellite.training.toml").write_text("[about]\ncpu_seconds = 12.5\n")
@@ -27,15 +27,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_paper_s_rows_are_benchmarks() -> None:
-    assert [len(printed(table)) for table in (1, 3)] == [15, 4]
-    assert {row.problem for table in (1, 3) for row in printed(table)} <= set(PLANTS)
-    assert sum(row.failures for row in printed(1)) == 805
-    assert sum(row.interventions for row in printed(1)) == 97_140
+    assert [len(read_paper_rows(table)) for table in (1, 3)] == [15, 4]
+    assert {row.problem for table in (1, 3) for row in read_paper_rows(table)} <= set(PLANTS)
+    assert sum(row.failures for row in read_paper_rows(1)) == 805
+    assert sum(row.interventions for row in read_paper_rows(1)) == 97_140
 
 
 def test_a_row_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["study", "control", "--table", "1", "--problem", "satellite", "--networks", str(folder)]
-    assert run([*given, "--runs", "20", "--steps", "30", "--adversarial", "200", "--json", "--quiet"]) == 0
+    assert (
+        run_command_line(
+            [*given, "--runs", "20", "--steps", "30", "--adversarial", "200", "--json", "--quiet"]
+        )
+        == 0
+    )
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["certified"]
     assert row["network"] == {"from": "satellite.onnx", "hidden": "2", "training cpu seconds": 12.5}
@@ -51,7 +56,7 @@ def test_a_row_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_network_of_your_own_behind_a_shield(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["shield", "control/satellite", "--policy", str(folder / "satellite.onnx"), "--degree", "2"]
-    assert run([*given, "--runs", "10", "--steps", "20", "--quiet"]) == 0
+    assert run_command_line([*given, "--runs", "10", "--steps", "20", "--quiet"]) == 0
     told = capsys.readouterr().out
     assert "towards the edge      0 of 10 runs unsafe" in told
     assert "network and shield    0 of 10 runs unsafe in 200 steps" in told
@@ -68,36 +73,38 @@ def test_a_network_of_your_own_behind_a_shield(folder: Path, capsys: pytest.Capt
     ],
 )
 def test_mistakes_are_told_in_a_line(given: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(given) == 2
+    assert run_command_line(given) == 2
     told = capsys.readouterr()
     assert what in told.err
     assert told.out == ""
 
 
 def test_a_row_without_a_network_has_none() -> None:
-    (row,) = printed(1, ("tape",))
-    assert network_of(row, None) is None
+    (row,) = read_paper_rows(1, ("tape",))
+    assert network_of_row(row, None) is None
 
 
 def test_degrees_with_a_cap(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["study", "control", "--table", "2", "--quiet", "--problem"]
-    assert run([*given, "eight-car-platoon", "--cap", "0.001"]) == 0
+    assert run_command_line([*given, "eight-car-platoon", "--cap", "0.001"]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[6:]]
     assert [row[1:2] + row[4:6] + row[-2:-1] for row in rows] == [
         ["2", "TO / 172.9", "– / 43,952", "– / 8.36 %"],
         ["4", "too large / 540.2", "– / 37,990", "– / 9.19 %"],
         ["8", "too large / TO", "– / –", "– / –"],
     ]
-    assert run([*given, "pendulum", "--cap", "0.001", "--json"]) == 0
+    assert run_command_line([*given, "pendulum", "--cap", "0.001", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["rows"]
     assert [row["timeout"] for row in found] == [True] * 3
     assert not any(row["certified"] for row in found)
     assert all(row["campaign"] is None and row["overhead"] is None for row in found)
-    assert run([*given, "satellite"]) == 2
+    assert run_command_line([*given, "satellite"]) == 2
 
 
 def test_interventions_and_overhead_of_a_degree(folder: Path) -> None:
-    row = degree_row({"problem": "satellite", "degree": 2}, 120, folder, Size(20, 30), lambda _: None)
+    row = measure_degree_row(
+        {"problem": "satellite", "degree": 2}, 120, folder, EvaluationSize(20, 30), lambda _: None
+    )
     assert row["certified"]
     assert row["network"] == "satellite.onnx"
     assert row["campaign"]["interventions"] > 20

@@ -12,13 +12,13 @@ import pytest
 from tests.cli.conftest import Command
 
 import surefoot.certify.checker
-from surefoot.cli.output import sha256
+from surefoot.cli.output import file_sha256
 from surefoot.engines.bmc import Bmc
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import read_vnnlib, to_problem
+from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
-from surefoot.query.query import Proof, Quantity, Query, Sat, Unsat
+from surefoot.query.query import Proof, Query, QueryVariable, Sat, Unsat
 from surefoot.run import verify
 from surefoot.solve.scripted import Scripted
 from surefoot.verdict.verdict import Unknown
@@ -70,7 +70,7 @@ def test_a_certificate_is_about_its_files(toy: Path, command: Command, tmp_path:
     assert code == 1
     assert out.startswith("rejected: ")
     data = json.loads(result.read_text())
-    digest = sha256(spec)
+    digest = file_sha256(spec)
     data["inputs"][str(spec)] = digest
     data["verdict"]["certificate"]["content"]["claim"]["property"]["sha256"] = digest
     result.write_text(json.dumps(data))
@@ -128,7 +128,7 @@ def test_a_rejected_certificate_is_no_answer(
 ) -> None:
     """A file that changes during the run, or a proof that is wrong: neither proved nor unsat."""
     network, spec = toy.with_name("toy.onnx"), specification(tmp_path, "13")
-    monkeypatch.setattr("surefoot.cli.commands.vnnlib.sha256", lambda _: "0" * 64)
+    monkeypatch.setattr("surefoot.cli.commands.vnnlib.file_sha256", lambda _: "0" * 64)
     code, out, _ = command("vnnlib", network, spec, "--quiet", "--solver", "native")
     assert code == 3
     assert "the checker rejects the certificate" in out
@@ -152,16 +152,16 @@ def test_inputs_that_no_float32_number_meets(toy: Path, command: Command, tmp_pa
 @pytest.mark.parametrize("arithmetic", ["float32", "real"])
 def test_a_solver_that_lies_is_not_believed(toy: Path, tmp_path: Path, arithmetic: str) -> None:
     network, spec = toy.with_name("toy.onnx"), specification(tmp_path, "10")
-    problem = to_problem(load_policy(network).network, read_vnnlib(spec), "lie")
+    problem = problem_from_vnnlib(load_policy(network).network, read_vnnlib_file(spec), "lie")
     nothing = {"atoms": [], "sets": [[]], "steps": [["drop", [0], {}]]}
     claim = {"variables": [["X_0@0", "-1", "1", "float32"]]}
     liar = Scripted((Unsat(Proof(claim, arithmetic, (nothing,))), Sat({})))
-    inputs = {str(p): sha256(p) for p in (network, spec)}
+    inputs = {str(p): file_sha256(p) for p in (network, spec)}
     source = {"kind": "vnnlib", "network": str(network), "specification": str(spec), "output": None}
     result = verify(problem, Bmc(liar), Budget(20), inputs=inputs, source=source)
     assert isinstance(result.verdict, Unknown)
     assert result.certified is False
-    assert liar.objection(Query((Quantity("x", Real()),), (TRUE,))) is None
+    assert liar.objection(Query((QueryVariable("x", Real()),), (TRUE,))) is None
 
 
 def test_what_becomes_of_the_certificate_is_told(toy: Path, command: Command, tmp_path: Path) -> None:

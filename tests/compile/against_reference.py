@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from surefoot.compile import Explored
-from surefoot.problem.meaning.simulate import initial_states
+from surefoot.compile import ExploredModel
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State, decision, holds, successors
+from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, policy_decision
 from surefoot.problem.term import Term
 
 
@@ -17,12 +17,12 @@ def key(state: State) -> tuple[Any, ...]:
 
 def visit(problem: Problem, labels: Mapping[str, Term], most: int = 5000) -> list[State]:
     """Every reachable state by the reference, breadth first; raises what it raises."""
-    waiting = list(initial_states(problem.environment, 100_000))
+    waiting = list(enumerate_initial_states(problem.environment, 100_000))
     seen = {key(state) for state in waiting}
     for state in waiting:
         for label in labels.values():
-            holds(problem, state, label)
-        for successor in successors(problem, state):
+            holds_in_state(problem, state, label)
+        for successor in enumerate_successors(problem, state):
             if key(successor.state) not in seen:
                 seen.add(key(successor.state))
                 waiting.append(successor.state)
@@ -34,7 +34,7 @@ def by_reference(problem: Problem, state: State) -> list[Any]:
     """The choices of a state: transition, chosen values, and outcomes in order."""
     rows: list[Any] = []
     last: tuple[int, ...] = ()
-    for successor in successors(problem, state):
+    for successor in enumerate_successors(problem, state):
         name = (successor.move.transition, dict(successor.move.chosen))
         if not rows or rows[-1][0] != name or successor.move.outcomes <= last:  # two vectors may be equal
             rows.append((name, []))
@@ -43,7 +43,7 @@ def by_reference(problem: Problem, state: State) -> list[Any]:
     return rows
 
 
-def explored_rows(explored: Explored, state: int) -> list[Any]:
+def explored_rows(explored: ExploredModel, state: int) -> list[Any]:
     markov = explored.markov
     rows = []
     for choice in range(markov.choices[state], markov.choices[state + 1]):
@@ -59,21 +59,21 @@ def explored_rows(explored: Explored, state: int) -> list[Any]:
     return rows
 
 
-def check(explored: Explored, problem: Problem, labels: Mapping[str, Term]) -> None:
+def check(explored: ExploredModel, problem: Problem, labels: Mapping[str, Term]) -> None:
     """Same states, choices, probabilities, rewards and labels; nothing missing and nothing more."""
     markov = explored.markov
     states = [explored.valuation(i) for i in range(markov.states)]
-    starts = [key(s) for s in initial_states(problem.environment, 100_000)]
+    starts = [key(s) for s in enumerate_initial_states(problem.environment, 100_000)]
     assert sorted(key(states[i]) for i in markov.initial) == sorted(starts)
     assert set(markov.targets.tolist()) | set(markov.initial.tolist()) == set(range(markov.states))
     assert len({key(s) for s in states}) == markov.states
     for i, state in enumerate(states):
         for name, label in labels.items():
-            assert markov.labels[name][i] == holds(problem, state, label), (name, state)
+            assert markov.labels[name][i] == holds_in_state(problem, state, label), (name, state)
         if markov.cut[i] or explored.final[i]:
             assert markov.choices[i] == markov.choices[i + 1]
             continue
-        made = decision(problem, state)
+        made = policy_decision(problem, state)
         assert explored.stalled[i] == (made is not None and made.stalls)
         expected = by_reference(problem, state)
         found = explored_rows(explored, i)

@@ -13,14 +13,14 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Outcome,
     Synchronisation,
     Update,
+    ValueType,
     Variable,
 )
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -32,14 +32,14 @@ from surefoot.problem.term import (
     Op,
     Term,
     Var,
-    array,
-    conjunction,
+    array_term,
+    conjunction_of,
     equal,
     ite,
 )
 
 X, Y, B, A = Var("x"), Var("y"), Var("b"), Var("a")
-KINDS: dict[str, Kind] = {"x": Int(0, 2), "y": Int(-1, 1), "b": Bool(), "a": Array(Int(0, 1), 2)}
+KINDS: dict[str, ValueType] = {"x": Int(0, 2), "y": Int(-1, 1), "b": Bool(), "a": Array(Int(0, 1), 2)}
 ACTIONS = ("go", "stop")
 
 
@@ -65,7 +65,7 @@ def number(rng: Random, depth: int, names: tuple[str, ...] = ("x", "y")) -> Term
         case 9:
             return Apply(rng.choice([Op.ABS, Op.SIGN, Op.NEG]), (left,))
         case 10:
-            return array(left, right, 1)[index(rng, 3)]
+            return array_term(left, right, 1)[index(rng, 3)]
         case _:
             return Apply(rng.choice([Op.CEIL, Op.TRUNC]), (left / 2,))
 
@@ -101,7 +101,7 @@ def condition(rng: Random, depth: int, names: tuple[str, ...] = ("x", "y")) -> T
             return ~left
 
 
-def into(kind: Kind, rng: Random, names: tuple[str, ...]) -> Term:
+def into(kind: ValueType, rng: Random, names: tuple[str, ...]) -> Term:
     """A value that mostly fits the kind."""
     match kind:
         case Bool():
@@ -112,7 +112,7 @@ def into(kind: Kind, rng: Random, names: tuple[str, ...]) -> Term:
                 return value
             return Apply(Op.MIN, (Apply(Op.MAX, (value, Const(low))), Const(high)))
         case _:
-            return rng.choice([A, array(into(Int(0, 1), rng, names), rng.randint(0, 1))])
+            return rng.choice([A, array_term(into(Int(0, 1), rng, names), rng.randint(0, 1))])
 
 
 def outcome(rng: Random, probability: Term, locations: int, names: tuple[str, ...]) -> Outcome:
@@ -181,13 +181,13 @@ def environment(rng: Random, *, free: bool = True) -> Environment:
         parts = tuple(rng.choice([*ACTIONS, None]) for _ in components)
         if any(parts):
             vectors.append(Synchronisation(parts, rng.choice(["go", "stop", "both", None])))
-    start = [equal(X, 0), equal(Y, 0), B, equal(A, array(0, 1))]
+    start = [equal(X, 0), equal(Y, 0), B, equal(A, array_term(0, 1))]
     if rng.random() < 0.3:
         start[rng.randrange(2)] = TRUE
     return Environment(
         "random",
         tuple(Variable(n, k) for n, k in KINDS.items()),
-        conjunction(tuple(start)),
+        conjunction_of(tuple(start)),
         tuple(components),
         synchronisations=tuple(vectors),
     )
@@ -199,7 +199,7 @@ def network(rng: Random, choose: Choose) -> NeuralPolicy:
         return np.array(values, dtype=np.float32)
 
     layers = [(matrix(3, 3), matrix(1, 3)[0]), (matrix(2, 3), matrix(1, 2)[0])]
-    return NeuralPolicy(dense(layers), (X, Y / 3, ite(B, 1, 0)), ACTIONS, choose)
+    return NeuralPolicy(dense_network(layers), (X, Y / 3, ite(B, 1, 0)), ACTIONS, choose)
 
 
 def calm(rng: Random) -> Term:

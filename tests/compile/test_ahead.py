@@ -9,7 +9,7 @@ from tests.compile.against_reference import explored_rows
 from tests.solve.markov.random_processes import Rows, random_rows, stretched
 from tests.solve.markov.written import one_of, problem
 
-from surefoot.compile import Explored, explore
+from surefoot.compile import ExploredModel, explore_problem
 from surefoot.compile.limits import MOST_PASSED
 from surefoot.compile.tier import Tier
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
@@ -53,7 +53,7 @@ def test_random_processes(tier: Tier) -> None:
         starts = [s == 0 or draw.random() < 0.1 for s in range(len(rows))]
         through = [draw.random() < 0.9 for _ in rows]
         asked = problem(rows, Never(FALSE), starts)
-        found = explore(asked, labels={}, rewards=("cost",), through=one_of(through), tier=tier)
+        found = explore_problem(asked, labels={}, rewards=("cost",), through=one_of(through), tier=tier)
         for number in range(found.markov.states):
             state = found.valuation(number)["where"]
             choices = explored_rows(found, number)
@@ -75,9 +75,11 @@ def walk(length: int, back: int, *more: Edge) -> Environment:
     )
 
 
-def explored(where: Environment, tier: Tier, **more: Any) -> Explored:
+def explored(where: Environment, tier: Tier, **more: Any) -> ExploredModel:
     wanted = Problem("walk", where, more.pop("policy", None), Never(FALSE))
-    return explore(wanted, labels={"end": equal(X, 9)}, rewards=("cost",), tier=tier, through=TRUE, **more)
+    return explore_problem(
+        wanted, labels={"end": equal(X, 9)}, rewards=("cost",), tier=tier, through=TRUE, **more
+    )
 
 
 @pytest.mark.parametrize("tier", TIERS)

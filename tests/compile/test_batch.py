@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.compile.source.test_source import ENVIRONMENT, TENTH, A, B, X, Y, bits, module, questions, shield
 
-from surefoot.compile.batch import BatchGuard, columns
+from surefoot.compile.batch import BatchGuard, vectorise_terms
 from surefoot.compile.source import guard_of
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.decision import decide
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.decision import decide_in_state
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term
 
@@ -45,12 +45,14 @@ def test_columns_have_the_bits_of_the_meaning() -> None:
     for _ in range(150):
         terms = [random_term(random, 4) for _ in range(3)]
         tests = [terms[0] <= terms[1], ~(terms[1] < terms[2]), (terms[0] < 1) | (terms[2] < 0) & TRUE, FALSE]
-        values, truths = columns(terms, tests)(names, 40)
+        values, truths = vectorise_terms(terms, tests)(names, 40)
         for i in (0, 17, 39):
             state = {n: float(v[i]) for n, v in names.items()}
-            expected = [float(evaluate(t, state, Arithmetic.FLOAT64)) for t in terms]
+            expected = [float(evaluate_term(t, state, Arithmetic.FLOAT64)) for t in terms]
             assert bits([float(v[i]) for v in values]) == bits(expected)
-            assert [bool(t[i]) for t in truths] == [evaluate(t, state, Arithmetic.FLOAT64) for t in tests]
+            assert [bool(t[i]) for t in truths] == [
+                evaluate_term(t, state, Arithmetic.FLOAT64) for t in tests
+            ]
 
 
 def test_a_shield_decides_for_many_as_for_one() -> None:
@@ -60,7 +62,7 @@ def test_a_shield_decides_for_many_as_for_one() -> None:
     for row, (state, wanted) in enumerate(asked):
         policy = replace(shield(), policy=OraclePolicy("given", lambda _, w=wanted: w))
         try:
-            one = decide(policy, ENVIRONMENT, {"x": state[0], "while": state[1]})
+            one = decide_in_state(policy, ENVIRONMENT, {"x": state[0], "while": state[1]})
         except Undefined:
             assert made.intervened[row] == 2
             continue
@@ -90,4 +92,4 @@ def test_a_shield_decides_for_many_as_its_source_code(tmp_path: object) -> None:
 
 def test_what_is_no_polynomial_is_refused() -> None:
     with pytest.raises(Unsupported, match="not a polynomial"):
-        columns([Apply(Op.SIN, (X,))])
+        vectorise_terms([Apply(Op.SIN, (X,))])

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.compile.against_reference import check, visit
 from tests.compile.random_environments import calm, labels, problem
 
-from surefoot.compile import explore
+from surefoot.compile import explore_problem
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.semantics import holds
+from surefoot.problem.semantics import holds_in_state
 
 
 @settings(max_examples=40, deadline=None)
@@ -22,11 +22,13 @@ def test_random_problems(seed: int) -> None:
         visit(asked, names)
     except Undefined:
         with pytest.raises(Undefined):
-            explore(asked, labels=names, rewards=("cost",), tier="interpreter")
+            explore_problem(asked, labels=names, rewards=("cost",), tier="interpreter")
         return
-    explored = explore(asked, labels=names, rewards=("cost",), tier="interpreter")
+    explored = explore_problem(asked, labels=names, rewards=("cost",), tier="interpreter")
     check(explored, asked, names)
     until = calm(Random(seed))
-    ended = explore(asked, labels=names, rewards=("cost",), until=until, tier="interpreter")
+    ended = explore_problem(asked, labels=names, rewards=("cost",), until=until, tier="interpreter")
     check(ended, asked, names)
-    assert all(ended.final[i] == holds(asked, ended.valuation(i), until) for i in range(ended.markov.states))
+    assert all(
+        ended.final[i] == holds_in_state(asked, ended.valuation(i), until) for i in range(ended.markov.states)
+    )

@@ -10,22 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compile.random_environments import calm, condition, labels, problem
 
-from surefoot.compile import Explored, explore
+from surefoot.compile import ExploredModel, explore_problem
 from surefoot.compile.emit.operators import NOT_COMPILED, TABLE
-from surefoot.compile.tier import objection
+from surefoot.compile.tier import llvm_objection
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Real, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction, equal
-from surefoot.studies.racetrack.model import environment as racetrack
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, equal
+from surefoot.studies.racetrack.model import racetrack_environment as racetrack
 from surefoot.studies.racetrack.policies import careful_policy
-from surefoot.studies.racetrack.problem import CRASHED, FINISHED, bend, never_crashes
+from surefoot.studies.racetrack.problem import CRASHED, FINISHED, bend_track, never_crashes
 
 
-def same(ours: Explored, theirs: Explored) -> None:
+def same(ours: ExploredModel, theirs: ExploredModel) -> None:
     a, b = ours.markov, theirs.markov
     for left, right in ((a.choices, b.choices), (a.outcomes, b.outcomes), (a.targets, b.targets)):
         assert left.tolist() == right.tolist()
@@ -66,13 +66,13 @@ def compare(
     options: dict[str, Any] = {"labels": names, "rewards": ("cost",), "quantities": quantities}
     options |= {"max_states": max_states, "until": until, "through": through}
     try:
-        reference = explore(asked, tier="interpreter", **options)
+        reference = explore_problem(asked, tier="interpreter", **options)
     except Undefined:
         with pytest.raises((Undefined, Unsupported), match=r"in the state|not compiled"):
-            explore(asked, tier="llvm", **options)
+            explore_problem(asked, tier="llvm", **options)
         return "undefined"
     try:
-        compiled = explore(asked, tier="llvm", **options)
+        compiled = explore_problem(asked, tier="llvm", **options)
     except Unsupported:
         return "unsupported"
     same(compiled, reference)
@@ -103,13 +103,15 @@ def test_every_operator_is_compiled_or_refused() -> None:
     assert not set(TABLE) & NOT_COMPILED
 
 
-@pytest.mark.parametrize("policy", [None, careful_policy(bend())], ids=["all choices", "careful"])
+@pytest.mark.parametrize("policy", [None, careful_policy(bend_track())], ids=["all choices", "careful"])
 def test_racetrack(policy: Policy | None) -> None:
-    asked = Problem("race", racetrack(bend(), anywhere=True), policy, never_crashes())
+    asked = Problem("race", racetrack(bend_track(), anywhere=True), policy, never_crashes())
     names = {"crashed": CRASHED, "finished": FINISHED}
     options: dict[str, Any] = {"labels": names, "rewards": ("decisions",)}
-    same(explore(asked, tier="llvm", **options), explore(asked, tier="interpreter", **options))
-    assert explore(asked, **options).tier == "llvm"
+    same(
+        explore_problem(asked, tier="llvm", **options), explore_problem(asked, tier="interpreter", **options)
+    )
+    assert explore_problem(asked, **options).tier == "llvm"
 
 
 def several(count: int, high: int) -> Environment:
@@ -122,7 +124,7 @@ def several(count: int, high: int) -> Environment:
     return Environment(
         "several",
         tuple(Variable(v.name, Int(0, 2**40)) for v in names),
-        conjunction(tuple(equal(v, 0) for v in names)),
+        conjunction_of(tuple(equal(v, 0) for v in names)),
         (Component("c", edges),),
     )
 
@@ -133,9 +135,9 @@ HALF = Outcome(Const(Fraction(1, 2)), rewards=(("cost", Const(2)),))
 def test_states_of_several_words() -> None:
     asked = Problem("several", several(3, 19), None, Never(FALSE))
     options: dict[str, Any] = {"labels": {"late": Var("v1") > 3}, "rewards": ("cost",)}
-    ours = explore(asked, tier="llvm", **options)
+    ours = explore_problem(asked, tier="llvm", **options)
     assert ours.markov.states == 20**3
-    same(ours, explore(asked, tier="interpreter", **options))
+    same(ours, explore_problem(asked, tier="interpreter", **options))
 
 
 def test_many_numbers() -> None:
@@ -162,9 +164,9 @@ def counting(update: Term, high: int = 9) -> Problem:
 
 def test_errors_name_the_state() -> None:
     with pytest.raises(Undefined, match=r"`n` becomes 10, outside its kind in transition .* n = 9"):
-        explore(counting(Var("n") + 1), labels={}, tier="llvm")
+        explore_problem(counting(Var("n") + 1), labels={}, tier="llvm")
     with pytest.raises(Undefined, match=r"division by zero in transition .*, in the state n = 1"):
-        explore(counting(Apply(Op.FLOOR, (1 / (Var("n") - 1),))), labels={}, tier="llvm")
+        explore_problem(counting(Apply(Op.FLOOR, (1 / (Var("n") - 1),))), labels={}, tier="llvm")
 
 
 def test_what_64_bits_cannot_hold_is_interpreted() -> None:
@@ -173,8 +175,8 @@ def test_what_64_bits_cannot_hold_is_interpreted() -> None:
     modest = counting(((n + 2**20) ** 4) % 1000, high=2**20)
     for asked in (large, modest):
         with pytest.raises(Unsupported, match="64 bits"):
-            explore(asked, labels={}, tier="llvm")
-        assert explore(asked, labels={}).tier == "interpreter"
+            explore_problem(asked, labels={}, tier="llvm")
+        assert explore_problem(asked, labels={}).tier == "interpreter"
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -191,11 +193,11 @@ def test_large_numbers(seed: int) -> None:
 
 def test_the_tier_is_chosen() -> None:
     small, large = several(1, 20), several(2, 40)
-    assert explore(Problem("p", small, None, Never(FALSE)), labels={}).tier == "interpreter"
-    assert explore(Problem("p", large, None, Never(FALSE)), labels={}).tier == "llvm"
+    assert explore_problem(Problem("p", small, None, Never(FALSE)), labels={}).tier == "interpreter"
+    assert explore_problem(Problem("p", large, None, Never(FALSE)), labels={}).tier == "llvm"
     reals = Environment("reals", (Variable("x", Real()),), equal(Var("x"), 0), (Component("c", ()),))
     asked = Problem("p", reals, None, Never(FALSE))
-    assert objection(asked) == "`x` is not a bounded integer"
+    assert llvm_objection(asked) == "`x` is not a bounded integer"
     with pytest.raises(Unsupported, match="not compiled: `x` is not a bounded integer"):
-        explore(asked, labels={}, tier="llvm")
-    assert objection(Problem("p", small, None, Never(FALSE))) is None
+        explore_problem(asked, labels={}, tier="llvm")
+    assert llvm_objection(Problem("p", small, None, Never(FALSE))) is None

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.compile.llvm.kernel import kernel_text
-from surefoot.work.machine.code import cache_folder, compiled
+from surefoot.compile.llvm.kernel import exploration_kernel_text
+from surefoot.work.machine.code import cache_folder, compile_llvm_ir
 
 SMALL = "define i64 @answer(ptr %table) {\n  ret i64 42\n}\n"
 
 
 def answer(folder: Path | None) -> bool:
-    machine = compiled(SMALL, folder, level=2)
+    machine = compile_llvm_ir(SMALL, folder, level=2)
     assert machine.function("answer")(0) == 42
     return machine.cached
 
@@ -65,4 +65,4 @@ def test_the_folder_follows_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_the_kernel_is_the_same_for_all_models() -> None:
-    assert kernel_text() == kernel_text()
+    assert exploration_kernel_text() == exploration_kernel_text()

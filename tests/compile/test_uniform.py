@@ -5,7 +5,7 @@ from random import Random
 
 from tests.compile.random_environments import problem
 
-from surefoot.compile import explore, resolved_uniformly
+from surefoot.compile import explore_problem, resolve_uniformly
 from surefoot.problem.meaning.evaluate import Undefined
 
 
@@ -14,10 +14,10 @@ def test_every_choice_is_equally_likely() -> None:
     for seed in range(20):
         asked = problem(Random(seed), policies=False)
         try:
-            before = explore(asked, labels={}, rewards=("cost",))
+            before = explore_problem(asked, labels={}, rewards=("cost",))
         except Undefined:
             continue
-        after = resolved_uniformly(before)
+        after = resolve_uniformly(before)
         old, new = before.markov, after.markov
         assert new.is_chain
         assert new.rewards["cost"].tolist() == old.rewards["cost"].tolist()

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from surefoot.encode.layout import value_of
-from surefoot.encode.unroll import Encoded, objection, unroll
+from surefoot.encode.layout import decode_value
+from surefoot.encode.unroll import Unrolling, encoding_objection, unroll
 from surefoot.errors import InvalidProblem
 from surefoot.problem import semantics
-from surefoot.problem.environment import Int, Kind
+from surefoot.problem.environment import Int, ValueType
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Const, Term, Var, conjunction, equal
+from surefoot.problem.term import Const, Term, Var, conjunction_of, equal
 from surefoot.query.query import Sat, Undecided
 
 pytest.importorskip("z3")
-from surefoot.solve.z3.solver import prepare
+from surefoot.solve.z3.solver import prepare_z3
 
 State = dict[str, Any]
 
@@ -25,27 +25,27 @@ State = dict[str, Any]
 class Asked:
     """A problem unrolled, and Z3 asked about it."""
 
-    def __init__(self, encoded: Encoded) -> None:
+    def __init__(self, encoded: Unrolling) -> None:
         self.encoded = encoded
-        self._ask = prepare(encoded.query, 0)
+        self._ask = prepare_z3(encoded.query, 0)
 
     def __call__(self, *more: Term) -> dict[str, Any] | None:
         answer = self._ask(more, 20.0)
         assert not isinstance(answer, Undecided), answer
         return dict(answer.assignment) if isinstance(answer, Sat) else None
 
-    def kinds(self) -> Iterator[tuple[str, Kind]]:
+    def kinds(self) -> Iterator[tuple[str, ValueType]]:
         environment = self.encoded.problem.environment
         yield from ((v.name, v.kind) for v in environment.variables)
         yield from ((f"@{c.name}", Int()) for c in environment.components if len(c.locations) > 1)
 
     def state(self, assignment: dict[str, Any], step: int) -> State:
         trees = self.encoded.system.layout.trees
-        return {n: value_of(k, trees[n], assignment, step, False) for n, k in self.kinds()}
+        return {n: decode_value(k, trees[n], assignment, step, False) for n, k in self.kinds()}
 
     def is_state(self, state: State, step: int) -> Term:
         trees = self.encoded.system.layout.trees
-        return conjunction(tuple(p for n, v in state.items() for p in _equals(trees[n], v, step)))
+        return conjunction_of(tuple(p for n, v in state.items() for p in _equals(trees[n], v, step)))
 
     def runs(self, start: State) -> set[Any]:
         """The moves and states that the encoding admits from a start, found by blocking each in turn."""
@@ -59,7 +59,7 @@ class Asked:
             found.add(run)
             selectors = (equal(Var(f"move@{i}"), model[f"move@{i}"]) for i in range(self.encoded.steps))
             blocked.append(
-                ~conjunction((*selectors, *(self.is_state(s, i + 1) for i, s in enumerate(after))))
+                ~conjunction_of((*selectors, *(self.is_state(s, i + 1) for i, s in enumerate(after))))
             )
         return found
 
@@ -86,21 +86,21 @@ def reference(problem: Problem, state: Any, steps: int) -> set[Any]:
         return {()}
     return {
         ((_move(s.move), _frozen(s.state)), *rest)
-        for s in semantics.successors(problem, state)
+        for s in semantics.enumerate_successors(problem, state)
         for rest in reference(problem, s.state, steps - 1)
     }
 
 
 def well_defined(problem: Problem, state: Any) -> bool:
     try:
-        list(semantics.successors(problem, state))
+        list(semantics.enumerate_successors(problem, state))
     except InvalidProblem:
         return False
     return True
 
 
 def unrolled(problem: Problem, steps: int, **options: bool) -> Asked:
-    assert objection(problem) is None
+    assert encoding_objection(problem) is None
     return Asked(unroll(problem, steps, from_initial=False, **options))
 
 
@@ -112,11 +112,11 @@ def check_state(problem: Problem, asked: Asked, state: State, conditions: list[T
     assert fails is not well_defined(problem, state), state
     if fails:
         return
-    assert (asked(here, encoded.ended(0)) is not None) is semantics.may_end(problem, state)
+    assert (asked(here, encoded.ended_at(0)) is not None) is semantics.may_end(problem, state)
     for condition in conditions:
         try:
-            expected = semantics.holds(problem, state, condition)
+            expected = semantics.holds_in_state(problem, state, condition)
         except InvalidProblem:  # no such name here
             continue
-        assert (asked(here, encoded.condition(condition, 0)) is not None) is expected, (condition, state)
-        assert (asked(here, encoded.condition(~condition, 0)) is None) is expected, (condition, state)
+        assert (asked(here, encoded.condition_at(condition, 0)) is not None) is expected, (condition, state)
+        assert (asked(here, encoded.condition_at(~condition, 0)) is None) is expected, (condition, state)

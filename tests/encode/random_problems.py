@@ -27,7 +27,7 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import (
     Branch,
     Choose,
@@ -39,7 +39,7 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array, equal, ite
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
 
 X, Y, B, A, G, R = (Var(n) for n in "xybagr")
 VARIABLES = (
@@ -64,7 +64,7 @@ NUMBERS = st.one_of(
     st.sampled_from((X, Y, X + Y, X - 1, 2 * Y, -X, X % 2, Apply(Op.ABS, (X,)), ite(B, X, Y), R + X)),
     st.integers(-2, 2).map(Const),
     INDICES.map(lambda i: A[i]),
-    st.sampled_from((Apply(Op.FLOOR, (R,)), Apply(Op.SIGN, (X,)), array(0, Y, X)[Y], X / 2, X**2)),
+    st.sampled_from((Apply(Op.FLOOR, (R,)), Apply(Op.SIGN, (X,)), array_term(0, Y, X)[Y], X / 2, X**2)),
 )
 CONDITIONS = st.one_of(
     st.tuples(NUMBERS, NUMBERS).map(lambda p: p[0] <= p[1]),
@@ -72,7 +72,7 @@ CONDITIONS = st.one_of(
     st.tuples(NUMBERS, NUMBERS).map(lambda p: ~equal(p[0], p[1])),
     st.tuples(ROWS, ROWS).map(lambda p: G[p[0]][p[1]]),
     st.sampled_from((TRUE, B, ~B, equal(B, X > 0), B | (X > 1), Apply(Op.IMPLIES, (B, Y > 0)))),
-    st.sampled_from((equal(A, array(0, Y, 1)), equal(G[0], G[1]), equal(ite(B, G[0], G[1])[0], B))),
+    st.sampled_from((equal(A, array_term(0, Y, 1)), equal(G[0], G[1]), equal(ite(B, G[0], G[1])[0], B))),
 )
 # Each component writes its own variables, so that synchronised edges never write one twice.
 OWN: tuple[tuple[st.SearchStrategy[Update], ...], ...] = (
@@ -83,7 +83,7 @@ OWN: tuple[tuple[st.SearchStrategy[Update], ...], ...] = (
     (
         NUMBERS.map(lambda v: Update(Y, limited(Apply(Op.CEIL, (v,)), 0, 2))),
         st.tuples(ROWS, ROWS, CONDITIONS).map(lambda p: Update(G[p[0]][p[1]], p[2])),
-        st.tuples(ROWS, CONDITIONS).map(lambda p: Update(G[p[0]], array(p[1], B), 1)),
+        st.tuples(ROWS, CONDITIONS).map(lambda p: Update(G[p[0]], array_term(p[1], B), 1)),
     ),
     (
         INDICES.map(lambda i: Update(A[i], ite(B, 1, Y))),
@@ -145,8 +145,8 @@ def networks(draw: Draw, inputs: int, outputs: int) -> Network:
         return weights, [draw(whole) for _ in range(rows)]
 
     if draw(st.booleans()):
-        return dense([layer(outputs, inputs)])
-    return dense([layer(2, inputs), layer(outputs, 2)])
+        return dense_network([layer(outputs, inputs)])
+    return dense_network([layer(2, inputs), layer(outputs, 2)])
 
 
 @st.composite

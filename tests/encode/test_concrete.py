@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.encode.concrete import Candidate, concretise
+from surefoot.encode.concrete import CandidateRun, concretise_run
 from surefoot.problem.environment import (
     Arithmetic,
     Choice,
@@ -42,19 +42,19 @@ def problem(
     return Problem("drift", environment, None, Never(FALSE))
 
 
-def candidate(x: object, *chosen: object) -> Candidate:
-    return Candidate({"x": x}, tuple(Move(ONLY, (0,), {"w": w}) for w in chosen))
+def candidate(x: object, *chosen: object) -> CandidateRun:
+    return CandidateRun({"x": x}, tuple(Move(ONLY, (0,), {"w": w}) for w in chosen))
 
 
 def test_states_are_computed_and_not_taken_from_the_solver() -> None:
-    trace = concretise(problem(), candidate(Fraction(1, 2), Fraction(1, 4), Fraction(0)))
+    trace = concretise_run(problem(), candidate(Fraction(1, 2), Fraction(1, 4), Fraction(0)))
     assert isinstance(trace, Trace)
     assert [s["x"] for s in trace.states] == [Fraction(1, 2), Fraction(3, 8), Fraction(3, 16)]
 
 
 def test_values_just_outside_their_kind_are_put_back() -> None:
     tiny = Fraction(1, 10**9)
-    trace = concretise(problem(), candidate(-tiny, 1 + tiny))
+    trace = concretise_run(problem(), candidate(-tiny, 1 + tiny))
     assert isinstance(trace, Trace)
     assert trace.states[0]["x"] == 0
     assert trace.moves[0].chosen == {"w": 1}
@@ -63,14 +63,14 @@ def test_values_just_outside_their_kind_are_put_back() -> None:
 def test_a_tolerance_is_rounded_away() -> None:
     start = equal(X, Fraction(1, 3))
     near = Fraction(1, 3) + Fraction(1, 10**9)
-    trace = concretise(problem(initial=start, assuming=equal(W, X)), candidate(near, near))
+    trace = concretise_run(problem(initial=start, assuming=equal(W, X)), candidate(near, near))
     assert isinstance(trace, Trace)
     assert trace.states[0]["x"] == Fraction(1, 3)
 
 
 def test_float32_kinds_get_float32_numbers_within_their_bounds() -> None:
     kind = Real(Fraction(0), Fraction(1, 3), float32=True)
-    trace = concretise(problem(kind), candidate(Fraction(1, 3)))
+    trace = concretise_run(problem(kind), candidate(Fraction(1, 3)))
     assert isinstance(trace, Trace)
     value = trace.states[0]["x"]
     assert value < Fraction(1, 3)
@@ -79,17 +79,19 @@ def test_float32_kinds_get_float32_numbers_within_their_bounds() -> None:
 
 def test_float64_environments_keep_floats() -> None:
     kind = Real(Fraction(0), Fraction(1, 10))
-    trace = concretise(problem(kind, arithmetic=Arithmetic.FLOAT64), candidate(0.1))
+    trace = concretise_run(problem(kind, arithmetic=Arithmetic.FLOAT64), candidate(0.1))
     assert isinstance(trace, Trace)
     assert isinstance(trace.states[0]["x"], float)
     assert trace.states[0]["x"] == 0.1  # the limit is the double nearest to 1/10, which is larger
 
 
 def test_a_candidate_that_is_no_run_says_why() -> None:
-    assert "initial state" in str(concretise(problem(initial=X > 0), candidate(Fraction(0))))
-    assert isinstance(concretise(problem(initial=X > 0), candidate(Fraction(0)), from_initial=False), Trace)
-    refused = concretise(problem(assuming=W < X), candidate(Fraction(1, 2), Fraction(0), Fraction(1)))
+    assert "initial state" in str(concretise_run(problem(initial=X > 0), candidate(Fraction(0))))
+    assert isinstance(
+        concretise_run(problem(initial=X > 0), candidate(Fraction(0)), from_initial=False), Trace
+    )
+    refused = concretise_run(problem(assuming=W < X), candidate(Fraction(1, 2), Fraction(0), Fraction(1)))
     assert "step 1" in str(refused)
     assert "assumption" in str(refused)
-    mislabelled = Candidate({"x": Fraction(0)}, (Move(Transition(((0, 0),), "fly"), (0,), {"w": 0}),))
-    assert "not permitted" in str(concretise(problem(), mislabelled))
+    mislabelled = CandidateRun({"x": Fraction(0)}, (Move(Transition(((0, 0),), "fly"), (0,), {"w": 0}),))
+    assert "not permitted" in str(concretise_run(problem(), mislabelled))

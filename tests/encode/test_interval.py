@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.encode.interval import INTERVAL, interval, known
+from surefoot.encode.interval import INTERVAL, decide_by_bounds, term_interval
 from surefoot.encode.sort import is_float32, is_whole
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite
 
 X, Y, B = Var("x"), Var("y"), Var("b")
@@ -39,14 +39,14 @@ def test_every_operator_has_an_interval() -> None:
     ],
 )
 def test_bounds_are_tight_where_that_is_easy(term: Term, expected: tuple[object, object]) -> None:
-    assert interval(term, KINDS) == expected
+    assert term_interval(term, KINDS) == expected
 
 
 def test_conditions_that_the_kinds_decide() -> None:
-    assert known(X < 5, KINDS) == TRUE
-    assert known(X > 4, KINDS) == FALSE
-    assert known(~(X > 4) & (B | ~equal(X, 7)), KINDS) == TRUE
-    assert known(X < 4, KINDS) == (X < 4)
+    assert decide_by_bounds(X < 5, KINDS) == TRUE
+    assert decide_by_bounds(X > 4, KINDS) == FALSE
+    assert decide_by_bounds(~(X > 4) & (B | ~equal(X, 7)), KINDS) == TRUE
+    assert decide_by_bounds(X < 4, KINDS) == (X < 4)
 
 
 UNARY = [Op.NEG, Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS]
@@ -68,10 +68,10 @@ numbers = st.recursive(
 @given(numbers, st.integers(-3, 4), st.fractions(Fraction(-1, 2), Fraction(5, 2), max_denominator=6))
 def test_every_value_lies_in_its_interval(term: Term, x: int, y: Fraction) -> None:
     try:
-        value = evaluate(term, {"x": x, "y": y})
+        value = evaluate_term(term, {"x": x, "y": y})
     except Undefined:
         return
-    low, high = interval(term, KINDS)
+    low, high = term_interval(term, KINDS)
     assert low <= value <= high
     if is_whole(term, KINDS):
         assert Fraction(value).denominator == 1

@@ -19,13 +19,13 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Outcome,
     Synchronisation,
     Update,
+    ValueType,
     Variable,
 )
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import (
     Branch,
     Choose,
@@ -37,13 +37,13 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array, equal, ite
+from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array_term, equal, ite
 
 X, Y, A, U = Var("x"), Var("y"), Var("a"), Var("u")
 VARIABLES = (Variable("x", Int(0, 2)), Variable("y", Int(0, 2)), Variable("a", Array(Bool(), 2)))
 
 
-def values(kind: Kind) -> list[Any]:
+def values(kind: ValueType) -> list[Any]:
     match kind:
         case Bool():
             return [False, True]
@@ -58,7 +58,7 @@ def values(kind: Kind) -> list[Any]:
 def agrees(problem: Problem, *conditions: Term) -> None:
     """Every state, every step from it, and what a property may ask there."""
     environment = problem.environment
-    kinds: dict[str, Kind] = {v.name: v.kind for v in environment.variables}
+    kinds: dict[str, ValueType] = {v.name: v.kind for v in environment.variables}
     several = [c for c in environment.components if len(c.locations) > 1]
     kinds |= {f"@{c.name}": Int(0, len(c.locations) - 1) for c in several}
     asked, stepped = unrolled(problem, 0, rounding=False), unrolled(problem, 1, rounding=False)
@@ -81,7 +81,7 @@ def edge(action: str | None, guard: Term, *updates: Update) -> Edge:
 GO = edge("go", X < 2, Update(X, X + 1))
 TURN = edge("turn", Y > 0, Update(Y, Y - 1))
 OWN = edge(None, equal(X, Y), Update(X, Const(0)))
-NETWORK = dense([([[1, -1], [0, 1]], [-1, 0])])
+NETWORK = dense_network([([[1, -1], [0, 1]], [-1, 0])])
 
 
 def asks(environment: Environment, policy: Policy | None, *conditions: Term) -> None:
@@ -107,7 +107,7 @@ def test_picked_edges_that_move_together_with_others() -> None:
     second = Component("d", (edge("go", Y < 1, Update(Y, Y + 1)), edge("stay", Y > 1)))
     vectors = (Synchronisation(("go", "go"), "both"), Synchronisation(("go", "stay"), "turn"))
     environment = Environment("two", VARIABLES[:2], TRUE, (first, second), synchronisations=vectors)
-    network = dense([([[1, -1], [0, 1], [1, 1]], [-1, 0, -2])])
+    network = dense_network([([[1, -1], [0, 1], [1, 1]], [-1, 0, -2])])
     policy = NeuralPolicy(network, (X, Y), EdgesOf("c"), Choose.ARGMAX)
     asks(environment, replace(policy, network=NETWORK), Var("chosen(c#1)"))
     labelled = NeuralPolicy(network, (X, Y), ("both", "turn", "go"), Choose.ARGMAX_APPLICABLE)
@@ -132,7 +132,7 @@ def test_shields_keep_the_outputs_of_the_network_they_overrule() -> None:
 
 
 def test_a_choice_among_no_action_at_all_has_no_meaning() -> None:
-    only_turn = NeuralPolicy(dense([([[1, 1]], [0])]), (X, Y), ("turn",), Choose.ARGMAX_APPLICABLE)
+    only_turn = NeuralPolicy(dense_network([([[1, 1]], [0])]), (X, Y), ("turn",), Choose.ARGMAX_APPLICABLE)
     asks(one(GO, TURN), ProgramPolicy((Branch(X > 0, only_turn), Branch(TRUE, "go"))))
 
 
@@ -145,7 +145,7 @@ def test_updates_happen_in_the_order_of_their_indices() -> None:
 def test_several_elements_are_written_at_once() -> None:
     both = (Update(A[0], A[1]), Update(A[1], ~A[0]))
     varying = (Update(A[X], Y > 0), Update(A[1], A[0]))  # twice the same element where x = 1
-    whole = (Update(A, array(A[1], X > 0)), Update(A[Y], ~A[0], 1))
+    whole = (Update(A, array_term(A[1], X > 0)), Update(A[Y], ~A[0], 1))
     edges = (edge("go", X < 2, *both), edge("turn", X < 2, *varying), edge(None, Y < 2, *whole))
     asks(one(*edges, variables=VARIABLES), None)
 
@@ -183,7 +183,7 @@ def test_controls_leave_no_room_for_actions_of_the_policy() -> None:
     environment = replace(one(*edges), controls=(control,))
     values = ProgramPolicy((Branch(X > 0, (X - Y,)), Branch(Y > 0, (Y / 2,))), ("go",))
     asks(environment, values, Fraction(1, 2) < U)
-    network = NeuralPolicy(dense([([[1, -1]], [0])]), (X, Y), (), Choose.VALUE)
+    network = NeuralPolicy(dense_network([([[1, -1]], [0])]), (X, Y), (), Choose.VALUE)
     shield = ShieldedPolicy(network, U > 0, ProgramPolicy((Branch(TRUE, (Const(1),)),)))
     asks(environment, shield, Var("output[0]") < 0, equal(U, 1))
 

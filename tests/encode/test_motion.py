@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.engines.held import period, plant
 
-from surefoot.certify.barrier.claim import about_sets
-from surefoot.certify.checker.barrier.period import bounds
-from surefoot.certify.checker.barrier.system import read_system
+from surefoot.certify.barrier.claim import build_barrier_certificate
+from surefoot.certify.checker.barrier.period import bound_period
+from surefoot.certify.checker.barrier.system import read_claimed_system
 from surefoot.certify.checker.number import Refused
-from surefoot.encode.barrier import system_of
-from surefoot.engines.barrier.sampled import sampled
+from surefoot.encode.barrier import read_control_system
+from surefoot.engines.barrier.sampled import float_system
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Const
@@ -32,7 +32,9 @@ def written(problem: Problem) -> dict[str, Any]:
     """The system as the reader gets it; nothing is proved here."""
     box = ((Fraction(-1), Fraction(1)),) * 2
     entry = {"domain": box, "barrier": Const(-1), "tested": False, "margin": Fraction(0), "proof": {}}
-    found: dict[str, Any] = json.loads(json.dumps(about_sets(problem, {"sets": [entry]}).content))
+    found: dict[str, Any] = json.loads(
+        json.dumps(build_barrier_certificate(problem, {"sets": [entry]}).content)
+    )
     return found
 
 
@@ -49,7 +51,7 @@ def test_solutions_are_as_near_as_the_bounds_say(seed: int) -> None:
         method=random.choice(["euler", "taylor"]),
         arithmetic=random.choice([Arithmetic.EXACT, Arithmetic.FLOAT64]),
     )
-    system = system_of(problem)
+    system = read_control_system(problem)
     assert system.period is not None
     assert system.motion is not None
     low = [Fraction(random.randint(-8, 8), 8) for _ in range(2)]
@@ -58,19 +60,19 @@ def test_solutions_are_as_near_as_the_bounds_say(seed: int) -> None:
     known = system.period.bounds(box, [ends], [Fraction(0)])
     assert known is not None
     data = written(problem)
-    reader = read_system(data["claim"]["system"], data["arithmetic"])
+    reader = read_claimed_system(data["claim"]["system"], data["arithmetic"])
     assert reader.time is not None
     order = system.motion.order
-    its = bounds(reader, reader.time, box, [ends], [Fraction(0)], known.enclosure, order)
+    its = bound_period(reader, reader.time, box, [ends], [Fraction(0)], known.enclosure, order)
     assert (its.step, its.chord, its.half) == (known.step, known.chord, known.half)
     assert known.enclosure != box
     with pytest.raises(Refused, match="may leave its enclosure"):
-        bounds(reader, reader.time, box, [ends], [Fraction(0)], box, order)
+        bound_period(reader, reader.time, box, [ends], [Fraction(0)], box, order)
     states = generator.uniform([float(a) for a, _ in box], [float(b) for _, b in box], (80, 2))
     states[:40] = np.where(states[:40] < states.mean(axis=0), *([float(r[i]) for r in box] for i in (0, 1)))
     controls = generator.choice([float(e) for e in ends], (80, 1))
     seen, mean = period(system, states, controls, generator)
-    predicted = sampled(system, (Const(0),)).moved(states, mean, controls)
+    predicted = float_system(system, (Const(0),)).next_states(states, mean, controls)
     assert (np.abs(seen[-1] - predicted) <= np.array([float(s) for s in known.step]) + 1e-11).all()
     for share, state in zip(np.linspace(0, 1, len(seen)), seen, strict=True):
         inside = [(float(a) - 1e-11, float(b) + 1e-11) for a, b in known.enclosure]

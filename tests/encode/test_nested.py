@@ -7,9 +7,9 @@ from itertools import product
 from math import comb
 from random import Random
 
-from surefoot.encode.barrier import nested, polynomial_of
+from surefoot.encode.barrier import horner_term, polynomial_of
 from surefoot.problem.term import Apply, Const, Op, Term
-from surefoot.query.polynomial import Polynomial, variable
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 
 
 def operations(term: Term, of: Op) -> int:
@@ -20,21 +20,21 @@ def operations(term: Term, of: Op) -> int:
 
 def test_the_term_is_the_polynomial() -> None:
     random, names = Random(2), ("x", "y", "z")
-    ring = {name: variable(i, 3) for i, name in enumerate(names)}
+    ring = {name: polynomial_from_variable(i, 3) for i, name in enumerate(names)}
     for _ in range(200):
         monomials = random.sample(list(product(range(4), repeat=3)), random.randrange(0, 12))
         terms = {m: Fraction(random.choice([-3, -1, 2, 7]), random.choice([1, 4, 9])) for m in monomials}
-        term = nested(Polynomial(terms), names)
+        term = horner_term(Polynomial(terms), names)
         assert polynomial_of(term, ring, 3, rounded=False).terms == terms
 
 
 def test_a_full_polynomial_takes_one_product_for_each_coefficient() -> None:
     count, degree = 4, 4
     terms = {m: Fraction(1 + sum(m)) for m in product(range(degree + 1), repeat=count) if sum(m) <= degree}
-    term = nested(Polynomial(terms), ("a", "b", "c", "d"))
+    term = horner_term(Polynomial(terms), ("a", "b", "c", "d"))
     assert len(terms) == comb(count + degree, degree)
     assert operations(term, Op.MUL) == operations(term, Op.ADD) == len(terms) - 1
 
 
 def test_nothing_is_zero() -> None:
-    assert nested(Polynomial({}), ("x",)) == Const(0)
+    assert horner_term(Polynomial({}), ("x",)) == Const(0)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.encode.concrete import concretise
-from surefoot.encode.layout import value_of
-from surefoot.encode.unroll import Encoded, objection, unroll
+from surefoot.encode.concrete import concretise_run
+from surefoot.encode.layout import decode_value
+from surefoot.encode.unroll import Unrolling, encoding_objection, unroll
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import (
     Arithmetic,
@@ -21,29 +21,29 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Outcome,
     Real,
     Synchronisation,
     Update,
+    ValueType,
     Variable,
 )
 from surefoot.problem.flow import Flow
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import holds
-from surefoot.problem.term import FALSE, TRUE, Apply, Op, Term, Var, conjunction, equal
+from surefoot.problem.semantics import holds_in_state
+from surefoot.problem.term import FALSE, TRUE, Apply, Op, Term, Var, conjunction_of, equal
 from surefoot.query.query import Assignment, Sat
 from surefoot.verdict.verdict import Trace
 
 X = Var("x")
 KIND = Int(-5, 5)
-LEFT_OR_RIGHT = dense([([[1], [-1]], [0, 0])])  # ties at 0
+LEFT_OR_RIGHT = dense_network([([[1], [-1]], [0, 0])])  # ties at 0
 
 
-def single(*edges: Edge, kind: Kind = KIND, **more: Any) -> Environment:
+def single(*edges: Edge, kind: ValueType = KIND, **more: Any) -> Environment:
     return Environment("line", (Variable("x", kind),), equal(X, 0), (Component("c", edges),), **more)
 
 
@@ -59,8 +59,8 @@ def walk(environment: Environment = WALK, policy: Policy | None = WALKER, bad: T
     return Problem("walk", environment, policy, Never(bad))
 
 
-def solution(encoded: Encoded, *more: Term) -> Assignment | None:
-    prepare = pytest.importorskip("surefoot.solve.z3.solver").prepare
+def solution(encoded: Unrolling, *more: Term) -> Assignment | None:
+    prepare = pytest.importorskip("surefoot.solve.z3.solver").prepare_z3
     answer = prepare(encoded.query, 0)(more, 20.0)
     return answer.assignment if isinstance(answer, Sat) else None
 
@@ -68,11 +68,11 @@ def solution(encoded: Encoded, *more: Term) -> Assignment | None:
 def test_a_run_is_found_and_replays() -> None:
     problem = walk(bad=X <= -3)
     encoded = unroll(problem, 3, rounding=False)
-    model = solution(encoded, encoded.condition(X <= -3, 3))
+    model = solution(encoded, encoded.condition_at(X <= -3, 3))
     assert model is None  # after the tie at 0, `left` first, the policy turns back at -1
-    model = solution(encoded, encoded.condition(equal(X, -1), 3))
+    model = solution(encoded, encoded.condition_at(equal(X, -1), 3))
     assert model is not None
-    trace = concretise(problem, encoded.decode(model))
+    trace = concretise_run(problem, encoded.decode(model))
     assert isinstance(trace, Trace)
     assert [s["x"] for s in trace.states] == [0, -1, 0, -1]
 
@@ -82,45 +82,47 @@ def test_a_tie_admits_every_best_action_with_rounding_and_the_first_without(choo
     problem = walk(policy=replace(WALKER, choose=choose))
     for rounding, at_right in ((True, True), (False, False)):
         encoded = unroll(problem, 1, rounding=rounding)
-        assert solution(encoded, encoded.condition(equal(X, -1), 1)) is not None
-        found = solution(encoded, encoded.condition(equal(X, 1), 1))
+        assert solution(encoded, encoded.condition_at(equal(X, -1), 1)) is not None
+        found = solution(encoded, encoded.condition_at(equal(X, 1), 1))
         assert (found is not None) is at_right
 
 
 def test_at_a_tie_the_conditions_speak_of_the_action_that_is_taken() -> None:
     encoded = unroll(walk(), 1)
     for action, place in (("left", -1), ("right", 1)):
-        chosen = encoded.condition(Var(f"chosen({action})"), 0)
-        assert solution(encoded, chosen, encoded.condition(equal(X, place), 1)) is not None
-        assert solution(encoded, chosen, encoded.condition(equal(X, -place), 1)) is None
+        chosen = encoded.condition_at(Var(f"chosen({action})"), 0)
+        assert solution(encoded, chosen, encoded.condition_at(equal(X, place), 1)) is not None
+        assert solution(encoded, chosen, encoded.condition_at(equal(X, -place), 1)) is None
     both = Var("chosen(left)") & Var("chosen(right)")
-    assert solution(encoded, encoded.condition(both, 0)) is None
+    assert solution(encoded, encoded.condition_at(both, 0)) is None
 
 
 def test_outputs_within_their_rounding_error_are_possible() -> None:
     """float32(1/3) exceeds 1/3, so exactly `right` is best; but float32 sees a tie and takes `left`."""
     third = Fraction(1, 3)
-    network = dense([([[1.0], [0.0]], [0, float(np.float32(1 / 3))])])
+    network = dense_network([([[1.0], [0.0]], [0, float(np.float32(1 / 3))])])
     environment = single(move("left", 0), move("right", 0), kind=Real(Fraction(0), Fraction(1)))
     environment = replace(environment, initial=equal(X, third))
     problem = walk(environment, NeuralPolicy(network, (X,), ("left", "right")))
-    assert holds(problem, {"x": third}, Var("chosen(left)"))
+    assert holds_in_state(problem, {"x": third}, Var("chosen(left)"))
     for rounding in (True, False):
         encoded = unroll(problem, 1, rounding=rounding)
-        model = solution(encoded, encoded.condition(Var("chosen(left)"), 0))
+        model = solution(encoded, encoded.condition_at(Var("chosen(left)"), 0))
         assert (model is not None) is rounding
 
 
 def test_a_stall_ends_the_run_unless_the_environment_moves() -> None:
     stuck = single(replace(move("left", -1), guard=X > 0), move("right", 1))
     encoded = unroll(walk(stuck), 0, rounding=False)
-    model = solution(encoded, encoded.condition(Var("stalled") & ~Var("deadlocked"), 0), encoded.ended(0))
+    model = solution(
+        encoded, encoded.condition_at(Var("stalled") & ~Var("deadlocked"), 0), encoded.ended_at(0)
+    )
     assert model is not None
     assert solution(unroll(walk(stuck), 1, rounding=False)) is None
     free = single(*stuck.components[0].edges, Edge())
     encoded = unroll(walk(free), 1, rounding=False)
-    assert solution(encoded, encoded.condition(Var("stalled"), 0)) is not None
-    assert solution(encoded, encoded.ended(0)) is None
+    assert solution(encoded, encoded.condition_at(Var("stalled"), 0)) is not None
+    assert solution(encoded, encoded.ended_at(0)) is None
 
 
 def test_an_escape_says_where_a_step_leaves_the_kind() -> None:
@@ -162,13 +164,13 @@ def test_an_index_out_of_range_is_an_escape_and_not_a_step() -> None:
         (Component("c", (edge,)),),
     )
     encoded = unroll(walk(environment, None), 1)
-    assert solution(encoded, encoded.condition(equal(X, 2), 0)) is None
-    assert solution(encoded, encoded.condition(equal(X, 1), 0)) is not None
+    assert solution(encoded, encoded.condition_at(equal(X, 2), 0)) is None
+    assert solution(encoded, encoded.condition_at(equal(X, 1), 0)) is not None
     last = unroll(walk(environment, None), 0)
     escape = last.escape(0)
     assert escape is not None
-    assert solution(last, escape, last.condition(equal(X, 2), 0)) is not None
-    assert solution(last, escape, last.condition(equal(X, 1), 0)) is None
+    assert solution(last, escape, last.condition_at(equal(X, 2), 0)) is not None
+    assert solution(last, escape, last.condition_at(equal(X, 1), 0)) is None
 
 
 def test_names_are_kept_apart() -> None:
@@ -182,14 +184,14 @@ def test_names_are_kept_apart() -> None:
             ("right", Update(Var("a")[0], Var("a[0]") + Var("v") + 1)),
         )
     )
-    zero = conjunction((*(equal(Var(n), 0) for n in names), equal(Var("a")[0], 0)))
+    zero = conjunction_of((*(equal(Var(n), 0) for n in names), equal(Var("a")[0], 0)))
     environment = Environment("names", variables, zero, (Component("c", edges),))
     policy = NeuralPolicy(LEFT_OR_RIGHT, (Var("w"),), ("left", "right"))
     problem = Problem("names", environment, policy, Never(FALSE))
     encoded = unroll(problem, 1)
     declared = [q.name for q in encoded.query.quantities]
     assert len(declared) == len(set(declared))
-    model = solution(encoded, encoded.condition(equal(Var("a")[0], 2), 1))
+    model = solution(encoded, encoded.condition_at(equal(Var("a")[0], 2), 1))
     assert model is not None
     candidate = encoded.decode(model)
     assert candidate.initial == {"move": 0, "action": 0, "a[0]": 0, "w": 0, "a": (0,)}
@@ -221,12 +223,12 @@ def test_synchronised_edges_that_choose_one_name_choose_one_value() -> None:
     )
     problem = walk(environment, None)
     encoded = unroll(problem, 1)
-    assert solution(encoded, encoded.condition(~equal(X, y), 1)) is None
-    values = [v for v in range(-5, 6) if solution(encoded, encoded.condition(equal(X, v), 1)) is not None]
+    assert solution(encoded, encoded.condition_at(~equal(X, y), 1)) is None
+    values = [v for v in range(-5, 6) if solution(encoded, encoded.condition_at(equal(X, v), 1)) is not None]
     assert values == [1, 2]
     model = solution(encoded)
     assert model is not None
-    assert isinstance(concretise(problem, encoded.decode(model)), Trace)
+    assert isinstance(concretise_run(problem, encoded.decode(model)), Trace)
 
 
 def test_the_last_state_asks_the_policy_only_where_it_matters() -> None:
@@ -234,11 +236,11 @@ def test_the_last_state_asks_the_policy_only_where_it_matters() -> None:
     assert len(quiet.query.calls) == 2
     assert len(unroll(walk(), 2).query.calls) == 3
     assert len(unroll(walk(bad=Var("chosen(left)")), 2, decide_last=False).query.calls) == 3
-    assert quiet.condition(X > 0, 2) is not None
+    assert quiet.condition_at(X > 0, 2) is not None
     with pytest.raises(ValueError, match="decide_last"):
-        quiet.condition(Var("stalled") | Var("chosen(left)"), 2)
+        quiet.condition_at(Var("stalled") | Var("chosen(left)"), 2)
     with pytest.raises(ValueError, match="states 0 to 2"):
-        quiet.ended(3)
+        quiet.ended_at(3)
 
 
 def test_values_come_back_in_their_types() -> None:
@@ -265,7 +267,7 @@ def test_what_an_unsat_does_not_cover_is_said() -> None:
     assert unroll(walk(), 1).faithful is None
     assert "rounding" in str(unroll(walk(), 1, rounding=False).faithful)
     assert "float64" in str(unroll(walk(replace(WALK, arithmetic=Arithmetic.FLOAT64)), 1).faithful)
-    huge = NeuralPolicy(dense([([[3e38], [-3e38]], [0, 0])]), (X,), ("left", "right"))
+    huge = NeuralPolicy(dense_network([([[3e38], [-3e38]], [0, 0])]), (X,), ("left", "right"))
     assert "overflow" in str(unroll(walk(policy=huge), 1).faithful)
     sine = single(Edge(guard=Apply(Op.SIN, (X,)) > 0))
     assert "elementary" in str(unroll(walk(sine, None), 1).faithful)
@@ -283,7 +285,7 @@ def test_observations_that_are_float32_numbers_need_no_input_rounding() -> None:
 
 
 def test_refusals_name_the_reason() -> None:
-    assert objection(walk()) is None
+    assert encoding_objection(walk()) is None
     cases = {
         "flow": walk(replace(WALK, flow=Flow((("x", X),), Fraction(1)))),
         "oracle `guess`": walk(
@@ -291,7 +293,7 @@ def test_refusals_name_the_reason() -> None:
         ),
         "no policy sets them": walk(replace(WALK, controls=(Control("u"),)), None),
         "`x` has no bounds": walk(replace(WALK, variables=(Variable("x", Int(0, None)),))),
-        "2 inputs": walk(policy=NeuralPolicy(dense([([[1, 2]], [0])]), (X,), ("left",))),
+        "2 inputs": walk(policy=NeuralPolicy(dense_network([([[1, 2]], [0])]), (X,), ("left",))),
         "values": walk(
             replace(WALK, variables=(*WALK.variables, Variable("a", Array(Array(Bool(), 1000), 1000))))
         ),
@@ -300,7 +302,7 @@ def test_refusals_name_the_reason() -> None:
     vector = Synchronisation(("go",) * 5, "go")
     cases["100000 joint steps"] = walk(replace(WALK, components=many, synchronisations=(vector,)))
     for words, problem in cases.items():
-        assert words in str(objection(problem))
+        assert words in str(encoding_objection(problem))
         with pytest.raises(Unsupported):
             unroll(problem, 1)
 
@@ -309,11 +311,11 @@ def test_conditions_about_what_is_not_there_are_refused() -> None:
     free = unroll(walk(policy=None), 1)
     for name in ("stalled", "chosen(left)", "output[0]"):
         with pytest.raises(InvalidProblem, match="needs a policy"):
-            free.condition(Var(name), 0)
+            free.condition_at(Var(name), 0)
     with pytest.raises(InvalidProblem, match="not declared"):
-        free.condition(Var("speed"), 0)
+        free.condition_at(Var("speed"), 0)
     with pytest.raises(InvalidProblem, match="with that output"):
-        unroll(walk(), 1).condition(Var("output[7]") > 0, 0)
+        unroll(walk(), 1).condition_at(Var("output[7]") > 0, 0)
 
 
 def test_a_program_without_a_branch_for_a_state_cuts_the_run_but_keeps_the_state() -> None:
@@ -323,7 +325,7 @@ def test_a_program_without_a_branch_for_a_state_cuts_the_run_but_keeps_the_state
     policy = ProgramPolicy((Branch(X < 2, (1 / (1 - X),)),))
     problem = walk(environment, policy, equal(X, 1))
     encoded = unroll(problem, 1)
-    assert solution(encoded, encoded.condition(equal(X, 1), 1)) is not None
+    assert solution(encoded, encoded.condition_at(equal(X, 1), 1)) is not None
     assert solution(unroll(problem, 2)) is None  # 1 / 0
     escape = encoded.escape(1)
     assert escape is not None
@@ -333,7 +335,7 @@ def test_a_program_without_a_branch_for_a_state_cuts_the_run_but_keeps_the_state
 def test_truth_values_and_whole_numbers_may_come_back_with_a_tolerance() -> None:
     near = Fraction(1, 10**9)
     values = {"b@2": near, "n@2": 3 - near, "r@2": 3 - near}
-    assert value_of(Bool(), Var("b"), values, 2, False) is False
-    assert value_of(Bool(), Var("n"), {"n@2": 1 - near}, 2, False) is True
-    assert value_of(Array(Int(), 1), (Var("n"),), values, 2, False) == (3,)
-    assert value_of(Real(), Var("r"), values, 2, False) == 3 - near
+    assert decode_value(Bool(), Var("b"), values, 2, False) is False
+    assert decode_value(Bool(), Var("n"), {"n@2": 1 - near}, 2, False) is True
+    assert decode_value(Array(Int(), 1), (Var("n"),), values, 2, False) == (3,)
+    assert decode_value(Real(), Var("r"), values, 2, False) == 3 - near

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from surefoot.encode.barrier import System, conjunctions, polynomial_of
-from surefoot.engines.barrier.sampled import evaluated
+from surefoot.encode.barrier import ControlSystem, polynomial_of, relaxed_dnf
+from surefoot.engines.barrier.sampled import evaluate_polynomial
 from surefoot.problem.environment import (
     Arithmetic,
     Choice,
@@ -26,7 +26,7 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import TRUE
-from surefoot.query.polynomial import variable
+from surefoot.query.polynomial import polynomial_from_variable
 
 Floats = NDArray[np.float64]
 PIECES, DENSE = 4, 6  # disturbances in one period, and states that are looked at under each
@@ -71,7 +71,7 @@ def plant(
 
 
 def period(
-    system: System, states: Floats, controls: Floats, generator: np.random.Generator
+    system: ControlSystem, states: Floats, controls: Floats, generator: np.random.Generator
 ) -> tuple[list[Floats], Floats]:
     """States at many times of one period, the first and the last included, and the mean disturbances: these
     jump within it."""
@@ -81,7 +81,7 @@ def period(
         *(n for n, _, _ in system.controls),
         *(n for n, _ in system.disturbances),
     ]
-    ring = {n: variable(i, len(names)) for i, n in enumerate(names)}
+    ring = {n: polynomial_from_variable(i, len(names)) for i, n in enumerate(names)}
     rates = [polynomial_of(t, ring, len(names), rounded=False) for t in system.motion.derivatives]
     ends = np.array([[float(a), float(b)] for _, (a, b) in system.disturbances]).reshape(-1, 2)
     shape, found, now = states.shape, [states], states
@@ -95,7 +95,7 @@ def period(
 
         def field(_: float, flat: Floats, drawn: Floats = drawn) -> Floats:
             rows = np.column_stack([flat.reshape(shape), controls, drawn])
-            return np.column_stack([evaluated(rate, rows) for rate in rates]).ravel()
+            return np.column_stack([evaluate_polynomial(rate, rows) for rate in rates]).ravel()
 
         length = float(system.motion.period) / PIECES
         times = np.linspace(0.0, length, DENSE)
@@ -107,24 +107,24 @@ def period(
     return found, mean
 
 
-def unsafe(system: System, states: Floats) -> NDArray[np.bool_]:
+def unsafe(system: ControlSystem, states: Floats) -> NDArray[np.bool_]:
     """Which of them are, as the condition says."""
-    ring = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
+    ring = {n: polynomial_from_variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
     found = np.zeros(len(states), dtype=np.bool_)
-    for case in conjunctions(system.unsafe):
+    for case in relaxed_dnf(system.unsafe):
         inside = np.ones(len(states), dtype=np.bool_)
         for left, right in case:
             gap = polynomial_of(right, ring, len(ring), False) - polynomial_of(left, ring, len(ring), False)
-            inside &= evaluated(gap, states) >= 0
+            inside &= evaluate_polynomial(gap, states) >= 0
         found |= inside
     return found
 
 
-def ruled(system: System, then: tuple[object, ...], states: Floats) -> Floats:
+def ruled(system: ControlSystem, then: tuple[object, ...], states: Floats) -> Floats:
     """What the rule says, clipped."""
-    ring = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
+    ring = {n: polynomial_from_variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
     columns = []
     for term, (_, low, high) in zip(then, system.controls, strict=True):
-        value = evaluated(polynomial_of(term, ring, len(ring), system.rounded), states)  # type: ignore[arg-type]
+        value = evaluate_polynomial(polynomial_of(term, ring, len(ring), system.rounded), states)  # type: ignore[arg-type]
         columns.append(np.clip(value, *(e if e is None else float(e) for e in (low, high))))
     return np.column_stack(columns) if columns else np.zeros((len(states), 0))

@@ -16,15 +16,15 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import output_name
-from surefoot.problem.network import dense
+from surefoot.problem.names import network_output_name
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs
-from surefoot.problem.term import TRUE, Const, Term, Var, conjunction, equal
+from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of, equal
 from surefoot.problem.window import window
 
-X, NEW, U, B, OUTPUT = Var("x"), Var("new"), Var("u"), Var("b"), Var(output_name(0))
+X, NEW, U, B, OUTPUT = Var("x"), Var("new"), Var("u"), Var("b"), Var(network_output_name(0))
 UNIT = Real(Fraction(0), Fraction(1))
 HALF = Fraction(1, 2)
 GO = ProgramPolicy((Branch(TRUE, "go"),), ("go",))
@@ -61,11 +61,11 @@ def drifting_window(asked: Property | None = None) -> Problem:
     environment = Environment(
         "w",
         buffer.variables,
-        conjunction(tuple(t <= HALF for t in buffer.terms)),
+        conjunction_of(tuple(t <= HALF for t in buffer.terms)),
         (Component("c", (edge,)),),
         (Control("u", Fraction(-1), Fraction(1)),),
     )
-    network = dense([([[1, 1, 1], [0, 0, 1]], [0, 0]), ([[1, 1]], [0.25])])
+    network = dense_network([([[1, 1, 1], [0, 0, 1]], [0, 0]), ([[1, 1]], [0.25])])
     policy = NeuralPolicy(network, buffer.terms, choose=Choose.VALUE)
     return Problem("window", environment, policy, asked or Eventually(Fraction(1, 5) >= OUTPUT))
 
@@ -81,7 +81,7 @@ def controlled(start: Term, asked: Property) -> Problem:
         (Component("c", (edge,)),),
         (Control("u", Fraction(-1), Fraction(1)),),
     )
-    network = dense([([[1], [-1]], [0, 0]), ([[-1, 1]], [1])])
+    network = dense_network([([[1], [-1]], [0, 0]), ([[-1, 1]], [1])])
     return Problem("controlled", environment, NeuralPolicy(network, (X,), choose=Choose.VALUE), asked)
 
 
@@ -93,7 +93,7 @@ def swinging(asked: Property) -> Problem:
     )
     start = equal(X, Fraction(2, 5))
     environment = Environment("e", (Variable("x", UNIT),), start, (Component("c", edges),))
-    policy = NeuralPolicy(dense([([[1], [-1]], [0, 1])]), (X,), ("a", "b"))
+    policy = NeuralPolicy(dense_network([([[1], [-1]], [0, 1])]), (X,), ("a", "b"))
     return Problem("swinging", environment, policy, asked)
 
 

@@ -5,49 +5,49 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.shield.made import make
-from surefoot.encode.barrier import System, system_of
-from surefoot.engines.barrier.sampled import sampled
-from surefoot.engines.barrier.unsafe import how_unsafe
-from surefoot.engines.shield.around import is_obstructed, ways
-from surefoot.engines.shield.gains import fails
-from surefoot.engines.shield.linear import corners, furthest_inside, linear_of
-from surefoot.problem.meaning.decision import decide
+from surefoot.cli.commands.shield.made import make_certified_shield
+from surefoot.encode.barrier import ControlSystem, read_control_system
+from surefoot.engines.barrier.sampled import float_system
+from surefoot.engines.barrier.unsafe import unsafety_score
+from surefoot.engines.shield.around import enumerate_routes, is_obstructed
+from surefoot.engines.shield.gains import fails_in_simulation
+from surefoot.engines.shield.linear import box_corners, furthest_inside, linear_system
+from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.term import Const
-from surefoot.solve.sos.inequalities import satisfy
+from surefoot.solve.sos.inequalities import solve_lmi
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget
 
 
-def system(name: str) -> System:
-    return system_of(discretise(stays_safe(name))[0])
+def system(name: str) -> ControlSystem:
+    return read_control_system(discretise(stays_safe(name))[0])
 
 
 def test_matrix_inequalities() -> None:
     bound = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])  # |x| <= 1
-    found = satisfy([bound], np.array([1.0]), Budget(10))
+    found = solve_lmi([bound], np.array([1.0]), Budget(10))
     assert found is not None
     assert found[0] == pytest.approx(-1, abs=1e-6)
     above = np.array([[[-2.0]], [[1.0]]])  # x >= 2
-    assert satisfy([bound, above], np.array([1.0]), Budget(10)) is None
-    assert satisfy([bound], np.array([1.0]), Budget(0)) is None
+    assert solve_lmi([bound, above], np.array([1.0]), Budget(10)) is None
+    assert solve_lmi([bound], np.array([1.0]), Budget(0)) is None
 
 
 def test_what_is_linear() -> None:
-    assert linear_of(system("quadcopter")) is not None
-    assert linear_of(system("self-driving")) is None  # a cubic
-    assert linear_of(system("lane-keeping")) is None  # wind
+    assert linear_system(system("quadcopter")) is not None
+    assert linear_system(system("self-driving")) is None  # a cubic
+    assert linear_system(system("lane-keeping")) is None  # wind
     assert is_obstructed(system("self-driving-obstacle"))
     assert not is_obstructed(system("quadcopter"))
-    assert not list(ways(system("self-driving"), system("self-driving").initial, Budget(10)))
+    assert not list(enumerate_routes(system("self-driving"), system("self-driving").initial, Budget(10)))
 
 
 def test_resting_states_stay() -> None:
     plant = system("self-driving-obstacle")
-    linear = linear_of(plant)
+    linear = linear_system(plant)
     assert linear is not None
-    rest = linear.resting(np.array([-3.0, -7.0, 0.5, 0.0]))
+    rest = linear.equilibrium(np.array([-3.0, -7.0, 0.5, 0.0]))
     assert rest is not None
     state, control = rest
     assert linear.state @ state + linear.control @ control + linear.drift == pytest.approx(state, abs=1e-9)
@@ -59,30 +59,30 @@ def test_a_gain_for_tight_limits() -> None:
     plant = system("cartpole-longer-pole")
     gain = furthest_inside(plant, plant.initial, Budget(100))
     assert gain is not None
-    assert not fails(plant, gain, plant.initial)
-    moving, states = sampled(plant, gain.terms(plant)), corners(plant.initial)
+    assert not fails_in_simulation(plant, gain, plant.initial)
+    moving, states = float_system(plant, gain.terms(plant)), box_corners(plant.initial)
     for _ in range(500):
-        assert (how_unsafe(plant, states) < 0).all()
+        assert (unsafety_score(plant, states) < 0).all()
         wanted = states @ gain.matrix.T + gain.offset
-        assert moving.clipped(wanted) == pytest.approx(wanted)  # no control at an end
+        assert moving.clip_controls(wanted) == pytest.approx(wanted)  # no control at an end
         states = moving.step(states, np.zeros((len(states), 0)))
 
 
 def test_the_way_around_an_obstacle_is_proved() -> None:
     problem = stays_safe("self-driving-obstacle")
-    made = make(problem, (2,), Budget(200))
+    made = make_certified_shield(problem, (2,), Budget(200))
     assert made.accepted, made.reason
     assert not made.found.uncovered
     assert len(made.found.branches) == 2
     policy = made.problem.policy
     fallback = getattr(policy, "fallback", policy)
     assert fallback is not None
-    moving = sampled(made.system, tuple(Const(0) for _ in made.system.controls))
+    moving = float_system(made.system, tuple(Const(0) for _ in made.system.controls))
     state = np.array([[-7.0, -7.0, 0.0, 0.0]])  # straight on it would hit the obstacle
     for _ in range(5000):
         named = dict(zip(made.system.variables, map(float, state[0]), strict=True))
-        controls = decide(fallback, made.problem.environment, named).controls
+        controls = decide_in_state(fallback, made.problem.environment, named).controls
         chosen = np.array([[float(controls[name]) for name, _, _ in made.system.controls]])
-        state = moving.moved(state, np.zeros((1, 0)), chosen)
-        assert (how_unsafe(made.system, state) < 0).all()
+        state = moving.next_states(state, np.zeros((1, 0)), chosen)
+        assert (unsafety_score(made.system, state) < 0).all()
     assert state[0, 1] > -1  # it has passed the obstacle

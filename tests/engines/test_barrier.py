@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.certify.barrier.claim import is_about_sets
-from surefoot.certify.checker.check import check
+from surefoot.certify.barrier.claim import matches_barrier_claim
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.engines.barrier import Barrier
-from surefoot.engines.barrier.sampled import evaluated
+from surefoot.engines.barrier.sampled import evaluate_polynomial
 from surefoot.problem.environment import (
     Arithmetic,
     Choice,
@@ -30,7 +30,7 @@ from surefoot.problem.environment import (
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE, Const, Term, Var, conjunction, disjunction
+from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of
 from surefoot.query.polynomial import Polynomial
 from surefoot.run import verify
 from surefoot.studies.pendulum.problem import stays_upright
@@ -51,7 +51,7 @@ def content(result: Result) -> dict[str, Any]:
 
 def accepted(certificate: dict[str, Any]) -> bool:
     try:
-        return check(certificate).accepted
+        return judge_certificate(certificate).accepted
     except BadCertificate:
         return False
 
@@ -98,7 +98,7 @@ def linear(
     environment = Environment(
         "linear",
         tuple(Variable(x.name, Real()) for x in names),
-        conjunction(tuple((x >= -1) & (x <= 1) for x in names)),
+        conjunction_of(tuple((x >= -1) & (x <= 1) for x in names)),
         (
             Component(
                 "plant",
@@ -113,7 +113,7 @@ def linear(
         (Control("u", Fraction(-1), Fraction(1)),),
         arithmetic=arithmetic,
     )
-    bad = disjunction(tuple(side for x in names for side in (x >= limit, x <= -limit)))
+    bad = disjunction_of(tuple(side for x in names for side in (x >= limit, x <= -limit)))
     policy = ProgramPolicy((Branch(TRUE, (Const(-gain) * names[-1],)),))
     return Problem("linear", environment, policy, Never(bad))
 
@@ -154,8 +154,8 @@ def test_random_linear_systems_are_never_proved_wrongly(seed: int) -> None:
 def test_a_certificate_belongs_to_one_problem() -> None:
     mine, other = (discretise(stays_upright(disturbance=d))[0] for d in (Fraction(1, 10), Fraction(1, 20)))
     found = content(proved(mine))
-    assert is_about_sets(found, mine)
-    assert not is_about_sets(found, other)
+    assert matches_barrier_claim(found, mine)
+    assert not matches_barrier_claim(found, other)
 
 
 @pytest.fixture(scope="module")
@@ -266,20 +266,20 @@ def test_starts_at_the_end_of_their_range_are_doubles() -> None:
         Environment(
             "still",
             (Variable("x", Real()),),
-            conjunction((Const(0) <= x, x <= Const(Fraction(1, 10)))),
+            conjunction_of((Const(0) <= x, x <= Const(Fraction(1, 10)))),
             (Component("c", (Edge(),)),),
             arithmetic=Arithmetic.FLOAT64,
         ),
         ProgramPolicy((Branch(TRUE, ()),)),
         Never(Const(Fraction(1, 10)) <= x),
     )
-    assert not is_about_sets(standing_still(), problem)
+    assert not matches_barrier_claim(standing_still(), problem)
 
 
 def test_names_in_a_claim_are_shown_without_control_characters() -> None:
     data = standing_still("still\naccepted")
     data["claim"]["system"]["initial"] = [[0, "1/20"]]
-    assert "\n" not in check(data).claim
+    assert "\n" not in judge_certificate(data).claim
 
 
 def _long_scale(data: dict[str, Any]) -> None:
@@ -303,7 +303,7 @@ def test_what_has_another_form_is_refused(shown: dict[str, Any], change: Any) ->
 
 def test_states_that_ran_away_have_no_value_and_give_no_warning(recwarn: pytest.WarningsRecorder) -> None:
     line = Polynomial({(2,): Fraction(1), (1,): Fraction(-(10**200))})
-    values = evaluated(line, np.array([[1e200], [np.inf], [1.0]]))
+    values = evaluate_polynomial(line, np.array([[1e200], [np.inf], [1.0]]))
     assert not np.isfinite(values[:2]).any()
     assert values[2] == 1 - 1e200
     assert not recwarn.list

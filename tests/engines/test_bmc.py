@@ -12,7 +12,7 @@ from tests.examples import EXAMPLES, Example
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.property import Never, Path, Probability, Within
 from surefoot.problem.term import Const, Term, Var, equal
-from surefoot.query.query import Answer, Proof, Sat, Undecided, Unsat, Why
+from surefoot.query.query import Answer, Proof, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
 from surefoot.solve.scripted import Scripted
@@ -55,7 +55,7 @@ def scripted(*answers: object) -> Bmc:
 
 
 def test_the_budget_ends_the_search_and_knowledge_is_kept() -> None:
-    engine = scripted(*CLEAR, *CLEAR, Undecided(Why.TIMEOUT, "slow"))
+    engine = scripted(*CLEAR, *CLEAR, Undecided(UndecidedReason.TIMEOUT, "slow"))
     verdict = engine.check(counter(), Budget(60))
     assert verdict == Unknown(Reason.TIMEOUT, "k = 2: slow", 1, "scripted")
 
@@ -63,7 +63,7 @@ def test_the_budget_ends_the_search_and_knowledge_is_kept() -> None:
 def test_whether_the_property_has_a_value_must_be_known() -> None:
     """No violation was found where the condition has a value; whether it has one everywhere is asked too."""
     problem = replace(counter(), property=Never(Const(1) / X > Const(5)))
-    verdict = scripted(Unsat(), Undecided(Why.TIMEOUT, "slow"), *CLEAR).check(problem, Budget(60))
+    verdict = scripted(Unsat(), Undecided(UndecidedReason.TIMEOUT, "slow"), *CLEAR).check(problem, Budget(60))
     assert isinstance(verdict, Unknown)
     assert verdict.detail == "k = 0: slow"
 
@@ -131,7 +131,7 @@ def test_a_proof_for_reals_settles_only_a_property_of_the_first_state(asked: Nev
 @pytest.mark.parametrize(("asked", "kind"), [(Never(X >= 3), Unknown), (Never(X >= 3, steps=0), Proved)])
 def test_nor_does_one_that_comes_with_a_doubt_about_float32(asked: Never, kind: type) -> None:
     proof = Proof({}, "real", ())
-    doubt = Undecided(Why.NUMERICS, "in reals only", proof)
+    doubt = Undecided(UndecidedReason.NUMERICS, "in reals only", proof)
     again = () if kind is Proved else (Unsat(proof),)  # the same question in reals, asked once more
     verdict = Bmc(Scripted((doubt, *again, SOME_RUN, Unsat())), depth=0).check(counter(asked), Budget(60))
     assert isinstance(verdict, kind)

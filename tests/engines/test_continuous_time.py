@@ -12,24 +12,29 @@ import pytest
 from scipy.linalg import expm
 from tests.engines.held import Floats, period, plant, ruled, unsafe
 
-from surefoot.certify.barrier.claim import about_sets, is_about_sets, sets_of
-from surefoot.certify.checker.check import check
-from surefoot.cli.commands.shield.made import make, shapes_for
-from surefoot.encode.barrier import System, polynomial_of, rules_of, system_of
+from surefoot.certify.barrier.claim import build_barrier_certificate, matches_barrier_claim, read_claimed_sets
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.cli.commands.shield.made import make_certified_shield, shapes_for
+from surefoot.encode.barrier import ControlSystem, control_branches, polynomial_of, read_control_system
 from surefoot.engines.barrier import Barrier
-from surefoot.engines.barrier.closed import closed_set
-from surefoot.engines.barrier.find import find
-from surefoot.engines.barrier.plane import plane
-from surefoot.engines.barrier.sampled import evaluated, sampled
-from surefoot.engines.barrier.search import search
-from surefoot.engines.shield.program import evidence, program, shielded, with_room_between
-from surefoot.engines.shield.synthesis import Branch, Synthesis
+from surefoot.engines.barrier.closed import prove_invariant_set
+from surefoot.engines.barrier.find import fit_barrier
+from surefoot.engines.barrier.plane import scale_system
+from surefoot.engines.barrier.sampled import evaluate_polynomial, float_system
+from surefoot.engines.barrier.search import search_invariant_set
+from surefoot.engines.shield.program import (
+    shield_policy,
+    synthesis_evidence,
+    synthesis_program,
+    with_room_between,
+)
+from surefoot.engines.shield.synthesis import ShieldRule, Synthesis
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.query.polynomial import variable
+from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.run import verify
 from surefoot.studies.control.problem import stays_safe
 from surefoot.studies.pendulum.problem import stays_upright
@@ -53,14 +58,14 @@ def content(result: Result) -> dict[str, Any]:
     return found
 
 
-def drawn(system: System, data: dict[str, Any], count: int, generator: np.random.Generator) -> Floats:
+def drawn(system: ControlSystem, data: dict[str, Any], count: int, generator: np.random.Generator) -> Floats:
     """States of the first set of a certificate, near to its border where possible."""
-    domain, barrier, _ = sets_of(data)[0]
-    ring = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
+    domain, barrier, _ = read_claimed_sets(data)[0]
+    ring = {n: polynomial_from_variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
     value = polynomial_of(barrier, ring, len(ring), system.rounded)
     low, high = (np.array([float(r[i]) for r in domain]) for i in (0, 1))
     states = generator.uniform(low, high, (40 * count, len(low)))
-    heights = evaluated(value, states)
+    heights = evaluate_polynomial(value, states)
     states, heights = states[heights <= 0], heights[heights <= 0]
     order = np.argsort(-heights)
     return states[np.concatenate([order[: count // 2], order[:: max(1, len(order) // (count // 2))]])]
@@ -69,8 +74,8 @@ def drawn(system: System, data: dict[str, Any], count: int, generator: np.random
 def follows(problem: Problem, data: dict[str, Any], seed: int = 0) -> None:
     """From states of the set, whatever the disturbances are: in the set after a period, never unsafe, and
     near to the predictions as the certificate says."""
-    system, generator = system_of(problem), np.random.default_rng(seed)
-    domain, barrier, then = sets_of(data)[0]
+    system, generator = read_control_system(problem), np.random.default_rng(seed)
+    domain, barrier, then = read_claimed_sets(data)[0]
     margins = data["sets"][0]["margins"]
     states = drawn(system, data, 120, generator)
     assert len(states) > 20
@@ -78,15 +83,15 @@ def follows(problem: Problem, data: dict[str, Any], seed: int = 0) -> None:
     seen, mean = period(system, states, controls, generator)
     assert not any(unsafe(system, s).any() for s in seen)
     last = seen[-1]
-    ring = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
-    heights = evaluated(polynomial_of(barrier, ring, len(ring), system.rounded), last)
+    ring = {n: polynomial_from_variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
+    heights = evaluate_polynomial(polynomial_of(barrier, ring, len(ring), system.rounded), last)
     assert heights.max() <= -float(Fraction(margins["room"])) + 1e-12
     low, high = (np.array([float(r[i]) for r in domain]) for i in (0, 1))
     assert ((last >= low - 1e-12) & (last <= high + 1e-12)).all()
-    predicted = sampled(system, then).moved(states, mean, controls)
+    predicted = float_system(system, then).next_states(states, mean, controls)
     steps = np.array([float(Fraction(e)) for e in margins["step"]])
     assert (np.abs(predicted - last) <= steps + 1e-12).all()
-    where = plane(system, then, domain)
+    where = scale_system(system, then, domain)
     assert where.own is not None
     for share, state in zip(np.linspace(0, 1, len(seen)), seen, strict=True):
         line = (1 - share) * states + share * last
@@ -155,7 +160,7 @@ def test_a_state_may_be_unsafe_between_two_samples_only() -> None:
     bad = "x > 0.0125 or x < -0.0125"
     starts = "0 <= x <= 0 and 0.1 <= y <= 0.1"
     problem = plant(rates, "0.5", starts, bad, rule=("-0.4",))
-    system = system_of(problem)
+    system = read_control_system(problem)
     seen, _ = period(system, np.array([[0.0, 0.1]]), np.array([[-0.4]]), np.random.default_rng(0))
     assert abs(seen[-1][0, 0]) < 1e-9
     assert abs(seen[len(seen) // 2][0, 0]) > 0.0124
@@ -190,7 +195,7 @@ def test_random_linear_systems_are_never_proved_wrongly(seed: int) -> None:
 
 def test_a_shield_permits_only_what_keeps_the_state_in_the_set() -> None:
     problem = in_time(stays_safe("pendulum-continuous"), "continuous")
-    made = make(problem, (2,), Budget(60))
+    made = make_certified_shield(problem, (2,), Budget(60))
     assert made.accepted, made.reason
     assert made.certificate is not None
     policy, system, generator = made.problem.policy, made.system, np.random.default_rng(1)
@@ -198,16 +203,16 @@ def test_a_shield_permits_only_what_keeps_the_state_in_the_set() -> None:
     states = drawn(system, made.certificate, 60, generator)
     proposed = generator.uniform(-15, 15, (len(states), 1))
     asked_for = [
-        evaluate(policy.permits, {"eta": a, "omega": b, "u1": u}, Arithmetic.FLOAT64)
+        evaluate_term(policy.permits, {"eta": a, "omega": b, "u1": u}, Arithmetic.FLOAT64)
         for (a, b), (u,) in zip(states.tolist(), proposed.tolist(), strict=True)
     ]
     permitted = np.array(asked_for, dtype=np.bool_)
     assert 3 < permitted.sum() < len(states)
     seen, _ = period(system, states[permitted], proposed[permitted], generator)
     assert not any(unsafe(system, s).any() for s in seen)
-    _, barrier, _ = sets_of(made.certificate)[0]
-    ring = {n: variable(i, 2) for i, n in enumerate(system.variables)}
-    assert evaluated(polynomial_of(barrier, ring, 2, True), seen[-1]).max() <= 0
+    _, barrier, _ = read_claimed_sets(made.certificate)[0]
+    ring = {n: polynomial_from_variable(i, 2) for i, n in enumerate(system.variables)}
+    assert evaluate_polynomial(polynomial_of(barrier, ring, 2, True), seen[-1]).max() <= 0
 
 
 def test_what_is_proposed_may_lead_from_one_set_into_another() -> None:
@@ -215,23 +220,25 @@ def test_what_is_proposed_may_lead_from_one_set_into_another() -> None:
     problem = plant(
         {"x": "2*x + u0"}, "0.05", "-0.2 <= x <= 0.2", "x < -2 or x > 2", rule=("-6*x",), limit="9"
     )
-    system, (rule,) = system_of(problem), rules_of(problem.policy)
+    system, (rule,) = read_control_system(problem), control_branches(problem.policy)
     branches = []
     for end, starts in (
         (1, (Fraction(-1, 5), Fraction(1, 5))),
         (Fraction(3, 2), (Fraction(-1), Fraction(1))),
     ):
-        where = plane(system, rule.then, [(-Fraction(end), Fraction(end))], tested=True)
-        barrier = find(where, [starts], 2, Fraction(99, 100), [(False, False)], Budget(30))
+        where = scale_system(system, rule.then, [(-Fraction(end), Fraction(end))], tested=True)
+        barrier = fit_barrier(where, [starts], 2, Fraction(99, 100), [(False, False)], Budget(30))
         assert barrier is not None
-        found = closed_set(where, [barrier], [starts], [(False, False)], True, Budget(30))
-        branches.append(Branch(rule.then, found))
+        found = prove_invariant_set(where, [barrier], [starts], [(False, False)], True, Budget(30))
+        branches.append(ShieldRule(rule.then, found))
     both = Synthesis(tuple(branches), ())
     answers = []
     for made in (both, with_room_between(system, both, Budget(30))):
-        policy, permits = shielded(system, made, program(system, made))
-        certificate = about_sets(replace(problem, policy=policy), evidence(made, permits))
-        answers.append(check(json.loads(json.dumps(certificate.content))))
+        policy, permits = shield_policy(system, made, synthesis_program(system, made))
+        certificate = build_barrier_certificate(
+            replace(problem, policy=policy), synthesis_evidence(made, permits)
+        )
+        answers.append(judge_certificate(json.loads(json.dumps(certificate.content))))
     assert not answers[0].accepted
     assert "slack" in answers[0].reason
     assert answers[1].accepted, answers[1].reason
@@ -240,14 +247,14 @@ def test_what_is_proposed_may_lead_from_one_set_into_another() -> None:
 def test_a_certificate_is_about_one_time() -> None:
     problem = plant(ROTATION, "0.02", SMALL, FAR)
     data = content(asked(problem, degree=2))
-    assert is_about_sets(data, problem)
-    assert not is_about_sets(data, discretise(in_time(problem, "steps"))[0])
-    assert not is_about_sets(data, plant(ROTATION, "0.03", SMALL, FAR))
+    assert matches_barrier_claim(data, problem)
+    assert not matches_barrier_claim(data, discretise(in_time(problem, "steps"))[0])
+    assert not matches_barrier_claim(data, plant(ROTATION, "0.03", SMALL, FAR))
 
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(Unsupported, match="affine"):
-        system_of(plant({"x": "d*d - x"}, "0.1", "0 <= x <= 1", "x > 3", gust="1"))
+        read_control_system(plant({"x": "d*d - x"}, "0.1", "0 <= x <= 1", "x > 3", gust="1"))
     with pytest.raises(Unsupported, match="continuous time"):
         discretise(plant({"x": "-x"}, "0.1", "0 <= x <= 1", "x > 3"))
     with pytest.raises(InvalidProblem, match="method"):
@@ -257,8 +264,8 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_polyhedra_are_for_steps() -> None:
-    system = system_of(plant(ROTATION, "0.02", SMALL, FAR))
-    assert "for steps" in str(search(system, (), shapes_for("polyhedron"), Budget(10)))
+    system = read_control_system(plant(ROTATION, "0.02", SMALL, FAR))
+    assert "for steps" in str(search_invariant_set(system, (), shapes_for("polyhedron"), Budget(10)))
 
 
 def test_a_period_that_is_too_long_is_no_answer() -> None:

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from tests.engines.test_barrier import linear
 
-from surefoot.certify.barrier.convergence import is_about_convergence
-from surefoot.certify.checker.check import check
+from surefoot.certify.barrier.convergence import matches_convergence_claim
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.term import FALSE, Const, Term, Var, conjunction
+from surefoot.problem.term import FALSE, Const, Term, Var, conjunction_of
 from surefoot.run import verify
 from surefoot.studies.pendulum.problem import stays_upright
 from surefoot.transform.discretise import discretise
@@ -30,7 +30,7 @@ from surefoot.work.budget import Budget
 
 
 def near(names: list[str], size: Fraction) -> Term:
-    return conjunction(tuple((Var(n) <= Const(size)) & (Var(n) >= Const(-size)) for n in names))
+    return conjunction_of(tuple((Var(n) <= Const(size)) & (Var(n) >= Const(-size)) for n in names))
 
 
 def spiral(
@@ -53,7 +53,7 @@ def shown() -> dict[str, Any]:
 
 def accepted(data: dict[str, Any]) -> bool:
     try:
-        return check(data).accepted
+        return judge_certificate(data).accepted
     except BadCertificate:
         return False
 
@@ -73,11 +73,11 @@ def test_the_pendulum_comes_to_rest() -> None:
 def test_a_certificate_belongs_to_one_problem(shown: dict[str, Any]) -> None:
     mine = discretise(spiral(Fraction(1, 4), Fraction(1, 100)))[0]
     assert accepted(shown)
-    assert is_about_convergence(shown, mine)
+    assert matches_convergence_claim(shown, mine)
     smaller = discretise(spiral(Fraction(1, 8), Fraction(1, 100)))[0]
-    assert not is_about_convergence(shown, smaller)
-    assert not is_about_convergence(shown, discretise(spiral(Fraction(1, 4)))[0])
-    assert not is_about_convergence(shown, replace(mine, property=Never(FALSE)))
+    assert not matches_convergence_claim(shown, smaller)
+    assert not matches_convergence_claim(shown, discretise(spiral(Fraction(1, 4)))[0])
+    assert not matches_convergence_claim(shown, replace(mine, property=Never(FALSE)))
 
 
 def _smaller_target(data: dict[str, Any]) -> None:
@@ -185,7 +185,9 @@ rests = "recurs x <= 0.1 and x >= -0.1 and y <= 0.1 and y >= -0.1"
 def test_the_command_line_certifies_again(tmp_path: Path) -> None:
     model, result = tmp_path / "spiral.toml", tmp_path / "result.json"
     model.write_text(SPIRAL)
-    assert run(["check", str(model), "--engine", "barrier", "--json", str(result), "--quiet"]) == 0
-    assert run(["certify", str(result)]) == 0
+    assert (
+        run_command_line(["check", str(model), "--engine", "barrier", "--json", str(result), "--quiet"]) == 0
+    )
+    assert run_command_line(["certify", str(result)]) == 0
     model.write_text(SPIRAL.replace("0.1 and y <=", "0.01 and y <="))
-    assert run(["certify", str(result)]) == 1
+    assert run_command_line(["certify", str(result)]) == 1

@@ -14,8 +14,8 @@ from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
 from surefoot.engines.statistical import Statistical
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.meaning.simulate import simulate
-from surefoot.problem.network import dense
+from surefoot.problem.meaning.simulate import simulate_run
+from surefoot.problem.network import dense_network
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
@@ -40,7 +40,7 @@ def climbing(asked: str) -> Problem:
         equal(X, 0),
         (Component("c", edges, ("here",), ("here",)),),
     )
-    drawing = NeuralPolicy(dense([([[0], [0]], [0, 0])]), (X,), ("a", "b"), Choose.SAMPLE)
+    drawing = NeuralPolicy(dense_network([([[0], [0]], [0, 0])]), (X,), ("a", "b"), Choose.SAMPLE)
     return Problem("climbing", world, drawing, parse_property(asked))
 
 
@@ -74,12 +74,12 @@ def test_a_trace_that_ends_by_a_draw_replays_only_where_the_draw_may_end_it() ->
     trace = Trace(({"x": 0},), ())
     assert replay(climbing("eventually x = 3"), trace) is None
     by_argmax = climbing("eventually x = 3")
-    sure = NeuralPolicy(dense([([[0], [0]], [1, 0])]), (X,), ("a", "b"), Choose.ARGMAX)
+    sure = NeuralPolicy(dense_network([([[0], [0]], [1, 0])]), (X,), ("a", "b"), Choose.ARGMAX)
     assert replay(Problem("sure", by_argmax.environment, sure, by_argmax.property), trace) is not None
 
 
 def test_simulated_runs_end_in_the_same_way() -> None:
-    runs = [simulate(climbing("never stalled"), {"x": 0}, 9, Random(seed)) for seed in range(40)]
+    runs = [simulate_run(climbing("never stalled"), {"x": 0}, 9, Random(seed)) for seed in range(40)]
     assert {run.ending for run in runs} == {"stalled"}
     assert {len(run.states) for run in runs} >= {1, 2, 3}
 

@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surefoot.cli import run
-from surefoot.engines.shield.estimate import Steps, certain_share, fitted, needed_steps, tolerance
+from surefoot.cli import run_command_line
+from surefoot.engines.shield.estimate import (
+    LoggedSteps,
+    certain_share,
+    fit_linear_dynamics,
+    needed_steps,
+    tolerance_box,
+)
 
 
 @pytest.mark.parametrize(("count", "sides"), [(100, 2), (1000, 4), (300, 8), (50, 6)])
@@ -41,7 +47,7 @@ def test_boxes_contain_the_share_as_often_as_is_said(law: str) -> None:
 
     everything, missed = draw(20000), 0
     for _ in range(400):
-        box = tolerance(draw(size), confidence)
+        box = tolerance_box(draw(size), confidence)
         content = np.all((everything >= box.low) & (everything <= box.high), axis=1).mean()
         missed += content < box.share
     assert missed <= stats.binom.ppf(1 - 1e-6, 400, 1 - confidence)
@@ -57,13 +63,13 @@ def test_intervals_of_coefficients_contain_the_truth() -> None:
     )
     for _ in range(300):
         rows = np.column_stack([generator.normal(size=(60, 3)), np.ones(60)])
-        steps = Steps(
+        steps = LoggedSteps(
             rows[:, :2],
             rows[:, 2:3],
             rows @ truth.T + generator.normal(0, 0.1, (60, 2)),
             np.zeros(60, dtype=np.int64),
         )
-        found = fitted(steps, 0.9)
+        found = fit_linear_dynamics(steps, 0.9)
         missed += bool(np.any(np.abs(found.matrix - truth) > found.within))
     assert missed <= stats.binom.ppf(1 - 1e-6, 300, 0.1)
 
@@ -83,7 +89,7 @@ def log(path: Path, steps: int, seed: int = 0) -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log(tmp_path / "log.csv", 500)
     command = ["estimate", str(tmp_path / "log.csv"), "--variables", "x", "--controls", "u"]
-    assert run([*command, "--json", "-"]) == 0
+    assert run_command_line([*command, "--json", "-"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["steps of the box"] == 499  # one of two runs: no step leads from one to the next
     low, high = data["disturbances"]["x"]
@@ -91,7 +97,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert 0.009 < high < 0.012
     assert data["share"] == pytest.approx(certain_share(499, 2, 0.999))
     assert data["linear"]["matrix"][0][0] == pytest.approx(0.9, abs=1e-3)
-    assert run([*command, "--share", "0.9999"]) == 3
+    assert run_command_line([*command, "--share", "0.9999"]) == 3
     out = capsys.readouterr().out
     assert "not enough" in out
     assert "independent" in out
@@ -105,7 +111,12 @@ def test_with_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         rows.append(f"{state[0]!r},{state[1]!r},{u!r}".replace("np.float64(", "").replace(")", ""))
         state = np.array([2 * state[0] - state[1] + 2 * u, state[0]]) + generator.uniform(-0.1, 0.1, 2)
     (tmp_path / "log.csv").write_text("\n".join(rows))
-    assert run(["estimate", str(tmp_path / "log.csv"), "--problem", "control/satellite", "--json", "-"]) == 0
+    assert (
+        run_command_line(
+            ["estimate", str(tmp_path / "log.csv"), "--problem", "control/satellite", "--json", "-"]
+        )
+        == 0
+    )
     box = json.loads(capsys.readouterr().out)["disturbances"]
     assert all(-0.101 < low < -0.09 and 0.09 < high < 0.101 for low, high in box.values())
 
@@ -114,9 +125,9 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
     path = tmp_path / "log.csv"
     for text in ("x\n1\nnan\n", "x\n1\n", "y\n1\n2\n", "", "x\n1\nx\n"):
         path.write_text(text)
-        assert run(["estimate", str(path), "--variables", "x"]) == 2
+        assert run_command_line(["estimate", str(path), "--variables", "x"]) == 2
         assert capsys.readouterr().err.count("\n") == 1
-    assert run(["estimate", str(path)]) == 2
+    assert run_command_line(["estimate", str(path)]) == 2
     assert "residuals of what?" in capsys.readouterr().err
 
 
@@ -135,7 +146,7 @@ def test_what_is_wrong_with_a_table(
 ) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes(content)
-    assert run(["estimate", str(path), "--variables", "x", "--controls", "u"]) == 2
+    assert run_command_line(["estimate", str(path), "--variables", "x", "--controls", "u"]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
@@ -146,7 +157,7 @@ def test_tables_of_spreadsheets_and_names_that_occur_twice(
 ) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes(b"\xef\xbb\xbfx,u\r\n" + b"1,0\r\n2,1\r\n" * 20)
-    assert run(["estimate", str(path), "--variables", "x", "--controls", "u"]) == 0
+    assert run_command_line(["estimate", str(path), "--variables", "x", "--controls", "u"]) == 0
     capsys.readouterr()
-    assert run(["estimate", str(path), "--variables", "x,u", "--controls", "u"]) == 2
+    assert run_command_line(["estimate", str(path), "--variables", "x,u", "--controls", "u"]) == 2
     assert "error: --controls: `u` is a variable too; fix: name it once" in capsys.readouterr().err

@@ -17,9 +17,9 @@ import pytest
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.shield.finite import FiniteShield, finite_shield
-from surefoot.engines.shield.finite.guarded import guarded
-from surefoot.engines.shield.finite.table import examples_of, table_of
-from surefoot.engines.shield.finite.tree import grow, value_at
+from surefoot.engines.shield.finite.guarded import restrict_to_permitted
+from surefoot.engines.shield.finite.table import action_table, examples_of
+from surefoot.engines.shield.finite.tree import grow_tree, value_at
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Array,
@@ -32,12 +32,12 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.names import location_name
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
-from surefoot.problem.term import TRUE, Apply, Const, Op, Var, disjunction, equal
+from surefoot.problem.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, Proved
 from surefoot.work.budget import Budget
@@ -74,7 +74,7 @@ def problem_of(places: int, steps: list[Step], bad: set[int]) -> Problem:
     declared = [Edge(action=a, guard=equal(WHERE, Const(-1))) for a in names]  # never enabled
     variables = (Variable("where", Int(-1, places - 1)),)
     environment = Environment("walk", variables, equal(WHERE, 0), (Component("walk", (*edges, *declared)),))
-    unsafe = disjunction(tuple(equal(WHERE, Const(b)) for b in sorted(bad)))
+    unsafe = disjunction_of(tuple(equal(WHERE, Const(b)) for b in sorted(bad)))
     policy = ProgramPolicy((Branch(TRUE, "right"),), names)
     return Problem("walk", environment, policy, Never(unsafe))
 
@@ -137,7 +137,7 @@ def test_what_is_proved_holds_behind_the_shield(seed: int) -> None:
     sure = bool(shield.safest.kept[shield.arena.markov.initial].all())
     found = verify(shield.anybody(), Explicit(), Budget(60))
     assert isinstance(found.verdict, Proved) == sure
-    behind = shield.shielded()
+    behind = shield.shielded_problem()
     assert behind is not None
     alone = verify(behind, Explicit(), Budget(60), certificates=False).verdict
     assert (type(alone).__name__ == "Holds") or not sure
@@ -149,7 +149,7 @@ def test_what_is_proved_holds_behind_the_shield(seed: int) -> None:
 
 def written(shield: FiniteShield, folder: File) -> Any:
     path = folder / "made.py"
-    path.write_text(python_actions(table_of(shield, "as tested")))
+    path.write_text(python_actions(action_table(shield, "as tested")))
     spec = importlib.util.spec_from_file_location("made", path)
     assert spec is not None
     assert spec.loader is not None
@@ -171,7 +171,7 @@ def test_source_code_does_what_was_found(seed: int, tmp_path: File) -> None:
         assert module.step([odd] * len(module.STATE), names[0])[1] == 2 or not module.STATE
     if (compiler := shutil.which("cc")) is None:
         return
-    header, source = c_actions(table_of(shield, "as tested"), "made", examples_of(shield))
+    header, source = c_actions(action_table(shield, "as tested"), "made", examples_of(shield))
     (tmp_path / "made.h").write_text(header)
     (tmp_path / "made.c").write_text(source)
     strict = ["-Wall", "-Wextra", "-Werror", "-std=c99", "-DMADE_SELF_TEST"]
@@ -185,7 +185,7 @@ def test_a_tree_is_exact() -> None:
     known: dict[tuple[int, ...], int] = {}
     rows = list(zip(*(c.tolist() for c in columns), strict=True))
     classes = np.array([known.setdefault(row, draw.randrange(4)) for row in rows])
-    tree = grow(columns, classes)
+    tree = grow_tree(columns, classes)
     assert all(value_at(tree, row) == c for row, c in zip(rows, classes.tolist(), strict=True))
 
 
@@ -222,15 +222,15 @@ def test_what_is_permitted_may_depend_on_the_places_of_several_components() -> N
     world = Environment("cars", (), TRUE, tuple(cars), synchronisations=vectors)
     policy = ProgramPolicy((Branch(TRUE, "red in"),), tuple(a for a, _ in steps))
     shield = finite_shield(Problem("cars", world, policy, Never(lane)), Fraction(0), Budget(60))
-    for problem in (shield.anybody(), shield.shielded()):
+    for problem in (shield.anybody(), shield.shielded_problem()):
         assert problem is not None
         found = verify(problem, Explicit(), Budget(60))
         assert isinstance(found.verdict, Proved) or problem.policy is not None
         assert type(found.verdict).__name__ in ("Proved", "Holds"), found
-    allowed = {a: shield.permitted(number) for number, a in enumerate(shield.arena.actions)}
+    allowed = {a: shield.permission_term(number) for number, a in enumerate(shield.arena.actions)}
     for red, blue in product((0, 1), repeat=2):
         state = {"@red": red, "@blue": blue}
-        assert evaluate(allowed["red in"], state) == (red == 0 and blue == 0) or red + blue == 2
+        assert evaluate_term(allowed["red in"], state) == (red == 0 and blue == 0) or red + blue == 2
 
 
 def test_arrays_of_arrays_are_columns_and_huge_numbers_are_refused() -> None:
@@ -263,4 +263,4 @@ def test_edges_of_two_components_are_refused() -> None:
     other = replace(walk, name="other", edges=(Edge(action="left"),))
     both = replace(asked.environment, components=(walk, other))
     with pytest.raises(Unsupported, match="edges of one component"):
-        guarded(both, {"walk#0": TRUE, "other#0": TRUE})
+        restrict_to_permitted(both, {"walk#0": TRUE, "other#0": TRUE})

@@ -8,21 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.certify.barrier.claim import about_sets
-from surefoot.certify.checker.check import check
-from surefoot.encode.barrier import rows_of, system_of
+from surefoot.certify.barrier.claim import build_barrier_certificate
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.encode.barrier import barrier_rows, read_control_system
 from surefoot.engines.barrier.find import FEW
-from surefoot.engines.barrier.polyhedron.loop import HalfSpace, Loop
+from surefoot.engines.barrier.polyhedron.loop import HalfSpace, LinearLoop
 from surefoot.engines.barrier.polyhedron.slow import slow_rows
 from surefoot.engines.barrier.sampled import Floats
 from surefoot.engines.shield.gains import unsafe_states
-from surefoot.engines.shield.program import evidence, program, shielded
-from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
-from surefoot.engines.shield.widening.beside import beside
-from surefoot.engines.shield.widening.further import further
-from surefoot.engines.shield.widening.sides import separating
-from surefoot.engines.shield.widening.speeds import two_speeds
-from surefoot.engines.shield.widening.trial import moving_of, overruled, pieces
+from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
+from surefoot.engines.shield.widening.beside import two_speed_candidates
+from surefoot.engines.shield.widening.further import reduce_interventions
+from surefoot.engines.shield.widening.sides import separating_half_spaces
+from surefoot.engines.shield.widening.speeds import two_speed_gain
+from surefoot.engines.shield.widening.trial import count_interventions, float_rules, linear_dynamics
 from surefoot.problem.problem import Problem
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
@@ -43,28 +43,30 @@ def straight(states: Floats) -> Floats:
 
 
 def interventions(problem: Problem, found: Synthesis) -> int:
-    system = system_of(problem)
+    system = read_control_system(problem)
     low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
     starts = np.random.default_rng(9).uniform(low, high, (40, len(low)))
     oracle = weak if problem is PENDULUM else straight
-    shield = pieces(system, found.branches)
-    return overruled(moving_of(system), shield, oracle, starts, 600, Budget()).count
+    shield = float_rules(system, found.branches)
+    return count_interventions(linear_dynamics(system), shield, oracle, starts, 600, Budget()).count
 
 
 def accepted(problem: Problem, found: Synthesis) -> bool:
-    system = system_of(problem)
-    policy, permits = shielded(system, found, program(system, found))
-    content = about_sets(replace(problem, policy=policy), evidence(found, permits)).content
-    return check(json.loads(json.dumps(content))).accepted
+    system = read_control_system(problem)
+    policy, permits = shield_policy(system, found, synthesis_program(system, found))
+    content = build_barrier_certificate(
+        replace(problem, policy=policy), synthesis_evidence(found, permits)
+    ).content
+    return judge_certificate(json.loads(json.dumps(content))).accepted
 
 
 @pytest.fixture(scope="module")
 def pendulum() -> Synthesis:
-    return synthesise(system_of(PENDULUM), Sought(), (2,), Budget(60))
+    return synthesise_rules(read_control_system(PENDULUM), RuleSource(), (2,), Budget(60))
 
 
 def test_a_stronger_rule_for_the_same_set(pendulum: Synthesis) -> None:
-    found = further(system_of(PENDULUM), pendulum, weak, (2,), Budget(60))
+    found = reduce_interventions(read_control_system(PENDULUM), pendulum, weak, (2,), Budget(60))
     (old,), (new,) = pendulum.branches, found.branches
     assert new.set.barrier == old.set.barrier
     assert new.then != old.then
@@ -74,30 +76,30 @@ def test_a_stronger_rule_for_the_same_set(pendulum: Synthesis) -> None:
 
 
 def test_nothing_is_changed_where_nothing_is_overruled(pendulum: Synthesis) -> None:
-    system = system_of(PENDULUM)
-    (piece,) = pieces(system, pendulum.branches)
-    assert further(system, pendulum, piece.controls, (2, FEW), Budget(60)) == pendulum
+    system = read_control_system(PENDULUM)
+    (piece,) = float_rules(system, pendulum.branches)
+    assert reduce_interventions(system, pendulum, piece.controls, (2, FEW), Budget(60)) == pendulum
 
 
 def test_an_interruption_keeps_what_there_is(pendulum: Synthesis) -> None:
     def stopped(states: Floats) -> Floats:
         raise KeyboardInterrupt
 
-    found = further(system_of(PENDULUM), pendulum, stopped, (2,), Budget(60))
+    found = reduce_interventions(read_control_system(PENDULUM), pendulum, stopped, (2,), Budget(60))
     assert found == replace(pendulum, interrupted=True)
 
 
 def test_without_ends_or_lines_nothing_is_tried() -> None:
     for name in ("duffing", "biology"):
-        system = system_of(discretise(stays_safe(name))[0])
+        system = read_control_system(discretise(stays_safe(name))[0])
         none = Synthesis((), (system.initial,))
-        assert further(system, none, lambda x: x, (2, FEW), Budget(60)) is none
+        assert reduce_interventions(system, none, lambda x: x, (2, FEW), Budget(60)) is none
 
 
 def test_around_the_obstacle() -> None:
-    system = system_of(OBSTACLE)
-    before = synthesise(system, Sought(), (2,), Budget(120))
-    after = further(system, before, straight, (2, FEW), Budget(120))
+    system = read_control_system(OBSTACLE)
+    before = synthesise_rules(system, RuleSource(), (2,), Budget(120))
+    after = reduce_interventions(system, before, straight, (2, FEW), Budget(120))
     assert after.branches[-len(before.branches) :] == before.branches
     assert len(after.branches) > len(before.branches)
     assert interventions(OBSTACLE, after) < 0.5 * interventions(OBSTACLE, before)
@@ -105,15 +107,19 @@ def test_around_the_obstacle() -> None:
 
 
 def test_sets_beside_the_obstacle_are_closed() -> None:
-    system, moving, generator = system_of(OBSTACLE), moving_of(system_of(OBSTACLE)), np.random.default_rng(1)
+    system, moving, generator = (
+        read_control_system(OBSTACLE),
+        linear_dynamics(read_control_system(OBSTACLE)),
+        np.random.default_rng(1),
+    )
     states = generator.uniform([-8, -8, -0.5, -0.5], [0, 0, 0.5, 0.5], (2000, 4))
     is_unsafe = unsafe_states(system)
-    candidates = beside(system, moving, states[~is_unsafe(states)], Budget(60))
-    proved = [branch for c in candidates if (branch := c.proved(Budget(60))) is not None]
+    candidates = two_speed_candidates(system, moving, states[~is_unsafe(states)], Budget(60))
+    proved = [branch for c in candidates if (branch := c.prove_rule(Budget(60))) is not None]
     assert len(proved) >= 4
-    for branch, piece in zip(proved, pieces(system, proved), strict=True):
+    for branch, piece in zip(proved, float_rules(system, proved), strict=True):
         assert branch.set.proof["covers"] == []
-        assert len(rows_of(branch.set.barrier)) <= 20
+        assert len(barrier_rows(branch.set.barrier)) <= 20
         run = states[piece.contains(states)]
         for _ in range(200):
             run = moving.step(run, piece.controls(run))
@@ -123,31 +129,31 @@ def test_sets_beside_the_obstacle_are_closed() -> None:
 
 def test_half_spaces_have_no_unsafe_state() -> None:
     corners = np.array([[x, y, 0.0, 0.0] for x in (-3.1, -2.9) for y in (-3.1, -2.9)])
-    choices = separating(system_of(OBSTACLE))
+    choices = separating_half_spaces(read_control_system(OBSTACLE))
     assert len(choices) == 16
     assert all(float(row.margins(corners).max()) < 0 for (row,) in choices)
-    assert separating(system_of(PENDULUM)) == [()]
+    assert separating_half_spaces(read_control_system(PENDULUM)) == [()]
 
 
 def test_a_loop_of_two_speeds() -> None:
-    moving = moving_of(system_of(OBSTACLE))
-    gain = two_speeds(moving.state, moving.control, 0.02, 0.001)
+    moving = linear_dynamics(read_control_system(OBSTACLE))
+    gain = two_speed_gain(moving.state, moving.control, 0.02, 0.001)
     assert gain is not None
     loop, one = moving.state + moving.control @ gain, np.eye(4)
     assert np.allclose((loop - 0.98 * one) @ (loop - 0.999 * one), 0)
 
 
 def test_four_variables_of_one_control_have_more_speeds() -> None:
-    moving = moving_of(system_of(discretise(stays_safe("cartpole"))[0]))
-    assert two_speeds(moving.state, moving.control, 0.02, 0.001) is None
+    moving = linear_dynamics(read_control_system(discretise(stays_safe("cartpole"))[0]))
+    assert two_speed_gain(moving.state, moving.control, 0.02, 0.001) is None
 
 
 def test_a_row_and_its_slow_row_are_closed() -> None:
     state, control = np.array([[1.0, 0.01], [0.0, 0.99]]), np.array([[0.0], [0.01]])
-    gain = two_speeds(state, control, 0.02, 0.0005)
+    gain = two_speed_gain(state, control, 0.02, 0.0005)
     assert gain is not None
     nothing = np.zeros(0)
-    loop = Loop(
+    loop = LinearLoop(
         state, control, np.zeros((2, 0)), np.zeros(2), gain, np.zeros(1), -np.ones(1), np.ones(1), nothing
     )
     wall = HalfSpace(np.array([1.0, 0.0]), 3.0)
@@ -162,6 +168,6 @@ def test_a_row_and_its_slow_row_are_closed() -> None:
 
 def test_rows_of_other_loops_are_left_to_the_recursion() -> None:
     state = np.diag([0.9, 0.8, 0.7]) + np.eye(3, k=1) * 0.1
-    loop = Loop(state, np.zeros((3, 1)), np.zeros((3, 0)), np.zeros(3), np.zeros((1, 3)), np.zeros(1),
+    loop = LinearLoop(state, np.zeros((3, 1)), np.zeros((3, 0)), np.zeros(3), np.zeros((1, 3)), np.zeros(1),
                 -np.ones(1), np.ones(1), np.zeros(0))  # fmt: skip
     assert slow_rows(loop, [HalfSpace(np.array([1.0, 0.0, 0.0]), 1.0)], 1) == []

@@ -9,8 +9,8 @@ from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.induction import Induction
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import Var, divide
-from surefoot.query.query import Sat, Undecided, Unsat, Why
+from surefoot.problem.term import Var, divide_terms
+from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
 from surefoot.solve.scripted import Scripted
@@ -93,7 +93,7 @@ def test_a_step_out_of_range_is_no_proof() -> None:
 
 
 @solvers
-@pytest.mark.parametrize("asked", [Recurs(divide(1, N - 3) < 5), Never(divide(1, N - 3) > 5)])
+@pytest.mark.parametrize("asked", [Recurs(divide_terms(1, N - 3) < 5), Never(divide_terms(1, N - 3) > 5)])
 def test_a_state_in_which_the_property_has_no_value_is_no_proof(asked: Property, solver: str) -> None:
     """All other states are good, or not bad; the base comes to state 3 late."""
     ring = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
@@ -126,14 +126,14 @@ def test_base_and_step_are_asked_in_turn() -> None:
 
 
 def test_the_budget_ends_the_search_and_knowledge_is_kept() -> None:
-    engine = scripted(*CLEAR, RUN, *CLEAR, RUN, Undecided(Why.TIMEOUT, "slow"))
+    engine = scripted(*CLEAR, RUN, *CLEAR, RUN, Undecided(UndecidedReason.TIMEOUT, "slow"))
     assert engine.check(counter(), Budget(60)) == Unknown(Reason.TIMEOUT, "k = 2: slow", 1, "scripted")
     assert isinstance(verdict := scripted().check(counter(), Budget(0)), Unknown)
     assert (verdict.reason, verdict.holds_up_to) == (Reason.TIMEOUT, None)
 
 
 def test_an_undecided_step_is_not_a_proof() -> None:
-    engine = Induction(Scripted((*CLEAR, Unsat(), Undecided(Why.NUMERICS, "tiny"))), depth=1)
+    engine = Induction(Scripted((*CLEAR, Unsat(), Undecided(UndecidedReason.NUMERICS, "tiny"))), depth=1)
     assert engine.check(counter(), Budget(60)) == Unknown(Reason.NUMERICS, "k = 1: tiny", 0, "scripted")
 
 

@@ -9,12 +9,19 @@ from fractions import Fraction
 import pytest
 from tests.engines.graphs import graph
 
-from surefoot.engines.invariants import Grid, Search, confirmed, grid, refined, tipping_point
+from surefoot.engines.invariants import (
+    BisectionGrid,
+    TippingPointSearch,
+    bisect_tipping_point,
+    bisection_grid,
+    confirm_tipping_point,
+    refine_grid,
+)
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import FALSE
-from surefoot.run import unanswered
+from surefoot.run import unanswered_result
 from surefoot.transform.region import EmptyRegion
 from surefoot.verdict.verdict import Holds, Reason, Result, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
@@ -30,22 +37,22 @@ def family(value: Fraction) -> Problem:
 
 
 def search(
-    answer: Callable[[Fraction], Verdict], where: Grid, *, seconds: float = 60, probes: int = 0
-) -> Search:
+    answer: Callable[[Fraction], Verdict], where: BisectionGrid, *, seconds: float = 60, probes: int = 0
+) -> TippingPointSearch:
     def decide(problem: Problem, budget: Budget) -> Result:
         verdict = answer(Fraction(problem.name))
-        result = unanswered(problem, verdict, budget, {}, {})
+        result = unanswered_result(problem, verdict, budget, {}, {})
         return replace(result, certified=isinstance(verdict, Violated))
 
-    return tipping_point(family, where, decide, Budget(seconds), probes)
+    return bisect_tipping_point(family, where, decide, Budget(seconds), probes)
 
 
 def at(trial: object) -> object:
     return getattr(trial, "value", None)
 
 
-UP = grid(Fraction(0), Fraction(10), Fraction(1, 10), rises=True)
-DOWN = grid(Fraction(0), Fraction(10), Fraction(1, 10), rises=False)
+UP = bisection_grid(Fraction(0), Fraction(10), Fraction(1, 10), rises=True)
+DOWN = bisection_grid(Fraction(0), Fraction(10), Fraction(1, 10), rises=False)
 
 
 def test_the_two_ends_are_neighbours_on_the_grid() -> None:
@@ -79,13 +86,13 @@ def test_a_single_value_that_cannot_be_decided_is_passed_by() -> None:
         return UNDECIDED if value == 5 else PROVED if value < 5 else REFUTED
 
     assert search(answer, UP).stopped
-    found = search(answer, refined(UP))
+    found = search(answer, refine_grid(UP))
     assert not found.stopped
     assert found.proved is not None
     assert found.refuted is not None
     assert found.proved.value < 5 < found.refuted.value
     assert found.refuted.value - found.proved.value <= Fraction(1, 10)
-    plain = search(lambda v: PROVED if v <= Fraction(37, 10) else REFUTED, refined(UP))
+    plain = search(lambda v: PROVED if v <= Fraction(37, 10) else REFUTED, refine_grid(UP))
     assert (at(plain.proved), at(plain.refuted)) == (Fraction("3.7"), Fraction("3.8"))
 
 
@@ -98,9 +105,9 @@ def test_an_undecided_hard_end_leaves_the_proved_side() -> None:
 def test_a_trace_that_was_not_replayed_refutes_nothing() -> None:
     def decide(problem: Problem, budget: Budget) -> Result:
         verdict = PROVED if Fraction(problem.name) < 4 else REFUTED
-        return unanswered(problem, verdict, budget, {}, {})
+        return unanswered_result(problem, verdict, budget, {}, {})
 
-    found = tipping_point(family, UP, decide, Budget(60))
+    found = bisect_tipping_point(family, UP, decide, Budget(60))
     assert found.refuted is None
     assert found.stopped
 
@@ -121,9 +128,9 @@ def test_an_empty_region_is_vacuous() -> None:
     def decide(problem: Problem, budget: Budget) -> Result:
         if Fraction(problem.name) < 2:
             raise EmptyRegion("nothing is left")
-        return unanswered(problem, PROVED, budget, {}, {})
+        return unanswered_result(problem, PROVED, budget, {}, {})
 
-    found = tipping_point(family, UP, decide, Budget(60))
+    found = bisect_tipping_point(family, UP, decide, Budget(60))
     assert isinstance(found.trials[0].verdict, Vacuous)
     assert found.proved is None
     assert "vacuous at 0" in found.stopped
@@ -135,17 +142,17 @@ def test_the_time_is_shared_and_its_end_keeps_what_is_known() -> None:
     def decide(problem: Problem, budget: Budget) -> Result:
         shares.append(budget.seconds)
         if len(shares) == 4:
-            while not budget.spent():
+            while not budget.is_spent():
                 pass
-            return unanswered(problem, UNDECIDED, budget, {}, {})
+            return unanswered_result(problem, UNDECIDED, budget, {}, {})
         verdict = PROVED if Fraction(problem.name) < 5 else REFUTED
-        return replace(unanswered(problem, verdict, budget, {}, {}), certified=verdict is REFUTED)
+        return replace(unanswered_result(problem, verdict, budget, {}, {}), certified=verdict is REFUTED)
 
-    found = tipping_point(family, UP, decide, Budget(0.5))
+    found = bisect_tipping_point(family, UP, decide, Budget(0.5))
     assert shares[0] <= 0.5 / 7
     assert at(found.proved) is not None
     assert at(found.refuted) is not None
-    late = tipping_point(family, UP, decide, Budget(0))
+    late = bisect_tipping_point(family, UP, decide, Budget(0))
     assert (late.trials, late.reason) == ((), Reason.TIMEOUT)
 
 
@@ -165,11 +172,11 @@ def test_an_interrupt_keeps_what_is_known() -> None:
 
 def test_ranges_that_are_none() -> None:
     with pytest.raises(InvalidProblem, match="not below"):
-        grid(Fraction(1), Fraction(1), Fraction(1), rises=True)
+        bisection_grid(Fraction(1), Fraction(1), Fraction(1), rises=True)
     with pytest.raises(InvalidProblem, match="not positive"):
-        grid(Fraction(0), Fraction(1), Fraction(0), rises=True)
+        bisection_grid(Fraction(0), Fraction(1), Fraction(0), rises=True)
     with pytest.raises(InvalidProblem, match="coarser"):
-        grid(Fraction(0), Fraction(1), Fraction(1, 10**10), rises=True)
+        bisection_grid(Fraction(0), Fraction(1), Fraction(1, 10**10), rises=True)
 
 
 def test_what_was_found_is_asked_again_with_its_evidence() -> None:
@@ -178,10 +185,10 @@ def test_what_was_found_is_asked_again_with_its_evidence() -> None:
     def decide(problem: Problem, budget: Budget) -> Result:
         """At 4 the evidence does not stand up; at the value before it is certified."""
         if Fraction(problem.name) == 4:
-            return unanswered(problem, Unknown(Reason.NUMERICS, "rejected"), budget, {}, {})
-        return replace(unanswered(problem, PROVED, budget, {}, {}), certified=True)
+            return unanswered_result(problem, Unknown(Reason.NUMERICS, "rejected"), budget, {}, {})
+        return replace(unanswered_result(problem, PROVED, budget, {}, {}), certified=True)
 
-    again = confirmed(found, family, decide, Budget(60))
+    again = confirm_tipping_point(found, family, decide, Budget(60))
     assert again.proved is not None
     assert again.proved.certified
     assert again.proved.value < 4
@@ -192,13 +199,13 @@ def test_what_was_found_is_asked_again_with_its_evidence() -> None:
 def test_a_confirmation_that_takes_too_long_leaves_the_word_and_a_contrary_one_nothing() -> None:
     found = search(lambda v: PROVED if v >= 4 else REFUTED, DOWN)
 
-    def answering(verdict: Verdict) -> Search:
+    def answering(verdict: Verdict) -> TippingPointSearch:
         def decide(problem: Problem, budget: Budget) -> Result:
             assert Fraction(problem.name) == 4
-            result = unanswered(problem, verdict, budget, {}, {})
+            result = unanswered_result(problem, verdict, budget, {}, {})
             return replace(result, certified=isinstance(verdict, Violated))
 
-        return confirmed(found, family, decide, Budget(60))
+        return confirm_tipping_point(found, family, decide, Budget(60))
 
     late = answering(UNDECIDED)
     assert at(late.proved) == 4
@@ -206,4 +213,7 @@ def test_a_confirmation_that_takes_too_long_leaves_the_word_and_a_contrary_one_n
     contrary = answering(REFUTED)
     assert contrary.proved is None
     assert "one of the answers is wrong" in (contrary.contradiction or "")
-    assert confirmed(found, family, lambda *_: pytest.fail("no time"), Budget(0)).proved == found.proved
+    assert (
+        confirm_tipping_point(found, family, lambda *_: pytest.fail("no time"), Budget(0)).proved
+        == found.proved
+    )

@@ -21,11 +21,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs
-from surefoot.problem.term import FALSE, TRUE, Term, Var, divide, equal
+from surefoot.problem.term import FALSE, TRUE, Term, Var, divide_terms, equal
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Verdict, Violated
@@ -145,7 +145,7 @@ def feedback(weight: float, bias: float, asked: Property) -> Problem:
     environment = Environment(
         "feedback", (Variable("x", UNIT),), equal(X, 0), (Component("world", (move,)),), (Control("u"),)
     )
-    policy = NeuralPolicy(dense([([[weight]], [bias])]), (X,), choose=Choose.VALUE)
+    policy = NeuralPolicy(dense_network([([[weight]], [bias])]), (X,), choose=Choose.VALUE)
     return Problem("feedback", environment, policy, asked)
 
 
@@ -161,10 +161,10 @@ def test_a_loop_that_closes_only_within_rounding_is_none(solver: str) -> None:
 
 @solvers
 def test_a_condition_without_value_is_no_answer(solver: str) -> None:
-    problem = graph([(0, 1), (1, 2), (2, 0)], Recurs(equal(divide(2, N - 1), 2)), states=3)
+    problem = graph([(0, 1), (1, 2), (2, 0)], Recurs(equal(divide_terms(2, N - 1), 2)), states=3)
     for engine in (Bmc(SOLVERS[solver](), depth=5), Induction(SOLVERS[solver](), depth=5)):
         for kind in (Recurs, Eventually):
-            asked = asking(problem, kind(equal(divide(2, N - 1), 2)))
+            asked = asking(problem, kind(equal(divide_terms(2, N - 1), 2)))
             assert isinstance(verify(asked, engine, Budget(30)).verdict, Unknown)
 
 

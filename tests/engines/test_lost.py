@@ -6,10 +6,10 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from surefoot.encode.barrier import System, system_of
-from surefoot.engines.shield.lost import is_lost, lost_parts
+from surefoot.encode.barrier import ControlSystem, read_control_system
+from surefoot.engines.shield.lost import is_unavoidably_unsafe, unavoidable_parts
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.semantics import is_initial
 from surefoot.problem.term import Const, Term, Var
 from surefoot.studies.control.problem import stays_safe
@@ -19,8 +19,8 @@ X, Y, U, D = (Var(n) for n in "xyud")
 HALF = Fraction(1, 2)
 
 
-def system(first: Term, second: Term, unsafe: Term, disturbed: bool = False) -> System:
-    return System(
+def system(first: Term, second: Term, unsafe: Term, disturbed: bool = False) -> ControlSystem:
+    return ControlSystem(
         "small", True, ("x", "y"), ((-HALF, HALF),) * 2, (("u", Fraction(-1), Fraction(1)),),
         (("d", (Fraction(-1, 10), Fraction(1, 10))),) if disturbed else (), (first, second), unsafe,
     )  # fmt: skip
@@ -32,25 +32,27 @@ def point(x: Fraction, y: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
 
 def test_the_corner_of_a_double_integrator_is_lost() -> None:
     integrator = system(X + Y, Y + U, (X >= 1) | (X <= -1) | (Y >= 1) | (Y <= -1))
-    assert lost_parts(integrator, integrator.initial) == (point(-HALF, -HALF), point(HALF, HALF))
-    assert not is_lost(integrator, point(HALF, HALF - Fraction(1, 100)))
-    assert not is_lost(integrator, integrator.initial)
+    assert unavoidable_parts(integrator, integrator.initial) == (point(-HALF, -HALF), point(HALF, HALF))
+    assert not is_unavoidably_unsafe(integrator, point(HALF, HALF - Fraction(1, 100)))
+    assert not is_unavoidably_unsafe(integrator, integrator.initial)
 
 
 def test_what_is_unsafe_at_once_is_lost_as_a_face() -> None:
     edge = system(Const(0) * X, Y, X >= HALF)
-    assert lost_parts(edge, edge.initial) == (((HALF, HALF), (-HALF, HALF)),)
+    assert unavoidable_parts(edge, edge.initial) == (((HALF, HALF), (-HALF, HALF)),)
 
 
 def test_a_disturbance_can_make_it_lost() -> None:
     pushed = system(X + D, Y + U, HALF + Fraction(1, 20) <= X, disturbed=True)
-    assert is_lost(pushed, ((HALF, HALF), (Fraction(0), Fraction(0))))
-    assert not is_lost(pushed, point(Fraction(2, 5), Fraction(0)))
+    assert is_unavoidably_unsafe(pushed, ((HALF, HALF), (Fraction(0), Fraction(0))))
+    assert not is_unavoidably_unsafe(pushed, point(Fraction(2, 5), Fraction(0)))
 
 
 def test_a_control_without_ends_saves() -> None:
-    free = System("free", True, ("x",), ((HALF, HALF),), (("u", None, None),), (), (X + 0 * U,), X >= 1)
-    assert not is_lost(free, ((Fraction(1, 4), Fraction(1, 4)),))
+    free = ControlSystem(
+        "free", True, ("x",), ((HALF, HALF),), (("u", None, None),), (), (X + 0 * U,), X >= 1
+    )
+    assert not is_unavoidably_unsafe(free, ((Fraction(1, 4), Fraction(1, 4)),))
 
 
 def test_lost_states_are_unsafe_whatever_is_tried() -> None:
@@ -61,16 +63,16 @@ def test_lost_states_are_unsafe_whatever_is_tried() -> None:
         made = system(a * X * X + b * Y / 3 + U / 7, c * X - e * Y * U, (X >= HALF) | (Y**2 > 2))
         sides = [sorted(Fraction(random.randint(-64, 64), 64) for _ in range(2)) for _ in range(2)]
         box = tuple((low, high) for low, high in sides)
-        if not is_lost(made, box):
+        if not is_unavoidably_unsafe(made, box):
             continue
         seen += 1
         for share, u in product((0.0, 0.3, 1.0), (-1.0, -0.123, 0.0, 0.77, 1.0)):
             state = {n: float(a) + share * float(b - a) for n, (a, b) in zip("xy", box, strict=True)}
             after = {
-                n: evaluate(t, {**state, "u": u}, Arithmetic.FLOAT64)
+                n: evaluate_term(t, {**state, "u": u}, Arithmetic.FLOAT64)
                 for n, t in zip("xy", made.next, strict=True)
             }
-            both = [evaluate(made.unsafe, s, Arithmetic.FLOAT64) for s in (state, after)]
+            both = [evaluate_term(made.unsafe, s, Arithmetic.FLOAT64) for s in (state, after)]
             assert any(both)
     assert seen > 20
 
@@ -80,7 +82,7 @@ def test_starts_are_the_doubles_that_satisfy_their_bounds() -> None:
     problem = stays_safe("cartpole")
     edge = dict.fromkeys(("x1", "x3", "x4"), 0.05) | {"x2": 0.1}
     assert is_initial(problem.environment, edge)
-    box = system_of(discretise(problem)[0]).initial
+    box = read_control_system(discretise(problem)[0]).initial
     assert all(
         low <= Fraction(v) <= high for v, (low, high) in zip((0.05, 0.1, 0.05, 0.05), box, strict=True)
     )

@@ -17,16 +17,16 @@ import pytest
 from benchmarks.tampered_shields import CHANGES, accepted, judged, mutants
 from benchmarks.tampering import executed
 
-from surefoot.certify.barrier.claim import rules_claimed
-from surefoot.cli.commands.shield.made import Made, make, shapes_for
+from surefoot.certify.barrier.claim import read_claimed_rules
+from surefoot.cli.commands.shield.made import ShieldSynthesis, make_certified_shield, shapes_for
 from surefoot.compile.batch import BatchGuard
-from surefoot.encode.barrier import rows_of, system_of
+from surefoot.encode.barrier import barrier_rows, read_control_system
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier.find import MANY
-from surefoot.engines.barrier.polyhedron.loop import HalfSpace, Loop
-from surefoot.engines.barrier.polyhedron.recursion import largest_closed
-from surefoot.engines.shield.recheck import OldRule, recheck
-from surefoot.problem.meaning.decision import decide
+from surefoot.engines.barrier.polyhedron.loop import HalfSpace, LinearLoop
+from surefoot.engines.barrier.polyhedron.recursion import maximal_admissible_set
+from surefoot.engines.shield.recheck import OldRule, recheck_shield
+from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import Branch, OraclePolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.term import TRUE
@@ -41,7 +41,7 @@ POINT = (np.zeros(2), np.zeros(2))
 PROOFS = ("dropped_row", "weights", "exchanged_proofs", "dropped_proof", "rounding", "margin", "saturation")
 
 
-def loop(seed: int, noise: float) -> Loop:
+def loop(seed: int, noise: float) -> LinearLoop:
     """A stable loop of two variables with one control."""
     generator = np.random.default_rng(seed)
     matrix = generator.normal(size=(2, 2))
@@ -49,7 +49,9 @@ def loop(seed: int, noise: float) -> Loop:
     control, gain = generator.normal(size=(2, 1)), generator.normal(size=(1, 2)) * 0.4
     one, none = np.ones(1), np.zeros(1)
     shaken = generator.normal(size=(2, 1)) * noise
-    return Loop(state - control @ gain, control, shaken, np.zeros(2), gain, none, -0.5 * one, 0.4 * one, one)
+    return LinearLoop(
+        state - control @ gain, control, shaken, np.zeros(2), gain, none, -0.5 * one, 0.4 * one, one
+    )
 
 
 def violations(points: np.ndarray, rows: list[HalfSpace]) -> np.ndarray:
@@ -62,7 +64,9 @@ def violations(points: np.ndarray, rows: list[HalfSpace]) -> np.ndarray:
 def test_the_recursion_gives_the_largest_set(seed: int) -> None:
     """Without disturbances: a state is in it if its run stays in the box with no control at an end."""
     here = loop(seed, 0.0)
-    found = largest_closed(BOX, list(here.between()), lambda h: [here.before(h)], POINT, 500, Budget(20))
+    found = maximal_admissible_set(
+        BOX, list(here.between()), lambda h: [here.before(h)], POINT, 500, Budget(20)
+    )
     assert isinstance(found, list)
     points = np.random.default_rng(seed).uniform(-1, 1, (4000, 2))
     outside = violations(points, found)
@@ -83,7 +87,7 @@ def test_no_disturbance_leads_out(seed: int, clipped: bool) -> None:
     seen = np.random.default_rng(seed).uniform(-0.3, 0.3, (50, 2))
     first = [] if clipped else list(here.between())
     before = (lambda h: here.before_clipped(h, seen)) if clipped else lambda h: [here.before(h)]
-    found = largest_closed(BOX, first, before, POINT, 500, Budget(20))
+    found = maximal_admissible_set(BOX, first, before, POINT, 500, Budget(20))
     if isinstance(found, str):
         pytest.skip(found)
     generator = np.random.default_rng(seed)
@@ -97,31 +101,31 @@ def test_no_disturbance_leads_out(seed: int, clipped: bool) -> None:
 
 def test_where_no_state_can_stay_there_is_no_set() -> None:
     here = replace(loop(0, 0.0), drift=np.array([5.0, 0.0]))
-    found = largest_closed(BOX, [], lambda h: [here.before(h)], POINT, 500, Budget(20))
+    found = maximal_admissible_set(BOX, [], lambda h: [here.before(h)], POINT, 500, Budget(20))
     assert isinstance(found, str)
 
 
 @pytest.fixture(scope="module")
-def made() -> Made:
+def made() -> ShieldSynthesis:
     """A set in which the control is clipped."""
-    return make(stays_safe("pendulum"), (MANY,), Budget(60))
+    return make_certified_shield(stays_safe("pendulum"), (MANY,), Budget(60))
 
 
-def test_a_set_with_a_clipped_control_is_certified(made: Made) -> None:
+def test_a_set_with_a_clipped_control_is_certified(made: ShieldSynthesis) -> None:
     assert made.accepted
     assert not made.found.uncovered
     (branch,) = made.found.branches
-    assert len(rows_of(branch.set.barrier)) > 1
+    assert len(barrier_rows(branch.set.barrier)) > 1
     assert any(shown is None for pair in branch.set.proof["saturation"] for shown in pair)
 
 
 def test_a_disturbed_set_is_certified_and_safe() -> None:
-    made = make(stays_safe("lane-keeping"), (MANY,), Budget(60))
+    made = make_certified_shield(stays_safe("lane-keeping"), (MANY,), Budget(60))
     assert made.accepted
     assert not made.found.uncovered
 
 
-def test_nothing_false_is_accepted(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_false_is_accepted(made: ShieldSynthesis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executed, "STEPS", 40)
     monkeypatch.setattr(executed, "GRID", 60)
     assert made.certificate is not None
@@ -130,7 +134,7 @@ def test_nothing_false_is_accepted(made: Made, monkeypatch: pytest.MonkeyPatch) 
     assert "rejected, claims something false" in words
 
 
-def test_changed_proofs_are_rejected(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_proofs_are_rejected(made: ShieldSynthesis, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows without their proofs, other multipliers: few of these changes leave a proof of the same claim."""
     for name in set(CHANGES) - set(PROOFS):
         monkeypatch.delitem(CHANGES, name)
@@ -140,7 +144,7 @@ def test_changed_proofs_are_rejected(made: Made, monkeypatch: pytest.MonkeyPatch
     assert all(judged(before, data).startswith("accepted, ") for good, before, data in results if good)
 
 
-def test_every_row_is_needed(made: Made) -> None:
+def test_every_row_is_needed(made: ShieldSynthesis) -> None:
     assert made.certificate is not None
     count = len(made.certificate["claim"]["system"]["rules"][0]["set"]["barrier"]) - 1
     for index in range(count):
@@ -157,7 +161,7 @@ def module(text: str) -> ModuleType:
     return found
 
 
-def test_all_run_times_agree_bit_for_bit(made: Made, tmp_path: Path) -> None:
+def test_all_run_times_agree_bit_for_bit(made: ShieldSynthesis, tmp_path: Path) -> None:
     """The module, the C source, the batch and the reference meaning, inside, outside and far outside."""
     generator = np.random.default_rng(0)
     size = np.array([float(high) for _, high in made.found.branches[0].set.domain])
@@ -175,7 +179,9 @@ def test_all_run_times_agree_bit_for_bit(made: Made, tmp_path: Path) -> None:
     for x, u, (applied, kind) in list(zip(states, proposed, answers, strict=True))[:600]:
         asked = replace(policy, policy=OraclePolicy("proposed", lambda _, u=u: (float(u[0]),)))
         try:
-            decided = decide(asked, environment, dict(zip(made.system.variables, map(float, x), strict=True)))
+            decided = decide_in_state(
+                asked, environment, dict(zip(made.system.variables, map(float, x), strict=True))
+            )
         except Undefined:
             assert kind == 2
             continue
@@ -195,19 +201,20 @@ def test_all_run_times_agree_bit_for_bit(made: Made, tmp_path: Path) -> None:
 
 
 def test_an_old_polyhedron_is_kept_after_a_change() -> None:
-    old = make(stays_safe("pendulum-continuous"), (MANY,), Budget(60))
+    old = make_certified_shield(stays_safe("pendulum-continuous"), (MANY,), Budget(60))
     assert old.certificate is not None
-    rules = [OldRule(t, s["domain"], s["barrier"]) for t, s in rules_claimed(old.certificate)]
+    rules = [OldRule(t, s["domain"], s["barrier"]) for t, s in read_claimed_rules(old.certificate)]
     same, heavier = (
-        system_of(discretise(stays_safe(name))[0]) for name in ("pendulum-continuous", "pendulum-heavier")
+        read_control_system(discretise(stays_safe(name))[0])
+        for name in ("pendulum-continuous", "pendulum-heavier")
     )
-    assert recheck(same, rules, None, (MANY,), Budget(30)).stage == "kept"
-    again = recheck(heavier, rules, None, (MANY,), Budget(30))
+    assert recheck_shield(same, rules, None, (MANY,), Budget(30)).stage == "kept"
+    again = recheck_shield(heavier, rules, None, (MANY,), Budget(30))
     assert again.stage == "sets"
     assert not again.found.uncovered
 
 
-def test_the_engine_proves_a_program_by_a_polyhedron(made: Made) -> None:
+def test_the_engine_proves_a_program_by_a_polyhedron(made: ShieldSynthesis) -> None:
     (branch,) = made.found.branches
     policy = ProgramPolicy((Branch(TRUE, branch.then),))
     result = verify(replace(made.problem, policy=policy), Barrier(degree=2), Budget(60))
@@ -217,7 +224,7 @@ def test_the_engine_proves_a_program_by_a_polyhedron(made: Made) -> None:
 
 
 def test_a_system_that_is_not_linear_has_none() -> None:
-    made = make(stays_safe("duffing"), shapes_for("polyhedron"), Budget(3))
+    made = make_certified_shield(stays_safe("duffing"), shapes_for("polyhedron"), Budget(3))
     assert not made.found.branches
     assert "polyhedra are for linear systems" in made.found.trouble
     assert made.found.covered_share(made.system.initial) == Fraction(0)

@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.shared_data
 
 @pytest.fixture
 def original(shared_data: Path) -> Network:
-    return read_onnx(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx")
+    return read_onnx_network(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx")
 
 
 @pytest.fixture
 def small(shared_data: Path) -> Network:
-    return read_onnx(shared_data / "policies" / "aurora_nn4sys_small" / "aurora_small_simple.onnx")
+    return read_onnx_network(shared_data / "policies" / "aurora_nn4sys_small" / "aurora_small_simple.onnx")
 
 
 def induction(problem: Problem, depth: int) -> Verdict:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from surefoot.engines.bmc import Bmc
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
-from surefoot.search import Asking, find_tipping_point, verify_abstracted
+from surefoot.search import SearchSettings, find_tipping_point, verify_abstracted
 from surefoot.solve.native import Native
 from surefoot.studies.aurora.problem import safety_excellent, safety_shallow_buffer
-from surefoot.transform.naming import parse_request
-from surefoot.transform.tighten import parse_tighten
+from surefoot.transform.naming import parse_abstraction_request
+from surefoot.transform.tighten import parse_bound_template
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Proved
 from surefoot.work.budget import Budget
@@ -26,17 +26,17 @@ pytestmark = pytest.mark.shared_data
 
 @pytest.fixture
 def original(shared_data: Path) -> Network:
-    return read_onnx(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx")
+    return read_onnx_network(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx")
 
 
 def ends(problem: Problem, text: str, low: str, high: str, precision: str) -> tuple[Fraction, Fraction]:
-    between, asking = (Fraction(low), Fraction(high)), Asking(Bmc(Native()), Budget(120))
-    tighten = parse_tighten(text, problem)
+    between, asking = (Fraction(low), Fraction(high)), SearchSettings(Bmc(Native()), Budget(120))
+    tighten = parse_bound_template(text, problem)
     _, result = find_tipping_point(problem, tighten, between, Fraction(precision), asking)
     assert isinstance(result.verdict, Found)
     found = result.verdict.artifact
     assert isinstance(found, TippingPoint)
-    assert found.reached
+    assert found.is_within_precision
     assert found.proved is not None
     assert found.refuted is not None
     assert found.refuted.certified
@@ -62,8 +62,10 @@ def test_the_proof_needs_two_of_thirty_inputs(original: Network) -> None:
     """Excellent conditions (0.01) in the two newest gradients are enough if all else keeps twice as much."""
     problem = safety_excellent(original)
     twice = "auto=latency_gradient@-0.02:0.02,latency_ratio@1:1.02"
-    request = parse_request(twice, problem)
-    result = verify_abstracted(problem, request.freed, Asking(Bmc(Native()), Budget(60)), request.ranges)
+    request = parse_abstraction_request(twice, problem)
+    result = verify_abstracted(
+        problem, request.freed, SearchSettings(Bmc(Native()), Budget(60)), request.ranges
+    )
     assert isinstance(result.verdict, Proved)
     claim: Any = result.verdict.certificate.content["claim"]
     assert len(claim["argument"]["free"]["inputs"]) == 28

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli.commands.shield.campaign import Size, measured
-from surefoot.cli.commands.shield.made import make
+from surefoot.cli.commands.shield.campaign import EvaluationSize, evaluate_shield
+from surefoot.cli.commands.shield.made import make_certified_shield
 from surefoot.formats.policy_file import load_policy
 from surefoot.studies.control.problem import stays_safe
 from surefoot.work.budget import Budget
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.shared_data
 def test_the_quadcopter_s_actor_is_saved(shared_data: Path) -> None:
     network = load_policy(shared_data / "control" / "nets" / "quadcopter.onnx").network
     problem = stays_safe("quadcopter", network)
-    made = make(problem, (2,), Budget(100))
+    made = make_certified_shield(problem, (2,), Budget(100))
     assert made.accepted
-    found = measured(made, problem.policy, Size(100, 30), lambda _: None)
+    found = evaluate_shield(made, problem.policy, EvaluationSize(100, 30), lambda _: None)
     assert found.alone is not None
     assert found.shielded is not None
     assert found.alone.failures > 5  # the paper: 182 of 1000

@@ -9,46 +9,48 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.certify.checker.check import check
-from surefoot.cli import run
-from surefoot.cli.commands.shield.made import make, old_rules
-from surefoot.encode.barrier import system_of
-from surefoot.engines.shield.recheck import OldRule, recheck
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.cli import run_command_line
+from surefoot.cli.commands.shield.made import make_certified_shield, read_old_rules
+from surefoot.encode.barrier import read_control_system
+from surefoot.engines.shield.recheck import OldRule, recheck_shield
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.studies.control.plants import CHANGED
-from surefoot.studies.control.problem import environment, stays_safe
+from surefoot.studies.control.problem import plant_environment, stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget
 
 
 def pendulum(push: str) -> Problem:
     plant = replace(CHANGED["pendulum-continuous"], rates=("omega", f"10*eta + {push}*u1"))
-    return Problem("pendulum", environment("pendulum", plant), None, Never(parse_term(plant.unsafe)))
+    return Problem("pendulum", plant_environment("pendulum", plant), None, Never(parse_term(plant.unsafe)))
 
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("old") / "shield.json"
-    made = make(stays_safe("pendulum-continuous"), (2,), Budget(60))
+    made = make_certified_shield(stays_safe("pendulum-continuous"), (2,), Budget(60))
     path.write_text(json.dumps(made.certificate))
     return path
 
 
 def test_the_changes_of_the_paper_keep_the_old_sets(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("pendulum-heavier", "pendulum-longer"):
-        code = run(["shield", f"control/{name}", "--recheck", str(old), "--quiet", "--json", "-"])
+        code = run_command_line(
+            ["shield", f"control/{name}", "--recheck", str(old), "--quiet", "--json", "-"]
+        )
         data = json.loads(capsys.readouterr().out)
         assert code == 0
         assert data["rechecked"]["stage"] == "kept"
         assert data["rechecked"]["sufficed"]
-        assert check(data["certificate"]).accepted
+        assert judge_certificate(data["certificate"]).accepted
 
 
 def test_a_stronger_motor_needs_new_sets(old: Path) -> None:
     problem = pendulum("2")
-    made = make(problem, (2,), Budget(60), old_rules(old, problem))
+    made = make_certified_shield(problem, (2,), Budget(60), read_old_rules(old, problem))
     assert made.accepted
     assert made.rechecked is not None
     assert made.rechecked.stage == "sets"
@@ -61,7 +63,7 @@ def test_a_smaller_set_may_be_enough() -> None:
     rule = (parse_term("-x1 + 0.5*x2"),)
     domain = ((Fraction(-2), Fraction(2)),) * 2
     wide = OldRule(rule, domain, parse_term("x1^2 + 0.95*x2^2 - 2.2"))
-    found = recheck(system_of(problem), [wide], None, (2,), Budget(60))
+    found = recheck_shield(read_control_system(problem), [wide], None, (2,), Budget(60))
     assert found.stage == "level"
     assert not found.found.uncovered
 
@@ -69,7 +71,7 @@ def test_a_smaller_set_may_be_enough() -> None:
 def test_what_an_old_file_says_is_not_believed() -> None:
     problem = discretise(pendulum("0"))[0]
     everything = OldRule((parse_term("0"),), ((Fraction(-9), Fraction(9)),) * 2, parse_term("eta*0 - 1"))
-    found = recheck(system_of(problem), [everything], None, (2,), Budget(1))
+    found = recheck_shield(read_control_system(problem), [everything], None, (2,), Budget(1))
     assert found.found.uncovered
 
 
@@ -82,7 +84,7 @@ def test_what_is_wrong_is_one_line(old: Path, tmp_path: Path, capsys: pytest.Cap
         ("control/pendulum-heavier", tmp_path / "missing.json"),
         ("control/cartpole", old),
     ):
-        assert run(["shield", model, "--recheck", str(file)]) == 2
+        assert run_command_line(["shield", model, "--recheck", str(file)]) == 2
         seen = capsys.readouterr()
         assert seen.out == ""
         assert seen.err.count("\n") == 1

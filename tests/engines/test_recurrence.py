@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.engines.never_returning import NEW, VIOLATED, B, X, moving, picked
 
-from surefoot.certify.evidence import certify
-from surefoot.certify.execution.canonical import canonical
+from surefoot.certify.evidence import certify_verdict
+from surefoot.certify.execution.canonical import run_problem_to_json
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
@@ -19,13 +19,13 @@ from surefoot.problem.environment import Real
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.semantics import holds
+from surefoot.problem.semantics import holds_in_state
 from surefoot.problem.term import Const, Term
 from surefoot.report.text import render
 from surefoot.run import verify
-from surefoot.search import Asking, verify_assuming
+from surefoot.search import SearchSettings, verify_assuming
 from surefoot.solve import SOLVERS
-from surefoot.verdict.verdict import Holds, Proved, Region, Trace, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import Holds, Proved, RecurrenceRegion, Trace, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 
 
@@ -39,7 +39,7 @@ def test_a_run_that_never_returns_is_found_and_certified(name: str) -> None:
     assert found.certificate is not None
     assert found.certificate.kind == "recurrence"
     assert found.trace.loop is None
-    assert holds(problem, found.trace.states[-1], found.trace.recurrence[0].where)
+    assert holds_in_state(problem, found.trace.states[-1], found.trace.recurrence[0].where)
     told = render(problem, result)
     assert "accepted by the independent checker" in told
     assert "leads into" in told
@@ -102,10 +102,10 @@ def test_where_the_assumption_cannot_be_kept_there_is_no_run(assuming: Term) -> 
 
 def claimed(problem: Problem, where: Term, *chosen: tuple[str, Term]) -> Unknown | Violated:
     """What becomes of an engine's claim that the start of `moving` or `picked` is in such a set."""
-    region = Region(where, Transition(((0, 0),), "go"), (0,), chosen)
+    region = RecurrenceRegion(where, Transition(((0, 0),), "go"), (0,), chosen)
     start = {"x": Fraction(1) if not chosen else Fraction(1, 2)}
     verdict = Violated(Trace((start,), (), None, (region,)))
-    evidence = certify(problem, verdict, "milp", {}, {}, Budget(20))
+    evidence = certify_verdict(problem, verdict, "milp", {}, {}, Budget(20))
     assert isinstance(evidence.verdict, Unknown | Violated)
     assert evidence.certified is isinstance(evidence.verdict, Violated)
     return evidence.verdict
@@ -141,11 +141,11 @@ def test_an_answer_without_certificate_is_unknown_and_says_why() -> None:
 def test_with_an_invariant_that_was_proved_first() -> None:
     """What is found with the invariant is certified of the problem itself."""
     problem = moving(X / 2, Eventually(X <= 0))
-    result = verify_assuming(problem, X <= 1, Asking((Induction(), Recurrence()), Budget(30)))
+    result = verify_assuming(problem, X <= 1, SearchSettings((Induction(), Recurrence()), Budget(30)))
     assert isinstance(result.verdict, Violated)
     assert result.certified
     assert result.verdict.certificate is not None
-    assert json.loads(json.dumps(canonical(problem))) == claim_of(result.verdict)["problem"]
+    assert json.loads(json.dumps(run_problem_to_json(problem))) == claim_of(result.verdict)["problem"]
 
 
 def claim_of(verdict: Violated) -> Any:

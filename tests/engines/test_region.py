@@ -12,32 +12,40 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.certify.barrier.claim import about_sets
-from surefoot.certify.checker.barrier.cover import covers
-from surefoot.certify.checker.check import check
-from surefoot.encode.barrier import System, system_of
+from surefoot.certify.barrier.claim import build_barrier_certificate
+from surefoot.certify.checker.barrier.cover import is_box_covered
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.encode.barrier import ControlSystem, read_control_system
 from surefoot.engines.shield import gains, synthesis
-from surefoot.engines.shield.program import evidence, program, shielded
-from surefoot.engines.shield.region import Box, contained, region_around, uncovered_start, without
-from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
+from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.engines.shield.region import (
+    Box,
+    region_around,
+    states_in_sets,
+    subtract_region,
+    uncovered_start,
+)
+from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.studies.control.plants import Plant
-from surefoot.studies.control.problem import environment
+from surefoot.studies.control.plants import PaperPlant
+from surefoot.studies.control.problem import plant_environment
 from surefoot.work.budget import Budget
 
 # Where |x2| is large x1 grows, and whether the control pushes it up or down depends on the sign of x2: no
 # affine rule is right on both sides.
-TWO_SIDED = Plant(
+TWO_SIDED = PaperPlant(
     ("0.8*x1 + 0.5*x2^2*x1 + x2*u1", "0.99*x2"),
     (("-0.5", "0.5"), ("-1", "1")),
     "x1 <= -1 or x1 >= 1",
     (("-1", "1"),),
 )
-PROBLEM = Problem("two-sided", environment("two-sided", TWO_SIDED), None, Never(parse_term(TWO_SIDED.unsafe)))
-SYSTEM = system_of(PROBLEM)
+PROBLEM = Problem(
+    "two-sided", plant_environment("two-sided", TWO_SIDED), None, Never(parse_term(TWO_SIDED.unsafe))
+)
+SYSTEM = read_control_system(PROBLEM)
 
 
 def right_on_both_sides(states: Any) -> Any:
@@ -54,7 +62,7 @@ def found(told: list[str]) -> Iterator[Synthesis]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gains, "ROUNDS", 1)  # the random search is not what is tested
         patch.setattr(gains, "STEPS", 60)
-        yield synthesise(SYSTEM, Sought(right_on_both_sides), (2,), Budget(300, 0, told.append))
+        yield synthesise_rules(SYSTEM, RuleSource(right_on_both_sides), (2,), Budget(300, 0, told.append))
 
 
 def test_several_rules_cover_the_starts_by_regions(found: Synthesis, told: list[str]) -> None:
@@ -67,17 +75,19 @@ def test_several_rules_cover_the_starts_by_regions(found: Synthesis, told: list[
 
 
 def test_the_rules_are_certified_together_and_none_of_them_alone(found: Synthesis) -> None:
-    policy, permits = shielded(SYSTEM, found, OraclePolicy("nobody", lambda _: (0.0,)))
-    content = about_sets(replace(PROBLEM, policy=policy), evidence(found, permits)).content
+    policy, permits = shield_policy(SYSTEM, found, OraclePolicy("nobody", lambda _: (0.0,)))
+    content = build_barrier_certificate(
+        replace(PROBLEM, policy=policy), synthesis_evidence(found, permits)
+    ).content
     data = json.loads(json.dumps(content))
-    assert check(data).accepted
+    assert judge_certificate(data).accepted
     boxes = [
         [tuple(map(Fraction, ends)) for ends in box] for b in found.branches for box in b.set.proof["covers"]
     ]
-    assert covers([tuple(box) for box in boxes], SYSTEM.initial)  # type: ignore[misc]
+    assert is_box_covered([tuple(box) for box in boxes], SYSTEM.initial)  # type: ignore[misc]
     for branch in found.branches:
         own = [tuple(tuple(map(Fraction, e)) for e in box) for box in branch.set.proof["covers"]]
-        assert not covers(own, SYSTEM.initial)  # type: ignore[arg-type]
+        assert not is_box_covered(own, SYSTEM.initial)  # type: ignore[arg-type]
 
 
 def test_an_uncovered_start_is_uncovered(found: Synthesis) -> None:
@@ -86,8 +96,8 @@ def test_an_uncovered_start_is_uncovered(found: Synthesis) -> None:
     assert uncovered_start(SYSTEM, sets, SYSTEM.initial, generator) is None
     start = uncovered_start(SYSTEM, sets[:1], SYSTEM.initial, generator)
     assert start is not None
-    assert not contained(SYSTEM, sets[:1], start[None])[0]
-    assert contained(SYSTEM, sets, start[None])[0]
+    assert not states_in_sets(SYSTEM, sets[:1], start[None])[0]
+    assert states_in_sets(SYSTEM, sets, start[None])[0]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -98,11 +108,11 @@ def test_a_region_and_the_rest_are_the_part(seed: int) -> None:
     part: Box = tuple((low + (high - low) * random.randint(0, 2) / 8, high) for low, high in starts)
     start = np.array([random.uniform(float(low), float(high)) for low, high in part])
     region = region_around(start, Fraction(1, 2 ** random.randint(0, 6)), part, starts)
-    rest = without(part, region)
+    rest = subtract_region(part, region)
     assert all(low <= x <= high for x, (low, high) in zip(start.tolist(), region, strict=True))
-    assert covers([region], region)
-    assert covers([region, *rest], part)
-    assert all(covers([part], box) for box in rest)
+    assert is_box_covered([region], region)
+    assert is_box_covered([region, *rest], part)
+    assert all(is_box_covered([part], box) for box in rest)
     volumes = [np.prod([float(b - a) if b > a else 1.0 for a, b in box]) for box in (region, *rest)]
     whole = np.prod([float(b - a) if b > a else 1.0 for a, b in part])
     assert sum(volumes) == pytest.approx(whole)
@@ -110,22 +120,24 @@ def test_a_region_and_the_rest_are_the_part(seed: int) -> None:
 
 def test_a_region_without_a_rule_is_given_up_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """For parts that reach beyond 1/2 no rule is let through, and sets are not asked for more than parts."""
-    plant = Plant(("0.5*x1 + u1",), (("-1", "1"),), "x1 <= -3 or x1 >= 3", (("-1", "1"),))
-    problem = Problem("half", environment("half", plant), None, Never(parse_term(plant.unsafe)))
-    system, through = system_of(problem), synthesis._rule
+    plant = PaperPlant(("0.5*x1 + u1",), (("-1", "1"),), "x1 <= -3 or x1 >= 3", (("-1", "1"),))
+    problem = Problem("half", plant_environment("half", plant), None, Never(parse_term(plant.unsafe)))
+    system, through = read_control_system(problem), synthesis._find_rule
 
-    def refusing(system: System, part: Box, *others: Any) -> Any:
+    def refusing(system: ControlSystem, part: Box, *others: Any) -> Any:
         return "refused" if part[0][1] > Fraction(1, 2) else through(system, part, *others)
 
-    def as_if_they_held_nothing_else(_: System, sets: Any, states: Any) -> Any:
+    def as_if_they_held_nothing_else(_: ControlSystem, sets: Any, states: Any) -> Any:
         return np.zeros(len(states), dtype=bool)
 
-    monkeypatch.setattr(synthesis, "_rule", refusing)
-    monkeypatch.setattr("surefoot.engines.shield.region.contained", as_if_they_held_nothing_else)
-    made = synthesise(system, Sought(), (2,), Budget(300))
+    monkeypatch.setattr(synthesis, "_find_rule", refusing)
+    monkeypatch.setattr("surefoot.engines.shield.region.states_in_sets", as_if_they_held_nothing_else)
+    made = synthesise_rules(system, RuleSource(), (2,), Budget(300))
     open_share = 1 - made.covered_share(system.initial)
     assert made.trouble == "refused"
     assert Fraction(1, 4) <= open_share < Fraction(1, 4) + 2 * synthesis.SMALLEST
     assert all(box[0][1] > Fraction(1, 2) for box in made.uncovered)
-    data = about_sets(replace(problem, policy=program(system, made)), evidence(made)).content
-    assert check(json.loads(json.dumps(data))).accepted
+    data = build_barrier_certificate(
+        replace(problem, policy=synthesis_program(system, made)), synthesis_evidence(made)
+    ).content
+    assert judge_certificate(json.loads(json.dumps(data))).accepted

@@ -18,20 +18,20 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Within
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, divide, equal
-from surefoot.query.query import Quantity, Query, Undecided, Unsat
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, divide_terms, equal
+from surefoot.query.query import Query, QueryVariable, Undecided, Unsat
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
-from surefoot.solve.protocol import solve
+from surefoot.solve.protocol import solve_query
 from surefoot.verdict.verdict import Holds, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 X, Y = Var("x"), Var("y")
-CLIPPED = Apply(Op.MIN, (Const(5), Apply(Op.MAX, (Const(0), divide(1, Y)))))
+CLIPPED = Apply(Op.MIN, (Const(5), Apply(Op.MAX, (Const(0), divide_terms(1, Y)))))
 solvers = pytest.mark.parametrize("solver", list(SOLVERS))
 
 
@@ -48,7 +48,7 @@ def observing(seen: Term, asked: Property) -> Problem:
         TRUE,
         (Component("world", (Edge(action="a"), Edge(action="b"))),),
     )
-    network = dense([([[1.0], [-1.0]], [0.0, 0.0])])
+    network = dense_network([([[1.0], [-1.0]], [0.0, 0.0])])
     return Problem("observing", environment, NeuralPolicy(network, (seen,), ("a", "b")), asked)
 
 
@@ -60,7 +60,7 @@ def test_a_state_whose_observation_is_undefined_does_not_vanish(seen: Term, solv
 
 @solvers
 def test_an_undefined_property_does_not_hold(solver: str) -> None:
-    for asked in (Never(equal(divide(1, Y), 1) & equal(X, 9)), Within(equal(divide(1, Y), 7), 1)):
+    for asked in (Never(equal(divide_terms(1, Y), 1) & equal(X, 9)), Within(equal(divide_terms(1, Y), 7), 1)):
         verdict = answer(observing(X, asked), solver)
         assert not isinstance(verdict, Holds | Vacuous)
 
@@ -71,7 +71,7 @@ def single(weight: float, largest: int, asked: Property) -> Problem:
     environment = Environment(
         "single", (Variable("x", kind),), TRUE, (Component("world", ()),), (Control("u"),)
     )
-    policy = NeuralPolicy(dense([([[weight]], [0.0])]), (X,), choose=Choose.VALUE)
+    policy = NeuralPolicy(dense_network([([[weight]], [0.0])]), (X,), choose=Choose.VALUE)
     return Problem("single", environment, policy, asked)
 
 
@@ -103,10 +103,10 @@ def test_large_numbers_do_not_make_a_start_vanish(solver: str) -> None:
 @pytest.mark.parametrize(("size", "kind"), [(10, Unsat), (10**11, Undecided)])
 def test_an_untrusted_size_is_not_believed(size: int, kind: type) -> None:
     """Three large pairs cannot have a small sum; but at 1e11 the word of HiGHS counts for nothing."""
-    numbers = tuple(Quantity(n, Real(Fraction(0), Fraction(size))) for n in "xyz")
+    numbers = tuple(QueryVariable(n, Real(Fraction(0), Fraction(size))) for n in "xyz")
     pairs = ((size <= X + Y), (Y + Var("z") >= size), (X + Var("z") >= size))
     query = Query(numbers, (*pairs, X + Y + Var("z") <= Fraction(7 * size, 5)))
-    assert isinstance(solve(SOLVERS["milp"](), query, seconds=20), kind)
+    assert isinstance(solve_query(SOLVERS["milp"](), query, seconds=20), kind)
 
 
 @solvers

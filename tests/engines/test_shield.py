@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from tests.engines.held import plant
 
-from surefoot.certify.barrier.claim import about_sets, is_about_sets
-from surefoot.certify.checker.check import check
+from surefoot.certify.barrier.claim import build_barrier_certificate, matches_barrier_claim
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.cli.commands.shield.made import make
+from surefoot.cli.commands.shield.made import make_certified_shield
 from surefoot.compile.batch import BatchGuard
-from surefoot.encode.barrier import system_of
-from surefoot.engines.barrier.closed import covering
-from surefoot.engines.barrier.plane import plane
-from surefoot.engines.shield.program import evidence, program, shielded
-from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
+from surefoot.encode.barrier import read_control_system
+from surefoot.engines.barrier.closed import cover_start_box
+from surefoot.engines.barrier.plane import scale_system
+from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Choice, Real
-from surefoot.problem.meaning.decision import decide
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.decision import decide_in_state
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -34,17 +34,17 @@ from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget
 
 PROBLEM = discretise(stays_upright(disturbance=Fraction(1, 10)))[0]
-SYSTEM = system_of(PROBLEM)
+SYSTEM = read_control_system(PROBLEM)
 SMALL = "-0.3 <= x <= 0.3 and -0.3 <= v <= 0.3"
 
 
 @pytest.fixture(scope="module")
 def found() -> Synthesis:
-    return synthesise(SYSTEM, Sought(), (2,), Budget(60))
+    return synthesise_rules(SYSTEM, RuleSource(), (2,), Budget(60))
 
 
 def certificate(problem: Problem, shown: dict[str, Any]) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(json.dumps(about_sets(problem, shown).content))
+    data: dict[str, Any] = json.loads(json.dumps(build_barrier_certificate(problem, shown).content))
     return data
 
 
@@ -59,33 +59,33 @@ def test_all_starts_are_covered(found: Synthesis) -> None:
 
 
 def test_the_program_is_certified(found: Synthesis) -> None:
-    problem = replace(PROBLEM, policy=program(SYSTEM, found))
-    data = certificate(problem, evidence(found))
-    assert check(data).accepted
-    assert is_about_sets(data, problem)
-    assert not is_about_sets(data, replace(problem, property=Never(Var("eta") > 0)))
+    problem = replace(PROBLEM, policy=synthesis_program(SYSTEM, found))
+    data = certificate(problem, synthesis_evidence(found))
+    assert judge_certificate(data).accepted
+    assert matches_barrier_claim(data, problem)
+    assert not matches_barrier_claim(data, replace(problem, property=Never(Var("eta") > 0)))
 
 
 def test_the_shield_is_certified_whatever_is_proposed(found: Synthesis) -> None:
-    policy, permits = shielded(SYSTEM, found, adversary(0))
+    policy, permits = shield_policy(SYSTEM, found, adversary(0))
     problem = replace(PROBLEM, policy=policy)
-    data = certificate(problem, evidence(found, permits))
-    assert check(data).accepted
-    assert is_about_sets(data, problem)
+    data = certificate(problem, synthesis_evidence(found, permits))
+    assert judge_certificate(data).accepted
+    assert matches_barrier_claim(data, problem)
 
 
 def test_a_shield_that_permits_more_is_refused(found: Synthesis) -> None:
-    policy, permits = shielded(SYSTEM, found, adversary(0))
-    data = certificate(replace(PROBLEM, policy=policy), evidence(found, permits))
+    policy, permits = shield_policy(SYSTEM, found, adversary(0))
+    data = certificate(replace(PROBLEM, policy=policy), synthesis_evidence(found, permits))
     data["claim"]["system"]["shield"][0]["margin"] = 0
-    assert not check(data).accepted
+    assert not judge_certificate(data).accepted
     looser = replace(policy, permits=Var("eta") < 1)
     with pytest.raises(Unsupported):
-        certificate(replace(PROBLEM, policy=looser), evidence(found, permits))
+        certificate(replace(PROBLEM, policy=looser), synthesis_evidence(found, permits))
 
 
 def test_nothing_unsafe_happens_behind_the_shield(found: Synthesis) -> None:
-    policy, _ = shielded(SYSTEM, found, adversary(1))
+    policy, _ = shield_policy(SYSTEM, found, adversary(1))
     generator = np.random.default_rng(2)
     bad = PROBLEM.property
     assert isinstance(bad, Never)
@@ -94,15 +94,15 @@ def test_nothing_unsafe_happens_behind_the_shield(found: Synthesis) -> None:
     for _ in range(5):
         state = {name: float(generator.uniform(float(a), float(b))) for name, (a, b) in _starts()}
         for _ in range(400):
-            decision = decide(policy, PROBLEM.environment, state)
+            decision = decide_in_state(policy, PROBLEM.environment, state)
             interventions += decision.intervened
             names = {**state, **decision.controls, "gust": float(generator.choice([-0.1, 0.1]))}
             state = {
-                u.target.name: evaluate(u.value, names, PROBLEM.environment.arithmetic)
+                u.target.name: evaluate_term(u.value, names, PROBLEM.environment.arithmetic)
                 for u in updates
                 if isinstance(u.target, Var)
             }
-            assert not evaluate(bad.bad, state, PROBLEM.environment.arithmetic)
+            assert not evaluate_term(bad.bad, state, PROBLEM.environment.arithmetic)
     assert interventions > 0
 
 
@@ -112,8 +112,8 @@ def _starts() -> list[tuple[str, tuple[Fraction, Fraction]]]:
 
 def test_starts_that_no_rule_can_save_stay_open() -> None:
     weak = discretise(stays_upright(strongest_action=Fraction(1, 100), degrees=25))[0]
-    open_parts = synthesise(system_of(weak), Sought(), (2,), Budget(4))
-    assert open_parts.covered_share(system_of(weak).initial) < 1
+    open_parts = synthesise_rules(read_control_system(weak), RuleSource(), (2,), Budget(4))
+    assert open_parts.covered_share(read_control_system(weak).initial) < 1
 
 
 def lopsided(low: str, high: str) -> Problem:
@@ -132,7 +132,7 @@ def lopsided(low: str, high: str) -> Problem:
 
 @pytest.mark.parametrize("ends", [("0", "0.3"), ("-0.1", "0.35")])
 def test_the_middle_of_a_disturbance_need_not_be_a_double(ends: tuple[str, str]) -> None:
-    made = make(lopsided(*ends), (2,), Budget(30))
+    made = make_certified_shield(lopsided(*ends), (2,), Budget(30))
     ((low, high),) = (r for _, r in made.system.disturbances)
     assert Fraction(float((low + high) / 2)) != (low + high) / 2
     assert made.accepted, made.reason
@@ -151,7 +151,7 @@ def test_the_middle_of_a_disturbance_need_not_be_a_double(ends: tuple[str, str])
     data = json.loads(json.dumps(made.certificate))
     assert data["claim"]["system"]["disturbances"][0][0] == "d"
     data["claim"]["system"]["disturbances"][0][2] = "0.9"  # then what is permitted leads further
-    assert not check(data).accepted
+    assert not judge_certificate(data).accepted
 
 
 @pytest.mark.filterwarnings("error")
@@ -159,47 +159,47 @@ def test_the_middle_of_a_disturbance_need_not_be_a_double(ends: tuple[str, str])
 def test_without_controls_nothing_is_found_where_nothing_is_safe(gust: str | None) -> None:
     rates = {"x": "x" if gust is None else "x + d"}
     alone = plant(rates, "0.1", "-0.5 <= x <= 0.5", "x > 1 or x < -1", gust=gust, continuous=False)
-    system = system_of(discretise(alone)[0])
-    found = synthesise(system, Sought(), (2,), Budget(2))
+    system = read_control_system(discretise(alone)[0])
+    found = synthesise_rules(system, RuleSource(), (2,), Budget(2))
     assert not found.branches
     assert found.covered_share(system.initial) == 0
 
 
 def test_a_claim_about_parts_is_about_starts_only(found: Synthesis) -> None:
     """Sets that runs come to on their way are shown to contain other states, which are no starts."""
-    problem = replace(PROBLEM, policy=program(SYSTEM, found))
+    problem = replace(PROBLEM, policy=synthesis_program(SYSTEM, found))
     half = [[str(low), str(high / 2)] for low, high in SYSTEM.initial]
     beyond = [[str(high / 2), str(high + 1)] for _, high in SYSTEM.initial]
     outside = [[str(high + 1), str(high + 2)] for _, high in SYSTEM.initial]
-    data = certificate(problem, {**evidence(found), "parts": [half, beyond, outside]})
+    data = certificate(problem, {**synthesis_evidence(found), "parts": [half, beyond, outside]})
     parts = [[[Fraction(e) for e in ends] for ends in box] for box in data["claim"]["system"]["parts"]]
     assert parts == [
         [[low, high / 2] for low, high in SYSTEM.initial],
         [[high / 2, high] for _, high in SYSTEM.initial],
     ]
-    assert "2 boxes of its starts" in check(data).claim
+    assert "2 boxes of its starts" in judge_certificate(data).claim
     data["claim"]["system"]["parts"].append(outside)
     with pytest.raises(BadCertificate, match="parts"):
-        check(data)
+        judge_certificate(data)
 
 
 def test_a_part_of_the_starts_is_certified_as_a_part(found: Synthesis) -> None:
     """A certificate about a part is accepted for it, and never taken for one about the problem."""
     (branch,) = found.branches
     small = tuple((low / 2, high / 2) for low, high in SYSTEM.initial)
-    where = plane(SYSTEM, branch.then, branch.set.domain)
+    where = scale_system(SYSTEM, branch.then, branch.set.domain)
     only = {**branch.set.proof, "covers": [], "start": []}
-    narrowed = covering(where, replace(branch.set, proof=only), small, Budget(60))
+    narrowed = cover_start_box(where, replace(branch.set, proof=only), small, Budget(60))
     partial = Synthesis((replace(branch, set=narrowed),), (SYSTEM.initial,))
-    problem = replace(PROBLEM, policy=program(SYSTEM, partial))
-    data = certificate(problem, evidence(partial))
-    judged = check(data)
+    problem = replace(PROBLEM, policy=synthesis_program(SYSTEM, partial))
+    data = certificate(problem, synthesis_evidence(partial))
+    judged = judge_certificate(data)
     assert judged.accepted
     assert "1 boxes of its starts" in judged.claim
-    assert not is_about_sets(data, problem)
+    assert not matches_barrier_claim(data, problem)
     whole = {**data, "claim": {**data["claim"], "system": {**data["claim"]["system"]}}}
     del whole["claim"]["system"]["parts"]
-    assert not check(whole).accepted
+    assert not judge_certificate(whole).accepted
     wider = {**data, "claim": {**data["claim"], "system": {**data["claim"]["system"]}}}
     wider["claim"]["system"]["parts"] = [data["claim"]["system"]["initial"]]
-    assert not check(wider).accepted
+    assert not judge_certificate(wider).accepted

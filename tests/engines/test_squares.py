@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 from tests.engines.held import plant
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.encode.barrier import System, rules_of, system_of
+from surefoot.encode.barrier import ControlSystem, control_branches, read_control_system
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier import find as finding
-from surefoot.engines.barrier.closed import ClosedSet
-from surefoot.engines.barrier.find import Squared
-from surefoot.engines.barrier.plane import plane
-from surefoot.engines.barrier.sampled import evaluated, sampled
-from surefoot.engines.barrier.search import search
+from surefoot.engines.barrier.closed import InvariantSet
+from surefoot.engines.barrier.find import SosTemplate
+from surefoot.engines.barrier.plane import scale_system
+from surefoot.engines.barrier.sampled import evaluate_polynomial, float_system
+from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Const, Var
 from surefoot.query.polynomial import Polynomial
 from surefoot.run import verify
-from surefoot.solve.sos.exact import blocks
+from surefoot.solve.sos.exact import gram_blocks
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Unknown
@@ -54,7 +54,7 @@ def certificate(count: int, squares: Literal["auto", "sos", "sdsos"]) -> dict[st
 
 def accepted(data: dict[str, Any]) -> bool:
     try:
-        return check(data).accepted
+        return judge_certificate(data).accepted
     except BadCertificate:
         return False
 
@@ -91,20 +91,22 @@ def test_where_the_cube_is_too_strong_nothing_is_proved() -> None:
 
 def test_matrices_of_a_cubic_map_are_narrow() -> None:
     """Self-driving at degree 8: the map is cubic in one variable; up to degree 12 there are 91 monomials."""
-    system = system_of(discretise(stays_safe("self-driving"))[0])
+    system = read_control_system(discretise(stays_safe("self-driving"))[0])
     rule = Const(Fraction(2)) * Var("x1") + Const(Fraction(-4)) * Var("x2")
-    where = plane(system, (rule,), ((Fraction(-2), Fraction(2)),) * 2)
+    where = scale_system(system, (rule,), ((Fraction(-2), Fraction(2)),) * 2)
     part = [Polynomial({m: Fraction(1)}) for m in ((8, 0), (0, 8), (4, 4), (0, 0))]
-    (step,) = finding._steps(where, part, Fraction(9, 10), [(False, False)], Budget(30))
+    (step,) = finding._decrease_conditions(where, part, Fraction(9, 10), [(False, False)], Budget(30))
     wanted = tuple(step.linear.values())
-    parts = blocks(24, step.constraints, step.products, step.variables, (step.fixed, *wanted))
+    parts = gram_blocks(24, step.constraints, step.products, step.variables, (step.fixed, *wanted))
     assert max(len(block.basis) for block in parts) == 35
 
 
-def closed(problem: Problem, squares: Literal["auto", "sos", "sdsos"]) -> tuple[System, ClosedSet | str]:
-    system = system_of(discretise(problem)[0])
-    (rule,) = rules_of(problem.policy)
-    return system, search(system, rule.then, (Squared(2, squares),), Budget(20))
+def closed(
+    problem: Problem, squares: Literal["auto", "sos", "sdsos"]
+) -> tuple[ControlSystem, InvariantSet | str]:
+    system = read_control_system(discretise(problem)[0])
+    (rule,) = control_branches(problem.policy)
+    return system, search_invariant_set(system, rule.then, (SosTemplate(2, squares),), Budget(20))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -113,17 +115,17 @@ def test_no_simulated_run_leaves_what_was_found(seed: int) -> None:
     random = Random(seed)
     problem = cells(2, f"{random.uniform(-1, 1):.3f}", f"{random.uniform(-0.5, 0.5):.3f}")
     system, found = closed(problem, "sdsos")
-    assert isinstance(found, ClosedSet)
-    (rule,) = rules_of(problem.policy)
-    where, moving = plane(system, rule.then, found.domain), sampled(system, rule.then)
+    assert isinstance(found, InvariantSet)
+    (rule,) = control_branches(problem.policy)
+    where, moving = scale_system(system, rule.then, found.domain), float_system(system, rule.then)
     row, generator = where.of(found.barrier), np.random.default_rng(seed)
     low, high = (np.array([float(r[i]) for r in found.domain]) for i in (0, 1))
     centres, units = (np.array([float(u[i]) for u in where.units]) for i in (0, 1))
     states = generator.uniform(low, high, (2000, len(low)))
-    states = states[evaluated(row, (states - centres) / units) <= 0]
+    states = states[evaluate_polynomial(row, (states - centres) / units) <= 0]
     assert len(states) > 100
     for _ in range(100):
         states = moving.step(states, np.zeros((len(states), 0)))
         assert np.all((states >= low) & (states <= high))
-        assert np.all(evaluated(row, (states - centres) / units) <= 1e-12)
+        assert np.all(evaluate_polynomial(row, (states - centres) / units) <= 1e-12)
         assert np.all(np.abs(states) < 1)

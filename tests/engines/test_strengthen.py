@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
-from surefoot.engines.strengthen import bounds
+from surefoot.engines.strengthen import template_bounds
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Choice,
@@ -25,11 +25,11 @@ from surefoot.problem.environment import (
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
-from surefoot.problem.show import show
-from surefoot.problem.term import FALSE, TRUE, Term, Var, disjunction, equal
+from surefoot.problem.show import show_term
+from surefoot.problem.term import FALSE, TRUE, Term, Var, disjunction_of, equal
 from surefoot.run import verify
-from surefoot.search import Asking, find_invariant, verify_assuming
-from surefoot.transform.tighten import parse_tighten
+from surefoot.search import SearchSettings, find_invariant, verify_assuming
+from surefoot.transform.tighten import parse_bound_template
 from surefoot.verdict.artifact import Invariant
 from surefoot.verdict.verdict import Found, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
@@ -55,11 +55,11 @@ def search(problem: Problem, *templates: tuple[str, int, int], precision: str = 
     moving = [
         b
         for text, low, high in templates
-        for b in bounds(
-            problem, parse_tighten(text, problem), Fraction(low), Fraction(high), Fraction(precision)
+        for b in template_bounds(
+            problem, parse_bound_template(text, problem), Fraction(low), Fraction(high), Fraction(precision)
         )
     ]
-    return find_invariant(problem, tuple(moving), Asking(Bmc(), Budget(60)))
+    return find_invariant(problem, tuple(moving), SearchSettings(Bmc(), Budget(60)))
 
 
 def test_bounds_are_weakened_until_no_step_leaves_them() -> None:
@@ -75,7 +75,7 @@ def test_bounds_are_weakened_until_no_step_leaves_them() -> None:
     assert "a step leaves it: weakened" in words
     assert result.certified
     bound = result.verdict.artifact.condition
-    assert "x <= 2" in show(bound) or "x <= 2.5" in show(bound)
+    assert "x <= 2" in show_term(bound) or "x <= 2.5" in show_term(bound)
 
 
 def test_where_weakening_went_too_far_it_is_taken_back() -> None:
@@ -118,7 +118,7 @@ def test_only_never_has_invariants_and_only_variables_bounds() -> None:
 def jumping() -> Problem:
     """From 0 round 0, 2, 4; from odd numbers, which are never reached, round 1, 3, 5 and then to 9."""
     pairs = ((0, 2), (2, 4), (4, 0), (5, 7), (7, 5), (7, 9), (9, 9), (1, 3), (3, 5), (8, 8), (6, 6))
-    moves = disjunction(tuple(equal(N, a) & equal(Var("m"), b) for a, b in pairs))
+    moves = disjunction_of(tuple(equal(N, a) & equal(Var("m"), b) for a, b in pairs))
     outcome = Outcome(updates=(Update(N, Var("m")),))
     edge = Edge(action="go", chosen=(Choice("m", Int(0, 9)),), assuming=moves, outcomes=(outcome,))
     where = Environment("jumping", (Variable("n", Int(0, 9)),), equal(N, 0), (Component("w", (edge,)),))
@@ -128,7 +128,7 @@ def jumping() -> Problem:
 def test_a_proved_invariant_helps_a_later_proof() -> None:
     problem, first = jumping(), Induction(depth=1)
     assert isinstance(verify(problem, first, Budget(60)).verdict, Unknown)
-    result = verify_assuming(problem, N <= 4, Asking((Bmc(), Induction()), Budget(60)))
+    result = verify_assuming(problem, N <= 4, SearchSettings((Bmc(), Induction()), Budget(60)))
     assert isinstance(result.verdict, Proved)
     assert any("with the invariant n <= 4, which was proved first" in note for note in result.notes)
     assert result.certified
@@ -137,14 +137,14 @@ def test_a_proved_invariant_helps_a_later_proof() -> None:
 def test_an_assumption_that_is_wrong_or_unproved_is_not_used() -> None:
     problem = jumping()
     with pytest.raises(Unsupported, match="the assumed invariant is wrong"):
-        verify_assuming(problem, N <= 2, Asking((Bmc(), Induction()), Budget(60)))
-    unproved = verify_assuming(problem, ~equal(N, 9), Asking(Induction(depth=1), Budget(60)))
+        verify_assuming(problem, N <= 2, SearchSettings((Bmc(), Induction()), Budget(60)))
+    unproved = verify_assuming(problem, ~equal(N, 9), SearchSettings(Induction(depth=1), Budget(60)))
     assert isinstance(unproved.verdict, Unknown)
     assert unproved.verdict.reason is Reason.INCOMPLETE
 
 
 def test_a_violation_found_with_an_invariant_is_one_of_the_problem() -> None:
     problem = replace(jumping(), property=Never(equal(N, 4)))
-    result = verify_assuming(problem, N <= 4, Asking((Bmc(), Induction()), Budget(60)))
+    result = verify_assuming(problem, N <= 4, SearchSettings((Bmc(), Induction()), Budget(60)))
     assert isinstance(result.verdict, Violated)
     assert result.certified

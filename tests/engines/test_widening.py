@@ -8,21 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.certify.barrier.claim import about_sets
-from surefoot.certify.checker.check import check
-from surefoot.encode.barrier import system_of
-from surefoot.engines.barrier.plane import plane
-from surefoot.engines.barrier.sampled import Floats, evaluated
-from surefoot.engines.shield.program import evidence, program, shielded
-from surefoot.engines.shield.synthesis import Branch, Sought, Synthesis, synthesise
-from surefoot.engines.shield.widening.visited import visited
-from surefoot.engines.shield.widening.widen import widened
+from surefoot.certify.barrier.claim import build_barrier_certificate
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.encode.barrier import read_control_system
+from surefoot.engines.barrier.plane import scale_system
+from surefoot.engines.barrier.sampled import Floats, evaluate_polynomial
+from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.engines.shield.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
+from surefoot.engines.shield.widening.visited import visited_states
+from surefoot.engines.shield.widening.widen import enlarge_sets
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget
 
 PROBLEM = discretise(stays_safe("biology"))[0]
-SYSTEM = system_of(PROBLEM)
+SYSTEM = read_control_system(PROBLEM)
 
 
 def elsewhere(states: Floats) -> Floats:
@@ -37,21 +37,21 @@ def careless(states: Floats) -> Floats:
 
 @pytest.fixture(scope="module")
 def found() -> Synthesis:
-    return synthesise(SYSTEM, Sought(), (2,), Budget(60))
+    return synthesise_rules(SYSTEM, RuleSource(), (2,), Budget(60))
 
 
-def inside(branch: Branch, states: Floats) -> float:
+def inside(branch: ShieldRule, states: Floats) -> float:
     """The share of states in a set, by its terms."""
-    where = plane(SYSTEM, branch.then, branch.set.domain)
+    where = scale_system(SYSTEM, branch.then, branch.set.domain)
     low, high = (np.array([float(r[i]) for r in branch.set.domain]) for i in (0, 1))
     centres, units = (np.array([float(u[i]) for u in where.units]) for i in (0, 1))
-    values = evaluated(where.of(branch.set.barrier), (states - centres) / units)
+    values = evaluate_polynomial(where.of(branch.set.barrier), (states - centres) / units)
     return float((((states >= low) & (states <= high)).all(axis=1) & (values <= 0)).mean())
 
 
 def test_the_set_contains_what_the_network_visits(found: Synthesis) -> None:
-    states = visited(SYSTEM, elsewhere, Budget())
-    wide = widened(SYSTEM, found, elsewhere, (2,), Budget(60))
+    states = visited_states(SYSTEM, elsewhere, Budget())
+    wide = enlarge_sets(SYSTEM, found, elsewhere, (2,), Budget(60))
     (old,), (new,) = found.branches, wide.branches
     assert inside(old, states) < 0.5
     assert inside(new, states) > 0.99
@@ -60,20 +60,22 @@ def test_the_set_contains_what_the_network_visits(found: Synthesis) -> None:
 
 
 def test_it_is_certified_with_its_shield(found: Synthesis) -> None:
-    wide = widened(SYSTEM, found, elsewhere, (2,), Budget(60))
-    policy, permits = shielded(SYSTEM, wide, program(SYSTEM, wide))
+    wide = enlarge_sets(SYSTEM, found, elsewhere, (2,), Budget(60))
+    policy, permits = shield_policy(SYSTEM, wide, synthesis_program(SYSTEM, wide))
     problem = replace(PROBLEM, policy=policy)
-    content = json.loads(json.dumps(about_sets(problem, evidence(wide, permits)).content))
-    assert check(content).accepted
+    content = json.loads(
+        json.dumps(build_barrier_certificate(problem, synthesis_evidence(wide, permits)).content)
+    )
+    assert judge_certificate(content).accepted
 
 
 def test_unsafe_runs_are_no_reason(found: Synthesis) -> None:
-    assert len(visited(SYSTEM, careless, Budget())) == 0
-    assert widened(SYSTEM, found, careless, (2,), Budget(60)) == found
+    assert len(visited_states(SYSTEM, careless, Budget())) == 0
+    assert enlarge_sets(SYSTEM, found, careless, (2,), Budget(60)) == found
 
 
 def test_without_time_the_sets_stay(found: Synthesis) -> None:
-    assert widened(SYSTEM, found, elsewhere, (2,), Budget(0.0)) == found
+    assert enlarge_sets(SYSTEM, found, elsewhere, (2,), Budget(0.0)) == found
 
 
 @pytest.mark.parametrize("where", ["visited", "find"])
@@ -84,6 +86,6 @@ def test_an_interruption_keeps_what_there_is(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"surefoot.engines.shield.widening.widen.{where}", interrupted)
-    kept = widened(SYSTEM, found, elsewhere, (2,), Budget(60))
+    kept = enlarge_sets(SYSTEM, found, elsewhere, (2,), Budget(60))
     assert kept.interrupted
     assert kept.branches == found.branches

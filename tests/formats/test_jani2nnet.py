@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.jani2nnet import Automaton, WiredInput, Wiring, read_jani2nnet
+from surefoot.formats.jani2nnet import Automaton, Jani2NnetWiring, WiredInput, read_jani2nnet
 from surefoot.formats.nnet import read_nnet
 
 PLAIN: dict[str, Any] = {
@@ -25,14 +25,14 @@ PLAIN: dict[str, Any] = {
 }
 
 
-def read(tmp_path: Path, content: object) -> Wiring:
+def read(tmp_path: Path, content: object) -> Jani2NnetWiring:
     path = tmp_path / "net.jani2nnet"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return read_jani2nnet(path)
 
 
 def test_all_kinds_of_inputs(tmp_path: Path) -> None:
-    assert read(tmp_path, PLAIN) == Wiring(
+    assert read(tmp_path, PLAIN) == Jani2NnetWiring(
         network="net.nnet",
         inputs=(
             WiredInput(None, Automaton("satellite", 0)),

@@ -8,8 +8,8 @@ import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.nnet import read_nnet, write_nnet
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.network import Network, Shape, dense
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.network import Network, Shape, dense_network
 
 HEADER = ["2,2,1,3,", "2,3,1,", "0,"]
 LAYERS = ["1,2,", "-1.5,0.25", "3e-1,-4,", "0.5,", "-0.5", "0,", "1,2,-3,", "7,"]
@@ -40,19 +40,19 @@ def test_without_normalisation_the_layers_stand_alone(tmp_path: Path) -> None:
     assert len(network.nodes) == 3
     assert network.name == "net"
     assert network.notes == ("inputs are not clipped to the header's bounds",)
-    assert abs(infer(network, POINTS) - exact(POINTS)).max() < 1e-4
+    assert abs(infer_outputs(network, POINTS) - exact(POINTS)).max() < 1e-4
 
 
 def test_clipping_can_be_asked_for(tmp_path: Path) -> None:
     network = read_nnet(write(tmp_path, lines()), clip=True)
-    assert abs(infer(network, POINTS) - exact(np.clip(POINTS, [-1, -2], [1, 2]))).max() < 1e-4
+    assert abs(infer_outputs(network, POINTS) - exact(np.clip(POINTS, [-1, -2], [1, 2]))).max() < 1e-4
     assert network.notes == ("inputs are clipped to the bounds of the header",)
 
 
 def test_normalisation_is_folded_in(tmp_path: Path) -> None:
     network = read_nnet(write(tmp_path, lines(means="0.5,-1,3,", ranges="2,4,10,")))
     scaled = (np.clip(POINTS, [-1, -2], [1, 2]) - [0.5, -1]) / [2, 4]
-    assert abs(infer(network, POINTS) - (exact(scaled) * 10 + 3)).max() < 1e-4
+    assert abs(infer_outputs(network, POINTS) - (exact(scaled) * 10 + 3)).max() < 1e-4
     assert (
         network.notes[1] == "inputs and outputs are normalised as the header says (folded around the layers)"
     )
@@ -111,7 +111,7 @@ def test_writing_and_reading_keeps_every_bit(tmp_path: Path) -> None:
         (rng.normal(size=(b, a)) * 10.0 ** rng.integers(-30, 30, (b, a)), rng.normal(size=b))
         for a, b in sizes
     ]
-    network = dense([(w, b) for w, b in layers])
+    network = dense_network([(w, b) for w, b in layers])
     write_nnet(network, tmp_path / "out.nnet")
     assert read_nnet(tmp_path / "out.nnet").digest() == network.digest()
     write_nnet(network, tmp_path / "out.nnet", low=np.zeros(4, np.float32), high=np.ones(4, np.float32))
@@ -121,7 +121,7 @@ def test_writing_and_reading_keeps_every_bit(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     layer = (np.eye(2), np.zeros(2))
     with pytest.raises(Unsupported, match=r"node 1 \(Activation\) has no place in \.nnet"):
-        write_nnet(dense([layer, layer], hidden=Shape.TANH), tmp_path / "out.nnet")
+        write_nnet(dense_network([layer, layer], hidden=Shape.TANH), tmp_path / "out.nnet")
     with pytest.raises(Unsupported, match="does not end in an affine layer"):
         write_nnet(Network(2, ()), tmp_path / "out.nnet")
     assert not (tmp_path / "out.nnet").exists()
@@ -148,4 +148,4 @@ def test_a_published_policy_computes_what_its_text_says(shared_data: Path) -> No
     values = [float(row.strip(",")) for row in rows]
     x = np.float32([[-4], [0], [3]])
     hidden = np.maximum(x * values[0] + values[1], 0)
-    assert infer(network, x) == pytest.approx(hidden * values[2:5] + values[5:8])
+    assert infer_outputs(network, x) == pytest.approx(hidden * values[2:5] + values[5:8])

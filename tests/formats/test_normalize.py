@@ -11,9 +11,9 @@ import pytest
 from tests.formats.handmade import vec_normalize
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.normalize import Normalization, clip_nodes, normalised, read_normalization
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.network import Combine, Join, Network, Pairing, dense
+from surefoot.formats.normalize import Normalization, clip_nodes, prepend_normalization, read_normalization
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.network import Combine, Join, Network, Pairing, dense_network
 
 MEAN, VARIANCE = np.array([0.1, -1000.25, 3e-9]), np.array([1.0, 1e-6, 0.0])
 
@@ -107,7 +107,7 @@ def test_every_byte_may_be_wrong(tmp_path: Path) -> None:
 
 def branching() -> Network:
     """Two layers, joined and multiplied, so that every kind of source must be moved."""
-    base = dense([(np.eye(3), np.zeros(3)), (np.eye(3), np.ones(3))])
+    base = dense_network([(np.eye(3), np.zeros(3)), (np.eye(3), np.ones(3))])
     nodes = (*base.nodes, Combine(0, 3, Pairing.MULTIPLY), Join((4, 0)))
     return Network(3, nodes, notes=("made here",))
 
@@ -116,9 +116,9 @@ def test_folding_equals_the_formula() -> None:
     rng = np.random.default_rng(0)
     statistics = Normalization(MEAN, VARIANCE, 1e-8, 2.0, "stats")
     x = (MEAN + rng.normal(size=(200, 3)) * np.sqrt(VARIANCE + 1e-8)).astype(np.float32)
-    network = normalised(branching(), statistics)
+    network = prepend_normalization(branching(), statistics)
     exact = np.clip((x - MEAN) / np.sqrt(VARIANCE + 1e-8), -2, 2).astype(np.float32)
-    assert abs(infer(network, x) - infer(branching(), exact)).max() < 1e-5
+    assert abs(infer_outputs(network, x) - infer_outputs(branching(), exact)).max() < 1e-5
     assert (abs(exact) == 2).any()
     assert network.notes[0] == "made here"
 
@@ -127,7 +127,9 @@ def test_the_number_of_observations_must_fit() -> None:
     with pytest.raises(
         InvalidProblem, match="stats: statistics for 3 observations, but the network has 2 inputs"
     ):
-        normalised(dense([(np.eye(2), np.zeros(2))]), Normalization(MEAN, VARIANCE, 1e-8, 2.0, "stats"))
+        prepend_normalization(
+            dense_network([(np.eye(2), np.zeros(2))]), Normalization(MEAN, VARIANCE, 1e-8, 2.0, "stats")
+        )
 
 
 @pytest.mark.parametrize(
@@ -144,5 +146,5 @@ def test_clipping_entry_by_entry(low: list[float], high: list[float], nodes: int
     bounds = np.float32(low), np.float32(high)
     network = Network(3, tuple(clip_nodes(0, *bounds)))
     x = np.random.default_rng(1).normal(size=(100, 3)).astype(np.float32) * 3
-    assert (infer(network, x) == np.clip(x, *bounds)).all()
+    assert (infer_outputs(network, x) == np.clip(x, *bounds)).all()
     assert len(network.nodes) == nodes

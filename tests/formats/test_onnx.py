@@ -11,10 +11,10 @@ from tests.formats.onnx_cases import B3, CASES, POSITIVE, W34
 from tests.formats.onnx_models import dense, model, node, proto, weights
 
 from surefoot.errors import InvalidProblem, MissingBackend, Unsupported
-from surefoot.formats.onnx import read_onnx, read_onnx_bytes
+from surefoot.formats.onnx import read_onnx_bytes, read_onnx_network
 from surefoot.formats.onnx.compare import compare_with_onnxruntime
 from surefoot.formats.onnx.nodes import OPERATIONS
-from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -25,7 +25,7 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
     Shape,
-    frozen,
+    freeze_float32,
 )
 
 ORDER = ": same order but for near-ties in its rounding"
@@ -58,7 +58,7 @@ def test_comparison_notices_a_wrong_weight() -> None:
     assert isinstance(layer, Affine)
     damaged = layer.weights.copy()
     damaged[1, 2] *= np.float32(1.0001)
-    wrong = Network(4, (Affine(0, frozen(damaged), layer.bias),))
+    wrong = Network(4, (Affine(0, freeze_float32(damaged), layer.bias),))
     assert compare_with_onnxruntime(data, right, samples=100, seed=0).unexplained == 0
     assert compare_with_onnxruntime(data, wrong, samples=100, seed=0).unexplained > 50
 
@@ -66,10 +66,10 @@ def test_comparison_notices_a_wrong_weight() -> None:
 def test_comparison_tells_near_ties_from_wrong_choices() -> None:
     rows = np.stack([W34[0], W34[0] * np.float32(1 + 2**-23)])
     data = model([node("MatMul", "x W")], (1, 4), {"W": rows.T.copy()})
-    swapped = Network(4, (Affine(0, frozen(rows[::-1]), frozen([0, 0])),))
+    swapped = Network(4, (Affine(0, freeze_float32(rows[::-1]), freeze_float32([0, 0])),))
     tied = compare_with_onnxruntime(data, swapped, samples=100, seed=0)
     assert tied.argmax_differences == tied.near_ties > 0
-    opposite = Network(4, (Affine(0, frozen([-W34[0], W34[0]]), frozen([0, 0])),))
+    opposite = Network(4, (Affine(0, freeze_float32([-W34[0], W34[0]]), freeze_float32([0, 0])),))
     wrong = compare_with_onnxruntime(data, opposite, samples=100, seed=0)
     assert wrong.argmax_differences > wrong.near_ties
 
@@ -91,7 +91,7 @@ def test_division_by_a_variable_is_a_node() -> None:
     last = network.nodes[-1]
     assert isinstance(last, Combine)
     assert last.pairing is Pairing.DIVIDE
-    assert infer(network, np.float32([[1, 2, 3, 4]])).tolist() == [[-1.0] * 4]
+    assert infer_outputs(network, np.float32([[1, 2, 3, 4]])).tolist() == [[-1.0] * 4]
 
 
 def test_comparison_notices_a_wrong_divisor() -> None:
@@ -119,7 +119,7 @@ def test_movements_in_a_row_become_one_pick() -> None:
     ]
     network = read_onnx_bytes(model(steps, (1, 2, 3), {"i": [5, 0]}))
     assert [type(n) for n in network.nodes] == [Pick, Activation]
-    assert infer(network, np.arange(1, 7, dtype=np.float32)[None]).tolist() == [[6.0, 1.0]]
+    assert infer_outputs(network, np.arange(1, 7, dtype=np.float32)[None]).tolist() == [[6.0, 1.0]]
 
 
 def test_clip_at_zero_is_a_relu() -> None:
@@ -254,7 +254,7 @@ def test_weights_may_be_listed_as_inputs() -> None:
 
 def test_files_may_be_packed(tmp_path: Path) -> None:
     (tmp_path / "net.onnx.gz").write_bytes(gzip.compress(dense()))
-    network = read_onnx(tmp_path / "net.onnx.gz")
+    network = read_onnx_network(tmp_path / "net.onnx.gz")
     assert network.name == "net"
     assert network.digest() == read_onnx_bytes(dense()).digest()
 
@@ -262,7 +262,7 @@ def test_files_may_be_packed(tmp_path: Path) -> None:
 def test_a_sum_is_not_reordered() -> None:
     big = np.float32([[1e8, 1, -1e8]])
     network = read_onnx_bytes(model([node("MatMul", "x W")], (1, 3), {"W": big.T.copy()}))
-    assert infer(network, np.float32([[1, 1, 1]])).tolist() == [[0.0]]
+    assert infer_outputs(network, np.float32([[1, 1, 1]])).tolist() == [[0.0]]
 
 
 def test_a_tensor_may_not_be_expanded_without_limit() -> None:

@@ -10,13 +10,13 @@ from onnx import NodeProto
 from tests.formats.onnx_models import model, node, runtime, weights
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.normalize import Normalization, normalised
+from surefoot.formats.normalize import Normalization, prepend_normalization
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import parse_vnnlib, to_problem
+from surefoot.formats.vnnlib import parse_vnnlib, problem_from_vnnlib
 from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
-from surefoot.problem.meaning.decision import decide
-from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.decision import decide_in_state
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.term import TRUE, Var
 
@@ -70,8 +70,12 @@ def test_scores_that_are_named_are_the_output(name: str) -> None:
     assert (network.head, network.scores) == ("", "")
     assert network.digest() == read_onnx_bytes(data).digest()
     for point in POINTS:
-        assert infer(network, point[None, :])[0] == pytest.approx(runtime(data, point, "q")[0], abs=1e-6)
-        assert infer(network, point[None, :])[0] != pytest.approx(runtime(data, point).ravel(), abs=1e-3)
+        assert infer_outputs(network, point[None, :])[0] == pytest.approx(
+            runtime(data, point, "q")[0], abs=1e-6
+        )
+        assert infer_outputs(network, point[None, :])[0] != pytest.approx(
+            runtime(data, point).ravel(), abs=1e-3
+        )
 
 
 def test_a_softmax_in_the_middle_may_be_the_output() -> None:
@@ -91,7 +95,7 @@ def test_a_network_without_head() -> None:
 
 def test_normalisation_keeps_the_head(tmp_path: Path) -> None:
     statistics = Normalization(np.zeros(2), np.ones(2), 1e-8, 10.0)
-    network = normalised(read_onnx_bytes(ending(TAILS["argmax"])), statistics)
+    network = prepend_normalization(read_onnx_bytes(ending(TAILS["argmax"])), statistics)
     assert (network.head, network.scores) == ("argmax", "q")
     path = tmp_path / "policy.onnx"
     path.write_bytes(ending(TAILS["argmax"]))
@@ -106,7 +110,7 @@ def test_the_action_is_what_onnxruntime_picks(name: str) -> None:
     data = ending(TAILS[name])
     picked = set()
     for point in POINTS:
-        made = decide(policy(data, Choose.ARGMAX), ENVIRONMENT, state(point))
+        made = decide_in_state(policy(data, Choose.ARGMAX), ENVIRONMENT, state(point))
         assert list(made.actions) == [ACTIONS[int(runtime(data, point).item())]]
         picked.update(made.actions)
     assert len(picked) > 1
@@ -115,7 +119,7 @@ def test_the_action_is_what_onnxruntime_picks(name: str) -> None:
 def test_the_probabilities_are_those_of_onnxruntime() -> None:
     data = ending(TAILS["softmax"])
     for point in POINTS:
-        made = decide(policy(data, Choose.SAMPLE), ENVIRONMENT, state(point))
+        made = decide_in_state(policy(data, Choose.SAMPLE), ENVIRONMENT, state(point))
         assert list(made.actions.values()) == pytest.approx(runtime(data, point)[0], abs=1e-6)
 
 
@@ -136,5 +140,5 @@ def test_a_specification_is_not_asked_of_the_scores(name: str, output: str | Non
         "fix: ask about its scores with --output q"
     )
     with pytest.raises(InvalidProblem, match=f"^{re.escape(message)}$"):
-        to_problem(network, SPECIFICATION, "spec")
-    to_problem(read_onnx_bytes(ending(TAILS[name]), output="q"), SPECIFICATION, "spec")
+        problem_from_vnnlib(network, SPECIFICATION, "spec")
+    problem_from_vnnlib(read_onnx_bytes(ending(TAILS[name]), output="q"), SPECIFICATION, "spec")

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.formats.onnx.compare import compare_with_onnxruntime
-from surefoot.formats.vnnlib import read_vnnlib
+from surefoot.formats.vnnlib import read_vnnlib_file
 from surefoot.network.linear import linear_bounds
-from surefoot.network.rounding import overflows
-from surefoot.problem.meaning.inference import infer
+from surefoot.network.rounding import may_overflow_float32
+from surefoot.problem.meaning.inference import infer_outputs
 
 SAMPLES = 2_000
 FOLDERS = {
@@ -33,7 +33,7 @@ def test_networks_agree_with_onnxruntime(shared_data: Path, folder: str) -> None
     paths = sorted((shared_data / folder).rglob("*.onnx*"))
     assert len(paths) == FOLDERS[folder]
     for path in paths:
-        network = read_onnx(path)
+        network = read_onnx_network(path)
         result = compare_with_onnxruntime(path, network, samples=SAMPLES)
         assert result.unexplained == 0, (path.name, result)
         assert result.argmax_differences == result.near_ties, (path.name, result)
@@ -45,19 +45,19 @@ def test_quotients_agree_with_onnxruntime_on_published_boxes(shared_data: Path) 
     import onnxruntime
 
     folder = shared_data / "queries" / "nn4sys_pensieve"
-    network = read_onnx(folder / PARALLEL)
+    network = read_onnx_network(folder / PARALLEL)
     session = onnxruntime.InferenceSession(str(folder / PARALLEL))
     random = np.random.default_rng(0)
     specifications = sorted(folder.glob("vnnlib/*parallel*"))
     assert len(specifications) == 8
     for path in specifications:
-        specification = read_vnnlib(path)
+        specification = read_vnnlib_file(path)
         low, high = (np.array(b, dtype=np.float64) for b in (specification.low, specification.high))
         inputs = (low + random.random((100, network.width)) * (high - low)).astype(np.float32)
-        ours = infer(network, inputs)[:, 0]
+        ours = infer_outputs(network, inputs)[:, 0]
         theirs = [session.run(None, {"input": row.reshape(12, 8)})[0].item() for row in inputs]
         np.testing.assert_allclose(ours, theirs, atol=2e-4)
-        assert not overflows(network, low, high)
+        assert not may_overflow_float32(network, low, high)
         box = linear_bounds(network, low, high).values[-1]
         assert box.low[0] < ours.min()
         assert ours.max() < box.high[0]
@@ -67,6 +67,6 @@ def test_quotients_agree_with_onnxruntime_on_published_boxes(shared_data: Path) 
 @pytest.mark.shared_data
 def test_rows_of_the_parallel_network_are_one_input(shared_data: Path) -> None:
     path = shared_data / "queries" / "nn4sys_pensieve" / PARALLEL
-    network = read_onnx(path)
+    network = read_onnx_network(path)
     assert network.width == 96
     assert "input `input` of shape [12, 8] is read as one input, not as a batch of 12" in network.notes

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.inert.opcodes import MOST_OPCODES, Record, Symbol, read_pickle
+from surefoot.formats.inert.opcodes import MOST_OPCODES, PickleRecord, Symbol, read_pickle
 
 
 def read(data: bytes, *names: str) -> Any:
@@ -32,7 +32,7 @@ def test_containers_and_shared_values(protocol: int) -> None:
 
 def test_a_call_becomes_a_record() -> None:
     record = read(b"\x80\x02cmodule\nmake\nK\x01\x85R}X\x01\x00\x00\x00kK\x02sb.", "module.make")
-    assert isinstance(record, Record)
+    assert isinstance(record, PickleRecord)
     assert (record.symbol, record.arguments, record.state) == (Symbol("module", "make"), (1,), {"k": 2})
 
 

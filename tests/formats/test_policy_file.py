@@ -15,10 +15,10 @@ from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.nnet import write_nnet
 from surefoot.formats.normalize import Normalization
 from surefoot.formats.policy_file import load_policy
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.network import dense
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.network import dense_network
 
-NETWORK = dense([(np.eye(2), np.ones(2)), (2 * np.eye(2), np.zeros(2))])
+NETWORK = dense_network([(np.eye(2), np.ones(2)), (2 * np.eye(2), np.zeros(2))])
 POINTS = np.float32([[1, -3], [0.5, 2]])
 
 
@@ -54,7 +54,7 @@ def test_a_nnet_without_comments(tmp_path: Path) -> None:
     data = nnet_bytes(tmp_path).split(b"\n", 1)[1]
     policy = load_policy(put(tmp_path, data))
     assert (policy.kind, policy.head) == ("nnet", "scores")
-    assert (infer(policy.network, POINTS) == infer(NETWORK, POINTS)).all()
+    assert (infer_outputs(policy.network, POINTS) == infer_outputs(NETWORK, POINTS)).all()
 
 
 def test_every_policy_says_whether_it_is_normalised(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_every_policy_says_whether_it_is_normalised(tmp_path: Path) -> None:
         assert load_policy(path).notes[-1] == "observations are not normalised"
         policy = load_policy(path, normalization=statistics)
         assert policy.notes[-1].startswith("observations are normalised with stats")
-        halved = infer(load_policy(path).network, POINTS / np.float32(2))
-        assert infer(policy.network, POINTS) == pytest.approx(halved, rel=1e-5)
+        halved = infer_outputs(load_policy(path).network, POINTS / np.float32(2))
+        assert infer_outputs(policy.network, POINTS) == pytest.approx(halved, rel=1e-5)
 
 
 ALL = "fix: ONNX (also gzipped), Stable-Baselines3 .zip and .nnet are read"

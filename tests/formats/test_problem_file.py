@@ -10,8 +10,8 @@ import pytest
 from surefoot.errors import InvalidProblem
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalize import NOT_NORMALISED
-from surefoot.formats.problem_file import read_problem, read_problems
-from surefoot.formats.problem_file.kinds import parse_kind
+from surefoot.formats.problem_file import read_problem_file, read_problems
+from surefoot.formats.problem_file.kinds import parse_variable_type
 from surefoot.problem.environment import (
     Arithmetic,
     Array,
@@ -29,7 +29,7 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.flow import Flow
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.property import Never, Within
@@ -53,7 +53,9 @@ branches = [{ action = "go" }]
 
 def load(path: Path, output: str | None = None) -> LoadedPolicy:
     """Two outputs from two inputs, whatever the file is called."""
-    network = dense([(np.eye(2), np.zeros(2))], name=path.name if output is None else f"{path.name}:{output}")
+    network = dense_network(
+        [(np.eye(2), np.zeros(2))], name=path.name if output is None else f"{path.name}:{output}"
+    )
     return LoadedPolicy(network, "scores", "test", notes=(NOT_NORMALISED,))
 
 
@@ -79,7 +81,7 @@ def test_examples_of_the_page_are_sound(write) -> None:
     assert set(read_problems(write(braking))) == {"stops", "calm"}
     assert set(read_problems(write(pendulum))) == {"upright"}
     without = braking[: braking.index("[policy.program]")] + '[properties]\nstops = "never speed > 9"\n'
-    assert read_problem(write(without + policy), load=load).name == "braking/stops"
+    assert read_problem_file(write(without + policy), load=load).name == "braking/stops"
 
 
 def test_reads_everything_an_edge_may_say(write) -> None:
@@ -119,9 +121,9 @@ def test_reads_everything_an_edge_may_say(write) -> None:
         soon = "within N x > 0"
     """)
     with pytest.raises(InvalidProblem, match="is assigned twice at once"):
-        read_problem(path)
+        read_problem_file(path)
     write(path.read_text(encoding="utf-8").replace(', "my array" = "`my array`"', ""))
-    problem = read_problem(path)
+    problem = read_problem_file(path)
     environment = problem.environment
     half = Fraction(1, 2)
     assert problem.name == "all/soon"
@@ -150,7 +152,7 @@ def test_reads_everything_an_edge_may_say(write) -> None:
 
 
 def test_reads_components_that_synchronise(write) -> None:
-    problem = read_problem(
+    problem = read_problem_file(
         write("""
         [[components]]
         name = "car"
@@ -192,29 +194,29 @@ def test_reads_components_that_synchronise(write) -> None:
 
 def test_constants_can_be_replaced(write) -> None:
     path = write('[constants]\nN = 3\nM = "N * 2"\n[properties]\np = "never x = M"' + BODY + PROGRAM)
-    assert read_problem(path).property == Never(t("x = 6"))
-    assert read_problem(path, constants={"N": "1/4"}).property == Never(t("x = 0.5"))
-    assert read_problem(path, constants={"M": 9}).property == Never(t("x = 9"))
+    assert read_problem_file(path).property == Never(t("x = 6"))
+    assert read_problem_file(path, constants={"N": "1/4"}).property == Never(t("x = 0.5"))
+    assert read_problem_file(path, constants={"M": 9}).property == Never(t("x = 9"))
     with pytest.raises(InvalidProblem) as caught:
-        read_problem(path, constants={"K": 9})
+        read_problem_file(path, constants={"K": 9})
     assert str(caught.value) == f"{path}:constants: the file has no constant `K`; fix: known names: `N`, `M`"
     with pytest.raises(InvalidProblem) as caught:
-        read_problem(path, constants={"N": "2 +"})
+        read_problem_file(path, constants={"N": "2 +"})
     ends = "the text ends where a number, a name or `(` is expected; fix: write what is missing"
     assert str(caught.value) == f"{path}:constants.N:1:4: {ends}"
 
 
 def test_a_property_is_chosen_by_name_or_written(write) -> None:
     path = write('[properties]\na = "never x = 1"\nb = "never x = 2"' + BODY + PROGRAM)
-    assert read_problem(path, property="b").property == Never(t("x = 2"))
-    assert read_problem(path, property="always x < 2").property == Never(t("not x < 2"))
+    assert read_problem_file(path, property="b").property == Never(t("x = 2"))
+    assert read_problem_file(path, property="always x < 2").property == Never(t("not x < 2"))
     for asked, message in [
         (None, f"{path}:properties: the file has 2 properties; fix: choose one of `a`, `b`"),
         ("c", f"{path}:properties: the file has no property `c`; fix: known names: `a`, `b`"),
         ("never y", "property:1:7: unknown name `y`; fix: known names: `x`"),
     ]:
         with pytest.raises(InvalidProblem) as caught:
-            read_problem(path, property=asked)
+            read_problem_file(path, property=asked)
         assert str(caught.value) == message
 
 
@@ -233,4 +235,4 @@ def test_a_property_is_chosen_by_name_or_written(write) -> None:
     ],
 )
 def test_reads_kinds(text: str, kind: object) -> None:
-    assert parse_kind(text, {"N": Const(5)}) == kind
+    assert parse_variable_type(text, {"N": Const(5)}) == kind

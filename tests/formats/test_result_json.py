@@ -9,10 +9,16 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json import Annotation, annotate, from_json, result_to_json, to_json
-from surefoot.formats.vnnlib import parse_vnnlib, to_problem
+from surefoot.formats.result_json import (
+    Annotation,
+    annotate_trace,
+    annotated_result_to_json,
+    result_from_json,
+    result_to_json,
+)
+from surefoot.formats.vnnlib import parse_vnnlib, problem_from_vnnlib
 from surefoot.problem.meaning.transition import Transition
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
 from surefoot.verdict.verdict import (
@@ -106,7 +112,9 @@ def test_huge_bounds_are_rounded_outward() -> None:
     low, high = Fraction(1, 3**20_000), 1 - Fraction(1, 7**20_000)
     verdict = result_to_json(result(Exact(low, high, Certificate("markov", {}))))["verdict"]
     assert len(verdict["low"]) < 80
-    read = from_json(result_to_json(result(Exact(low, high, Certificate("markov", {}))))).result.verdict
+    read = result_from_json(
+        result_to_json(result(Exact(low, high, Certificate("markov", {}))))
+    ).result.verdict
     assert isinstance(read, Exact)
     assert low * (1 - Fraction(1, 10**50)) < read.low <= low
     assert high <= read.high <= 1
@@ -128,12 +136,12 @@ def test_a_certificate_must_be_data() -> None:
 @pytest.fixture
 def query() -> Problem:
     text = "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (= X_0 0.5))(assert (>= Y_0 1))"
-    return to_problem(dense([([[3.0]], [0.1])]), parse_vnnlib(text), "query")
+    return problem_from_vnnlib(dense_network([([[3.0]], [0.1])]), parse_vnnlib(text), "query")
 
 
 def test_a_trace_shows_what_the_policy_saw_and_decided(query: Problem) -> None:
     trace = Trace(({"X_0": Fraction(1, 2)},), ())
-    data = to_json(query, result(Violated(trace)))
+    data = annotated_result_to_json(query, result(Violated(trace)))
     output = {"float": "1.600000023841858", "hex": "0x1.99999a0000000p+0"}
     assert data["verdict"]["trace"]["decisions"] == [
         {
@@ -144,8 +152,8 @@ def test_a_trace_shows_what_the_policy_saw_and_decided(query: Problem) -> None:
             "stalled": False,
         }
     ]
-    stored = from_json(json.loads(json.dumps(data)))
-    assert stored.annotations == annotate(query, trace)
+    stored = result_from_json(json.loads(json.dumps(data)))
+    assert stored.annotations == annotate_trace(query, trace)
     assert isinstance(stored.annotations[0], Annotation)
     assert (stored.kind, stored.trace, stored.problem) == ("violated", trace, "crossing")
     assert (stored.inputs, stored.source["kind"]) == ({"policy.onnx": DIGEST}, "vnnlib")
@@ -153,7 +161,7 @@ def test_a_trace_shows_what_the_policy_saw_and_decided(query: Problem) -> None:
 
 def test_a_state_without_decision_is_shown_without(query: Problem) -> None:
     trace = Trace(({"X_0": Fraction(10) ** 300},), ())
-    assert to_json(query, result(Violated(trace)))["verdict"]["trace"]["decisions"] == [None]
+    assert annotated_result_to_json(query, result(Violated(trace)))["verdict"]["trace"]["decisions"] == [None]
 
 
 def remove(data: Any, *path: Any) -> None:
@@ -217,7 +225,7 @@ def test_a_damaged_file_is_refused(change: Callable[[Any], None], message: str) 
     data = copy.deepcopy(result_to_json(result(Violated(TRACE))))
     change(data)
     with pytest.raises(InvalidProblem) as error:
-        from_json(data)
+        result_from_json(data)
     assert str(error.value).startswith(message)
     assert len(str(error.value).splitlines()) == 1
 
@@ -225,4 +233,4 @@ def test_a_damaged_file_is_refused(change: Callable[[Any], None], message: str) 
 @pytest.mark.parametrize("data", [None, [], "x", 3, {}])
 def test_anything_else_is_refused(data: object) -> None:
     with pytest.raises(InvalidProblem):
-        from_json(data)
+        result_from_json(data)

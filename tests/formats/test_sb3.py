@@ -12,7 +12,7 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalize import Normalization
 from surefoot.formats.sb3 import read_sb3
-from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.inference import infer_outputs
 
 OBSERVATIONS = np.random.default_rng(5).normal(size=(50, 2)).astype(np.float32) * 2
 UNEQUAL = box("[-1.  -2.   0.1]", "[3.  0.5 inf]", [3])
@@ -46,7 +46,7 @@ def test_ppo_with_discrete_actions(tmp_path: Path) -> None:
     assert policy.network.name == "model"
     assert policy.notes == ("observations are not normalised",)
     expected = chain(weights, POLICY, np.tanh, OBSERVATIONS)
-    assert abs(infer(policy.network, OBSERVATIONS) - expected).max() < 1e-5
+    assert abs(infer_outputs(policy.network, OBSERVATIONS) - expected).max() < 1e-5
 
 
 def test_ppo_with_a_box_of_unequal_bounds(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_ppo_with_a_box_of_unequal_bounds(tmp_path: Path) -> None:
     )
     raw = chain(weights, POLICY, np.tanh, OBSERVATIONS)
     assert ((raw < low).any(axis=0) | (raw > high).any(axis=0)).all()  # otherwise this shows nothing
-    actions = infer(policy.network, OBSERVATIONS)
+    actions = infer_outputs(policy.network, OBSERVATIONS)
     assert abs(actions - np.clip(raw, low, high)).max() < 1e-5
     assert (low <= actions).all()
     assert (actions <= high).all()
@@ -90,7 +90,7 @@ def test_dqn(tmp_path: Path) -> None:
     policy = load(tmp_path, saved_model(weights, module="stable_baselines3.dqn.policies"))
     expected = chain(weights, ["q_net.q_net.0", "q_net.q_net.2"], relu, OBSERVATIONS)
     assert (policy.kind, policy.head) == ("sb3 DQN", "argmax")
-    assert abs(infer(policy.network, OBSERVATIONS) - expected).max() < 1e-5
+    assert abs(infer_outputs(policy.network, OBSERVATIONS) - expected).max() < 1e-5
 
 
 def unscaled(squashed: np.ndarray, low: list[float], high: list[float]) -> np.ndarray:
@@ -119,7 +119,7 @@ def test_sac(tmp_path: Path, gsde: bool, options: dict[str, float], clip: float)
     mean = np.clip(mean, -clip, clip) if gsde else mean
     assert (policy.kind, policy.head) == ("sb3 SAC", "value")
     expected = unscaled(np.tanh(mean), [-1, -2, 0.1], [3, 0.5, 7])
-    assert abs(infer(policy.network, OBSERVATIONS) - expected).max() < 1e-5
+    assert abs(infer_outputs(policy.network, OBSERVATIONS) - expected).max() < 1e-5
 
 
 def test_td3(tmp_path: Path) -> None:
@@ -131,7 +131,10 @@ def test_td3(tmp_path: Path) -> None:
     squashed = np.tanh(chain(weights, ["actor.mu.0", "actor.mu.2"], relu, OBSERVATIONS))
     assert policy.kind == "sb3 TD3"
     assert (
-        abs(infer(policy.network, OBSERVATIONS) - unscaled(squashed, [-1, -2, 0.1], [3, 0.5, 7])).max() < 1e-5
+        abs(
+            infer_outputs(policy.network, OBSERVATIONS) - unscaled(squashed, [-1, -2, 0.1], [3, 0.5, 7])
+        ).max()
+        < 1e-5
     )
 
 
@@ -156,14 +159,20 @@ def test_activations_by_their_printed_name(tmp_path: Path, name: str, function: 
     weights = actor_critic()
     policy = load(tmp_path, saved_model(weights, options=named(TORCH.format(name))))
     assert (
-        abs(infer(policy.network, OBSERVATIONS) - chain(weights, POLICY, function, OBSERVATIONS)).max() < 1e-5
+        abs(
+            infer_outputs(policy.network, OBSERVATIONS) - chain(weights, POLICY, function, OBSERVATIONS)
+        ).max()
+        < 1e-5
     )
 
 
 def test_an_activation_kept_as_a_pickle_must_be_given(tmp_path: Path) -> None:
     weights = actor_critic()
     policy = load(tmp_path, saved_model(weights, options=HIDDEN), activation="relu")
-    assert abs(infer(policy.network, OBSERVATIONS) - chain(weights, POLICY, relu, OBSERVATIONS)).max() < 1e-5
+    assert (
+        abs(infer_outputs(policy.network, OBSERVATIONS) - chain(weights, POLICY, relu, OBSERVATIONS)).max()
+        < 1e-5
+    )
 
 
 def test_statistics_are_folded_in_front(tmp_path: Path) -> None:
@@ -173,7 +182,7 @@ def test_statistics_are_folded_in_front(tmp_path: Path) -> None:
     observations = (np.array([0.3, 1000.1]) + OBSERVATIONS * [2, 0.01]).astype(np.float32)
     scaled = (observations - statistics.mean) / np.sqrt(statistics.variance + 1e-8)
     expected = chain(weights, POLICY, np.tanh, np.clip(scaled, -1.5, 1.5))
-    assert abs(infer(policy.network, observations) - expected).max() < 1e-4
+    assert abs(infer_outputs(policy.network, observations) - expected).max() < 1e-4
     assert policy.notes == (
         "observations are normalised with stats.pkl (folded in front of the first layer)",
     )

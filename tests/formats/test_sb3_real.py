@@ -24,14 +24,14 @@ from pathlib import Path
 import numpy as np
 from surefoot.formats.normalize import read_normalization
 from surefoot.formats.policy_file import load_policy
-from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.inference import infer_outputs
 
 folder = Path(sys.argv[1])
 found = {}
 for path in sorted(folder.glob("*.zip")):
     statistics = folder / f"{path.stem}.pkl"
     policy = load_policy(path, normalization=read_normalization(statistics) if statistics.exists() else None)
-    np.save(folder / f"{path.stem}.out.npy", infer(policy.network, np.load(folder / f"{path.stem}.obs.npy")))
+    np.save(folder / f"{path.stem}.out.npy", infer_outputs(policy.network, np.load(folder / f"{path.stem}.obs.npy")))
     found[path.stem] = [policy.kind, policy.head, policy.low, policy.high, list(policy.notes)]
 loaded = {"torch", "stable_baselines3", "gymnasium", "cloudpickle"} & set(sys.modules)
 assert not loaded, loaded

@@ -9,24 +9,24 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.formats.vnnlib import (
     Specification,
-    Witness,
+    VnnlibWitness,
     no_float32_point,
     parse_vnnlib,
-    read_vnnlib,
+    problem_from_vnnlib,
+    read_vnnlib_file,
     read_witness,
-    to_problem,
     witness_text,
     write_vnnlib,
 )
 from surefoot.problem.environment import Real
-from surefoot.problem.meaning.evaluate import evaluate
-from surefoot.problem.network import dense
+from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import holds, is_initial, transitions
+from surefoot.problem.semantics import holds_in_state, is_initial, permitted_transitions
 from surefoot.problem.term import TRUE, Apply, Const, Op, Var, equal
 
 x, y = Var("X_0"), Var("Y_0")
@@ -85,8 +85,8 @@ def test_strictness_is_kept() -> None:
     strict = parse_vnnlib(DECLARED + BOX + "(assert (< Y_0 1))").constraint
     weak = parse_vnnlib(DECLARED + BOX + "(assert (<= Y_0 1))").constraint
     at_the_edge = {"X_0": Fraction(1, 2), "Y_0": Fraction(1)}
-    assert not evaluate(strict, at_the_edge)
-    assert evaluate(weak, at_the_edge)
+    assert not evaluate_term(strict, at_the_edge)
+    assert evaluate_term(weak, at_the_edge)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ def test_gzip_is_read_by_content(tmp_path: Path) -> None:
     text = DECLARED + BOX + "(assert (<= Y_0 0))"
     for name, data in (("a.vnnlib", text.encode()), ("b.vnnlib", gzip.compress(text.encode()))):
         (tmp_path / name).write_bytes(data)
-        assert read_vnnlib(tmp_path / name) == parse_vnnlib(text)
+        assert read_vnnlib_file(tmp_path / name) == parse_vnnlib(text)
 
 
 def test_problem() -> None:
     text = "(assert (or (and (<= X_0 0.25)) (and (>= X_0 0.75))))(assert (<= Y_0 X_0))(assert (> X_0 0))"
-    network = dense([([[2.0]], [0.0])])
-    problem = to_problem(network, parse_vnnlib(DECLARED + BOX + text), "double")
+    network = dense_network([([[2.0]], [0.0])])
+    problem = problem_from_vnnlib(network, parse_vnnlib(DECLARED + BOX + text), "double")
     (variable,) = problem.environment.variables
     assert variable.kind == Real(Fraction(0), Fraction(1), float32=True)
     assert problem.environment.initial == ((x <= Fraction(1, 4)) | (Const(Fraction(3, 4)) <= x)) & (
@@ -139,14 +139,16 @@ def test_problem() -> None:
     assert problem.policy.choose is Choose.VALUE
     assert [c.name for c in problem.environment.controls] == ["Y_0"]
     assert [is_initial(problem.environment, {"X_0": Fraction(n, 8)}) for n in (0, 1, 4, 7)] == [0, 1, 0, 1]
-    assert not holds(problem, {"X_0": Fraction(1, 8)}, problem.property.bad)
-    assert transitions(problem, {"X_0": Fraction(1, 8)}) == ()
+    assert not holds_in_state(problem, {"X_0": Fraction(1, 8)}, problem.property.bad)
+    assert permitted_transitions(problem, {"X_0": Fraction(1, 8)}) == ()
 
 
 def test_problem_of_a_plain_box_has_no_other_start_condition() -> None:
-    problem = to_problem(dense([([[1.0]], [0.0])]), parse_vnnlib(DECLARED + BOX + "(assert (<= Y_0 0))"), "q")
+    problem = problem_from_vnnlib(
+        dense_network([([[1.0]], [0.0])]), parse_vnnlib(DECLARED + BOX + "(assert (<= Y_0 0))"), "q"
+    )
     assert problem.environment.initial == TRUE
-    assert holds(problem, {"X_0": Fraction(0)}, problem.property.bad)  # type: ignore[union-attr]
+    assert holds_in_state(problem, {"X_0": Fraction(0)}, problem.property.bad)  # type: ignore[union-attr]
 
 
 def test_widths_must_agree() -> None:
@@ -154,7 +156,7 @@ def test_widths_must_agree() -> None:
     with pytest.raises(
         InvalidProblem, match="the network has 2 inputs and 1 outputs, the specification 1 and 1"
     ):
-        to_problem(dense([([[1.0, 2.0]], [0.0])]), specification, "q")
+        problem_from_vnnlib(dense_network([([[1.0, 2.0]], [0.0])]), specification, "q")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_witness_in_the_form_of_the_competition() -> None:
     tenth = float(np.float32(0.1))
     text = witness_text([tenth, -0.0], [1e-45 * 0, 3.0])
     assert text == "sat\n((X_0 0.10000000149011612)\n (X_1 -0.0)\n (Y_0 0.0)\n (Y_1 3.0))\n"
-    assert str(read_witness(text)) == str(Witness((tenth, -0.0), (0.0, 3.0)))
+    assert str(read_witness(text)) == str(VnnlibWitness((tenth, -0.0), (0.0, 3.0)))
     assert read_witness("(X_0 0.1)\n(Y_0 1)\n(X_1 -0)\n(Y_1 3e0)").inputs == (tenth, 0.0)
 
 
@@ -222,7 +224,7 @@ def test_every_shared_specification_is_read_and_written_back(shared_data: Path) 
     paths = sorted((shared_data / "queries").rglob("*.vnnlib*"))
     assert len(paths) >= 140
     for path in paths:
-        specification = read_vnnlib(path)
+        specification = read_vnnlib_file(path)
         assert parse_vnnlib(write_vnnlib(specification)) == specification
         assert all(low <= high for low, high in zip(specification.low, specification.high, strict=True))
 
@@ -230,7 +232,7 @@ def test_every_shared_specification_is_read_and_written_back(shared_data: Path) 
 @pytest.mark.shared_data
 def test_fixed_inputs_of_pensieve_have_no_float32_point(shared_data: Path) -> None:
     sentence = no_float32_point(
-        read_vnnlib(shared_data / "queries/nn4sys_pensieve/vnnlib/pensieve_simple_0.vnnlib")
+        read_vnnlib_file(shared_data / "queries/nn4sys_pensieve/vnnlib/pensieve_simple_0.vnnlib")
     )
     assert sentence is not None
     assert sentence.startswith("input X_8 lies between 5.966128716865232 and 5.966128716865232")
@@ -261,14 +263,14 @@ def test_every_shared_witness_satisfies_its_specification(shared_data: Path, sui
     rows = witnesses(shared_data / "queries" / suite)
     assert len(rows) == count
     for network, specification_path, witness_path in rows:
-        witness, specification = read_witness(witness_path.read_text()), read_vnnlib(specification_path)
+        witness, specification = read_witness(witness_path.read_text()), read_vnnlib_file(specification_path)
         outputs = onnxruntime_outputs(network, witness.inputs)
         assert len(outputs) == specification.outputs
         point = {f"X_{i}": Fraction(v) for i, v in enumerate(witness.inputs)}
         values = point | {f"Y_{i}": Fraction(v) for i, v in enumerate(outputs)}
         box = zip(specification.low, point.values(), specification.high, strict=True)
         assert all(low <= value <= high for low, value, high in box)
-        assert evaluate(specification.constraint, values)
+        assert evaluate_term(specification.constraint, values)
 
 
 @pytest.mark.shared_data
@@ -276,11 +278,13 @@ def test_every_shared_witness_satisfies_its_specification(shared_data: Path, sui
 def test_every_shared_witness_is_a_bad_start_of_its_problem(shared_data: Path, suite: str) -> None:
     """The same through `to_problem` and the reference semantics."""
     for network, specification, witness in witnesses(shared_data / "queries" / suite):
-        problem = to_problem(read_onnx(network), read_vnnlib(specification), network.name)
+        problem = problem_from_vnnlib(
+            read_onnx_network(network), read_vnnlib_file(specification), network.name
+        )
         state = {f"X_{i}": Fraction(v) for i, v in enumerate(read_witness(witness.read_text()).inputs)}
         assert is_initial(problem.environment, state)
         assert isinstance(problem.property, Never)
-        assert holds(problem, state, problem.property.bad)
+        assert holds_in_state(problem, state, problem.property.bad)
 
 
 def onnxruntime_outputs(path: Path, inputs: tuple[float, ...]) -> list[float]:

@@ -9,22 +9,22 @@ from tests.formats.test_problem_file import BODY, PROGRAM, load
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.normalize import NOT_NORMALISED
-from surefoot.formats.problem_file import read_problem
+from surefoot.formats.problem_file import read_problem_file
 from surefoot.formats.wiring import (
-    Rewiring,
+    PolicyWiring,
     Vocabulary,
-    Wiring,
+    WiringChanges,
+    change_wiring,
     read_wiring,
-    rewired,
-    rewiring_from_options,
-    sidecar,
-    wire,
+    wire_network,
+    wiring_changes_from_options,
     wiring_from_options,
+    wiring_path,
 )
 from surefoot.problem.environment import (
     Real,
 )
-from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy
 from surefoot.problem.term import Const, Var
@@ -38,7 +38,7 @@ ASKED = '[properties]\na = "never x = 1"\n[constants]\nN = 4\n'
 
 def test_a_network_is_wired_by_the_file_by_a_sidecar_or_by_options(write, tmp_path: Path) -> None:
     path = write(ASKED + BODY + NETWORK)
-    policy = read_problem(path, load=load).policy
+    policy = read_problem_file(path, load=load).policy
     assert isinstance(policy, NeuralPolicy)
     assert policy.network.name == "net.onnx"
     assert policy.observe == (Var("x"), t("x / 4"))
@@ -47,18 +47,18 @@ def test_a_network_is_wired_by_the_file_by_a_sidecar_or_by_options(write, tmp_pa
     assert policy.notes == (NOT_NORMALISED,)
 
     given = wiring_from_options("x / N, max(x, 1)", "stay,go", "sample")
-    other = read_problem(path, policy=tmp_path / "other.onnx", wiring=given, load=load).policy
+    other = read_problem_file(path, policy=tmp_path / "other.onnx", wiring=given, load=load).policy
     assert isinstance(other, NeuralPolicy)
     assert other.network.name == "other.onnx"
     assert other.observe == (t("x / 4"), t("max(x, 1)"))
     assert other.choose is Choose.SAMPLE
 
-    as_in_file = read_problem(path, policy=tmp_path / "other.onnx", load=load).policy
+    as_in_file = read_problem_file(path, policy=tmp_path / "other.onnx", load=load).policy
     assert isinstance(as_in_file, NeuralPolicy)
     assert as_in_file.actions == ("go", "stay")
 
     write('observe = ["x", "N"]\nedges_of = "main"\norder = [1, 0]\n', "other.wiring.toml")
-    beside = read_problem(path, policy=tmp_path / "other.onnx", load=load).policy
+    beside = read_problem_file(path, policy=tmp_path / "other.onnx", load=load).policy
     assert isinstance(beside, NeuralPolicy)
     assert beside.observe == (Var("x"), Const(4))
     assert beside.actions == EdgesOf("main", (1, 0))
@@ -66,7 +66,7 @@ def test_a_network_is_wired_by_the_file_by_a_sidecar_or_by_options(write, tmp_pa
 
 def test_an_output_is_named_by_the_file_by_a_sidecar_or_by_an_option(write, tmp_path: Path) -> None:
     def named(**options: object) -> str:
-        policy = read_problem(path, load=load, **options).policy
+        policy = read_problem_file(path, load=load, **options).policy
         assert isinstance(policy, NeuralPolicy)
         return policy.network.name
 
@@ -96,7 +96,7 @@ def test_a_network_without_wiring_is_refused(write, tmp_path: Path) -> None:
     path = write(ASKED + BODY + '[policy]\nfile = "net.onnx"\n')
     write("a network", "net.onnx")
     with pytest.raises(InvalidProblem) as caught:
-        read_problem(path, load=load)
+        read_problem_file(path, load=load)
     fix = "add `observe` and `actions`, or write net.wiring.toml beside it"
     assert str(caught.value) == f"{tmp_path / 'net.onnx'}: nothing says what the network observes; fix: {fix}"
 
@@ -105,29 +105,31 @@ def test_a_missing_network_is_named_where_it_is_written(write, tmp_path: Path) -
     for policy in (NETWORK, '[policy]\nfile = "net.onnx"\n'):
         path = write(ASKED + BODY + policy)
         with pytest.raises(InvalidProblem) as caught:
-            read_problem(path)
+            read_problem_file(path)
         fix = "check the path, which is relative to this file"
         assert str(caught.value) == f"{path}:13:9: there is no such file; fix: {fix}"
         with pytest.raises(InvalidProblem) as caught:
-            read_problem(path, policy=tmp_path / "other.onnx")
+            read_problem_file(path, policy=tmp_path / "other.onnx")
         assert str(caught.value) == f"{tmp_path / 'other.onnx'}: there is no such file; fix: check the path"
 
 
 def test_parts_of_a_wiring_can_be_replaced(write, tmp_path: Path) -> None:
     path = write(ASKED + BODY + NETWORK)
-    changes = rewiring_from_options("stay, go", "sample")
+    changes = wiring_changes_from_options("stay, go", "sample")
     for policy in (None, tmp_path / "other.onnx"):
-        changed = read_problem(path, policy=policy, wiring=changes, load=load).policy
+        changed = read_problem_file(path, policy=policy, wiring=changes, load=load).policy
         assert isinstance(changed, NeuralPolicy)
         assert changed.observe == (Var("x"), t("x / 4"))
         assert (changed.actions, changed.choose) == (("stay", "go"), Choose.SAMPLE)
     write('observe = ["x", "N"]\nactions = ["go", "stay"]\nchoose = "sample"\n', "other.wiring.toml")
-    beside = read_problem(path, policy=policy, wiring=rewiring_from_options("stay,go"), load=load).policy
+    beside = read_problem_file(
+        path, policy=policy, wiring=wiring_changes_from_options("stay,go"), load=load
+    ).policy
     assert isinstance(beside, NeuralPolicy)
     assert beside.observe == (Var("x"), Const(4))
     assert (beside.actions, beside.choose) == (("stay", "go"), Choose.SAMPLE)
     with pytest.raises(InvalidProblem) as caught:
-        read_problem(write(ASKED + BODY + PROGRAM), wiring=changes)
+        read_problem_file(write(ASKED + BODY + PROGRAM), wiring=changes)
     assert (
         str(caught.value) == f"{path}: there is no network that could be wired; fix: give one with --policy"
     )
@@ -136,25 +138,28 @@ def test_parts_of_a_wiring_can_be_replaced(write, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "actions", "choose"),
     [
-        (Rewiring(), ("a", "b"), Choose.SAMPLE),
-        (Rewiring(("c",)), ("c",), Choose.SAMPLE),
-        (Rewiring(choose=Choose.ARGMAX), ("a", "b"), Choose.ARGMAX),
-        (Rewiring(choose=Choose.VALUE), (), Choose.VALUE),
+        (WiringChanges(), ("a", "b"), Choose.SAMPLE),
+        (WiringChanges(("c",)), ("c",), Choose.SAMPLE),
+        (WiringChanges(choose=Choose.ARGMAX), ("a", "b"), Choose.ARGMAX),
+        (WiringChanges(choose=Choose.VALUE), (), Choose.VALUE),
     ],
 )
-def test_what_is_not_replaced_stays(changes: Rewiring, actions: tuple[str, ...], choose: Choose) -> None:
-    result = rewired(Wiring((Var("x"),), ("a", "b"), Choose.SAMPLE), changes)
+def test_what_is_not_replaced_stays(changes: WiringChanges, actions: tuple[str, ...], choose: Choose) -> None:
+    result = change_wiring(PolicyWiring((Var("x"),), ("a", "b"), Choose.SAMPLE), changes)
     assert (result.observe, result.actions, result.choose) == ((Var("x"),), actions, choose)
 
 
 def test_whoever_names_actions_chooses_among_them() -> None:
-    assert rewired(Wiring((Var("x"),), (), Choose.VALUE), Rewiring(("a",))).choose is Choose.ARGMAX
+    assert (
+        change_wiring(PolicyWiring((Var("x"),), (), Choose.VALUE), WiringChanges(("a",))).choose
+        is Choose.ARGMAX
+    )
 
 
 def test_widths_that_do_not_fit_are_listed(write) -> None:
     path = write(ASKED + BODY + NETWORK.replace('"x", ', ""))
     with pytest.raises(InvalidProblem) as caught:
-        read_problem(path, load=load)
+        read_problem_file(path, load=load)
     what = "the network has 2 inputs (0, 1) for 1 observed terms (x / 4)"
     assert str(caught.value) == f"{path}:policy: {what}; fix: list exactly one for each of the 2 inputs"
 
@@ -164,8 +169,8 @@ def test_normalisation_is_put_in_front_and_named(write) -> None:
         'observe = ["x", "y"]\nactions = ["a", "b"]\n[normalize]\nmean = [1, 2]\nvariance = [4, 0.25]\nepsilon = 0\n'
     )
     wiring = read_wiring(path)
-    policy = wire(load(path).network, wiring, load(path).notes)
-    assert infer(policy.network, np.array([[3, 3]], dtype=np.float32)).tolist() == [[1.0, 2.0]]
+    policy = wire_network(load(path).network, wiring, load(path).notes)
+    assert infer_outputs(policy.network, np.array([[3, 3]], dtype=np.float32)).tolist() == [[1.0, 2.0]]
     assert len(policy.notes) == 1
     assert policy.notes[0].startswith("observations are normalised with the statistics of the wiring")
 
@@ -175,7 +180,7 @@ def test_windows_are_observed_whole_or_interleaved(write) -> None:
     path = write('observe = ["q", "interleave(p, q)", "p_1"]\n')
     names = [v.name for v in read_wiring(path, vocabulary).observe]
     assert names == ["q_0", "q_1", "p_0", "q_0", "p_1", "q_1", "p_1"]
-    assert sidecar(Path("policy.onnx")) == Path("policy.wiring.toml")
+    assert wiring_path(Path("policy.onnx")) == Path("policy.wiring.toml")
 
 
 @pytest.mark.parametrize(
@@ -216,6 +221,6 @@ def test_bad_options_are_refused(observe: str, choose: str, message: str) -> Non
 
 
 def test_edges_of_a_component_on_the_command_line() -> None:
-    assert rewiring_from_options("edges_of( car )").actions == EdgesOf("car")
+    assert wiring_changes_from_options("edges_of( car )").actions == EdgesOf("car")
     assert wiring_from_options("x, y", "edges_of(car)").choose is Choose.ARGMAX
-    assert rewiring_from_options("edges_of,car").actions == ("edges_of", "car")
+    assert wiring_changes_from_options("edges_of,car").actions == ("edges_of", "car")

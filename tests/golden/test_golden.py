@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 
 HERE = Path(__file__).parent
 CASES = sorted(p.parent.name for p in HERE.glob("*/command.txt"))
@@ -39,7 +39,7 @@ def printed(case: str, folder: Path) -> str:
     os.chdir(folder)
     try:
         with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-            code = run(arguments[1:])
+            code = run_command_line(arguments[1:])
     finally:
         os.chdir(before)
     text = f"{stream.getvalue()}exit {code}\n"

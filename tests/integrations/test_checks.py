@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from tests.report.heatmap.tables import write_constant
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.engines.statistical import Statistical
 from surefoot.errors import InvalidProblem, MissingBackend
-from surefoot.formats.problem_file import read_problem
+from surefoot.formats.problem_file import read_problem_file
 from surefoot.formats.wiring import wiring_from_options
-from surefoot.integrations.checks import Checks, Settings, asked
+from surefoot.integrations.checks import Checks, CheckSettings, start_value_problem
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -48,13 +48,15 @@ class Log:
 def problem(tmp_path: Path) -> Problem:
     write_constant(tmp_path / "first.nnet", (0.0, 0.0))
     wiring = wiring_from_options("x, y", "east,north", "argmax-applicable")
-    return read_problem(POND, property="drowns", policy=tmp_path / "first.nnet", wiring=wiring)
+    return read_problem_file(POND, property="drowns", policy=tmp_path / "first.nnet", wiring=wiring)
 
 
 def test_a_training_is_checked_and_its_critical_starts_come_back(problem: Problem, tmp_path: Path) -> None:
     given: list[Any] = []
     folder = tmp_path / "checks"
-    checks = Checks(Settings(problem, every=100, threshold="<= 0.1", folder=folder, on_critical=given.append))
+    checks = Checks(
+        CheckSettings(problem, every=100, threshold="<= 0.1", folder=folder, on_critical=given.append)
+    )
     model, log = Model(), Log()
     assert not checks.due(99)
     assert checks.due(100)
@@ -69,23 +71,23 @@ def test_a_training_is_checked_and_its_critical_starts_come_back(problem: Proble
     second = checks.check(model, 200, log)
     assert second.mean is not None
     assert first.mean is not None
-    assert second.mean.shown() != first.mean.shown()
+    assert second.mean.displayed_value() != first.mean.displayed_value()
     assert json.loads((folder / "critical-100.json").read_text())["threshold"]["value"] == "0.1"
     assert (folder / "heatmap-200.svg").read_text().startswith("<svg")
     curve = read_curve(folder / "checks.csv")
     assert [x for x, _ in curve.points] == [100.0, 200.0]
-    assert curve.points[0][1] == pytest.approx(float(first.mean.shown() or 0))
+    assert curve.points[0][1] == pytest.approx(float(first.mean.displayed_value() or 0))
 
 
 def test_the_folder_is_what_the_command_draws(problem: Problem, tmp_path: Path) -> None:
     folder = tmp_path / "checks"
-    checks = Checks(Settings(problem, every=100, folder=folder))
+    checks = Checks(CheckSettings(problem, every=100, folder=folder))
     for step in (100, 200):
         checks.check(Model(), step, Log())
     wired = ["--observe", "x, y", "--actions", "east,north", "--choose", "argmax-applicable"]
     files = ["--checkpoints", str(folder), "--curve", str(folder / "checks.csv"), "--json"]
     asked_for = ["heatmap", str(POND), "--property", "drowns", *wired, *files, str(tmp_path / "out.json")]
-    code = run([*asked_for, "--quiet"])
+    code = run_command_line([*asked_for, "--quiet"])
     assert code == 0
     panels = json.loads((tmp_path / "out.json").read_text())["panels"]
     assert [p["title"] for p in panels] == ["step 100", "step 200"]
@@ -93,7 +95,7 @@ def test_the_folder_is_what_the_command_draws(problem: Problem, tmp_path: Path) 
 
 def test_without_an_answer_nothing_is_claimed(problem: Problem) -> None:
     log = Log()
-    checks = Checks(Settings(problem, threshold="<= 0.1", seconds=0.0))
+    checks = Checks(CheckSettings(problem, threshold="<= 0.1", seconds=0.0))
     found = checks.check(Model(), 1, log)
     assert isinstance(found.verdict, Unknown)
     assert log.said == {"surefoot/unknown": 1, "surefoot/critical": 0}
@@ -108,7 +110,7 @@ def test_a_function_may_build_the_problem(problem: Problem) -> None:
         assert isinstance(problem.policy, NeuralPolicy)
         return replace(problem, policy=replace(problem.policy, network=network))
 
-    found = Checks(Settings(question)).check(Model(), 5, Log())
+    found = Checks(CheckSettings(question)).check(Model(), 5, Log())
     assert len(seen) == 1
     assert found.least is not None
     assert found.least.low == Fraction(0)
@@ -131,20 +133,20 @@ class Normalizing(Model):
 
 def test_normalisation_is_never_left_out(problem: Problem) -> None:
     with pytest.raises(InvalidProblem):
-        Checks(Settings(problem)).check(Normalizing(), 1, Log())
+        Checks(CheckSettings(problem)).check(Normalizing(), 1, Log())
 
 
 def test_refused(problem: Problem) -> None:
     with pytest.raises(InvalidProblem, match="at least one step"):
-        Checks(Settings(problem, every=0))
+        Checks(CheckSettings(problem, every=0))
     with pytest.raises(InvalidProblem, match="is no threshold"):
-        Checks(Settings(problem, threshold="0.1"))
+        Checks(CheckSettings(problem, threshold="0.1"))
     assert isinstance(problem.policy, NeuralPolicy)
     network = problem.policy.network
     with pytest.raises(InvalidProblem, match="no network"):
-        asked(replace(problem, policy=None), network)
+        start_value_problem(replace(problem, policy=None), network)
     with pytest.raises(InvalidProblem, match="a probability or an expected value"):
-        asked(replace(problem, property=Never(TRUE)), network)
+        start_value_problem(replace(problem, property=Never(TRUE)), network)
 
 
 def test_without_the_library_it_says_what_to_install(
@@ -163,7 +165,7 @@ def test_without_the_library_it_says_what_to_install(
 def test_estimates_can_be_logged_too(problem: Problem) -> None:
     log = Log()
     engine = Statistical(eps=Fraction(1, 10))
-    found = Checks(Settings(problem, engine=engine, threshold="<= 0.1")).check(Model(), 1, log)
+    found = Checks(CheckSettings(problem, engine=engine, threshold="<= 0.1")).check(Model(), 1, log)
     assert found.mean is not None
     assert found.mean.counts["runs"] > 100
     assert log.said["surefoot/mean_low"] < log.said["surefoot/mean_high"] - 0.1

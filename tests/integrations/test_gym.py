@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.integrations.gym import Step, estimate_return, estimate_success
+from surefoot.integrations.gym import EpisodeStep, estimate_return, estimate_success
 from surefoot.work.budget import Budget
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -39,7 +39,7 @@ class Dice(gymnasium.Env):  # type: ignore[misc, name-defined]
         )
 
 
-def won(step: Step) -> bool | None:
+def won(step: EpisodeStep) -> bool | None:
     return step.info.get("eyes") == 6 if step.terminated else None
 
 

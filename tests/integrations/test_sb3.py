@@ -10,9 +10,9 @@ import pytest
 from tests.report.heatmap.tables import write_constant
 
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.problem_file import read_problem
+from surefoot.formats.problem_file import read_problem_file
 from surefoot.formats.wiring import wiring_from_options
-from surefoot.integrations.checks import asked
+from surefoot.integrations.checks import start_value_problem
 from surefoot.integrations.sb3 import check_callback
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
@@ -47,7 +47,7 @@ def pond() -> Any:
 def problem(tmp_path: Path) -> Problem:
     write_constant(tmp_path / "first.nnet", (0.0, 0.0))
     wiring = wiring_from_options("x, y", "east,north", "argmax-applicable")
-    return read_problem(POND, property="drowns", policy=tmp_path / "first.nnet", wiring=wiring)
+    return read_problem_file(POND, property="drowns", policy=tmp_path / "first.nnet", wiring=wiring)
 
 
 @pytest.mark.parametrize("normalised", [False, True])
@@ -69,7 +69,10 @@ def test_checks_and_logs(problem: Problem, tmp_path: Path, normalised: bool) -> 
     if not normalised:
         network = load_policy(folder / "agent-128.zip").network
         again = verify(
-            asked(problem, network), callback.checks.settings.engine, Budget(60), certificates=False
+            start_value_problem(problem, network),
+            callback.checks.settings.engine,
+            Budget(60),
+            certificates=False,
         )
         assert isinstance(again.verdict, PerStart)
         assert again.verdict.table == callback.checks.done[-1].verdict.table

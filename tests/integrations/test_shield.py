@@ -10,7 +10,7 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from surefoot.integrations.shield import Masked, Shielded, _numbers  # noqa: E402
+from surefoot.integrations.shield import Masked, Shielded, _float_list  # noqa: E402
 
 
 class Line(gymnasium.Env):  # type: ignore[misc]
@@ -172,9 +172,9 @@ def test_a_state_of_another_length_is_refused(first: int, later: int) -> None:
 def test_numbers_of_every_kind_are_the_same_floats(kind: Any) -> None:
     for values in (np.array([0.1, -3.0, 7.0]), np.array([[0.1], [2.0]]), np.array(0.1)):
         given = values.astype(kind)
-        found = _numbers(given)
+        found = _float_list(given)
         assert [float(v) for v in found] == [float(v) for v in given.ravel()]
-        assert [float(v) for v in _numbers(given.tolist())] == [float(v) for v in found]
+        assert [float(v) for v in _float_list(given.tolist())] == [float(v) for v in found]
 
 
 class Noted(Line):

@@ -14,15 +14,15 @@ from surefoot.errors import Unsupported
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.search import Asking, verify_abstracted
-from surefoot.transform.abstraction import Freed, abstract
-from surefoot.verdict.artifact import answered
+from surefoot.search import SearchSettings, verify_abstracted
+from surefoot.transform.abstraction import FreedValues, abstract_network_io
+from surefoot.verdict.artifact import property_answer
 from surefoot.work.budget import Budget
 
 ENGINES = (Bmc(depth=5), Induction(depth=3))
 
 
-def abstraction(seed: int) -> tuple[Problem, Freed] | None:
+def abstraction(seed: int) -> tuple[Problem, FreedValues] | None:
     """A property of a random system and what is freed of its network; None where the policy is none."""
     problem = problems(seed)[KINDS[seed % len(KINDS)]]
     if not isinstance(problem.policy, NeuralPolicy):
@@ -30,7 +30,7 @@ def abstraction(seed: int) -> tuple[Problem, Freed] | None:
     draw = Random(seed)
     inputs = frozenset(i for i in range(2) if draw.random() < 0.5)
     outputs = frozenset(o for o in range(problem.policy.network.outputs) if draw.random() < 0.2)
-    return problem, Freed(inputs or frozenset({draw.randint(0, 1)}), outputs)
+    return problem, FreedValues(inputs or frozenset({draw.randint(0, 1)}), outputs)
 
 
 def said(seed: int, seconds: float = 20) -> tuple[str, str, str | None] | None:
@@ -42,11 +42,11 @@ def said(seed: int, seconds: float = 20) -> tuple[str, str, str | None] | None:
     true = truth(problem)
     for engine in ENGINES:
         try:
-            result = verify(abstract(problem, freed).problem, engine, Budget(seconds))
+            result = verify(abstract_network_io(problem, freed).problem, engine, Budget(seconds))
         except Unsupported:
             continue
-        if answered(result.verdict, result.certified) == "proved" and true != "holds":
+        if property_answer(result.verdict, result.certified) == "proved" and true != "holds":
             return true, "proved", f"{engine.name} proves the abstraction, but in truth it {true}"
-    asking = Asking(ENGINES, Budget(seconds))
+    asking = SearchSettings(ENGINES, Budget(seconds))
     result = verify_abstracted(problem, freed, asking)
     return true, word(result), contradiction(problem, result, true)

@@ -22,7 +22,7 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.names import STALLED, location_name
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -83,7 +83,7 @@ def policy(draw: Random, labels: tuple[str, ...]) -> NeuralPolicy:
     biases = [draw.randint(-1, 1) + i / 4 for i in range(len(labels))]
     layers: list[tuple[object, object]] = [(weights(3, 2), [0, 1, -1]), (weights(len(labels), 3), biases)]
     choose = draw.choice((Choose.ARGMAX, Choose.ARGMAX_APPLICABLE))
-    return NeuralPolicy(dense(layers), (X, Y), labels, choose)
+    return NeuralPolicy(dense_network(layers), (X, Y), labels, choose)
 
 
 def bad(draw: Random, components: tuple[Component, ...], high: int) -> Term:

@@ -24,8 +24,8 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, output_name
-from surefoot.problem.network import dense
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, network_output_name
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
@@ -79,7 +79,7 @@ def deciding(draw: Random) -> tuple[Environment, NeuralPolicy]:
         order = tuple(draw.sample(range(len(edges)), draw.randint(1, len(edges))))
         outputs = len(order)
     observe = tuple(seen(draw) for _ in range(2))
-    network = dense(layers(draw, 2, outputs, tied=draw.random() < 0.15))
+    network = dense_network(layers(draw, 2, outputs, tied=draw.random() < 0.15))
     choose = draw.choice((Choose.ARGMAX, Choose.ARGMAX, Choose.ARGMAX_APPLICABLE, Choose.SAMPLE))
     return environment, NeuralPolicy(network, observe, EdgesOf("world", order) if by_edge else picks, choose)
 
@@ -180,7 +180,7 @@ def controlled(draw: Random) -> tuple[Environment, NeuralPolicy]:
         edges.append(Edge(guard=guard, outcomes=(Outcome(updates=tuple(changes)),)))
     environment = Environment("awkward", variables, start, (Component("world", tuple(edges)),), (control,))
     observe = (draw.choice((P, P, P * THIRD, (P - X) / 2)), draw.choice((X, B, X - 1)))
-    return environment, NeuralPolicy(dense(layers(draw, 2, 1, False)), observe, (), Choose.VALUE)
+    return environment, NeuralPolicy(dense_network(layers(draw, 2, 1, False)), observe, (), Choose.VALUE)
 
 
 def asked(draw: Random, environment: Environment, policy: NeuralPolicy) -> Property:
@@ -203,7 +203,7 @@ def asked(draw: Random, environment: Environment, policy: NeuralPolicy) -> Prope
 def about(draw: Random, environment: Environment, policy: NeuralPolicy) -> Term:
     options: list[Term] = [equal(X, draw.randint(0, 3)), draw.randint(1, 2) <= X, draw.randint(0, 2) >= X]
     options += [B, ite(B, X > 0, equal(X, 1)), Var(DEADLOCKED), Var(STALLED)]
-    options.append(draw.randint(-3, 3) * THIRD < Var(output_name(0)))
+    options.append(draw.randint(-3, 3) * THIRD < Var(network_output_name(0)))
     if environment.controls:
         return draw.choice((*options, P > 1, P < HALF, U >= HALF, U < 0, absolute(P) <= THIRD))
     options += [(X > Y) & ~B, most(X, Y) < 2, absolute(Y) <= X]

@@ -11,12 +11,21 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int, Kind
+from surefoot.problem.environment import Bool, Int, ValueType
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.semantics import Move, NotAStep, State, choices, holds, may_end, step, transitions
+from surefoot.problem.semantics import (
+    Move,
+    NotAStep,
+    State,
+    apply_move,
+    free_choices,
+    holds_in_state,
+    may_end,
+    permitted_transitions,
+)
 from surefoot.problem.term import Term
 
 MOST = 10_000
@@ -47,7 +56,7 @@ def verdict(violated: bool, graph: Graph) -> str:
     return "violated" if violated else "unclear" if graph.unclear else "holds"
 
 
-def _values(kind: Kind) -> Iterable[object]:
+def _values(kind: ValueType) -> Iterable[object]:
     match kind:
         case Bool():
             return (False, True)
@@ -70,7 +79,7 @@ class Graph:
     _after: dict[Hashable, list[State]] = field(default_factory=dict)
 
     def starts(self) -> list[State]:
-        return list(initial_states(self.problem.environment, MOST))
+        return list(enumerate_initial_states(self.problem.environment, MOST))
 
     def after(self, state: State) -> list[State]:
         if key(state) not in self._after:
@@ -80,19 +89,19 @@ class Graph:
     def _successors(self, state: State) -> Iterable[State]:
         environment = self.problem.environment
         try:
-            permitted = transitions(self.problem, state)
+            permitted = permitted_transitions(self.problem, state)
         except Undefined:
             self.unclear = True
             return
         for transition in permitted:
             edges = [environment.components[c].edges[e] for c, e in transition.edges]
-            free = choices(environment, transition)
+            free = free_choices(environment, transition)
             values = [_values(c.kind) for c in free]
             for picked in product(*values):
                 chosen = {c.name: v for c, v in zip(free, picked, strict=True)}
                 for outcomes in product(*(range(len(e.outcomes)) for e in edges)):
                     try:
-                        yield step(self.problem, state, Move(transition, outcomes, chosen))
+                        yield apply_move(self.problem, state, Move(transition, outcomes, chosen))
                     except NotAStep:
                         continue  # against the assumption
                     except Undefined:
@@ -103,14 +112,14 @@ class Graph:
 
     def is_good(self, good: Term, state: State) -> bool:
         try:
-            return holds(self.problem, state, good)
+            return holds_in_state(self.problem, state, good)
         except Undefined:
             self.unclear = True
             return True  # nothing follows from it but doubt
 
     def is_bad(self, bad: Term, state: State) -> bool:
         try:
-            return holds(self.problem, state, bad)
+            return holds_in_state(self.problem, state, bad)
         except Undefined:
             self.unclear = True
             return False

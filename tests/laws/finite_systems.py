@@ -20,8 +20,8 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, output_name
-from surefoot.problem.network import dense
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, network_output_name
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
@@ -119,7 +119,7 @@ def decider(draw: Random, labels: tuple[str, ...]) -> Policy:
     choose = draw.choice((Choose.ARGMAX, Choose.ARGMAX_APPLICABLE))
     if Random(str(biases)).random() < 0.15:
         choose = Choose.SAMPLE
-    return NeuralPolicy(dense(layers), (X, Y), labels, choose)
+    return NeuralPolicy(dense_network(layers), (X, Y), labels, choose)
 
 
 def condition(draw: Random, environment: Environment, policy: Policy) -> Term:
@@ -139,7 +139,7 @@ def condition(draw: Random, environment: Environment, policy: Policy) -> Term:
     if len(environment.components[0].locations) > 1:
         options.append(Var(location_name("world", "there")))
     if isinstance(policy, NeuralPolicy):
-        options += [Fraction(draw.randint(-7, 7), 3) < Var(output_name(0)), Var(chosen_name("a"))]
+        options += [Fraction(draw.randint(-7, 7), 3) < Var(network_output_name(0)), Var(chosen_name("a"))]
     if draw.random() < 0.05:
         options = [equal(X % Y, 0)]  # no value where y is 0
     return draw.choice(options)

@@ -17,11 +17,11 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
     Shape,
-    frozen,
-    frozen_indices,
+    freeze_float32,
+    freeze_indices,
 )
-from surefoot.problem.term import Apply, Const, Op, Term, Var, array, equal, ite
-from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.problem.term import Apply, Const, Op, Term, Var, array_term, equal, ite
+from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 SMALL = st.integers(-3, 3)
 HALVES = st.integers(-6, 6).map(lambda n: Fraction(n, 2))
@@ -49,7 +49,7 @@ def numbers(leaves: st.SearchStrategy[Term], depth: int) -> st.SearchStrategy[Te
         applied(Op.MOD, inner, st.one_of(WHOLE, SMALL.map(Const))),
         applied(Op.POW, WHOLE, st.integers(-2, 3).map(Const)),
         st.builds(ite, truths(leaves, depth - 1), inner, inner),
-        st.builds(lambda a, b, c, i: array(a, b, c)[i], inner, inner, inner, st.one_of(WHOLE, inner)),
+        st.builds(lambda a, b, c, i: array_term(a, b, c)[i], inner, inner, inner, st.one_of(WHOLE, inner)),
     )
 
 
@@ -66,18 +66,18 @@ def truths(leaves: st.SearchStrategy[Term], depth: int) -> st.SearchStrategy[Ter
         st.builds(lambda a, b, c: Apply(Op.OR, (a, b, c)), inner, inner, inner),
         applied(Op.NOT, inner),
         st.builds(ite, inner, inner, inner),
-        st.builds(lambda a, b, i: array(a, b)[i], inner, inner, WHOLE),
+        st.builds(lambda a, b, i: array_term(a, b)[i], inner, inner, WHOLE),
     )
 
 
-TRUTHS = (Quantity("p", Bool()), Quantity("q", Bool()))
+TRUTHS = (QueryVariable("p", Bool()), QueryVariable("q", Bool()))
 
 
 @st.composite
 def whole_queries(draw: st.DrawFn) -> Query:
     """Only whole numbers and truth values: few enough assignments to try them all."""
     low, width = draw(st.integers(-2, 1)), draw(st.integers(-1, 3))
-    quantities = (Quantity("i", Int(low, low + width)), Quantity("j", Int(-1, 2)), *TRUTHS)
+    quantities = (QueryVariable("i", Int(low, low + width)), QueryVariable("j", Int(-1, 2)), *TRUTHS)
     return Query(quantities, tuple(draw(st.lists(truths(WHOLE, 2), min_size=1, max_size=3))))
 
 
@@ -88,10 +88,10 @@ def mixed_queries(draw: st.DrawFn) -> Query:
     low = Fraction(draw(st.integers(-20, 20)), 10)
     width = draw(st.sampled_from([Fraction(0), Fraction(1, 10**6), Fraction(1), Fraction(3)]))
     quantities = (
-        Quantity("x", Real(low, low + width)),
-        Quantity("y", Real(Fraction(-2), Fraction(2))),
-        Quantity("i", Int(-2, 2)),
-        Quantity("j", Int(-1, 2)),
+        QueryVariable("x", Real(low, low + width)),
+        QueryVariable("y", Real(Fraction(-2), Fraction(2))),
+        QueryVariable("i", Int(-2, 2)),
+        QueryVariable("j", Int(-1, 2)),
         *TRUTHS,
     )
     return Query(quantities, tuple(draw(st.lists(truths(leaves, 2), min_size=1, max_size=3))))
@@ -110,7 +110,7 @@ def networks(draw: st.DrawFn, inputs: int, outputs: int) -> Network:
         if width > 1 and draw(st.booleans()):
             rows[1] = rows[0]
         bias = [draw(WEIGHT) for _ in range(width)]
-        nodes.append(Affine(len(nodes), frozen(rows), frozen(bias)))
+        nodes.append(Affine(len(nodes), freeze_float32(rows), freeze_float32(bias)))
 
     hidden = draw(st.integers(1, 4))
     affine(hidden, inputs)
@@ -120,11 +120,11 @@ def networks(draw: st.DrawFn, inputs: int, outputs: int) -> Network:
     extra = draw(st.sampled_from(["none", "elementwise", "maximum", "add", "join"]))
     width = hidden
     if extra == "elementwise":
-        nodes.append(Elementwise(len(nodes), draw(st.sampled_from(Constant)), frozen([2.0] * hidden)))
+        nodes.append(Elementwise(len(nodes), draw(st.sampled_from(Constant)), freeze_float32([2.0] * hidden)))
     elif extra in ("maximum", "add"):
         nodes.append(Combine(1, len(nodes), Pairing.MAXIMUM if extra == "maximum" else Pairing.ADD))
     elif extra == "join":
-        nodes.append(Pick(len(nodes), frozen_indices([0] * hidden)))
+        nodes.append(Pick(len(nodes), freeze_indices([0] * hidden)))
         nodes.append(Join((len(nodes), 0)))
         width = hidden + inputs
     affine(outputs, width)
@@ -140,8 +140,13 @@ def network_queries(draw: st.DrawFn) -> Query:
         width = Fraction(draw(st.sampled_from(["-1/10", "0", "1/1000000", "1", "2"])))
         if width < 0 and draw(st.integers(0, 3)):
             width = Fraction(1)
-        quantities.append(Quantity(name, Real(low, low + width)))
-    quantities += [Quantity("i", Int(-1, 1)), Quantity("u", Real()), Quantity("v", Real()), *TRUTHS]
+        quantities.append(QueryVariable(name, Real(low, low + width)))
+    quantities += [
+        QueryVariable("i", Int(-1, 1)),
+        QueryVariable("u", Real()),
+        QueryVariable("v", Real()),
+        *TRUTHS,
+    ]
     network = draw(networks(2, 2))
     first = draw(st.sampled_from([Var("x"), Var("x") + Var("i"), ite(Var("p"), Var("x"), Var("y"))]))
     slack = draw(st.sampled_from([(), (Fraction(0), Fraction(1, 8))]))

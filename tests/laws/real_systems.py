@@ -17,8 +17,8 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import output_name
-from surefoot.problem.network import Network, dense
+from surefoot.problem.names import network_output_name
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs
@@ -55,7 +55,7 @@ def _network(draw: Random, outputs: int) -> Network:
         return [[draw.randint(-4, 4) / 4 for _ in range(columns)] for _ in range(rows)]
 
     hidden = (weights(3, 2), [draw.randint(-2, 2) / 2 for _ in range(3)])
-    return dense([hidden, (weights(outputs, 3), [draw.randint(-2, 2) / 3 for _ in range(outputs)])])
+    return dense_network([hidden, (weights(outputs, 3), [draw.randint(-2, 2) / 3 for _ in range(outputs)])])
 
 
 def _edge(draw: Random, label: str | None) -> Edge:
@@ -99,7 +99,7 @@ def _asked(draw: Random) -> Property:
         _number(draw) >= X,
         equal(X, 0),
         (_number(draw) <= X) & (_number(draw) >= Y),
-        _number(draw) < Var(output_name(0)),
+        _number(draw) < Var(network_output_name(0)),
         B & (X > 0),
     ]
     return draw.choice((Eventually, Recurs))(draw.choice(options))

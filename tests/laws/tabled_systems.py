@@ -19,11 +19,11 @@ from random import Random
 
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.names import chosen_name
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import TRUE, Const, Term, Var, disjunction, equal
+from surefoot.problem.term import TRUE, Const, Term, Var, disjunction_of, equal
 
 X = Var("x")
 KINDS = ("never", "eventually", "recurs", "within")
@@ -218,7 +218,7 @@ def environment(table: Table) -> Environment:
 
 def policy(table: Table) -> Policy:
     weights, heights = [[slope] for slope, _ in table.lines], [height for _, height in table.lines]
-    network = NeuralPolicy(dense([(weights, heights)]), (X,), table.labels, table.choose)
+    network = NeuralPolicy(dense_network([(weights, heights)]), (X,), table.labels, table.choose)
     match table.around:
         case "nothing":
             return network
@@ -231,4 +231,4 @@ def policy(table: Table) -> Policy:
 
 
 def _among(states: frozenset[int]) -> Term:
-    return disjunction(tuple(equal(X, s) for s in sorted(states)))
+    return disjunction_of(tuple(equal(X, s) for s in sorted(states)))

@@ -14,14 +14,14 @@ from tests.laws.awkward_systems import awkward
 from tests.laws.brute_force import truth
 from tests.laws.contradictions import contradiction, word
 
-from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.execution.prove import certificate
+from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.execution.prove import prove_run_certificate
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.errors import Unsupported
-from surefoot.problem.validate import validate
+from surefoot.problem.validate import validate_problem
 from surefoot.run import verify
-from surefoot.verdict.verdict import Argument, Certificate
+from surefoot.verdict.verdict import Certificate, ProofArgument
 from surefoot.work.budget import Budget
 
 SYSTEMS = 24
@@ -33,7 +33,7 @@ seen: Counter[tuple[str, str]] = Counter()
 @pytest.mark.parametrize("seed", range(SYSTEMS))
 def test_answers_agree_with_the_search_through_all_states(seed: int) -> None:
     problem = awkward(seed)
-    validate(problem)
+    validate_problem(problem)
     try:
         true = truth(problem, limit=300)
     except Unsupported:  # a real number takes infinitely many values
@@ -64,7 +64,9 @@ def test_no_damaged_certificate_shows_a_falsehood(seed: int) -> None:
 def test_no_aid_hides_a_violation() -> None:
     """What a false claim needs is assumed, freed or made different, and everything else is proved."""
     problem = awkward(5)
-    made = certificate(problem, canonical(problem), Argument("induction", 1, 1), Budget(20))
+    made = prove_run_certificate(
+        problem, run_problem_to_json(problem), ProofArgument("induction", 1, 1), Budget(20)
+    )
     assert isinstance(made, Certificate)
     kinds = set()
     for _, mutant in islice(false_mutants(made.content), 1):

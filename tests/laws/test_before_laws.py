@@ -13,11 +13,11 @@ from tests.laws.automata_networks import automata_network, bad
 from tests.laws.brute_force import Graph, key, truth
 from tests.laws.finite_systems import condition, decider, system
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.process.canonical import canonical as graph_canonical
-from surefoot.certify.process.claim import about_graph
+from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.process.canonical import process_problem_to_json as graph_canonical
+from surefoot.certify.process.claim import build_graph_certificate
 from surefoot.certify.replay import replay
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
@@ -31,7 +31,7 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import NeverBefore
 from surefoot.problem.semantics import State
-from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute
+from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute_names
 from surefoot.run import verify
 from surefoot.solve.milp import Milp
 from surefoot.transform.ending import end_at_goal
@@ -51,7 +51,7 @@ def brute_force(problem: Problem) -> str:
     def is_bad(state: State) -> bool:
         quiet = {n: FALSE for n in free_names(asked.bad) if n in (STALLED, DEADLOCKED) or chosen_action(n)}
         ended = bool(quiet) and is_goal(state)
-        return graph.is_good(substitute(asked.bad, quiet) if ended else asked.bad, state)
+        return graph.is_good(substitute_names(asked.bad, quiet) if ended else asked.bad, state)
 
     here, seen = {key(s): s for s in graph.starts()}, set()
     number = 0
@@ -128,11 +128,11 @@ def test_the_checker_that_visits_all_states_has_the_same_answer() -> None:
     accepted = {True: 0, False: 0}
     for seed in range(150):
         problem = one_component(seed) if seed % 2 else several_components(seed)
-        claimed = about_graph(problem)
+        claimed = build_graph_certificate(problem)
         if isinstance(claimed, str) or (wanted := brute_force(problem)) == "unclear":
             continue
         try:
-            shown = check(json.loads(json.dumps(claimed.content))).accepted
+            shown = judge_certificate(json.loads(json.dumps(claimed.content))).accepted
         except BadCertificate:
             continue  # not covered
         assert wanted == "holds" or not shown, problem
@@ -175,9 +175,13 @@ def test_the_checker_does_the_reduction_itself(engine: Engine) -> None:
     assert isinstance(result.verdict, Proved)
     content = json.loads(json.dumps(result.verdict.certificate.content))
     written = content["claim"]["problem"]
-    assert check(content).accepted
-    assert "before the goal" in check(content).claim
-    kept = canonical(problem) if result.verdict.certificate.kind == "execution" else graph_canonical(problem)
+    assert judge_certificate(content).accepted
+    assert "before the goal" in judge_certificate(content).claim
+    kept = (
+        run_problem_to_json(problem)
+        if result.verdict.certificate.kind == "execution"
+        else graph_canonical(problem)
+    )
     assert written == json.loads(json.dumps(kept))
     goal = written["property"]["before"]
     for other in (None, False, ["=", ["name", "x"], 5], ["deadlocked"], ["name", "deadlocked"]):
@@ -191,7 +195,7 @@ def test_the_checker_does_the_reduction_itself(engine: Engine) -> None:
 
 def is_refused(content: dict[str, Any]) -> bool:
     try:
-        return not check(content).accepted
+        return not judge_certificate(content).accepted
     except BadCertificate:
         return True
 

@@ -14,14 +14,21 @@ from tests.random_networks import networks
 from surefoot.network.exact import exact_outputs
 from surefoot.network.outward import Array
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.meaning.inference import infer_all
-from surefoot.problem.network import Affine, Network, dense
+from surefoot.problem.meaning.inference import infer_all_values
+from surefoot.problem.network import Affine, Network, dense_network
 from surefoot.query.query import Sat, Unsat
-from surefoot.solve.native.cells import Answers, Outcome, Questions, System, answer, tabulated
+from surefoot.solve.native.cells import (
+    BatchAnswers,
+    BatchQueries,
+    QueryOutcome,
+    RowSystem,
+    answer_batch_queries,
+    tabulate_network,
+)
 from surefoot.solve.native.cells import batch as entry
 from surefoot.solve.native.cells import search as halving
-from surefoot.solve.native.cells.single import query
-from surefoot.solve.native.solver import decide
+from surefoot.solve.native.cells.single import build_single_query
+from surefoot.solve.native.solver import decide_native_query
 
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
@@ -30,12 +37,12 @@ def integral_network(rng: np.random.Generator) -> Network:
     """Small whole weights: ties everywhere."""
     width, hidden, outputs = rng.integers(1, 4), rng.integers(1, 5), rng.integers(2, 4)
     sizes = [(hidden, width), (outputs, hidden)]
-    return dense([(rng.integers(-2, 3, s), rng.integers(-2, 3, s[0])) for s in sizes])
+    return dense_network([(rng.integers(-2, 3, s), rng.integers(-2, 3, s[0])) for s in sizes])
 
 
 def questions_about(
     rng: np.random.Generator, network: Network, float32: bool, whole: Array | None = None
-) -> Questions:
+) -> BatchQueries:
     """Boxes that overlap, some of them empty or single points, against a few systems with many offsets."""
     count, width = 12, network.width
     low = rng.integers(-3, 4, (count, width)).astype(np.float64)
@@ -46,17 +53,17 @@ def questions_about(
             [1.0, 0.5, 3.0]
         )
         rows[rng.random(len(rows)) < 0.4, width:] = 0.0
-        systems.append(System(rows.astype(np.float64), rng.random(len(rows)) < 0.5))
+        systems.append(RowSystem(rows.astype(np.float64), rng.random(len(rows)) < 0.5))
     offsets = rng.integers(-4, 8, (count, 4)) / rng.choice([1.0, 2.0, 10.0])
     offsets[rng.random((count, 4)) < 0.1] = np.inf
     offsets[:, 0] = rng.choice([0.0, 1.0])
     integers = np.ones(width, dtype=np.bool_) if whole is None else np.asarray(whole)
-    return Questions(
+    return BatchQueries(
         network, low, high, integers, tuple(systems), rng.integers(0, 3, count), offsets, float32
     )
 
 
-def satisfies(questions: Questions, i: int, inputs: list[Fraction], outputs: list[Fraction]) -> bool:
+def satisfies(questions: BatchQueries, i: int, inputs: list[Fraction], outputs: list[Fraction]) -> bool:
     system = questions.systems[questions.system[i]]
     for row, strict, offset in zip(system.coefficients, system.strict, questions.offsets[i], strict=False):
         total = sum((Fraction(c) * v for c, v in zip(row, [*inputs, *outputs], strict=True)), Fraction(0))
@@ -67,7 +74,7 @@ def satisfies(questions: Questions, i: int, inputs: list[Fraction], outputs: lis
 
 def reference(network: Network, inputs: list[Fraction]) -> list[Fraction] | None:
     """The reference float32 evaluation; None if it is not finite."""
-    values = infer_all(network, np.array([[float(x) for x in inputs]], dtype=np.float32))
+    values = infer_all_values(network, np.array([[float(x) for x in inputs]], dtype=np.float32))
     if not all(np.isfinite(v).all() for v in values):
         return None
     return [Fraction(float(y)) for y in values[-1][0]]
@@ -80,7 +87,7 @@ def exact(network: Network, inputs: list[Fraction]) -> list[Fraction] | None:
         return None
 
 
-def by_trying(questions: Questions, i: int) -> bool:
+def by_trying(questions: BatchQueries, i: int) -> bool:
     value = reference if questions.float32 else exact
     choices = [range(int(a), int(b) + 1) for a, b in zip(questions.low[i], questions.high[i], strict=True)]
     for point in product(*choices):
@@ -91,67 +98,73 @@ def by_trying(questions: Questions, i: int) -> bool:
     return False
 
 
-def from_table(questions: Questions) -> Answers:
-    table = tabulated(
+def from_table(questions: BatchQueries) -> BatchAnswers:
+    table = tabulate_network(
         questions.network, questions.low.min(axis=0), questions.high.max(axis=0) + 2, questions.float32
     )
     with patch.object(entry, "SHARE", 1e9):
-        return answer(questions, table=table)
+        return answer_batch_queries(questions, table=table)
 
 
-def from_a_small_memory(questions: Questions) -> Answers:
+def from_a_small_memory(questions: BatchQueries) -> BatchAnswers:
     """Room for one tally at a time."""
     low, high = questions.low.min(axis=0), questions.high.max(axis=0)
-    table = tabulated(questions.network, low, high, questions.float32, memory=1)
+    table = tabulate_network(questions.network, low, high, questions.float32, memory=1)
     with patch.object(entry, "SHARE", 1e9):
-        return answer(questions, table=table)
+        return answer_batch_queries(questions, table=table)
 
 
-def by_points(questions: Questions) -> Answers:
-    return answer(questions, memory=0)
+def by_points(questions: BatchQueries) -> BatchAnswers:
+    return answer_batch_queries(questions, memory=0)
 
 
-def by_halving(questions: Questions) -> Answers:
+def by_halving(questions: BatchQueries) -> BatchAnswers:
     with (
         patch.object(halving, "LEAF", 2),
         patch.object(entry, "LEAF", 0),
         patch.object(entry, "ENUMERATED", 0),
     ):
-        return answer(questions, memory=0)
+        return answer_batch_queries(questions, memory=0)
 
 
-def by_single_searches(questions: Questions) -> Answers:
+def by_single_searches(questions: BatchQueries) -> BatchAnswers:
     nothing = {"LEAF": 0, "ENUMERATED": 0, "EACH": 0}
     with patch.multiple(entry, **nothing), patch.object(halving, "LEAF", 0):
-        return answer(questions, memory=0, boxes=1, seconds_each=60.0)
+        return answer_batch_queries(questions, memory=0, boxes=1, seconds_each=60.0)
 
 
-MEANS: list[Callable[[Questions], Answers]] = [from_table, from_a_small_memory, by_points, by_halving, answer]
+MEANS: list[Callable[[BatchQueries], BatchAnswers]] = [
+    from_table,
+    from_a_small_memory,
+    by_points,
+    by_halving,
+    answer_batch_queries,
+]
 
 
-def check(questions: Questions, found: Answers, truth: list[bool]) -> None:
+def check(questions: BatchQueries, found: BatchAnswers, truth: list[bool]) -> None:
     for i, satisfiable in enumerate(truth):
-        outcome, point = Outcome(found.outcomes[i]), found.witness(i)
+        outcome, point = QueryOutcome(found.outcomes[i]), found.witness(i)
         if satisfiable:
-            assert outcome is Outcome.SAT
+            assert outcome is QueryOutcome.SAT
         elif questions.float32:
-            assert outcome in (Outcome.UNSAT, Outcome.POSSIBLE)
+            assert outcome in (QueryOutcome.UNSAT, QueryOutcome.POSSIBLE)
         else:
-            assert outcome is Outcome.UNSAT
-        assert (point is None) == (outcome is Outcome.UNSAT)
+            assert outcome is QueryOutcome.UNSAT
+        assert (point is None) == (outcome is QueryOutcome.UNSAT)
         if point is not None:
             assert all(Fraction(a) <= x for a, x in zip(questions.low[i], point, strict=True))
             assert all(x <= Fraction(b) for b, x in zip(questions.high[i], point, strict=True))
             value = (reference if questions.float32 else exact)(questions.network, list(point))
             holds = value is not None and satisfies(questions, i, list(point), value)
-            assert holds == (outcome is Outcome.SAT)
+            assert holds == (outcome is QueryOutcome.SAT)
 
 
 @pytest.mark.parametrize("means", MEANS, ids=lambda m: m.__name__)
 @settings(LAW, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_ties_of_whole_weights_are_decided_as_by_trying(
-    means: Callable[[Questions], Answers], seed: int, float32: bool
+    means: Callable[[BatchQueries], BatchAnswers], seed: int, float32: bool
 ) -> None:
     rng = np.random.default_rng(seed)
     questions = questions_about(rng, integral_network(rng), float32)
@@ -171,14 +184,14 @@ def test_searches_of_their_own_decide_ties_as_by_trying(seed: int, float32: bool
 @settings(LAW, max_examples=40)
 @given(networks(smooth=False), st.integers(0, 2**32 - 1), st.booleans())
 def test_every_kind_of_node_is_decided_as_by_trying(
-    means: Callable[[Questions], Answers], network: Network, seed: int, float32: bool
+    means: Callable[[BatchQueries], BatchAnswers], network: Network, seed: int, float32: bool
 ) -> None:
     questions = questions_about(np.random.default_rng(seed), network, float32)
     truth = [by_trying(questions, i) for i in range(len(questions))]
     found = means(questions)
     for i, satisfiable in enumerate(truth):
-        assert found.outcomes[i] != Outcome.UNSAT or not satisfiable
-        assert found.outcomes[i] != Outcome.SAT or satisfiable
+        assert found.outcomes[i] != QueryOutcome.UNSAT or not satisfiable
+        assert found.outcomes[i] != QueryOutcome.SAT or satisfiable
 
 
 @LAW
@@ -187,7 +200,7 @@ def test_with_tanh_and_sigmoid_no_float32_solution_is_lost(network: Network, see
     questions = questions_about(np.random.default_rng(seed), network, True)
     found = by_points(questions)
     for i in range(len(questions)):
-        assert (found.outcomes[i] == Outcome.SAT) == by_trying(questions, i)
+        assert (found.outcomes[i] == QueryOutcome.SAT) == by_trying(questions, i)
 
 
 def shuffled(network: Network, rng: np.random.Generator, inputs: list[float]) -> list[Fraction]:
@@ -211,17 +224,17 @@ def shuffled(network: Network, rng: np.random.Generator, inputs: list[float]) ->
 @given(st.integers(0, 2**32 - 1))
 def test_unsat_covers_every_order_of_summation(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    network = dense(
+    network = dense_network(
         [(rng.normal(size=(6, 3)), rng.normal(size=6)), (rng.normal(size=(2, 6)), rng.normal(size=2))]
     )
     point = rng.integers(-9, 9, 3).astype(np.float64)
-    outputs = infer_all(network, point[None].astype(np.float32))[-1][0].astype(np.float64)
+    outputs = infer_all_values(network, point[None].astype(np.float32))[-1][0].astype(np.float64)
     # Offsets next to what the reference computes: other orders fall on either side.
     gap = float(outputs[0] - outputs[1])
     count = 9
     offsets = gap + np.arange(-4, 5)[:, None] * 2.0**-24
-    system = System(np.array([[0, 0, 0, 1.0, -1.0]]), np.array([rng.random() < 0.5]))
-    questions = Questions(
+    system = RowSystem(np.array([[0, 0, 0, 1.0, -1.0]]), np.array([rng.random() < 0.5]))
+    questions = BatchQueries(
         network,
         np.tile(point, (count, 1)),
         np.tile(point, (count, 1)),
@@ -230,11 +243,11 @@ def test_unsat_covers_every_order_of_summation(seed: int) -> None:
         np.zeros(count, dtype=np.int64),
         offsets,
     )
-    found = answer(questions)
+    found = answer_batch_queries(questions)
     inputs = [Fraction(x) for x in point]
     others = [shuffled(network, rng, point.tolist()) for _ in range(20)]
     for i in range(count):
-        assert (found.outcomes[i] == Outcome.SAT) == by_trying(questions, i)
+        assert (found.outcomes[i] == QueryOutcome.SAT) == by_trying(questions, i)
         if any(satisfies(questions, i, inputs, other) for other in others):
             assert found.possible[i]
 
@@ -245,21 +258,21 @@ def test_with_real_inputs_it_agrees_with_single_queries(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = integral_network(rng)
     questions = questions_about(rng, network, False, rng.random(network.width) < 0.5)
-    found = answer(questions)
+    found = answer_batch_queries(questions)
     for i in range(len(questions)):
         if (questions.low[i] > questions.high[i]).any():
-            assert found.outcomes[i] == Outcome.UNSAT
+            assert found.outcomes[i] == QueryOutcome.UNSAT
             continue
-        asked = query(questions, i)
+        asked = build_single_query(questions, i)
         assert asked is not None
-        expected = decide(asked, seconds=5.0)
+        expected = decide_native_query(asked, seconds=5.0)
         match expected:
             case Sat():
-                assert found.outcomes[i] in (Outcome.SAT, Outcome.OPEN)
+                assert found.outcomes[i] in (QueryOutcome.SAT, QueryOutcome.OPEN)
             case Unsat():
-                assert found.outcomes[i] in (Outcome.UNSAT, Outcome.OPEN)
+                assert found.outcomes[i] in (QueryOutcome.UNSAT, QueryOutcome.OPEN)
         point = found.witness(i)
-        if found.outcomes[i] == Outcome.SAT:
+        if found.outcomes[i] == QueryOutcome.SAT:
             assert point is not None
             value = exact(network, list(point))
             assert value is not None
@@ -271,7 +284,7 @@ def test_with_real_inputs_it_agrees_with_single_queries(seed: int) -> None:
 def test_float32_with_real_inputs_keeps_what_the_reference_reaches(network: Network, seed: int) -> None:
     rng = np.random.default_rng(seed)
     questions = questions_about(rng, network, True, np.zeros(network.width, dtype=np.bool_))
-    found = answer(questions, boxes=50, seconds_each=0.5)
+    found = answer_batch_queries(questions, boxes=50, seconds_each=0.5)
     for i in range(len(questions)):
         if (questions.low[i] > questions.high[i]).any():
             continue
@@ -281,7 +294,7 @@ def test_float32_with_real_inputs_keeps_what_the_reference_reaches(network: Netw
             if outputs is not None and satisfies(questions, i, inputs, outputs):
                 assert found.possible[i]
         point = found.witness(i)
-        if found.outcomes[i] == Outcome.SAT:
+        if found.outcomes[i] == QueryOutcome.SAT:
             assert point is not None
             outputs = reference(network, list(point))
             assert outputs is not None
@@ -294,7 +307,7 @@ def test_the_order_of_questions_does_not_matter(seed: int, float32: bool) -> Non
     rng = np.random.default_rng(seed)
     questions = questions_about(rng, integral_network(rng), float32)
     order = rng.permutation(len(questions))
-    mixed = Questions(
+    mixed = BatchQueries(
         questions.network,
         questions.low[order],
         questions.high[order],

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.compile import explore
-from surefoot.compile.batch import columns
-from surefoot.compile.closure import UNDEFINED, closure
+from surefoot.compile import explore_problem
+from surefoot.compile.batch import vectorise_terms
+from surefoot.compile.closure import UNDEFINED_ERRORS, compile_closure
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Arithmetic,
@@ -31,11 +31,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
-from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import successors
+from surefoot.problem.semantics import enumerate_successors
 from surefoot.problem.term import (
     FALSE,
     Apply,
@@ -43,7 +43,7 @@ from surefoot.problem.term import (
     Op,
     Term,
     Var,
-    conjunction,
+    conjunction_of,
     equal,
     free_names,
     ite,
@@ -252,7 +252,7 @@ def as_bits(value: Any) -> Any:
 def valued(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)
-    except UNDEFINED:
+    except UNDEFINED_ERRORS:
         return None
 
 
@@ -266,8 +266,8 @@ def test_terms_are_what_numpy_says(seed: int) -> None:
     kinds = {"x": Real(), "y": Real(), "n": Int(), "m": Int()}
     row = tuple(state[name] for name in "xynmb")
     slots = {name: i for i, name in enumerate("xynmb")}
-    assert as_bits(valued(evaluate, term, state, FLOAT64)) == as_bits(value)
-    assert as_bits(valued(closure(term, slots, kinds, FLOAT64), row)) == as_bits(value)
+    assert as_bits(valued(evaluate_term, term, state, FLOAT64)) == as_bits(value)
+    assert as_bits(valued(compile_closure(term, slots, kinds, FLOAT64), row)) == as_bits(value)
     if kind(term) == "real" and value is not None:
         vectorised(term, state, value)
 
@@ -277,7 +277,7 @@ def vectorised(term: Term, state: dict[str, Any], value: float) -> None:
     if free_names(term) & {"n", "m", "b"}:
         return
     try:
-        table = columns([term])
+        table = vectorise_terms([term])
     except Unsupported:
         return
     found = table({name: np.array([state[name]]) for name in "xy"}, 1)[0][0][0]
@@ -292,7 +292,7 @@ def test_steps_are_what_numpy_says(seed: int) -> None:
     state = drawn_state(rng)
     updates = {name: drawn_number(rng, 2, name in "nm") for name in "xynm"}
     kinds = {"x": Real(), "y": Real(), "n": Int(), "m": Int()}
-    start = conjunction(
+    start = conjunction_of(
         (*(equal(Var(n), Const(_as_written(state[n]))) for n in kinds), B if state["b"] else ~B)
     )
     declared = (*(Variable(n, k) for n, k in kinds.items()), Variable("b", Bool()))
@@ -300,18 +300,18 @@ def test_steps_are_what_numpy_says(seed: int) -> None:
     edge = Edge(outcomes=(Outcome(updates=written),))
     environment = Environment("random", declared, start, (Component("one", (edge,)),), arithmetic=FLOAT64)
     problem = Problem("random", environment, None, Never(FALSE))
-    (first,) = initial_states(environment, 1)
+    (first,) = enumerate_initial_states(environment, 1)
     assert {n: as_bits(v) for n, v in first.items()} == {n: as_bits(v) for n, v in state.items()}
     after = {n: wanted(t, state, real=n in REALS) for n, t in updates.items()}
     if None in after.values():
         with pytest.raises(Undefined):
-            list(successors(problem, first))
+            list(enumerate_successors(problem, first))
         with pytest.raises(Undefined):
-            explore(problem, labels={}, tier="interpreter", max_states=2)
+            explore_problem(problem, labels={}, tier="interpreter", max_states=2)
         return
-    (found,) = (s.state for s in successors(problem, first))
+    (found,) = (s.state for s in enumerate_successors(problem, first))
     assert {n: as_bits(found[n]) for n in after} == {n: as_bits(v) for n, v in after.items()}
-    explored = explore(problem, labels={}, tier="interpreter", max_states=2)
+    explored = explore_problem(problem, labels={}, tier="interpreter", max_states=2)
     rows = [explored.valuation(i) for i in range(explored.markov.states)]
     assert {n: as_bits(v) for n, v in found.items()} in [{n: as_bits(v) for n, v in r.items()} for r in rows]
 

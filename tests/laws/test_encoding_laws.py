@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.encode.asking import Asked, State, check_state, reference, unrolled, well_defined
 from tests.encode.random_problems import CONDITIONS, LABELS, control_problems, problems, states
 
-from surefoot.encode.concrete import concretise
+from surefoot.encode.concrete import concretise_run
 from surefoot.encode.unroll import unroll
 from surefoot.network.exact import exact_outputs
 from surefoot.problem import semantics
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.policy import NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.term import Var, equal
 from surefoot.verdict.verdict import Trace
@@ -28,7 +28,7 @@ def has_ties(policy: Policy | None, state: State) -> bool:
     """Do two outputs of some network in the policy agree here?"""
     match policy:
         case NeuralPolicy():
-            seen = [Fraction(evaluate(t, state)) for t in policy.observe]
+            seen = [Fraction(evaluate_term(t, state)) for t in policy.observe]
             outputs = exact_outputs(policy.network, seen)
             return len(set(outputs)) < len(outputs)
         case ProgramPolicy(branches):
@@ -73,7 +73,7 @@ def test_two_steps_lead_where_the_semantics_leads(data: st.DataObject) -> None:
     problem = data.draw(problems())
     start = data.draw(states(problem.environment))
     assume(well_defined(problem, start))
-    ends = [s.state for s in semantics.successors(problem, start)]
+    ends = [s.state for s in semantics.enumerate_successors(problem, start)]
     assume(ends and len(ends) < 8 and all(well_defined(problem, s) for s in ends))
     expected = reference(problem, start, 2)
     assume(len(expected) < 25)
@@ -101,14 +101,14 @@ def test_outputs_and_controls_are_those_of_the_network(data: st.DataObject) -> N
     state = data.draw(states(problem.environment))
     assume(well_defined(problem, state))
     asked = unrolled(problem, 0, rounding=False)
-    made = semantics.decision(problem, state)
+    made = semantics.policy_decision(problem, state)
     assert made is not None
     here = asked.is_state(state, 0)
     model = asked(here)
     assert model is not None
     assert model["u@0"] == made.controls["u"]
     if made.outputs is not None and "output[0]" in asked.encoded.system.reserved:
-        name = asked.encoded.condition(equal(Var("output[0]"), made.outputs[0]), 0)
+        name = asked.encoded.condition_at(equal(Var("output[0]"), made.outputs[0]), 0)
         assert asked(here, name) is not None
         assert asked(here, ~name) is None
 
@@ -120,6 +120,6 @@ def test_every_model_is_a_run(data: st.DataObject) -> None:
     asked = Asked(unroll(problem, 2, rounding=False))
     model = asked()
     if model is not None:
-        trace = concretise(problem, asked.encoded.decode(model))
+        trace = concretise_run(problem, asked.encoded.decode(model))
         assert isinstance(trace, Trace), trace
         assert trace.states == tuple(asked.state(model, i) for i in range(3))

@@ -32,14 +32,14 @@ from tests.laws.tabled_systems import (
 )
 from tests.laws.test_execution_laws import satisfied
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.problem import read_problem
-from surefoot.certify.checker.execution.state import Moment
-from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.execution.prove import certificate
-from surefoot.certify.process.claim import about_graph
-from surefoot.encode.system import System, build
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.checker.claim import FileLocations
+from surefoot.certify.checker.execution.problem import read_canonical_problem
+from surefoot.certify.checker.execution.state import TimeFrame
+from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.execution.prove import prove_run_certificate
+from surefoot.certify.process.claim import build_graph_certificate
+from surefoot.encode.system import TransitionSystem, build_transition_system
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
@@ -47,14 +47,23 @@ from surefoot.engines.predicates import Predicates
 from surefoot.engines.recurrence import Recurrence
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Int
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.policy import Choose
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Path, Probability
-from surefoot.problem.semantics import may_end, successors
+from surefoot.problem.semantics import enumerate_successors, may_end
 from surefoot.problem.term import TRUE, Const, Term
 from surefoot.run import verify
-from surefoot.verdict.verdict import Argument, Certificate, Exact, Holds, Proved, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import (
+    Certificate,
+    Exact,
+    Holds,
+    ProofArgument,
+    Proved,
+    Unknown,
+    Vacuous,
+    Violated,
+)
 from surefoot.work.budget import Budget
 
 CHOOSE = (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE, Choose.SAMPLE)
@@ -91,7 +100,9 @@ def test_the_reference_has_the_ends_and_steps_of_the_table(choose: Choose, aroun
         question = problem(table, asked["never"])
         for x in range(table.size):
             assert may_end(question, {"x": x}) is table.may_end(x, ties=False), (x, table)
-            assert {s.state["x"] for s in successors(question, {"x": x})} == table.after(x, ties=False)
+            assert {s.state["x"] for s in enumerate_successors(question, {"x": x})} == table.after(
+                x, ties=False
+            )
 
 
 @pytest.mark.parametrize("rounding", [True, False])
@@ -103,12 +114,12 @@ def test_the_encoding_has_the_ends_and_steps_of_the_table(
     tied = 0
     for seed in range(TABLES):
         table, asked = drawn(choose, around, seed)
-        system = build(problem(table, asked["never"]), rounding)
+        system = build_transition_system(problem(table, asked["never"]), rounding)
         for x in range(table.size):
             made = [d for d in decisions(system, table, x) if all(holds(c, d) for c in system.constraints)]
             ends = any(holds(system.ended, d) for d in made)
             taken = {
-                int(evaluate(leap.after["x"], d, Arithmetic.EXACT))
+                int(evaluate_term(leap.after["x"], d, Arithmetic.EXACT))
                 for d in made
                 for when, leap in system.leaps
                 if holds(when, d)
@@ -120,10 +131,10 @@ def test_the_encoding_has_the_ends_and_steps_of_the_table(
 
 
 def holds(term: Term, names: Mapping[str, Any]) -> bool:
-    return bool(evaluate(term, names, Arithmetic.EXACT))
+    return bool(evaluate_term(term, names, Arithmetic.EXACT))
 
 
-def decisions(system: System, table: Table, x: int) -> Iterator[Mapping[str, Any]]:
+def decisions(system: TransitionSystem, table: Table, x: int) -> Iterator[Mapping[str, Any]]:
     """The state with the outputs of the network there, and everything that the encoding leaves open."""
     names: dict[str, Any] = {"x": x}
     for call in system.calls:
@@ -140,20 +151,22 @@ def test_the_checker_has_the_ends_and_steps_of_the_table(choose: Choose, around:
     for seed in range(TABLES):
         table, asked = drawn(choose, around, seed)
         try:
-            found = read_problem(canonical(problem(table, asked["never"])), Places(File()))
+            found = read_canonical_problem(
+                run_problem_to_json(problem(table, asked["never"])), FileLocations(File())
+            )
         except Unsupported:
             continue
-        moment = Moment(found, 0)
+        moment = TimeFrame(found, 0)
         for x in range(table.size):
             looked_at += 1
             values = {"x@0": Fraction(x)} | {
                 f"output[{i}]@0": Fraction(o) for i, o in enumerate(table.outputs(x))
             }
-            assert satisfied(moment.ended(), values) is table.may_end(x, ties=True), (x, table)
+            assert satisfied(moment.may_end(), values) is table.may_end(x, ties=True), (x, table)
             taken = {
                 to
                 for number, (_, _, outcomes) in enumerate(table.edges)
-                if satisfied(moment.permitted(number), values)
+                if satisfied(moment.edge_permitted(number), values)
                 for _, to in outcomes
             }
             assert taken == table.after(x, ties=True), (x, table)
@@ -169,11 +182,14 @@ def test_a_claim_about_the_graph_is_accepted_exactly_if_no_tie_violates(choose: 
     for seed in range(TABLES):
         table, properties = drawn(choose, around, seed)
         for kind, asked in properties.items():
-            claim = about_graph(problem(table, asked))
+            claim = build_graph_certificate(problem(table, asked))
             if not isinstance(claim, Certificate):
                 continue
             violated = is_violated(table, asked, ties=True)
-            assert check(json.loads(json.dumps(claim.content))).accepted is not violated, (kind, table)
+            assert judge_certificate(json.loads(json.dumps(claim.content))).accepted is not violated, (
+                kind,
+                table,
+            )
             seen[violated, is_violated(table, asked, ties=False)] += 1
     if choose is not Choose.SAMPLE and around != "shield":  # these are refused
         assert seen[False, False] > TABLES / 4
@@ -260,9 +276,9 @@ def test_the_engines_did_answer() -> None:
 
 
 ARGUMENTS = {
-    "never": (Argument("induction", 1), Argument("unrolled", 2)),
-    "recurs": (Argument("induction", 1, 1), Argument("induction", 1, 2)),
-    "eventually": (Argument("unrolled", 1), Argument("unrolled", 2)),
+    "never": (ProofArgument("induction", 1), ProofArgument("unrolled", 2)),
+    "recurs": (ProofArgument("induction", 1, 1), ProofArgument("induction", 1, 2)),
+    "eventually": (ProofArgument("unrolled", 1), ProofArgument("unrolled", 2)),
 }
 
 
@@ -271,8 +287,8 @@ def test_the_checker_takes_no_proof_of_what_is_violated(choose: Choose, around: 
     """What the checker derives can be shown of no table with a violation, by any argument."""
     for table, asked in telling(choose, around, kind)[:1]:
         question = problem(table, asked)
-        written = canonical(question)
-        arguments = (Argument("unrolled", asked.steps),) if kind == "within" else ARGUMENTS[kind]
+        written = run_problem_to_json(question)
+        arguments = (ProofArgument("unrolled", asked.steps),) if kind == "within" else ARGUMENTS[kind]
         for argument in arguments if is_violated(table, asked, ties=True) else ():
-            found = certificate(question, written, argument, Budget(2))
+            found = prove_run_certificate(question, written, argument, Budget(2))
             assert isinstance(found, str), (table, argument)

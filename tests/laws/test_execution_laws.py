@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 from tests.laws.brute_force import truth
 from tests.laws.finite_systems import KINDS, problems
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.problem import Problem as Read
-from surefoot.certify.checker.execution.problem import read_problem
-from surefoot.certify.checker.execution.state import Moment
-from surefoot.certify.checker.execution.unroll import escape as may_escape
-from surefoot.certify.checker.execution.unroll import move as moves
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.checker.claim import FileLocations
+from surefoot.certify.checker.execution.problem import CanonicalProblem as Read
+from surefoot.certify.checker.execution.problem import read_canonical_problem
+from surefoot.certify.checker.execution.state import TimeFrame
+from surefoot.certify.checker.execution.unroll import escape_formula as may_escape
+from surefoot.certify.checker.execution.unroll import transition_formula as moves
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.checker.query import Formula, form, inner
-from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.execution.prove import certificate
+from surefoot.certify.checker.query import Formula, comparison_form, formula_parts
+from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.execution.prove import prove_run_certificate
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment, Int
 from surefoot.problem.meaning.evaluate import Undefined
@@ -37,18 +37,25 @@ from surefoot.problem.names import location_key, output_index
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.semantics import State, decision, holds, is_initial, may_end, successors
+from surefoot.problem.semantics import (
+    State,
+    enumerate_successors,
+    holds_in_state,
+    is_initial,
+    may_end,
+    policy_decision,
+)
 from surefoot.problem.term import TRUE, Term, Var, free_names
-from surefoot.verdict.verdict import Argument
+from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget
 
 
 def satisfied(formula: Formula, values: Mapping[str, Fraction]) -> bool:
     if formula[0] == "and":
-        return all(satisfied(part, values) for part in inner(formula))
+        return all(satisfied(part, values) for part in formula_parts(formula))
     if formula[0] == "or":
-        return any(satisfied(part, values) for part in inner(formula))
-    total = sum((c * values[n] if n else c for n, c in form(formula).items()), Fraction(0))
+        return any(satisfied(part, values) for part in formula_parts(formula))
+    total = sum((c * values[n] if n else c for n, c in comparison_form(formula).items()), Fraction(0))
     return {"<=": total <= 0, "<": total < 0, "=": total == 0}[str(formula[0])]
 
 
@@ -76,7 +83,7 @@ def outputs(problem: Problem, state: State) -> tuple[float, ...]:
     policy = problem.policy
     if isinstance(policy, ProgramPolicy):
         policy = next((b.then for b in policy.branches if isinstance(b.then, NeuralPolicy)), policy)
-    made = decision(replace(problem, policy=policy), state)
+    made = policy_decision(replace(problem, policy=policy), state)
     return made.outputs if made is not None and made.outputs is not None else ()
 
 
@@ -90,7 +97,7 @@ def agrees(said: bool, true: bool, tied: bool) -> bool:
 
 def read(problem: Problem) -> Read | None:
     try:
-        return read_problem(canonical(problem), Places(Path()))
+        return read_canonical_problem(run_problem_to_json(problem), FileLocations(Path()))
     except Unsupported:
         return None
 
@@ -115,13 +122,13 @@ def test_a_state_has_the_same_meaning(seed: int, kind: str, how: int) -> None:
         return  # where a rule decides, the network is not asked
     if (found := read(problem)) is None:
         return
-    moment = Moment(found, 0)
+    moment = TimeFrame(found, 0)
     initial, may_hold, may_fail = moment.initial(), moment.condition(True), moment.condition(False)
-    ended, escape = moment.ended(), may_escape(moment)
+    ended, escape = moment.may_end(), may_escape(moment)
     for state in states(problem.environment):
         values, tied = numbers(problem, state, 0), is_tied(problem, state)
         assert satisfied(initial, values) is is_initial(problem.environment, state)
-        true = holds(problem, state, asked)
+        true = holds_in_state(problem, state, asked)
         assert agrees(satisfied(may_hold, values), true, tied)
         assert agrees(satisfied(may_fail, values), not true, tied)
         assert agrees(satisfied(ended, values), may_end(problem, state), tied)
@@ -141,13 +148,13 @@ def is_output(name: str) -> bool:
 
 def picks(found: Read) -> list[dict[str, Fraction]]:
     """All values of what the environment may pick: 0 or 1."""
-    names = {v.name for v in Moment(found, 0).declared() if v.name.startswith("chosen[")}
+    names = {v.name for v in TimeFrame(found, 0).frame_variables() if v.name.startswith("chosen[")}
     return [dict(zip(names, map(Fraction, bits), strict=True)) for bits in product((0, 1), repeat=len(names))]
 
 
 def escapes(problem: Problem, state: State) -> bool:
     try:
-        for _ in successors(problem, state):
+        for _ in enumerate_successors(problem, state):
             pass
     except Undefined:
         return True
@@ -160,7 +167,7 @@ def test_a_step_has_the_same_meaning(seed: int, how: int) -> None:
     problem = with_rules(problems(seed)["never"], how)
     if (found := read(problem)) is None:
         return
-    move, several = moves(Moment(found, 0)), picks(found)
+    move, several = moves(TimeFrame(found, 0)), picks(found)
     everything = list(states(problem.environment))
     for state in everything:
         values, after = numbers(problem, state, 0), reached(problem, state)
@@ -174,7 +181,7 @@ def test_a_step_has_the_same_meaning(seed: int, how: int) -> None:
 def reached(problem: Problem, state: State) -> list[State]:
     """The next states within their ranges."""
     found: list[State] = []
-    steps = successors(problem, state)
+    steps = enumerate_successors(problem, state)
     while True:
         try:
             found.append(next(steps).state)
@@ -193,14 +200,14 @@ def test_certificates_of_random_systems_do_not_fit_properties_that_are_violated(
         truths = {kind: truth(problem) for kind, problem in asked.items()}
         for kind, problem in ((k, p) for k, p in asked.items() if truths[k] == "holds"):
             for argument in ARGUMENTS[kind](problem):
-                found = certificate(problem, canonical(problem), argument, Budget(20))
+                found = prove_run_certificate(problem, run_problem_to_json(problem), argument, Budget(20))
                 if isinstance(found, str):
                     continue
                 content = json.loads(json.dumps(found.content))
-                assert check(content).accepted
+                assert judge_certificate(content).accepted
                 accepted += 1
                 for other in (k for k, true in truths.items() if true != "holds"):
-                    content["claim"]["problem"] = json.loads(json.dumps(canonical(asked[other])))
+                    content["claim"]["problem"] = json.loads(json.dumps(run_problem_to_json(asked[other])))
                     assert is_rejected(content)
                     swapped += 1
                 break
@@ -210,19 +217,27 @@ def test_certificates_of_random_systems_do_not_fit_properties_that_are_violated(
 
 def is_rejected(content: dict[str, Any]) -> bool:
     try:
-        return not check(content).accepted
+        return not judge_certificate(content).accepted
     except BadCertificate:
         return True
 
 
-def within(problem: Problem) -> tuple[Argument, ...]:
+def within(problem: Problem) -> tuple[ProofArgument, ...]:
     assert isinstance(problem.property, Within)
-    return (Argument("unrolled", problem.property.steps),)
+    return (ProofArgument("unrolled", problem.property.steps),)
 
 
-ARGUMENTS: dict[str, Callable[[Problem], tuple[Argument, ...]]] = {
-    "never": lambda _: (Argument("induction", 1), Argument("induction", 2), Argument("unrolled", 2)),
-    "recurs": lambda _: (Argument("induction", 1, 2), Argument("induction", 2, 3), Argument("unrolled", 2)),
-    "eventually": lambda _: (Argument("unrolled", 1), Argument("unrolled", 3)),
+ARGUMENTS: dict[str, Callable[[Problem], tuple[ProofArgument, ...]]] = {
+    "never": lambda _: (
+        ProofArgument("induction", 1),
+        ProofArgument("induction", 2),
+        ProofArgument("unrolled", 2),
+    ),
+    "recurs": lambda _: (
+        ProofArgument("induction", 1, 2),
+        ProofArgument("induction", 2, 3),
+        ProofArgument("unrolled", 2),
+    ),
+    "eventually": lambda _: (ProofArgument("unrolled", 1), ProofArgument("unrolled", 3)),
     "within": within,
 }

@@ -8,14 +8,14 @@ import pytest
 from benchmarks.fuzz import Finding, examined, model, sampling
 from benchmarks.random_queries import KINDS, small
 
-from surefoot.certify.checker.check import check
-from surefoot.engines.bmc import proved
-from surefoot.query.bounds import whole_names
-from surefoot.query.formula import normal, sharpen
-from surefoot.query.lower import lower
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.engines.bmc import verdict_from_proof
+from surefoot.query.bounds import integer_variable_names
+from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
+from surefoot.query.lower import lower_query
 from surefoot.query.query import Sat, Unsat
-from surefoot.solve.native.dual.route import attempt
-from surefoot.solve.native.solver import decide
+from surefoot.solve.native.dual.route import attempt_relu_splitting
+from surefoot.solve.native.solver import decide_native_query
 
 pytest.importorskip("z3")
 SEED, COUNT = 1, 34  # queries of each kind
@@ -35,7 +35,7 @@ def test_wrong_answers_are_noticed() -> None:
     seen = Counter[str]()
     for number in range(60):
         case = small(SEED, number)
-        answer = decide(case.query(), seconds=5.0)
+        answer = decide_native_query(case.query(), seconds=5.0)
         if isinstance(answer, Sat):
             found = Finding("unsat")
             sampling(case, number, Unsat(), found)
@@ -58,14 +58,17 @@ def test_queries_depend_on_seed_and_number_alone() -> None:
 @pytest.mark.parametrize("number", [185, 1427, 3020])
 def test_neurons_that_touch_zero_have_proofs_that_the_checker_accepts(number: int) -> None:
     """Bounds of exactly 0 in the checker were tiny negative numbers in the search."""
-    query = lower(small(0, number).query()).query
-    formulas = [sharpen(normal(c), whole_names(query.quantities)) for c in query.constraints]
-    answer = attempt(query, formulas, monotonic() + 20)
+    query = lower_query(small(0, number).query()).query
+    formulas = [
+        sharpen_integer_atoms(negation_normal_form(c), integer_variable_names(query.quantities))
+        for c in query.constraints
+    ]
+    answer = attempt_relu_splitting(query, formulas, monotonic() + 20)
     assert isinstance(answer, Unsat)
     assert answer.proof is not None
-    certificate = proved(answer.proof).certificate
+    certificate = verdict_from_proof(answer.proof).certificate
     assert certificate is not None
-    assert check(json.loads(json.dumps(certificate.content))).accepted
+    assert judge_certificate(json.loads(json.dumps(certificate.content))).accepted
 
 
 @pytest.mark.parametrize("number", [24, 46, 445, 704, 777, 1649, 4325, 16257, 17323])

@@ -12,15 +12,15 @@ from tests.laws.finite_systems import problems
 
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
-from surefoot.engines.strengthen import bounds
+from surefoot.engines.strengthen import template_bounds
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import State, holds
-from surefoot.problem.term import Term, Var, conjunction
-from surefoot.search import Asking, find_invariant, find_tipping_point
-from surefoot.transform.tighten import parse_tighten
+from surefoot.problem.semantics import State, holds_in_state
+from surefoot.problem.term import Term, Var, conjunction_of
+from surefoot.search import SearchSettings, find_invariant, find_tipping_point
+from surefoot.transform.tighten import parse_bound_template
 from surefoot.verdict.artifact import Invariant, TippingPoint
 from surefoot.verdict.verdict import Found, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
@@ -66,8 +66,8 @@ def test_tipping_points_of_an_input_bound_are_those_of_the_search_through_all_st
     assert x.high is not None
     true = {n: truth_while(problem, n) for n in range(x.high + 1)}
     try:
-        tighten = parse_tighten("x<=", problem)
-        between, asking = (Fraction(0), Fraction(x.high)), Asking(ENGINES, Budget(30))
+        tighten = parse_bound_template("x<=", problem)
+        between, asking = (Fraction(0), Fraction(x.high)), SearchSettings(ENGINES, Budget(30))
         _, result = find_tipping_point(problem, tighten, between, Fraction(1), asking)
     except SurefootError:  # an edge whose outcomes change x in different ways
         seen["refused"] += 1
@@ -91,7 +91,7 @@ def is_invariant(problem: Problem, condition: Term) -> bool:
     """Starts inside, bad states outside, closed under steps: over every state there is."""
     assert isinstance(problem.property, Never)
     graph = Graph(problem)
-    inside = {key(s): s for s in every_state(problem) if holds(problem, s, condition)}
+    inside = {key(s): s for s in every_state(problem) if holds_in_state(problem, s, condition)}
     if any(key(s) not in inside for s in graph.starts()):
         return False
     if any(graph.is_good(problem.property.bad, s) for s in inside.values()):
@@ -101,11 +101,17 @@ def is_invariant(problem: Problem, condition: Term) -> bool:
 
 def searched(problem: Problem, highest: dict[str, int]) -> Result:
     moving = (
-        *bounds(problem, parse_tighten("x<=", problem), Fraction(0), Fraction(highest["x"]), Fraction(1)),
-        *bounds(problem, parse_tighten("x>=", problem), Fraction(0), Fraction(highest["x"]), Fraction(1)),
-        *bounds(problem, parse_tighten("y<=", problem), Fraction(0), Fraction(highest["y"]), Fraction(1)),
+        *template_bounds(
+            problem, parse_bound_template("x<=", problem), Fraction(0), Fraction(highest["x"]), Fraction(1)
+        ),
+        *template_bounds(
+            problem, parse_bound_template("x>=", problem), Fraction(0), Fraction(highest["x"]), Fraction(1)
+        ),
+        *template_bounds(
+            problem, parse_bound_template("y<=", problem), Fraction(0), Fraction(highest["y"]), Fraction(1)
+        ),
     )
-    return find_invariant(problem, moving, Asking(Bmc(), Budget(30)))
+    return find_invariant(problem, moving, SearchSettings(Bmc(), Budget(30)))
 
 
 @pytest.mark.parametrize("seed", range(SYSTEMS))
@@ -122,11 +128,11 @@ def test_invariants_are_confirmed_and_none_is_overlooked(seed: int) -> None:
             seen["no invariant"] += 1
             x, y = (range(highest[n] + 1) for n in ("x", "y"))
             for low, high, top in product(x, x, y):
-                template = [parse_tighten(t, problem) for t in ("x>=", "x<=", "y<=")]
+                template = [parse_bound_template(t, problem) for t in ("x>=", "x<=", "y<=")]
                 parts = [
                     t.spans(problem, Fraction(v)) for t, v in zip(template, (low, high, top), strict=True)
                 ]
-                box = conjunction(tuple(span.condition(Var(n)) for p in parts for n, span in p.items()))
+                box = conjunction_of(tuple(span.condition(Var(n)) for p in parts for n, span in p.items()))
                 assert not is_invariant(problem, box), f"{low} <= x <= {high}, y <= {top}"
         case other:
             assert isinstance(other, Unknown | Vacuous)

@@ -23,10 +23,10 @@ from tests.laws.test_execution_laws import (
     satisfied,
 )
 
-from surefoot.certify.checker.execution.state import Moment
-from surefoot.certify.checker.execution.unroll import escape as may_escape
-from surefoot.certify.checker.execution.unroll import move as moves
-from surefoot.problem.semantics import holds, is_initial, may_end
+from surefoot.certify.checker.execution.state import TimeFrame
+from surefoot.certify.checker.execution.unroll import escape_formula as may_escape
+from surefoot.certify.checker.execution.unroll import transition_formula as moves
+from surefoot.problem.semantics import holds_in_state, is_initial, may_end
 
 SEEDS = [s for s in range(24) if read(automata_network(s)) is not None]
 PAIRS = 400  # of states that are looked at
@@ -41,14 +41,14 @@ def test_joint_steps_have_the_same_meaning(seed: int) -> None:
     problem, draw = automata_network(seed), Random(seed)
     found = read(problem)
     assert found is not None
-    moment, several = Moment(found, 0), picks(found)
+    moment, several = TimeFrame(found, 0), picks(found)
     initial, may_hold, may_fail = moment.initial(), moment.condition(True), moment.condition(False)
-    ended, escape, move = moment.ended(), may_escape(moment), moves(moment)
+    ended, escape, move = moment.may_end(), may_escape(moment), moves(moment)
     asked, everything = condition_of(problem), states(problem)
     for state in draw.sample(everything, min(len(everything), 60)):
         values, tied = numbers(problem, state, 0), is_tied(problem, state)
         assert satisfied(initial, values) is is_initial(problem.environment, state)
-        true = holds(problem, state, asked)
+        true = holds_in_state(problem, state, asked)
         assert agrees(satisfied(may_hold, values), true, tied)
         assert agrees(satisfied(may_fail, values), not true, tied)
         assert agrees(satisfied(ended, values), may_end(problem, state), tied)

@@ -14,17 +14,17 @@ from tests.random_networks import boxes, networks, points
 from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
 from surefoot.network.linear import linear_bounds
-from surefoot.network.outward import Box
+from surefoot.network.outward import BoxArray
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.network import Network, Shape, dense
+from surefoot.problem.network import Network, Shape, dense_network
 from surefoot.problem.term import Const, Var, equal
-from surefoot.query.query import Answer, NetworkCall, Quantity, Query, Sat, Undecided, Unsat
-from surefoot.solve.native.bounding.bounds import bounded
-from surefoot.solve.native.bounding.dual import improved
-from surefoot.solve.native.bounding.layout import layout
-from surefoot.solve.native.bounding.passes import forward
-from surefoot.solve.native.solver import decide
+from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
+from surefoot.solve.native.bounding.bounds import bound_box_batch
+from surefoot.solve.native.bounding.dual import ascend_slopes
+from surefoot.solve.native.bounding.layout import build_bounding_plan
+from surefoot.solve.native.bounding.passes import forward_values
+from surefoot.solve.native.solver import decide_native_query
 
 pytest.importorskip("z3")
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -32,7 +32,7 @@ LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(Health
 
 def by_native(query: Query) -> Answer:
     try:
-        return checked(query, decide(query, seconds=5.0))
+        return checked(query, decide_native_query(query, seconds=5.0))
     except Unsupported:
         assume(False)
         raise
@@ -65,14 +65,14 @@ def test_on_networks_it_equals_z3_and_does_not_contradict_milp(query: Query) -> 
 def test_planes_lie_below_the_outputs(network: Network, seed: int) -> None:
     rng = np.random.default_rng(seed)
     low, high = boxes(rng, network.width, 3)
-    found = bounded(layout(network), low, high, {})
+    found = bound_box_batch(build_bounding_plan(network), low, high, {})
     rows = np.round(rng.normal(size=(2, network.outputs)), 2)
     share = np.abs(rng.normal(size=(3, 2)))
-    best = improved(found, rows, share, np.ones((3, 2)), 4)
+    best = ascend_slopes(found, rows, share, np.ones((3, 2)), 4)
     planes = found.below(rows)
     for member in range(3):
         some = points(rng, low[member], high[member], 40).astype(np.float64)
-        outputs = forward(network, some)[-1]
+        outputs = forward_values(network, some)[-1]
         usable = np.isfinite(outputs).all(axis=1)
         # The bound is of the exact value; float64 evaluation is off by a little, which grows with the values.
         size = 1e-9 * (1.0 + np.abs(outputs).max(initial=0.0) + largest(found.boxes, member))
@@ -82,7 +82,7 @@ def test_planes_lie_below_the_outputs(network: Network, seed: int) -> None:
         assert (combined[usable] <= (outputs @ best.row[member])[usable] + size).all()
 
 
-def largest(values: list[Box], member: int) -> float:
+def largest(values: list[BoxArray], member: int) -> float:
     sizes = [b.magnitude[member].max(initial=0.0) for b in values]
     return float(min(max(sizes), 1e300))
 
@@ -92,8 +92,8 @@ def largest(values: list[Box], member: int) -> float:
 def test_planes_lie_below_the_exact_outputs_without_any_tolerance(network: Network, seed: int) -> None:
     rng = np.random.default_rng(seed)
     low, high = boxes(rng, network.width, 2)
-    found = bounded(layout(network), low, high, {})
-    best = improved(found, np.eye(network.outputs), rng.random((2, network.outputs)), np.ones(1), 3)
+    found = bound_box_batch(build_bounding_plan(network), low, high, {})
+    best = ascend_slopes(found, np.eye(network.outputs), rng.random((2, network.outputs)), np.ones(1), 3)
     for member in range(2):
         for point in points(rng, low[member], high[member], 6).astype(np.float64):
             try:
@@ -120,9 +120,9 @@ def chains(draw: st.DrawFn) -> Query:
     calls = (NetworkCall(second, (w, x), ("v",)), NetworkCall(first, (x, i), ("u",), slack))
     single = draw(st.booleans())
     quantities = (
-        Quantity("x", Real(Fraction(-1), Fraction(1), float32=single)),
-        Quantity("i", Int(-1, 2)),
-        *(Quantity(n, Real()) for n in "uvw"),
+        QueryVariable("x", Real(Fraction(-1), Fraction(1), float32=single)),
+        QueryVariable("i", Int(-1, 2)),
+        *(QueryVariable(n, Real()) for n in "uvw"),
     )
     bound = Const(draw(st.sampled_from([Fraction(n, 4) for n in range(-6, 7)])))
     asked = draw(st.sampled_from([v <= bound, v > bound, (v >= bound) & (u <= bound), equal(v, bound)]))
@@ -140,7 +140,7 @@ def test_on_chains_of_networks_it_does_not_contradict_the_others(query: Query) -
 def test_bounds_are_as_good_as_those_of_the_plain_method(network: Network, seed: int) -> None:
     low, high = boxes(np.random.default_rng(seed), network.width, 2)
     plain = linear_bounds(network, low, high)
-    found = bounded(layout(network), low, high, {})
+    found = bound_box_batch(build_bounding_plan(network), low, high, {})
     ours, theirs = found.below(np.eye(network.outputs)), plain.below
     ours_least, theirs_least = ours.minimum(found.boxes[0]), theirs.minimum(plain.values[0])
     finite = np.isfinite(theirs_least)
@@ -153,15 +153,15 @@ def test_bounds_are_as_good_as_those_of_the_plain_method(network: Network, seed:
 def test_smooth_networks_agree_with_dense_sampling(seed: int, shape: Shape) -> None:
     rng = np.random.default_rng(seed)
     sizes = [(5, 2), (4, 5), (1, 4)]
-    network = dense([(2 * rng.normal(size=s), rng.normal(size=s[0])) for s in sizes], hidden=shape)
+    network = dense_network([(2 * rng.normal(size=s), rng.normal(size=s[0])) for s in sizes], hidden=shape)
     grid = np.stack(np.meshgrid(np.linspace(-1, 1, 61), np.linspace(-1, 1, 61)), axis=-1).reshape(-1, 2)
-    least = float(forward(network, grid)[-1].min())
-    box = tuple(Quantity(n, Real(Fraction(-1), Fraction(1))) for n in "xy")
+    least = float(forward_values(network, grid)[-1].min())
+    box = tuple(QueryVariable(n, Real(Fraction(-1), Fraction(1))) for n in "xy")
 
     def below(threshold: float) -> Answer:
         call = NetworkCall(network, (Var("x"), Var("y")), ("u",))
-        return decide(
-            Query((*box, Quantity("u", Real())), (Var("u") <= Const(Fraction(threshold)),), (call,))
+        return decide_native_query(
+            Query((*box, QueryVariable("u", Real())), (Var("u") <= Const(Fraction(threshold)),), (call,))
         )
 
     assert isinstance(below(least + 1e-6), Sat)

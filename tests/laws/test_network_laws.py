@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.exact_network import FAR, Enclosure, contains, distance, exact_values
 from tests.random_networks import boxes, networks, points
 
-from surefoot.network.evaluate import decide, evaluate
+from surefoot.network.evaluate import decide_batch_actions, evaluate_network_batch
 from surefoot.network.interval import interval_bounds
-from surefoot.network.linear import linear_bounds, planes_below
-from surefoot.network.rounding import error_bounds, overflows
+from surefoot.network.linear import linear_bounds, planes_below_outputs
+from surefoot.network.rounding import error_bounds, may_overflow_float32
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer, infer_all
+from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer_all_values, infer_outputs
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -36,7 +36,7 @@ def _values(network: Network, low: np.ndarray, high: np.ndarray, point: np.ndarr
     try:
         return exact_values(network, point)
     except Undefined:
-        assert overflows(network, low, high)
+        assert may_overflow_float32(network, low, high)
         return []
 
 
@@ -61,7 +61,7 @@ def test_planes_bound_the_outputs_and_any_combination_of_them(network: Network, 
     low, high = (ends[0] for ends in boxes(rng, network.width, 1))
     bounds = linear_bounds(network, low, high)
     rows = rng.normal(size=(2, network.outputs))
-    combined = planes_below(network, bounds.values, rows)
+    combined = planes_below_outputs(network, bounds.values, rows)
     for point in points(rng, low, high, 6):
         values = _values(network, low, high, point)
         if not values:
@@ -170,7 +170,7 @@ def test_error_bounds_hold_for_every_order_of_summation(network: Network, seed: 
         values = _values(network, low, high, point)
         if not values:
             continue
-        results = [infer(network, point[None])[0]]
+        results = [infer_outputs(network, point[None])[0]]
         results += [_in_another_order(network, point, add) for add in (_reversed, _pairwise, _fused, _wide)]
         for result in results:
             for off, b, t in zip(distance(result, values[-1]), bound, tighter, strict=True):
@@ -186,7 +186,7 @@ def test_error_bounds_hold_for_inputs_that_are_rounded_first(network: Network, s
     bound = error_bounds(network, low, high, input_rounding=True)
     for share in rng.random((4, network.width)):
         point = np.clip(low + share * (high - low), low, high)  # float64: not a float32 in general
-        result = infer(network, point.astype(np.float32)[None])[0]
+        result = infer_outputs(network, point.astype(np.float32)[None])[0]
         for value in _values(network, low, high, point)[-1:]:
             for off, b in zip(distance(result, value), bound, strict=True):
                 assert off <= _fraction(b)
@@ -201,8 +201,8 @@ def _fraction(bound: float) -> Fraction:
 def test_a_network_said_not_to_overflow_does_not(network: Network, seed: int, huge: bool) -> None:
     rng = np.random.default_rng(seed)
     low, high = (ends[0] * (1e36 if huge else 1.0) for ends in boxes(rng, network.width, 1))
-    if not overflows(network, low, high):
-        for value in infer_all(network, points(rng, low, high, 8)):
+    if not may_overflow_float32(network, low, high):
+        for value in infer_all_values(network, points(rng, low, high, 8)):
             assert np.isfinite(value).all()
 
 
@@ -213,7 +213,7 @@ def test_fast_evaluation_stays_within_its_error_of_the_reference(network: Networ
     batch = (rng.normal(size=(40, network.width)) * rng.choice([1.0, 1e-20, 1e15], size=(40, 1))).astype(
         np.float32
     )
-    fast, reference = evaluate(network, batch), infer(network, batch)
+    fast, reference = evaluate_network_batch(network, batch), infer_outputs(network, batch)
     sure = np.isfinite(fast.error)
     off = np.abs(fast.outputs[sure].astype(np.float64) - reference[sure].astype(np.float64))
     assert (off <= fast.error[sure]).all()
@@ -231,8 +231,8 @@ def test_decisions_are_those_of_the_reference(network: Network, seed: int, maske
     allowed = (
         rng.random((60, network.outputs)) < 0.6 if masked else np.ones((60, network.outputs), dtype=bool)
     )
-    decisions = decide(network, batch, allowed if masked else None)
-    values = infer_all(network, batch)
+    decisions = decide_batch_actions(network, batch, allowed if masked else None)
+    values = infer_all_values(network, batch)
     finite = np.logical_and.reduce([np.isfinite(v).all(axis=1) for v in values])
     expected = np.where(allowed, values[-1], -np.inf).argmax(axis=1)
     expected[~finite | ~allowed.any(axis=1)] = -1

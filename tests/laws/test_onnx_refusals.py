@@ -12,13 +12,13 @@ from tests.formats.onnx_variants import OPSETS, models
 from tests.formats.onnxruntime_says import onnxruntime_says, sample
 
 from surefoot.certify.checker.file import ReadError
-from surefoot.certify.checker.network import Network as CheckersNetwork
-from surefoot.certify.checker.onnx_file import read_onnx
+from surefoot.certify.checker.network import FlatNetwork as CheckersNetwork
+from surefoot.certify.checker.onnx_file import onnx_to_flat_network
 from surefoot.errors import SurefootError
 from surefoot.formats.onnx import read_onnx_bytes
-from surefoot.network.evaluate import evaluate
+from surefoot.network.evaluate import evaluate_network_batch
 from surefoot.problem.network import Network
-from surefoot.query.claim import network_written
+from surefoot.query.claim import network_to_json
 
 
 def ours(data: bytes) -> Network | None:
@@ -30,7 +30,7 @@ def ours(data: bytes) -> Network | None:
 
 def checkers(data: bytes) -> CheckersNetwork | None:
     try:
-        return read_onnx(data)
+        return onnx_to_flat_network(data)
     except ReadError:
         return None
 
@@ -58,11 +58,11 @@ def compared(named: list[tuple[str, bytes]], tmp_path: Path) -> int:
             wrong += [f"{name}: read by {who}: {said['refused']}" for who, found in
                       (("the reader", network), ("the checker", other)) if found is not None]  # fmt: skip
             continue
-        if other is not None and (network is None or network_written(network) != written(other)):
+        if other is not None and (network is None or network_to_json(network) != written(other)):
             wrong.append(f"{name}: the readers disagree")
         if network is not None:
             read += 1
-            values = evaluate(network, sample(data).reshape(1, -1)).outputs[0]
+            values = evaluate_network_batch(network, sample(data).reshape(1, -1)).outputs[0]
             if said["kind"] != "float32" or not _close(values, said["values"]):
                 wrong.append(f"{name}: other values")
     assert not wrong, "\n".join(wrong)

@@ -14,14 +14,14 @@ from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.engines.predicates import Predicates
 from surefoot.problem.problem import Problem
-from surefoot.problem.validate import validate
+from surefoot.problem.validate import validate_problem
 
 NETWORKS = 9
 seen: Counter[tuple[str, str]] = Counter()
 
 
 def agrees(problem: Problem, seed: int) -> None:
-    validate(problem)
+    validate_problem(problem)
     true = truth(problem)
     given = predicates(seed, problem)
     for engine in (Predicates(), Predicates(given), Predicates(given, fixed=True)):

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from surefoot.certify.checker.bounds import quotient
 from surefoot.certify.checker.bounds.quotient import Corners, Plane, quotient_planes
-from surefoot.network.outward import Box
-from surefoot.network.relaxation import relax
+from surefoot.network.outward import BoxArray
+from surefoot.network.relaxation import relax_node
 from surefoot.problem.network import Combine, Pairing
-from surefoot.solve.native.bounding.lines import shares
+from surefoot.solve.native.bounding.lines import quotient_plane_choice
 
 BITS = st.sampled_from((3, 8, 40, 112))
 SIZES = st.one_of(st.integers(1, 40), st.integers(1, 1 << 50))
@@ -97,7 +97,7 @@ def test_little_is_lost_by_rounding(box: Corners, below: int, above: int) -> Non
 @pytest.mark.parametrize("mistake", ["chord for tangent", "tangent for chord", "no loss", "wrong end"])
 def test_wrong_planes_are_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact test above tells a wrong derivation from a right one."""
-    right = quotient._plane
+    right = quotient._mccormick_plane
 
     def wrong(own: Any, factor: int, near: int, far: int, end: int) -> Plane:
         if mistake == "wrong end":
@@ -107,9 +107,9 @@ def test_wrong_planes_are_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch)
             return of_x, -of_y, -constant
         return right(own, factor, near, far, end)
 
-    monkeypatch.setattr(quotient, "_plane", wrong)
+    monkeypatch.setattr(quotient, "_mccormick_plane", wrong)
     if mistake == "no loss":
-        monkeypatch.setattr(quotient, "_plane", right)
+        monkeypatch.setattr(quotient, "_mccormick_plane", right)
         monkeypatch.setattr(quotient, "max", lambda a, b: 0, raising=False)
     cases = [(-9, -4, 3, 7), (-9, 5, 3, 7), (4, 9, 3, 7), (-5, 9, 3, 7), (-(1 << 40), 3, 3, 7)]
     gaps = [least_gap(box, quotient_planes(grid(3), box, s, s)[0], 3) for box in cases for s in (0, 77, 128)]
@@ -121,9 +121,9 @@ def test_the_search_takes_planes_that_the_checker_knows(several: list[Corners]) 
     """The slopes that a certificate names lead to the planes that the search has used."""
     scale = 2.0**-30
     ends = np.array(several, dtype=np.float64) * scale
-    left, right = Box(ends[None, :, 0], ends[None, :, 1]), Box(ends[None, :, 2], ends[None, :, 3])
+    left, right = BoxArray(ends[None, :, 0], ends[None, :, 1]), BoxArray(ends[None, :, 2], ends[None, :, 3])
     node = Combine(0, 1, Pairing.DIVIDE)
-    used, chosen = relax(node, [left, right]), shares(node, [left, right], 0)
+    used, chosen = relax_node(node, [left, right]), quotient_plane_choice(node, [left, right], 0)
     assert chosen is not None
     for i, box in enumerate(several):
         fine: Corners = (box[0] << 82, box[1] << 82, box[2] << 82, box[3] << 82)

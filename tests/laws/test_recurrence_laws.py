@@ -25,33 +25,44 @@ from tests.laws.real_systems import wandering
 from tests.laws.test_execution_laws import is_tied, numbers, satisfied, states, with_rules
 from tests.random_networks import networks
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.problem import read_problem
-from surefoot.certify.checker.execution.recurrence import check_stem, obligations, read_recurrence
-from surefoot.certify.checker.inference import is_single, outputs
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.checker.claim import FileLocations
+from surefoot.certify.checker.execution.problem import read_canonical_problem
+from surefoot.certify.checker.execution.recurrence import (
+    check_stem,
+    read_recurrence_claim,
+    region_obligations,
+)
+from surefoot.certify.checker.inference import is_float32_number, reference_outputs
 from surefoot.certify.checker.network import read_network
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.execution.recurrence import recurrence_claim
 from surefoot.certify.replay import replay_stem
-from surefoot.encode.refutation.boxes import hull, places_of
+from surefoot.encode.refutation.boxes import box_around_states, state_scalars
 from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.meaning.inference import infer, round_to_float32
-from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
-from surefoot.problem.semantics import State, decision, holds, outcomes, step, successors
+from surefoot.problem.semantics import (
+    State,
+    apply_move,
+    enumerate_outcomes,
+    enumerate_successors,
+    holds_in_state,
+    policy_decision,
+)
 from surefoot.problem.term import Const, Term, Var, free_names
-from surefoot.problem.validate import validate
-from surefoot.query.claim import network_written
+from surefoot.problem.validate import validate_problem
+from surefoot.query.claim import network_to_json
 from surefoot.run import verify
-from surefoot.verdict.recurrence import move_from
-from surefoot.verdict.verdict import Proved, Region, Trace, Violated
+from surefoot.verdict.recurrence import recurrence_move
+from surefoot.verdict.verdict import Proved, RecurrenceRegion, Trace, Violated
 from surefoot.work.budget import Budget
 
 exact_numbers = st.one_of(
@@ -66,9 +77,9 @@ exact_numbers = st.one_of(
 def test_the_checker_evaluates_networks_as_the_reference_does(network: Network, data: st.DataObject) -> None:
     inputs = data.draw(st.lists(exact_numbers, min_size=network.width, max_size=network.width))
     row = np.array([[round_to_float32(x) for x in inputs]], dtype=np.float32)
-    expected = infer(network, row)[0]
+    expected = infer_outputs(network, row)[0]
     try:
-        found = outputs(read_network(json.loads(json.dumps(network_written(network)))), inputs)
+        found = reference_outputs(read_network(json.loads(json.dumps(network_to_json(network)))), inputs)
     except Refused:
         return  # too large, a division by zero: never a value
     assert [Fraction(float(x)) for x in expected] == list(found)
@@ -77,36 +88,36 @@ def test_the_checker_evaluates_networks_as_the_reference_does(network: Network, 
 @given(exact_numbers)
 def test_which_numbers_are_float32_numbers(value: Fraction) -> None:
     nearest = round_to_float32(value)
-    assert is_single(value) is bool(np.isfinite(nearest) and Fraction(float(nearest)) == value)
+    assert is_float32_number(value) is bool(np.isfinite(nearest) and Fraction(float(nearest)) == value)
 
 
 KINDS = ("eventually", "recurs")
 said: Counter[str] = Counter()
 
 
-def random_region(draw: Random, problem: Problem, everything: list[State]) -> Region:
+def random_region(draw: Random, problem: Problem, everything: list[State]) -> RecurrenceRegion:
     """A box around some states with some edge, outcome and picks."""
     (component,) = problem.environment.components
     number = draw.randrange(len(component.edges))
     edge = component.edges[number]
     some = draw.sample(everything, min(len(everything), draw.randint(1, 3)))
-    where = hull(places_of(problem.environment), some).where()
+    where = box_around_states(state_scalars(problem.environment), some).where()
     picks: list[Term] = [Const(0), Const(1), Var("y")]
     chosen = tuple((c.name, draw.choice(picks)) for c in edge.chosen)
-    return Region(
+    return RecurrenceRegion(
         where, Transition(((0, number),), edge.action), (draw.randrange(len(edge.outcomes)),), chosen
     )
 
 
 def random_run(draw: Random, problem: Problem) -> Trace | None:
     """Some steps from a start."""
-    starts = list(initial_states(problem.environment, 1000))
+    starts = list(enumerate_initial_states(problem.environment, 1000))
     if not starts:
         return None
     run, moves = [draw.choice(starts)], []
     for _ in range(draw.randint(0, 3)):
         try:
-            found = list(successors(problem, run[-1]))
+            found = list(enumerate_successors(problem, run[-1]))
         except Undefined:
             return None
         if found:
@@ -121,25 +132,25 @@ def good_of(problem: Problem) -> Term:
     return problem.property.good
 
 
-def goes_wrong(problem: Problem, state: State, region: Region, following: Region) -> bool:
+def goes_wrong(problem: Problem, state: State, region: RecurrenceRegion, following: RecurrenceRegion) -> bool:
     """What the reference says about a state of a region."""
-    if not holds(problem, state, region.where):
+    if not holds_in_state(problem, state, region.where):
         return False
-    if holds(problem, state, good_of(problem)):
+    if holds_in_state(problem, state, good_of(problem)):
         return True
     try:
-        after = step(problem, state, move_from(problem, state, region))
+        after = apply_move(problem, state, recurrence_move(problem, state, region))
     except InvalidProblem:
         return True
-    return not holds(problem, after, following.where)
+    return not holds_in_state(problem, after, following.where)
 
 
-def has_errors(problem: Problem, state: State, region: Region) -> bool:
+def has_errors(problem: Problem, state: State, region: RecurrenceRegion) -> bool:
     """Does some outcome of the step lead out of a range?"""
-    move, made = move_from(problem, state, region), decision(problem, state)
+    move, made = recurrence_move(problem, state, region), policy_decision(problem, state)
     try:
         controls = made.controls if made else {}
-        list(outcomes(problem.environment, state, region.transition, move.chosen, controls))
+        list(enumerate_outcomes(problem.environment, state, region.transition, move.chosen, controls))
     except InvalidProblem:
         return True
     return False
@@ -155,12 +166,14 @@ def test_the_checker_derives_what_the_reference_says_of_every_state(seed: int, k
     if run is None:
         return
     if draw.random() < 0.5:
-        around = hull(places_of(problem.environment), (run.states[-1], draw.choice(everything)))
+        around = box_around_states(
+            state_scalars(problem.environment), (run.states[-1], draw.choice(everything))
+        )
         ring = (replace(ring[0], where=around.where()), *ring[1:])
     try:
         claim = recurrence_claim(problem, Trace(run.states, run.moves, None, ring), {})
-        read = read_problem(claim["problem"], Places(Path()))
-        derived = obligations(read, read_recurrence(claim))
+        read = read_canonical_problem(claim["problem"], FileLocations(Path()))
+        derived = region_obligations(read, read_recurrence_claim(claim))
     except (Unsupported, Refused):
         return
     assert [(o.name, o.steps) for o in derived] == [
@@ -175,18 +188,20 @@ def test_the_checker_derives_what_the_reference_says_of_every_state(seed: int, k
             assert found or not wrong
             if found and not wrong:
                 assert is_tied(problem, state) or has_errors(problem, state, region)
-            said["wrong" if wrong else "right"] += holds(problem, state, region.where)
+            said["wrong" if wrong else "right"] += holds_in_state(problem, state, region.where)
     stem_is_judged(problem, Trace(run.states, run.moves, None, ring), claim)
 
 
 def stem_is_judged(problem: Problem, trace: Trace, claim: dict[str, object]) -> None:
     """The checker makes exactly the runs that the reference makes."""
     seen = trace.states if isinstance(problem.property, Eventually) else trace.states[-1:]
-    fine = holds(problem, trace.states[-1], trace.recurrence[0].where)
+    fine = holds_in_state(problem, trace.states[-1], trace.recurrence[0].where)
     if isinstance(problem.property, Eventually):
-        fine = fine and not any(holds(problem, s, good_of(problem)) for s in seen)
+        fine = fine and not any(holds_in_state(problem, s, good_of(problem)) for s in seen)
     try:
-        check_stem(read_problem(claim["problem"], Places(Path())), read_recurrence(claim))
+        check_stem(
+            read_canonical_problem(claim["problem"], FileLocations(Path())), read_recurrence_claim(claim)
+        )
         accepted = True
     except Refused:
         accepted = False
@@ -268,7 +283,7 @@ def test_damaged_claims_are_accepted_only_where_they_are_true() -> None:
             try:
                 claim = recurrence_claim(problem, other, {})
                 content = {**verdict.certificate.content, "claim": json.loads(json.dumps(claim))}
-                accepted = check(content).accepted
+                accepted = judge_certificate(content).accepted
             except (Unsupported, BadCertificate):
                 continue
             true = is_true(problem, other, everything)
@@ -282,16 +297,16 @@ def test_damaged_claims_are_accepted_only_where_they_are_true() -> None:
 def test_runs_of_real_values_stay_where_they_are_said_to(seed: int) -> None:
     """Far beyond what is replayed; and nothing is refuted that induction proves."""
     problem = wandering(seed)
-    validate(problem)
+    validate_problem(problem)
     verdict = verify(problem, Recurrence(depth=1), Budget(5)).verdict
     said[f"real {type(verdict).__name__.lower()}"] += 1
     if isinstance(verdict, Violated):
         state, ring = verdict.trace.states[-1], verdict.trace.recurrence
         for count in range(40):
             region = ring[count % len(ring)]
-            assert holds(problem, state, region.where)
-            assert not holds(problem, state, good_of(problem))
-            state = step(problem, state, move_from(problem, state, region))
+            assert holds_in_state(problem, state, region.where)
+            assert not holds_in_state(problem, state, good_of(problem))
+            state = apply_move(problem, state, recurrence_move(problem, state, region))
         other = verify(problem, Induction(depth=2), Budget(3)).verdict
         assert not isinstance(other, Proved)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
-from surefoot.formats.result_json import Annotation, from_json, result_to_json
+from surefoot.formats.result_json import Annotation, result_from_json, result_to_json
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import Move
 from surefoot.verdict.verdict import (
@@ -106,7 +106,7 @@ def types(value: Any) -> Any:
 
 @given(results)
 def test_reading_gives_back_what_was_written(result: Result) -> None:
-    stored = from_json(json.loads(json.dumps(result_to_json(result))))
+    stored = result_from_json(json.loads(json.dumps(result_to_json(result))))
     assert stored.result == result
     if isinstance(result.verdict, Violated):
         assert stored.trace is not None
@@ -116,7 +116,7 @@ def test_reading_gives_back_what_was_written(result: Result) -> None:
 @given(traces(), st.lists(st.none() | annotations, max_size=3))
 def test_annotations_come_back_bit_for_bit(trace: Trace, notes: list[Annotation | None]) -> None:
     result = Result("p", "e", Violated(trace), True, "exact", 0, {}, {}, 0.0)
-    stored = from_json(json.loads(json.dumps(result_to_json(result, notes))))
+    stored = result_from_json(json.loads(json.dumps(result_to_json(result, notes))))
     assert stored.annotations == tuple(notes)
     assert [n and [v.hex() for v in n.outputs] for n in stored.annotations] == [
         n and [v.hex() for v in n.outputs] for n in notes
@@ -136,7 +136,7 @@ def test_a_changed_document_is_read_or_refused_in_one_line(result: Result, draw:
         place = inner
     place[key] = draw.draw(data)
     try:
-        from_json(document)
+        result_from_json(document)
     except SurefootError as error:
         refused = str(error)
         assert len(refused.splitlines()) == 1

@@ -8,14 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.solve.sampling.walk import ends
 
-from surefoot.solve.sampling import Betting, Plan, Progress, Queue, Range, RewardProgress, Threshold, choose
-from surefoot.solve.sampling.boundary.coverage import missing
+from surefoot.solve.sampling import (
+    Betting,
+    OutcomeQueue,
+    Progress,
+    RewardProgress,
+    RewardRange,
+    SamplingPlan,
+    SequentialRatioTest,
+    choose_plan,
+)
+from surefoot.solve.sampling.boundary.coverage import bound_miss_probability
 from surefoot.solve.sampling.boundary.table import Boundary
 
 EPS, DELTA = Fraction(1, 8), Fraction(1, 10)
 NAMES = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")
-PLANS: list[Plan] = [choose(name, EPS, DELTA) for name in NAMES]
-PLANS.append(Threshold(Fraction(1, 3), EPS, DELTA))
+PLANS: list[SamplingPlan] = [choose_plan(name, EPS, DELTA) for name in NAMES]
+PLANS.append(SequentialRatioTest(Fraction(1, 3), EPS, DELTA))
 OWN_ORDER = PLANS[:4]  # the interval itself can only rise, not only the ends at each look
 
 outcomes = some.integers(0, 2**32).map(
@@ -28,7 +37,7 @@ cuts = some.lists(some.integers(0, 400), max_size=8).map(lambda found: [0, *sort
 
 @settings(max_examples=60, deadline=None)
 @given(some.sampled_from(PLANS), outcomes, cuts)
-def test_splitting_batches_changes_nothing(plan: Plan, row: np.ndarray, cut: list[int]) -> None:
+def test_splitting_batches_changes_nothing(plan: SamplingPlan, row: np.ndarray, cut: list[int]) -> None:
     whole = plan.consume(Progress(), row)
     progress = Progress()
     for begin, end in pairwise(cut):
@@ -40,11 +49,11 @@ def test_splitting_batches_changes_nothing(plan: Plan, row: np.ndarray, cut: lis
 @settings(max_examples=60, deadline=None)
 @given(some.sampled_from(PLANS), outcomes, cuts, some.randoms())
 def test_the_order_in_which_batches_arrive_changes_nothing(
-    plan: Plan, row: np.ndarray, cut: list[int], random: object
+    plan: SamplingPlan, row: np.ndarray, cut: list[int], random: object
 ) -> None:
     parts = [(begin, row[begin:end]) for begin, end in pairwise(cut) if begin < end]
     random.shuffle(parts)  # type: ignore[attr-defined]
-    queue, progress, seen = Queue(), Progress(), []
+    queue, progress, seen = OutcomeQueue(), Progress(), []
     for begin, part in parts:
         queue, ready = queue.arrive(begin, part)
         seen.extend(ready.tolist())
@@ -56,7 +65,9 @@ def test_the_order_in_which_batches_arrive_changes_nothing(
 
 @settings(max_examples=60, deadline=None)
 @given(some.sampled_from(OWN_ORDER), outcomes, some.integers(0, 2**32))
-def test_undecided_runs_contain_whatever_they_would_have_been(plan: Plan, row: np.ndarray, seed: int) -> None:
+def test_undecided_runs_contain_whatever_they_would_have_been(
+    plan: SamplingPlan, row: np.ndarray, seed: int
+) -> None:
     known = plan.interval(plan.consume(Progress(), row))
     coins = np.random.default_rng(seed).random(len(row)) < (seed % 5) / 4
     resolved = plan.consume(Progress(), np.where(row == 2, coins, row))
@@ -67,7 +78,7 @@ def test_undecided_runs_contain_whatever_they_would_have_been(plan: Plan, row: n
 
 @settings(max_examples=60, deadline=None)
 @given(some.sampled_from(OWN_ORDER), outcomes, some.integers(0, 400))
-def test_breaking_off_contains_what_would_have_come(plan: Plan, row: np.ndarray, end: int) -> None:
+def test_breaking_off_contains_what_would_have_come(plan: SamplingPlan, row: np.ndarray, end: int) -> None:
     early, late = plan.consume(Progress(), row[:end]), plan.consume(Progress(), row)
     assert early.runs == min(end, late.runs)
     assert plan.interval(early).low <= plan.interval(late).low
@@ -76,8 +87,8 @@ def test_breaking_off_contains_what_would_have_come(plan: Plan, row: np.ndarray,
 
 @settings(max_examples=40, deadline=None)
 @given(some.sampled_from(PLANS), outcomes)
-def test_success_and_failure_are_treated_alike(plan: Plan, row: np.ndarray) -> None:
-    if isinstance(plan, Threshold):
+def test_success_and_failure_are_treated_alike(plan: SamplingPlan, row: np.ndarray) -> None:
+    if isinstance(plan, SequentialRatioTest):
         return
     progress = plan.consume(Progress(), row)
     mirrored = plan.consume(Progress(), np.where(row == 2, 2, 1 - row))
@@ -95,7 +106,7 @@ def test_splitting_rewards_changes_nothing(seed: int, cut: list[int]) -> None:
     generator = np.random.default_rng(seed)
     low = generator.random(400)
     high = np.minimum(1.0, low + np.where(generator.random(400) < 0.1, 0.3, 0.0))
-    plan = Betting(Range(Fraction(0), Fraction(1)), EPS, DELTA)
+    plan = Betting(RewardRange(Fraction(0), Fraction(1)), EPS, DELTA)
     progress = RewardProgress()
     for begin, end in pairwise(cut):
         progress = plan.consume(progress, low[begin:end], high[begin:end])
@@ -114,7 +125,7 @@ def boundaries(draw: some.DrawFn) -> Boundary:
 @settings(max_examples=60, deadline=None)
 @given(boundaries())
 def test_the_proved_bound_is_the_greatest_miss_of_all(boundary: Boundary) -> None:
-    found = missing(boundary)
+    found = bound_miss_probability(boundary)
     if found.why:
         return
     eps, half = boundary.eps, Fraction(1, 2)

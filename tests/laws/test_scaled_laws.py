@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.term import Const, Term, Var
-from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Unsat
-from surefoot.query.satisfies import satisfies
+from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
+from surefoot.query.satisfies import assignment_defect
 from surefoot.solve import SOLVERS
-from surefoot.solve.protocol import solve
+from surefoot.solve.protocol import solve_query
 
 Rows = list[list[float]]
 
@@ -70,10 +70,12 @@ def solvable(seed: int) -> tuple[Query, dict[str, Fraction]]:
     kinds = [
         Int(0, int(h)) if is_whole else Real(Fraction(0), h) for h, is_whole in zip(highs, whole, strict=True)
     ]
-    quantities = tuple(Quantity(n, k) for n, k in zip(names, kinds, strict=True))
+    quantities = tuple(QueryVariable(n, k) for n, k in zip(names, kinds, strict=True))
     inputs = tuple(Var(n) / Const(s) for n, s in zip(names, scales, strict=True))
-    call = NetworkCall(dense(layers), inputs, ("a", "b"))
-    query = Query((*quantities, Quantity("a", Real()), Quantity("b", Real())), tuple(constraints), (call,))
+    call = NetworkCall(dense_network(layers), inputs, ("a", "b"))
+    query = Query(
+        (*quantities, QueryVariable("a", Real()), QueryVariable("b", Real())), tuple(constraints), (call,)
+    )
     return query, dict(zip(["x", "y", "a", "b"], [*point, *values], strict=True))
 
 
@@ -81,11 +83,11 @@ def solvable(seed: int) -> tuple[Query, dict[str, Fraction]]:
 @pytest.mark.parametrize("seed", range(12))
 def test_what_has_a_solution_is_not_refuted(seed: int, solver: str) -> None:
     query, point = solvable(seed)
-    assert satisfies(query, point) is None
+    assert assignment_defect(query, point) is None
     engine = SOLVERS[solver]()
     if engine.objection(query) is not None:
         return
-    answer = solve(engine, query, seconds=5)
+    answer = solve_query(engine, query, seconds=5)
     assert not isinstance(answer, Unsat)
     if isinstance(answer, Sat):
-        assert satisfies(query, answer.assignment) is None
+        assert assignment_defect(query, answer.assignment) is None

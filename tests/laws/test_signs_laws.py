@@ -14,20 +14,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from surefoot.certify.checker.markov.term import compiled
+from surefoot.certify.checker.markov.term import compile_row_function
 from surefoot.certify.checker.number import Refused
-from surefoot.certify.process.canonical import tree
-from surefoot.compile import explore
-from surefoot.compile.closure import UNDEFINED, closure
-from surefoot.encode.interval import interval
-from surefoot.engines.predicates.asked.conditions import numbers
-from surefoot.engines.predicates.tabulated.columns import Columns, Numbers
+from surefoot.certify.process.canonical import process_term_to_json
+from surefoot.compile import explore_problem
+from surefoot.compile.closure import UNDEFINED_ERRORS, compile_closure
+from surefoot.encode.interval import term_interval
+from surefoot.engines.predicates.asked.conditions import term_cases
+from surefoot.engines.predicates.tabulated.columns import ColumnEvaluator, RationalColumn
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.jani.document import Node
-from surefoot.formats.jani.export.terms import Names, expression
-from surefoot.formats.jani.expressions import Scope, read_raw
+from surefoot.formats.jani.document import JsonNode
+from surefoot.formats.jani.export.terms import ExportNames, jani_expression
+from surefoot.formats.jani.expressions import JaniScope, read_unfolded_term
 from surefoot.problem.environment import Arithmetic, Component, Edge, Environment, Int, Real, Variable
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -39,15 +39,15 @@ from surefoot.problem.term import (
     Op,
     Term,
     Var,
-    disjunction,
+    disjunction_of,
     equal,
     ite,
-    substitute,
+    substitute_names,
 )
-from surefoot.problem.validate.kinds import kind_of
-from surefoot.query.formula import AnyOf, Atom, Formula, Relation
-from surefoot.query.query import Answer, Quantity, Query, Sat, Unsat
-from surefoot.solve.milp.solver import decide as milp
+from surefoot.problem.validate.kinds import infer_term_type
+from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
+from surefoot.query.query import Answer, Query, QueryVariable, Sat, Unsat
+from surefoot.solve.milp.solver import decide_milp as milp
 
 Expected: TypeAlias = Callable[[int, int], Any]
 A, B = Var("a"), Var("b")
@@ -95,7 +95,7 @@ LAWS: list[tuple[str, Apply, Expected]] = [
 def value_or_none(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)
-    except (*UNDEFINED, Refused):
+    except (*UNDEFINED_ERRORS, Refused):
         return None
 
 
@@ -103,42 +103,42 @@ def value_or_none(function: Callable[..., Any], *arguments: Any) -> Any:
 class TestOneMeaning:
     def test_reference_and_closures(self, term: Term, expected: Expected) -> None:
         for arithmetic in Arithmetic:
-            function = closure(term, {"a": 0, "b": 1}, KINDS, arithmetic)
+            function = compile_closure(term, {"a": 0, "b": 1}, KINDS, arithmetic)
             for a, b in PAIRS:
                 wanted = expected(a, b)
                 if arithmetic is Arithmetic.FLOAT64 and wanted is not None:
                     wanted = float(wanted)
-                reference = value_or_none(evaluate, term, {"a": a, "b": b}, arithmetic)
+                reference = value_or_none(evaluate_term, term, {"a": a, "b": b}, arithmetic)
                 assert reference == wanted, (a, b)
                 assert value_or_none(function, (a, b)) == wanted, (a, b)
 
     def test_a_constant_divisor_or_exponent(self, term: Term, expected: Expected) -> None:
         """Tiers have shorter ways for these."""
         for b in range(-3, 4):
-            fixed = substitute(term, {"b": Const(b)})
-            plain = compiled(tree(fixed), {"a": 0}, {})
-            short = compiled(tree(fixed), {"a": 0}, {0: ("integer", -7, 7)})
+            fixed = substitute_names(term, {"b": Const(b)})
+            plain = compile_row_function(process_term_to_json(fixed), {"a": 0}, {})
+            short = compile_row_function(process_term_to_json(fixed), {"a": 0}, {0: ("integer", -7, 7)})
             for a in range(-7, 8):
                 wanted = expected(a, b)
-                assert value_or_none(evaluate, fixed, {"a": a}) == wanted
+                assert value_or_none(evaluate_term, fixed, {"a": a}) == wanted
                 assert value_or_none(plain, (a,)) == wanted
                 assert value_or_none(short, (a,)) == wanted
 
     def test_the_checker(self, term: Term, expected: Expected) -> None:
         for kinds in ({}, {0: ("integer", -7, 7), 1: ("integer", -3, 3)}):
-            function = compiled(tree(term), {"a": 0, "b": 1}, kinds)
+            function = compile_row_function(process_term_to_json(term), {"a": 0, "b": 1}, kinds)
             for a, b in PAIRS:
                 assert value_or_none(function, (a, b)) == expected(a, b), (a, b)
 
     def test_machine_code(self, term: Term, expected: Expected) -> None:
         """As a quantity of states, where it is defined; and undefined in the states where it is not."""
         holes = [pair for pair in PAIRS if expected(*pair) is None]
-        avoided = disjunction(tuple(equal(A, a) & equal(B, b) for a, b in holes))
+        avoided = disjunction_of(tuple(equal(A, a) & equal(B, b) for a, b in holes))
         if term == A**B:  # only constant exponents are compiled
             for b in range(-3, 4):
                 term = ite(equal(B, b), A**b, term) if b > -3 else A**b
         asked, guarded = standing(TRUE), {"value": ite(avoided, 1000, term)}
-        explored = explore(asked, tier="llvm", labels={}, quantities=guarded)
+        explored = explore_problem(asked, tier="llvm", labels={}, quantities=guarded)
         values = [explored.markov.values[w] for w in explored.quantities["value"]]
         assert explored.tier == "llvm"
         assert len(values) == len(PAIRS)
@@ -148,7 +148,7 @@ class TestOneMeaning:
             assert found == (1000 if wanted is None else wanted), state
         for a, b in holes[:2]:
             with pytest.raises((Undefined, Unsupported)):
-                explore(
+                explore_problem(
                     standing(equal(A, a) & equal(B, b)), tier="llvm", labels={}, quantities={"value": term}
                 )
 
@@ -156,7 +156,7 @@ class TestOneMeaning:
         ends = list(product((-7, -2, 0, 1, 6), (0, 1, 3)))
         for (low, more), (start, length) in product(ends, product((-3, -1, 0, 2), (0, 1, 4))):
             kinds = {"a": Int(low, low + more), "b": Int(start, start + length)}
-            least, most = interval(term, kinds)
+            least, most = term_interval(term, kinds)
             for a, b in product(range(low, low + more + 1), range(start, start + length + 1)):
                 if (wanted := expected(a, b)) is not None:
                     assert least <= wanted <= most, (kinds, a, b)
@@ -164,12 +164,16 @@ class TestOneMeaning:
     @pytest.mark.parametrize("solver", ["milp", "z3"])
     def test_queries(self, solver: str, term: Apply, expected: Expected) -> None:
         """The value and no other, for a sample of the pairs; nothing where it is undefined."""
-        quantities = (Quantity("a", Int(-7, 7)), Quantity("b", Int(-3, 3)), Quantity("r", Real(None, None)))
+        quantities = (
+            QueryVariable("a", Int(-7, 7)),
+            QueryVariable("b", Int(-3, 3)),
+            QueryVariable("r", Real(None, None)),
+        )
         r, half, said = Var("r"), Fraction(1, 2), []
         for a, b in PAIRS[::8]:
             wanted = expected(a, b)
             fixed = equal(A, a) & equal(B, b)
-            for one in (term, substitute(term, {"b": Const(b)})):
+            for one in (term, substitute_names(term, {"b": Const(b)})):
                 answer = asked_of(solver, Query(quantities, (fixed, equal(r, one))))
                 if wanted is None:
                     assert not isinstance(answer, Sat), (a, b, one)
@@ -186,8 +190,10 @@ class TestOneMeaning:
 
     def test_read_back_from_jani(self, term: Term, expected: Expected) -> None:
         del expected
-        written = expression(term, Names(standing(TRUE).environment, set()), "here")
-        assert evaluate_all(read_raw(Node(written), Scope({"a": A, "b": B}, KINDS))) == evaluate_all(term)
+        written = jani_expression(term, ExportNames(standing(TRUE).environment, set()), "here")
+        assert evaluate_all(
+            read_unfolded_term(JsonNode(written), JaniScope({"a": A, "b": B}, KINDS))
+        ) == evaluate_all(term)
 
 
 def asked_of(solver: str, query: Query) -> Answer | None:
@@ -196,15 +202,15 @@ def asked_of(solver: str, query: Query) -> Answer | None:
         if solver == "milp":
             return milp(query, 0, 20.0)
         pytest.importorskip("z3")
-        from surefoot.solve.z3.solver import prepare
+        from surefoot.solve.z3.solver import prepare_z3
 
-        return prepare(query, 0)((), 20.0)
+        return prepare_z3(query, 0)((), 20.0)
     except Unsupported:
         return None
 
 
 def evaluate_all(term: Term) -> list[Any]:
-    return [value_or_none(evaluate, term, {"a": a, "b": b}) for a, b in PAIRS]
+    return [value_or_none(evaluate_term, term, {"a": a, "b": b}) for a, b in PAIRS]
 
 
 def standing(start: Term) -> Problem:
@@ -218,16 +224,16 @@ def standing(start: Term) -> Problem:
 def test_remainders_of_predicate_abstraction(divisor: int) -> None:
     """A table of all states, and cases by quotient: the two ways in which predicates see a remainder."""
     column = np.arange(-7, 8)
-    table = Columns({"a": Numbers(column, -7, 7)}, len(column))
+    table = ColumnEvaluator({"a": RationalColumn(column, -7, 7)}, len(column))
     assert table.numbers(A % divisor).tolist() == [remainder(a, divisor) for a in range(-7, 8)]
-    cases = numbers(A % divisor, {"a": Int(-7, 7)})
+    cases = term_cases(A % divisor, {"a": Int(-7, 7)})
     for a in range(-7, 8):
         values = [v for condition, v in cases if holds(condition, a)]
         assert [v.constant + sum(c * a for _, c in v.coefficients) for v in values] == [remainder(a, divisor)]
 
 
 def holds(condition: Formula, a: int) -> bool:
-    if isinstance(condition, Atom):
+    if isinstance(condition, LinearAtom):
         value = condition.linear.constant + sum(c * a for _, c in condition.linear.coefficients)
         tests = {Relation.LE: value <= 0, Relation.LT: value < 0, Relation.EQ: value == 0}
         return tests[condition.relation]
@@ -238,9 +244,9 @@ def holds(condition: Formula, a: int) -> bool:
 def test_remainders_of_reals_are_refused(text: str) -> None:
     """The specification defines them for integers only."""
     with pytest.raises(InvalidProblem, match="integers"):
-        kind_of(parse_term(text), {"x": Real(None, None)}, "", InvalidProblem)
+        infer_term_type(parse_term(text), {"x": Real(None, None)}, "", InvalidProblem)
 
 
 def test_the_examples_of_the_manual() -> None:
     given = {"7 % 5": 2, "-7 % 5": 3, "7 % -5": 2, "-7 % -5": 3, "6 % -3": 0}
-    assert {text: evaluate(parse_term(text), {}) for text in given} == given
+    assert {text: evaluate_term(parse_term(text), {}) for text in given} == given

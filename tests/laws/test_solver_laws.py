@@ -12,9 +12,9 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.term import Apply, Op, Term
 from surefoot.query.export import to_smtlib
-from surefoot.query.lower import lower
-from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
-from surefoot.query.satisfies import satisfies
+from surefoot.query.lower import lower_query
+from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.milp import solver as milp
 from surefoot.solve.z3 import solver as z3
 
@@ -24,16 +24,16 @@ SECONDS = 5.0
 
 
 def by_milp(query: Query) -> Answer:
-    return checked(query, milp.decide(query, seed=0, seconds=SECONDS))
+    return checked(query, milp.decide_milp(query, seed=0, seconds=SECONDS))
 
 
 def by_z3(query: Query) -> Answer:
-    return checked(query, z3.prepare(query, 0)((), SECONDS))
+    return checked(query, z3.prepare_z3(query, 0)((), SECONDS))
 
 
 def checked(query: Query, answer: Answer) -> Answer:
     if isinstance(answer, Sat):
-        assert satisfies(query, answer.assignment) is None
+        assert assignment_defect(query, answer.assignment) is None
     return answer
 
 
@@ -48,7 +48,7 @@ def by_trying(query: Query) -> Answer:
     names = [q.name for q in query.quantities]
     for values in product(*ranges):
         assignment = dict(zip(names, values, strict=True))
-        if satisfies(query, assignment) is None:
+        if assignment_defect(query, assignment) is None:
             return Sat(assignment)
     return Unsat()
 
@@ -57,7 +57,7 @@ def agree(*answers: Answer) -> None:
     decided = {type(a) for a in answers if not isinstance(a, Undecided)}
     assert len(decided) <= 1, answers
     for answer in answers:
-        assert not isinstance(answer, Undecided) or answer.why is not Why.MEMORY
+        assert not isinstance(answer, Undecided) or answer.why is not UndecidedReason.MEMORY
 
 
 @LAW
@@ -87,20 +87,20 @@ def test_with_reals_solvers_do_not_contradict_each_other(query: Query) -> None:
 @given(mixed_queries())
 def test_a_lowered_query_has_a_solution_exactly_where_the_original_has_one(query: Query) -> None:
     try:
-        lowered = lower(query)
+        lowered = lower_query(query)
     except Unsupported:
         assume(False)
     original, rewritten = by_z3(query), by_z3(lowered.query)
     agree(original, rewritten)
     if isinstance(rewritten, Sat):
-        assert satisfies(query, lowered.back(rewritten.assignment)) is None
+        assert assignment_defect(query, lowered.back(rewritten.assignment)) is None
 
 
 @LAW
 @given(network_queries())
 def test_on_networks_solvers_do_not_contradict_each_other(query: Query) -> None:
     found = by_milp(query)
-    assert not isinstance(found, Undecided) or found.why is Why.NUMERICS
+    assert not isinstance(found, Undecided) or found.why is UndecidedReason.NUMERICS
     agree(found, by_z3(query))
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
 from surefoot.formats.problem_file import read_problems
-from surefoot.formats.problem_file.kinds import parse_kind, parse_law
-from surefoot.problem.names import chosen_name, location_name, output_name
+from surefoot.formats.problem_file.kinds import parse_law, parse_variable_type
+from surefoot.problem.names import chosen_name, location_name, network_output_name
 from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.property import (
     Bound,
@@ -26,7 +26,7 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.show import show, show_property
+from surefoot.problem.show import show_property, show_term
 from surefoot.problem.show.terms import LAYOUT
 from surefoot.problem.term import (
     Apply,
@@ -34,13 +34,13 @@ from surefoot.problem.term import (
     Op,
     Term,
     Var,
-    array,
-    conjunction,
-    disjunction,
-    divide,
+    array_term,
+    conjunction_of,
+    disjunction_of,
+    divide_terms,
     equal,
     ite,
-    negate,
+    negate_number,
 )
 
 NUMBERS = st.one_of(
@@ -56,7 +56,7 @@ WORDS = st.sampled_from(PLAIN.split())
 NAMES = st.one_of(WORDS, st.text(max_size=6))
 VARIABLES = st.one_of(
     NAMES,
-    st.integers(0, 99).map(output_name),
+    st.integers(0, 99).map(network_output_name),
     NAMES.map(chosen_name),
     st.builds(location_name, NAMES, NAMES),
     st.sampled_from(
@@ -80,12 +80,12 @@ def _larger(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
         st.builds(lambda a, b: a * b, inner, inner),
         st.builds(lambda a, b: a > b, inner, inner),
         st.builds(lambda a, b: ~equal(a, b), inner, inner),
-        st.builds(negate, inner),
-        st.builds(divide, inner, inner),
+        st.builds(negate_number, inner),
+        st.builds(divide_terms, inner, inner),
         st.builds(ite, inner, inner, inner),
-        several.map(conjunction),
-        several.map(disjunction),
-        st.lists(inner, max_size=3).map(lambda parts: array(*parts)),
+        several.map(conjunction_of),
+        several.map(disjunction_of),
+        st.lists(inner, max_size=3).map(lambda parts: array_term(*parts)),
     )
 
 
@@ -96,14 +96,14 @@ TERMS = st.recursive(LEAVES, _larger, max_leaves=12)
 @given(TERMS)
 @example(Const(Fraction(-1, 3)) * Var("x"))
 @example(Var("x") ** Const(Fraction(1, 3)))
-@example(negate(Var("x") ** 2) ** 2)
-@example(divide(Var("x"), Const(Fraction(1, 3))))
+@example(negate_number(Var("x") ** 2) ** 2)
+@example(divide_terms(Var("x"), Const(Fraction(1, 3))))
 @example(Var("output")[3])
 @example(Const(3) < (Const(2) <= Var("x")))
 @example(Const(Fraction(-1, 3)) <= Var("x") + 1)
-@example(conjunction((Const(0) <= Var("x"), ~(Const(1) < Var("x")))))
+@example(conjunction_of((Const(0) <= Var("x"), ~(Const(1) < Var("x")))))
 def test_a_shown_term_reads_back_as_itself(term: Term) -> None:
-    text = show(term)
+    text = show_term(term)
     assert parse_term(text) == term
     assert text.isprintable()
 
@@ -164,7 +164,7 @@ TEXTS = st.one_of(
         lambda text: parse_term(text, names=["x"]),
         parse_property,
         lambda text: parse_property(f"P=? [ {text} ]"),
-        lambda text: parse_kind(text, {}),
+        lambda text: parse_variable_type(text, {}),
         lambda text: parse_law(text, {}),
     ],
 )

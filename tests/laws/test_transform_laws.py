@@ -15,10 +15,10 @@ from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Var
-from surefoot.problem.validate import validate
-from surefoot.transform.abstraction import Freed, abstract
-from surefoot.transform.obligations import assuming
-from surefoot.transform.region import restrict
+from surefoot.problem.validate import validate_problem
+from surefoot.transform.abstraction import FreedValues, abstract_network_io
+from surefoot.transform.obligations import assume_invariant
+from surefoot.transform.region import restrict_variables
 from surefoot.transform.span import Span
 
 SYSTEMS = 12
@@ -33,9 +33,9 @@ def asked(seed: int) -> Problem:
 def test_freeing_inputs_never_makes_a_property_hold(seed: int) -> None:
     problem = asked(seed)
     if isinstance(problem.policy, NeuralPolicy):
-        freed = Freed(frozenset(i for i in range(2) if Random(seed).random() < 0.6))
-        made = abstract(problem, freed).problem
-        validate(made)
+        freed = FreedValues(frozenset(i for i in range(2) if Random(seed).random() < 0.6))
+        made = abstract_network_io(problem, freed).problem
+        validate_problem(made)
         assert WORSE.index(truth(made)) >= WORSE.index(truth(problem))
 
 
@@ -47,8 +47,8 @@ def test_assuming_what_is_true_of_all_reachable_states_changes_nothing(seed: int
     if reached:
         highest = max(s["x"] for s in reached)
         invariant = (Var("x") <= highest) & (Var("y") <= max(s["y"] for s in reached))
-        made = assuming(problem, invariant)
-        validate(made)
+        made = assume_invariant(problem, invariant)
+        validate_problem(made)
         assert truth(made) == truth(problem)
 
 
@@ -60,10 +60,10 @@ def test_a_restricted_system_has_the_runs_that_keep_the_bounds(seed: int) -> Non
     assert isinstance(x, Int)
     high = Random(seed).randint(0, x.high or 0)
     try:
-        made = restrict(problem, {"x": Span(high=Fraction(high))})
+        made = restrict_variables(problem, {"x": Span(high=Fraction(high))})
     except Unsupported:
         return
-    validate(made)
+    validate_problem(made)
     here, there = Graph(problem), Graph(made)
     kept = here.explore(here.starts(), lambda s: s["x"] <= high)
     same = there.explore(there.starts(), lambda _: True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
 from surefoot.formats.vnnlib import parse_vnnlib, read_witness, witness_text, write_vnnlib
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 
 # A formula is a list ["and", ...], ["<=", a, b], ["+", ...], or a string that is a name or a number.
 NAMES = ("X_0", "X_1", "Y_0", "Y_1")
@@ -98,7 +98,7 @@ def test_a_point_is_bad_exactly_if_it_satisfies_every_assertion(
     if specification is None:
         assert not expected or "or" in str(assertions)
         return
-    assert evaluate(specification.constraint, point) == expected
+    assert evaluate_term(specification.constraint, point) == expected
     inside = all(
         low <= point[f"X_{i}"] <= high
         for i, (low, high) in enumerate(zip(specification.low, specification.high, strict=True))
@@ -114,7 +114,7 @@ def test_the_order_of_assertions_does_not_matter(assertions: list[Any], point: A
     assert (one is None) == (other is None)
     if one is not None:
         assert (one.low, one.high) == (other.low, other.high)
-        assert evaluate(one.constraint, point) == evaluate(other.constraint, point)
+        assert evaluate_term(one.constraint, point) == evaluate_term(other.constraint, point)
 
 
 @given(specifications())

@@ -11,7 +11,7 @@ from tests.laws.finite_systems import KINDS, problems
 
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
-from surefoot.problem.validate import validate
+from surefoot.problem.validate import validate_problem
 
 SYSTEMS = 60
 ENGINES = (Bmc(depth=6), Induction(depth=4))
@@ -22,7 +22,7 @@ seen: Counter[tuple[str, str]] = Counter()
 def test_engines_agree_with_the_search_through_all_states(seed: int) -> None:
     """One property of each system; `benchmarks/finite_systems.py` asks all four of 300."""
     problem = problems(seed)[KINDS[seed % len(KINDS)]]
-    validate(problem)
+    validate_problem(problem)
     true = truth(problem)
     for engine in ENGINES:
         said = answer(problem, engine, 20, true)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.exact_network import exact_values
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.network.exact import dyadic, exact_outputs
+from surefoot.network.exact import dyadic_integers, exact_outputs
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -23,9 +23,9 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
     Shape,
-    dense,
-    frozen,
-    frozen_indices,
+    dense_network,
+    freeze_float32,
+    freeze_indices,
 )
 
 THIRD = Fraction(1, 3)
@@ -38,28 +38,28 @@ def after(*nodes: object) -> list[Fraction]:
 
 def test_every_kind_of_node() -> None:
     assert after() == [THIRD, -2]
-    assert after(Affine(0, frozen([[3, 0.5], [0, 0]]), frozen([1, -7]))) == [1, -7]
-    assert after(Elementwise(0, Constant.ADD, frozen([1, 0.5]))) == [1 + THIRD, Fraction(-3, 2)]
-    assert after(Elementwise(0, Constant.MULTIPLY, frozen([3, 0]))) == [1, 0]
-    assert after(Elementwise(0, Constant.DIVIDE, frozen([3, -5]))) == [Fraction(1, 9), Fraction(2, 5)]
+    assert after(Affine(0, freeze_float32([[3, 0.5], [0, 0]]), freeze_float32([1, -7]))) == [1, -7]
+    assert after(Elementwise(0, Constant.ADD, freeze_float32([1, 0.5]))) == [1 + THIRD, Fraction(-3, 2)]
+    assert after(Elementwise(0, Constant.MULTIPLY, freeze_float32([3, 0]))) == [1, 0]
+    assert after(Elementwise(0, Constant.DIVIDE, freeze_float32([3, -5]))) == [Fraction(1, 9), Fraction(2, 5)]
     assert after(Activation(0, Shape.RELU)) == [THIRD, 0]
     assert after(Activation(0, Shape.LEAKY_RELU, (0.25,))) == [THIRD, Fraction(-1, 2)]
     assert after(Activation(0, Shape.LEAKY_RELU, (-0.5,))) == [THIRD, 1]
     assert after(Activation(0, Shape.CLIP, (-1.5, 0.25))) == [Fraction(1, 4), Fraction(-3, 2)]
     assert after(Activation(0, Shape.CLIP, (1.0, -1.0))) == [-1, -1]
-    assert after(Pick(0, frozen_indices([1, 1, 0])), Join((1, 0))) == [-2, -2, THIRD, THIRD, -2]
-    halves = Elementwise(0, Constant.MULTIPLY, frozen([-0.5, -0.5]))
+    assert after(Pick(0, freeze_indices([1, 1, 0])), Join((1, 0))) == [-2, -2, THIRD, THIRD, -2]
+    halves = Elementwise(0, Constant.MULTIPLY, freeze_float32([-0.5, -0.5]))
     assert after(halves, Combine(0, 1, Pairing.ADD)) == [Fraction(1, 6), -1]
     assert after(halves, Combine(0, 1, Pairing.MAXIMUM)) == [THIRD, 1]
     assert after(halves, Combine(0, 1, Pairing.MULTIPLY)) == [Fraction(-1, 18), -2]
-    thirds = Elementwise(0, Constant.ADD, frozen([1, 5]))
+    thirds = Elementwise(0, Constant.ADD, freeze_float32([1, 5]))
     assert after(thirds, Combine(0, 1, Pairing.DIVIDE)) == [Fraction(1, 4), Fraction(-2, 3)]
 
 
 @settings(deadline=None)
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=5))
 def test_dyadic_is_exact(numbers: list[float]) -> None:
-    whole, exponent = dyadic(frozen(numbers))
+    whole, exponent = dyadic_integers(freeze_float32(numbers))
     assert exponent >= 0
     assert [Fraction(int(n), 2**exponent) for n in whole] == [Fraction(x) for x in numbers]
 
@@ -67,15 +67,15 @@ def test_dyadic_is_exact(numbers: list[float]) -> None:
 @pytest.mark.parametrize("places", [37, 38, 39, 40, 100])
 def test_dyadic_of_numbers_far_apart(places: int) -> None:
     numbers = [float(2**24 - 1), -float(2**24 - 1) / 2**places, 0.0]
-    whole, exponent = dyadic(frozen(numbers))
+    whole, exponent = dyadic_integers(freeze_float32(numbers))
     assert [Fraction(int(n), 2**exponent) for n in whole] == [Fraction(x) for x in numbers]
 
 
 def test_inputs_that_are_zero_count_for_nothing() -> None:
-    network = dense([([[1.0, 3.0], [-1.0, 2.0]], [0.5, -4.0]), ([[2.0, 7.0]], [0.25])])
+    network = dense_network([([[1.0, 3.0], [-1.0, 2.0]], [0.5, -4.0]), ([[2.0, 7.0]], [0.25])])
     assert exact_outputs(network, [Fraction(0), THIRD]) == [Fraction(13, 4)]
     assert exact_outputs(network, [Fraction(0), Fraction(0)]) == [Fraction(5, 4)]
-    endless = Network(1, (Affine(0, frozen([[np.inf]]), frozen([0.0])),))
+    endless = Network(1, (Affine(0, freeze_float32([[np.inf]]), freeze_float32([0.0])),))
     with pytest.raises(InvalidProblem, match="finite"):
         exact_outputs(endless, [Fraction(0)])
 
@@ -83,7 +83,7 @@ def test_inputs_that_are_zero_count_for_nothing() -> None:
 def random_network(seed: int, *widths: int) -> Network:
     generator = np.random.default_rng(seed)
     shapes = zip(widths[1:], widths, strict=False)
-    return dense([(generator.normal(size=s), generator.normal(size=s[0])) for s in shapes])
+    return dense_network([(generator.normal(size=s), generator.normal(size=s[0])) for s in shapes])
 
 
 def test_agrees_with_enclosures_and_is_close_to_float32() -> None:
@@ -92,7 +92,7 @@ def test_agrees_with_enclosures_and_is_close_to_float32() -> None:
         inputs = [Fraction(random.randrange(-999, 999), 128) for _ in range(4)]
         exact = exact_outputs(network, inputs)
         assert [(v, v) for v in exact] == exact_values(network, inputs)[-1]
-        floats = infer(network, np.array([[float(x) for x in inputs]], dtype=np.float32))[0]
+        floats = infer_outputs(network, np.array([[float(x) for x in inputs]], dtype=np.float32))[0]
         assert np.allclose([float(v) for v in exact], floats, rtol=1e-4, atol=1e-4)
 
 
@@ -107,10 +107,10 @@ def test_refuses_what_has_no_exact_value() -> None:
     with pytest.raises(Unsupported, match="tanh"):
         after(Activation(0, Shape.TANH))
     with pytest.raises(InvalidProblem, match="not a finite number"):
-        after(Affine(0, frozen([[np.nan, 1]]), frozen([0])))
+        after(Affine(0, freeze_float32([[np.nan, 1]]), freeze_float32([0])))
     with pytest.raises(InvalidProblem, match="divides by zero"):
-        after(Elementwise(0, Constant.DIVIDE, frozen([0, 1])))
+        after(Elementwise(0, Constant.DIVIDE, freeze_float32([0, 1])))
     with pytest.raises(Undefined, match="divides by a value that is zero at these inputs"):
-        after(Elementwise(0, Constant.ADD, frozen([0, 2])), Combine(0, 1, Pairing.DIVIDE))
+        after(Elementwise(0, Constant.ADD, freeze_float32([0, 2])), Combine(0, 1, Pairing.DIVIDE))
     with pytest.raises(InvalidProblem, match="2 inputs, not 1"):
         exact_outputs(Network(2, ()), [THIRD])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot.network.interval import ACTIVATION, CONSTANT, PAIRING, RULES, interval_bounds, node_interval
-from surefoot.network.outward import Box
+from surefoot.network.outward import BoxArray
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -15,11 +15,11 @@ from surefoot.problem.network import (
     Node,
     Pairing,
     Shape,
-    frozen,
+    freeze_float32,
 )
 
 
-def last(node: Node, low: list[float], high: list[float]) -> Box:
+def last(node: Node, low: list[float], high: list[float]) -> BoxArray:
     return interval_bounds(Network(len(low), (node,)), low, high)[-1]
 
 
@@ -33,10 +33,10 @@ def test_every_kind_of_node_has_a_rule() -> None:
 @pytest.mark.parametrize(
     ("node", "low", "high"),
     [
-        (Affine(0, frozen([[1, -2]]), frozen([3])), [-4.0], [7.0]),
-        (Elementwise(0, Constant.ADD, frozen([1, 2])), [0.0, 1.0], [3.0, 5.0]),
-        (Elementwise(0, Constant.MULTIPLY, frozen([-1, 2])), [-2.0, -2.0], [1.0, 6.0]),
-        (Elementwise(0, Constant.DIVIDE, frozen([-2, 4])), [-1.0, -0.25], [0.5, 0.75]),
+        (Affine(0, freeze_float32([[1, -2]]), freeze_float32([3])), [-4.0], [7.0]),
+        (Elementwise(0, Constant.ADD, freeze_float32([1, 2])), [0.0, 1.0], [3.0, 5.0]),
+        (Elementwise(0, Constant.MULTIPLY, freeze_float32([-1, 2])), [-2.0, -2.0], [1.0, 6.0]),
+        (Elementwise(0, Constant.DIVIDE, freeze_float32([-2, 4])), [-1.0, -0.25], [0.5, 0.75]),
         (Activation(0, Shape.RELU), [0.0, 0.0], [2.0, 3.0]),
         (Activation(0, Shape.LEAKY_RELU, (-0.5,)), [0.0, 0.0], [2.0, 3.0]),
         (Activation(0, Shape.CLIP, (-0.5, 2.5)), [-0.5, -0.5], [2.0, 2.5]),
@@ -63,14 +63,14 @@ def test_smooth_functions_stay_in_their_range() -> None:
 
 
 def test_a_cancelling_overflow_gives_the_bound_up() -> None:
-    network = Network(2, (Affine(0, frozen([[3e38, -3e38]]), frozen([0])),))
+    network = Network(2, (Affine(0, freeze_float32([[3e38, -3e38]]), freeze_float32([0])),))
     box = interval_bounds(network, [1e300, 1e300], [1e300, 1e300])[-1]
     assert box.low[0] == -np.inf
     assert box.high[0] == np.inf
 
 
 def test_division_by_zero_has_no_bounds() -> None:
-    box = last(Elementwise(0, Constant.DIVIDE, frozen([0])), [1.0], [2.0])
+    box = last(Elementwise(0, Constant.DIVIDE, freeze_float32([0])), [1.0], [2.0])
     assert box.low[0] == -np.inf
     assert box.high[0] == np.inf
 
@@ -90,7 +90,7 @@ def test_division_by_zero_has_no_bounds() -> None:
 def test_a_quotient_is_bounded_while_its_divisor_keeps_its_sign(
     dividend: tuple[float, float], divisor: tuple[float, float], low: float, high: float
 ) -> None:
-    boxes = [Box(np.array([a]), np.array([b])) for a, b in (dividend, divisor)]
+    boxes = [BoxArray(np.array([a]), np.array([b])) for a, b in (dividend, divisor)]
     box = node_interval(Combine(0, 1, Pairing.DIVIDE), boxes)
     assert box.low[0] <= low
     assert box.high[0] >= high
@@ -98,16 +98,18 @@ def test_a_quotient_is_bounded_while_its_divisor_keeps_its_sign(
 
 
 def test_unbounded_inputs_are_allowed() -> None:
-    network = Network(2, (Affine(0, frozen([[1, 0], [0, 1]]), frozen([0, 0])), Activation(1, Shape.TANH)))
+    network = Network(
+        2, (Affine(0, freeze_float32([[1, 0], [0, 1]]), freeze_float32([0, 0])), Activation(1, Shape.TANH))
+    )
     box = interval_bounds(network, [-np.inf, 0.0], [np.inf, 1.0])[-1]
     assert box.low[0] == -1.0
     assert box.high[0] == 1.0
 
 
 def test_extra_bounds_narrow_and_contradictions_are_empty() -> None:
-    network = Network(1, (Activation(0, Shape.RELU), Elementwise(1, Constant.ADD, frozen([1]))))
+    network = Network(1, (Activation(0, Shape.RELU), Elementwise(1, Constant.ADD, freeze_float32([1]))))
     low, high = np.array([[-1.0], [-1.0]]), np.array([[2.0], [2.0]])
-    extra = {1: Box(np.array([[0.5], [3.0]]), np.array([[1.0], [4.0]]))}
+    extra = {1: BoxArray(np.array([[0.5], [3.0]]), np.array([[1.0], [4.0]]))}
     boxes = interval_bounds(network, low, high, extra)
     assert boxes[1].empty.tolist() == [False, True]
     np.testing.assert_allclose([boxes[2].low[0, 0], boxes[2].high[0, 0]], [1.5, 2.0])

@@ -8,17 +8,30 @@ import pytest
 from tests.exact_network import exact_values
 
 from surefoot.network.interval import interval_bounds
-from surefoot.network.linear import Planes, linear_bounds, planes_below
-from surefoot.network.outward import Box
-from surefoot.network.relaxation import relax
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.network import Activation, Affine, Combine, Network, Pairing, Shape, dense, frozen
+from surefoot.network.linear import Planes, linear_bounds, planes_below_outputs
+from surefoot.network.outward import BoxArray
+from surefoot.network.relaxation import relax_node
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Network,
+    Pairing,
+    Shape,
+    dense_network,
+    freeze_float32,
+)
 
 
 def test_a_difference_that_cancels_is_seen() -> None:
     """(x + y) - (x + y): intervals cannot know, planes do."""
     network = Network(
-        2, (Affine(0, frozen([[1, 1], [1, 1]]), frozen([0, 0])), Affine(1, frozen([[1, -1]]), frozen([0])))
+        2,
+        (
+            Affine(0, freeze_float32([[1, 1], [1, 1]]), freeze_float32([0, 0])),
+            Affine(1, freeze_float32([[1, -1]]), freeze_float32([0])),
+        ),
     )
     box = linear_bounds(network, [-1, -1], [1, 1]).values[-1]
     assert -1e-13 < box.low[0] <= 0 <= box.high[0] < 1e-13
@@ -27,7 +40,7 @@ def test_a_difference_that_cancels_is_seen() -> None:
 
 def test_the_known_bounds_of_a_small_network() -> None:
     """relu(x + y) + relu(x - y) on [-1, 1]^2: the planes above sum to x + 2, the interval bound is 4."""
-    network = dense([([[1, 1], [1, -1]], [0, 0]), ([[1, 1]], [0])])
+    network = dense_network([([[1, 1], [1, -1]], [0, 0]), ([[1, 1]], [0])])
     bounds = linear_bounds(network, [-1, -1], [1, 1])
     np.testing.assert_allclose(bounds.above.coefficients, [[1.0, 0.0]], atol=1e-12)
     np.testing.assert_allclose(bounds.above.constant, [2.0], atol=1e-12)
@@ -37,21 +50,21 @@ def test_the_known_bounds_of_a_small_network() -> None:
 
 def test_margins_are_tighter_than_differences_of_bounds() -> None:
     rng = np.random.default_rng(3)
-    network = dense(
+    network = dense_network(
         [(rng.normal(size=(8, 3)), rng.normal(size=8)), (rng.normal(size=(2, 8)), rng.normal(size=2))]
     )
     bounds = linear_bounds(network, [-0.2] * 3, [0.2] * 3)
-    margin = planes_below(network, bounds.values, [[1.0, -1.0]]).minimum(bounds.values[0])
+    margin = planes_below_outputs(network, bounds.values, [[1.0, -1.0]]).minimum(bounds.values[0])
     assert margin[0] > bounds.values[-1].low[0] - bounds.values[-1].high[1]
 
 
 def test_known_phases_tighten_later_bounds() -> None:
     rng = np.random.default_rng(4)
-    network = dense([(rng.normal(size=(6, 2)), rng.normal(size=6)), (rng.normal(size=(1, 6)), [0])])
+    network = dense_network([(rng.normal(size=(6, 2)), rng.normal(size=6)), (rng.normal(size=(1, 6)), [0])])
     free = linear_bounds(network, [-1, -1], [1, 1])
     before = free.values[1]
     unstable = int(np.flatnonzero((before.low < 0) & (before.high > 0))[0])
-    active = Box(np.where(np.arange(6) == unstable, 0.0, before.low), before.high)
+    active = BoxArray(np.where(np.arange(6) == unstable, 0.0, before.low), before.high)
     split = linear_bounds(network, [-1, -1], [1, 1], {1: active})
     assert (
         split.values[-1].high[0] - split.values[-1].low[0] < free.values[-1].high[0] - free.values[-1].low[0]
@@ -60,7 +73,9 @@ def test_known_phases_tighten_later_bounds() -> None:
 
 def test_large_batches_are_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
-    network = dense([(rng.normal(size=(5, 2)), rng.normal(size=5)), (rng.normal(size=(2, 5)), [0, 0])])
+    network = dense_network(
+        [(rng.normal(size=(5, 2)), rng.normal(size=5)), (rng.normal(size=(2, 5)), [0, 0])]
+    )
     low = rng.normal(size=(17, 2))
     whole = linear_bounds(network, low, low + 0.5)
     monkeypatch.setattr("surefoot.network.linear._ENTRIES", 300)
@@ -74,8 +89,8 @@ def test_large_batches_are_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) 
     ("low", "high"), [(-3, 5), (-5, 3), (0.5, 4), (-4, -0.5), (-0.01, 60), (-700, 2), (1, 1)]
 )
 def test_smooth_functions_lie_between_their_lines(shape: Shape, low: float, high: float) -> None:
-    box = Box(np.array([[float(low)]]), np.array([[float(high)]]))
-    lines = relax(Activation(0, shape), [box])
+    box = BoxArray(np.array([[float(low)]]), np.array([[float(high)]]))
+    lines = relax_node(Activation(0, shape), [box])
     network = Network(1, (Activation(0, shape),))
     worst = 0.0
     for x in np.linspace(low, high, 41):
@@ -106,9 +121,9 @@ def test_smooth_functions_are_bounded_for_any_slope_and_touch_point(
     ) -> tuple[np.ndarray, np.ndarray]:
         return rng.uniform(-0.5, 1.5, low.shape), bend + rng.random(low.shape) * (high - bend)
 
-    monkeypatch.setattr("surefoot.network.relaxation._tangent", careless)
+    monkeypatch.setattr("surefoot.network.relaxation._tangent_slope", careless)
     ends = np.sort(rng.normal(size=(60, 2)) * 3, axis=1)
-    lines = relax(Activation(0, shape), [Box(ends[:, :1], ends[:, 1:])])
+    lines = relax_node(Activation(0, shape), [BoxArray(ends[:, :1], ends[:, 1:])])
     for member, (low, high) in enumerate(ends):
         for x in np.linspace(low, high, 9):
             least, greatest = exact_values(network, [x])[-1][0]
@@ -124,9 +139,9 @@ def test_the_least_value_of_a_plane_is_never_above_the_exact_one() -> None:
     rng = np.random.default_rng(8)
     coefficients, low = rng.normal(size=(200, 1, 7)), rng.normal(size=(200, 7)) * 100
     high = low + rng.choice([0.0, 1e-9, 1.0], size=(200, 7))
-    least = Planes(coefficients, rng.normal(size=(200, 1))).minimum(Box(low, high))
+    least = Planes(coefficients, rng.normal(size=(200, 1))).minimum(BoxArray(low, high))
     planes = Planes(coefficients, -least)  # so that the exact minimum is close to 0
-    again = planes.minimum(Box(low, high))
+    again = planes.minimum(BoxArray(low, high))
     for member in range(200):
         terms = (
             min(Fraction(c) * Fraction(a), Fraction(c) * Fraction(b))
@@ -141,8 +156,8 @@ def test_products_use_the_corners() -> None:
     network = Network(
         2,
         (
-            Affine(0, frozen([[1, 0]]), frozen([0])),
-            Affine(0, frozen([[0, 1]]), frozen([0])),
+            Affine(0, freeze_float32([[1, 0]]), freeze_float32([0])),
+            Affine(0, freeze_float32([[0, 1]]), freeze_float32([0])),
             Combine(1, 2, Pairing.MULTIPLY),
         ),
     )
@@ -168,14 +183,14 @@ def test_a_network_without_nodes_is_the_identity() -> None:
 def test_the_published_congestion_controller_stays_in_its_bounds(shared_data: Path) -> None:
     """Excellent conditions: latency gradient within 0.01 of 0, latency ratio of 1, send ratio 1."""
     stored = np.load(shared_data / "policies" / "aurora_icml" / "aurora_icml.npz")
-    network = dense([(stored[f"W{i}"].T, stored[f"b{i}"]) for i in range(3)], Shape.TANH)
+    network = dense_network([(stored[f"W{i}"].T, stored[f"b{i}"]) for i in range(3)], Shape.TANH)
     low, high = np.tile([-0.01, 1.0, 1.0], 10), np.tile([0.01, 1.01, 1.0], 10)
     bounds, plain = linear_bounds(network, low, high), interval_bounds(network, low, high)[-1]
     rng = np.random.default_rng(6)
     share = rng.random((1000, 30))
     share[:300] = rng.integers(0, 2, size=(300, 30))
     box = bounds.values[-1]
-    outputs = infer(network, (low + share * (high - low)).astype(np.float32))[:, 0].astype(np.float64)
+    outputs = infer_outputs(network, (low + share * (high - low)).astype(np.float32))[:, 0].astype(np.float64)
     rounding = 1e-5  # of float32, far more than was ever seen
     assert (outputs >= box.low[0] - rounding).all()
     assert (outputs <= box.high[0] + rounding).all()

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from surefoot.network.interval import Box
-from surefoot.network.relaxation import relax
+from surefoot.network.interval import BoxArray
+from surefoot.network.relaxation import relax_node
 from surefoot.problem.network import Combine, Pairing
 
 EXACT: dict[Pairing, Callable[[Fraction, Fraction], Fraction]] = {
@@ -28,8 +28,8 @@ def test_lines_enclose_functions_of_two_values(pairing: Pairing) -> None:
     ends = [np.sort(rng.normal(size=(2, size)) * rng.choice([1e-3, 1, 1e3], size), axis=0) for _ in range(2)]
     if pairing is Pairing.DIVIDE:
         ends[1] = np.sort(np.abs(ends[1]) + 1e-3, axis=0)
-    boxes = [Box(low, high) for low, high in ends]
-    found = relax(Combine(0, 1, pairing), boxes)
+    boxes = [BoxArray(low, high) for low, high in ends]
+    found = relax_node(Combine(0, 1, pairing), boxes)
     for i in range(size):
         inner = [rng.uniform(*(end[i] for end in (box.low, box.high)), 2) for box in boxes]
         points = [[box.low[i], box.high[i], *more] for box, more in zip(boxes, inner, strict=True)]

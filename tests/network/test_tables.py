@@ -10,7 +10,7 @@ from tests.random_networks import of_one_node
 
 from surefoot.errors import Unsupported
 from surefoot.network import interval
-from surefoot.network.evaluate import evaluate
+from surefoot.network.evaluate import evaluate_network_batch
 from surefoot.network.exact import exact_outputs
 from surefoot.network.linear import linear_bounds
 from surefoot.network.rounding import error_bounds
@@ -32,7 +32,10 @@ def test_no_member_is_missing(module: ModuleType) -> None:
 def test_values_bounds_and_errors(name: str) -> None:
     network, point = NETWORKS[name], LOW.astype(np.float32)
     value = exact_values(network, point)[-1]
-    reference, fast = inference.infer(network, point[None]), evaluate(network, point[None])
+    reference, fast = (
+        inference.infer_outputs(network, point[None]),
+        evaluate_network_batch(network, point[None]),
+    )
     np.testing.assert_allclose(reference[0], [float(low) for low, _ in value], rtol=1e-6)
     assert (np.abs(fast.outputs - reference) <= fast.error).all()
     assert (fast.error < 1e-6).all()

@@ -19,7 +19,16 @@ from surefoot.problem.environment import Control, Law, Synchronisation
 from surefoot.problem.flow import Flow
 from surefoot.problem.policy import Choose, EdgesOf, OraclePolicy
 from surefoot.problem.property import Bound, Expected, Path, Probability, Threshold
-from surefoot.problem.term import Apply, Const, Op, array, conjunction, divide, negate, term
+from surefoot.problem.term import (
+    Apply,
+    Const,
+    Op,
+    array_term,
+    conjunction_of,
+    divide_terms,
+    negate_number,
+    term_from_python,
+)
 from surefoot.verdict.verdict import Proved, Violated
 
 x, y, b = sf.Var("x"), sf.Var("y"), sf.Var("b")
@@ -82,10 +91,10 @@ TRUTHS: dict[str, Callable[[object], object]] = {
     "index": lambda t: x[t],
     "equal": lambda t: sf.equal(b, t),
     "ite": lambda t: sf.ite(t, 1, 0),
-    "array": lambda t: array(t),
-    "negate": lambda t: negate(t),
-    "divide": lambda t: divide(t, x),
-    "conjunction": lambda t: conjunction((term(t),)),
+    "array": lambda t: array_term(t),
+    "negate": lambda t: negate_number(t),
+    "divide": lambda t: divide_terms(t, x),
+    "conjunction": lambda t: conjunction_of((term_from_python(t),)),
     "Never": lambda t: sf.Never(t),
     "Eventually": lambda t: sf.Eventually(t),
     "Recurs": lambda t: sf.Recurs(t),
@@ -169,7 +178,7 @@ def test_a_term_has_no_truth_in_python() -> None:
     ],
 )
 def test_numbers_are_the_ones_that_are_written(given: float, meant: Fraction) -> None:
-    assert term(given) == Const(meant)
+    assert term_from_python(given) == Const(meant)
     assert x + given == Apply(Op.ADD, (x, Const(meant)))
     assert given * x == Apply(Op.MUL, (Const(meant), x))
     assert sf.Real(given, None).low == meant
@@ -177,7 +186,7 @@ def test_numbers_are_the_ones_that_are_written(given: float, meant: Fraction) ->
 
 @pytest.mark.parametrize("wrong", [float("inf"), float("nan"), Decimal("nan"), Decimal("-Infinity"), 1j])
 def test_numbers_are_finite_and_real(wrong: float) -> None:
-    for door in (term, lambda v: x < v, lambda v: sf.Real(v), lambda v: Threshold("<", v)):
+    for door in (term_from_python, lambda v: x < v, lambda v: sf.Real(v), lambda v: Threshold("<", v)):
         with pytest.raises(WrongType):
             door(wrong)
 

@@ -11,9 +11,9 @@ import pytest
 from tests.formats.jani.build import op, write
 from tests.formats.jani.features import stepping
 
-from surefoot.compile.closure import closure
+from surefoot.compile.closure import compile_closure
 from surefoot.encode.barrier.polynomials import polynomial_of
-from surefoot.encode.interval import interval
+from surefoot.encode.interval import term_interval
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
@@ -29,17 +29,17 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.number import MOST_BITS, LongNumber, bits_of, brief_number
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import successors
+from surefoot.problem.semantics import enumerate_successors
 from surefoot.problem.term import Apply, Const, Op, Term, Var
-from surefoot.query.linear import linearise
-from surefoot.query.lower import lower
-from surefoot.query.polynomial import variable
-from surefoot.query.query import Quantity, Query
+from surefoot.query.linear import linearise_term
+from surefoot.query.lower import lower_query
+from surefoot.query.polynomial import polynomial_from_variable
+from surefoot.query.query import Query, QueryVariable
 from surefoot.run import verify
 from surefoot.verdict.verdict import Unknown
 from surefoot.work.budget import Budget
@@ -87,26 +87,26 @@ def test_evaluation_gives_up(term: Term, arithmetic: Arithmetic) -> None:
     if arithmetic is Arithmetic.FLOAT64 and term == LONG["denominators"]:
         return  # doubles have one length
     with pytest.raises((LongNumber, Undefined)):
-        evaluate(term, names, arithmetic)
+        evaluate_term(term, names, arithmetic)
     with pytest.raises((LongNumber, Undefined, OverflowError)):
-        closure(term, slots, kinds, arithmetic)((3,))
+        compile_closure(term, slots, kinds, arithmetic)((3,))
 
 
 def test_numbers_up_to_the_limit_are_computed() -> None:
-    longest = evaluate(parse_term(f"2^9999 * 2^9999 * 2^{MOST_BITS % 9999}"), {})
+    longest = evaluate_term(parse_term(f"2^9999 * 2^9999 * 2^{MOST_BITS % 9999}"), {})
     assert bits_of(longest) <= MOST_BITS
     value = 2 ** (MOST_BITS - 1)
-    assert evaluate(X + 1, {"x": value}) == value + 1
+    assert evaluate_term(X + 1, {"x": value}) == value + 1
     for term in (X * 2, X + X, X / Fraction(1, 3), X**2, X * X):
         with pytest.raises(LongNumber):
-            evaluate(term, {"x": value})
-    assert evaluate(parse_term("1^10000 + (-1)^9999 + 0^10000"), {}) == 0
+            evaluate_term(term, {"x": value})
+    assert evaluate_term(parse_term("1^10000 + (-1)^9999 + 0^10000"), {}) == 0
 
 
 @pytest.mark.parametrize("low", [-3, 2])
 @pytest.mark.parametrize("term", LONG.values(), ids=LONG.keys())
 def test_intervals_give_way_outwards(term: Term, low: int) -> None:
-    least, most = interval(term, {"x": Int(low, 4)})
+    least, most = term_interval(term, {"x": Int(low, 4)})
     assert least <= most
     assert bits_of(least) <= MOST_BITS
     assert bits_of(most) <= MOST_BITS
@@ -115,7 +115,7 @@ def test_intervals_give_way_outwards(term: Term, low: int) -> None:
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_an_end_that_gave_way_is_still_outside(sign: int) -> None:
     huge = Const(sign * 2 ** (MOST_BITS - 10))
-    least, most = interval(huge * X * 5, {"x": Int(2**6, 2**7)})
+    least, most = term_interval(huge * X * 5, {"x": Int(2**6, 2**7)})
     value = huge.value * 2**6 * 5
     assert least <= value <= most
 
@@ -123,15 +123,15 @@ def test_an_end_that_gave_way_is_still_outside(sign: int) -> None:
 @pytest.mark.parametrize("term", LONG.values(), ids=LONG.keys())
 def test_linear_forms_and_polynomials(term: Term) -> None:
     with pytest.raises(SurefootError):
-        linearise(term)
+        linearise_term(term)
     with pytest.raises(SurefootError):
-        polynomial_of(term, {"x": variable(0, 1)}, 1, rounded=False)
+        polynomial_of(term, {"x": polynomial_from_variable(0, 1)}, 1, rounded=False)
     with pytest.raises(SurefootError):
-        lower(Query((Quantity("x", Int(0, 3)),), (term > 0,)))
+        lower_query(Query((QueryVariable("x", Int(0, 3)),), (term > 0,)))
 
 
 def test_polynomials_with_very_many_terms() -> None:
-    names = {n: variable(i, 4) for i, n in enumerate("abcd")}
+    names = {n: polynomial_from_variable(i, 4) for i, n in enumerate("abcd")}
     with pytest.raises(Unsupported, match="too many terms"):
         polynomial_of(parse_term("((a + b + c + d + 1)^12)^12"), names, 4, rounded=False)
 
@@ -146,7 +146,7 @@ def system(update: Term, kind: Any = None, start: str = "x = 3", bad: Term | Non
 
 def after_steps(problem: Problem, state: Any, count: int) -> Any:
     for _ in range(count):
-        (state,) = (s.state for s in successors(problem, state))
+        (state,) = (s.state for s in enumerate_successors(problem, state))
     return state
 
 
@@ -157,7 +157,7 @@ def test_a_state_that_squares_itself() -> None:
 
 def test_a_long_value_outside_its_kind_is_told_briefly() -> None:
     with pytest.raises(Undefined, match="a number of 33220 bits"):
-        list(successors(system(parse_term("10^10000"), Int(0, 3)), {"x": 3}))
+        list(enumerate_successors(system(parse_term("10^10000"), Int(0, 3)), {"x": 3}))
     assert brief_number((1, 2**2000)) == "(1, a number of 2001 bits)"
 
 

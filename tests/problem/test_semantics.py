@@ -20,9 +20,9 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.meaning.transition import Transition, enabled
-from surefoot.problem.names import STALLED, location_name, output_name
-from surefoot.problem.network import dense
+from surefoot.problem.meaning.transition import Transition, enabled_transitions
+from surefoot.problem.names import STALLED, location_name, network_output_name
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import (
     Branch,
     Choose,
@@ -35,14 +35,14 @@ from surefoot.problem.property import Never
 from surefoot.problem.semantics import (
     Move,
     NotAStep,
-    conforms,
-    holds,
+    apply_move,
+    enumerate_successors,
+    has_value_type,
+    holds_in_state,
     is_initial,
-    step,
-    successors,
-    transitions,
+    permitted_transitions,
 )
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array, equal, ite
+from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array_term, equal, ite
 
 N, X = Var("n"), Var("x")
 
@@ -61,7 +61,7 @@ def asked(environment: Environment, policy: Policy | None) -> Problem:
 
 def constant_outputs(*outputs: float, choose: Choose = Choose.ARGMAX) -> NeuralPolicy:
     """A network with one input and fixed outputs, for the actions `a`, `b`, …"""
-    network = dense([([[0]] * len(outputs), list(outputs))])
+    network = dense_network([([[0]] * len(outputs), list(outputs))])
     return NeuralPolicy(network, (N,), tuple("abcdef"[: len(outputs)]), choose)
 
 
@@ -90,7 +90,7 @@ START = {"n": 0, "@left": 0}
 
 def test_vectors_name_who_takes_part() -> None:
     environment = pair((("go", "go"), "both"), ((None, "jump"), "alone"), (("go", None), "left"))
-    found = {(t.label, t.edges) for t in enabled(environment, START)}
+    found = {(t.label, t.edges) for t in enabled_transitions(environment, START)}
     assert found == {
         (None, ((0, 1),)),  # an edge without action moves alone
         ("both", ((0, 0), (1, 0))),
@@ -100,16 +100,16 @@ def test_vectors_name_who_takes_part() -> None:
 
 
 def test_without_a_vector_a_labelled_edge_cannot_move() -> None:
-    assert [t.label for t in enabled(pair(), START)] == [None]
+    assert [t.label for t in enabled_transitions(pair(), START)] == [None]
 
 
 def test_a_joint_step_moves_every_participant() -> None:
     problem = asked(pair((("go", "go"), "both")), None)
-    states = {s.move.transition.label: s.state for s in successors(problem, START)}
+    states = {s.move.transition.label: s.state for s in enumerate_successors(problem, START)}
     assert states["both"] == {"n": 1, "@left": 1}
     assert states[None] == START
-    assert holds(problem, states["both"], Var(location_name("left", "m")))
-    assert not holds(problem, START, Var(location_name("left", "m")))
+    assert holds_in_state(problem, states["both"], Var(location_name("left", "m")))
+    assert not holds_in_state(problem, START, Var(location_name("left", "m")))
 
 
 def test_joint_outcomes_multiply_their_probabilities() -> None:
@@ -125,7 +125,7 @@ def test_joint_outcomes_multiply_their_probabilities() -> None:
     )
     found = {
         (s.state["n"], s.state["x"]): s.probability
-        for s in successors(asked(environment, None), {"n": 0, "x": 0})
+        for s in enumerate_successors(asked(environment, None), {"n": 0, "x": 0})
     }
     assert found == {
         (1, 1): Fraction(1, 6),
@@ -144,7 +144,7 @@ def test_two_participants_may_not_write_the_same_variable() -> None:
         synchronisations=(Synchronisation(("go", "go"), "go"),),
     )
     with pytest.raises(Undefined, match="written twice"):
-        list(successors(asked(environment, None), {"n": 0}))
+        list(enumerate_successors(asked(environment, None), {"n": 0}))
 
 
 # Updates
@@ -154,7 +154,7 @@ def one_step(
     variables: tuple[Variable, ...], updates: tuple[Update, ...], state: dict[str, object]
 ) -> dict[str, object]:
     edge = Edge(outcomes=(Outcome(updates=updates),))
-    (successor,) = successors(
+    (successor,) = enumerate_successors(
         asked(Environment("u", variables, TRUE, (Component("c", (edge,)),)), None), state
     )
     return dict(successor.state)
@@ -186,7 +186,9 @@ def test_array_elements_are_written_one_by_one() -> None:
 
 
 def test_a_whole_array_may_be_written() -> None:
-    assert one_step(ROW, (Update(CELLS, array(A, A, CELLS[0])),), {"cells": (1, 2, 3), "a": 5})["cells"] == (
+    assert one_step(ROW, (Update(CELLS, array_term(A, A, CELLS[0])),), {"cells": (1, 2, 3), "a": 5})[
+        "cells"
+    ] == (
         5,
         5,
         1,
@@ -238,7 +240,7 @@ def test_a_value_outside_its_kind_is_an_error(value: Const) -> None:
     ],
 )
 def test_kinds(value: object, kind: object, expected: bool) -> None:
-    assert conforms(value, kind) is expected  # type: ignore[arg-type]
+    assert has_value_type(value, kind) is expected  # type: ignore[arg-type]
 
 
 # Probability, rewards, choices, moves
@@ -250,15 +252,15 @@ def test_outcomes_of_probability_zero_do_not_exist_and_others_keep_theirs() -> N
         outcomes=(Outcome(chance, (Update(N, N + 1),)), Outcome(1 - chance, rewards=(("cost", N + 2),)))
     )
     problem = asked(counter(edge), None)
-    assert [(s.probability, s.state["n"]) for s in successors(problem, {"n": 0})] == [(1, 0)]
-    found = [(s.probability, s.state["n"], dict(s.rewards)) for s in successors(problem, {"n": 1})]
+    assert [(s.probability, s.state["n"]) for s in enumerate_successors(problem, {"n": 0})] == [(1, 0)]
+    found = [(s.probability, s.state["n"], dict(s.rewards)) for s in enumerate_successors(problem, {"n": 1})]
     assert found == [(Fraction(1, 4), 2, {}), (Fraction(3, 4), 1, {"cost": 3})]
 
 
 def test_a_probability_outside_its_range_is_an_error() -> None:
     problem = asked(counter(Edge(outcomes=(Outcome(Const(2)),))), None)
     with pytest.raises(Undefined, match="probability 2"):
-        list(successors(problem, {"n": 0}))
+        list(enumerate_successors(problem, {"n": 0}))
 
 
 def gusty(kind: Int | Bool | Real, assuming: Term = TRUE) -> Problem:
@@ -269,16 +271,16 @@ def gusty(kind: Int | Bool | Real, assuming: Term = TRUE) -> Problem:
 
 def test_the_environment_chooses_within_kind_and_assumption() -> None:
     problem = gusty(Int(0, 3), Var("gust") > N)
-    assert [s.state["n"] for s in successors(problem, {"n": 1})] == [3, 4]
-    assert len(list(successors(gusty(Bool()), {"n": 0}))) == 2
+    assert [s.state["n"] for s in enumerate_successors(problem, {"n": 1})] == [3, 4]
+    assert len(list(enumerate_successors(gusty(Bool()), {"n": 0}))) == 2
     with pytest.raises(Unsupported, match="infinitely many"):
-        list(successors(gusty(Real(Fraction(0), Fraction(1))), {"n": 0}))
+        list(enumerate_successors(gusty(Real(Fraction(0), Fraction(1))), {"n": 0}))
 
 
 def test_a_move_is_checked_before_it_is_made() -> None:
     problem = gusty(Int(0, 3), Var("gust") > N)
-    (transition,) = transitions(problem, {"n": 1})
-    assert step(problem, {"n": 1}, Move(transition, (0,), {"gust": 2})) == {"n": 3}
+    (transition,) = permitted_transitions(problem, {"n": 1})
+    assert apply_move(problem, {"n": 1}, Move(transition, (0,), {"gust": 2})) == {"n": 3}
     for wrong, why in (
         (Move(transition, (0,), {"gust": 1}), "assumption"),
         (Move(transition, (0,), {"gust": 4}), "outside its kind"),
@@ -288,14 +290,14 @@ def test_a_move_is_checked_before_it_is_made() -> None:
         (Move(Transition(((0, 0),), "other"), (0,), {"gust": 2}), "not permitted"),
     ):
         with pytest.raises(NotAStep, match=why):
-            step(problem, {"n": 1}, wrong)
+            apply_move(problem, {"n": 1}, wrong)
 
 
 def test_a_move_against_the_policy_is_not_a_step() -> None:
     problem = asked(counter(add(1, action="a"), add(2, action="b")), constant_outputs(2, 1))
     with pytest.raises(NotAStep, match="not permitted"):
-        step(problem, {"n": 0}, Move(Transition(((0, 1),), "b"), (0,)))
-    assert step(problem, {"n": 0}, Move(Transition(((0, 0),), "a"), (0,))) == {"n": 1}
+        apply_move(problem, {"n": 0}, Move(Transition(((0, 1),), "b"), (0,)))
+    assert apply_move(problem, {"n": 0}, Move(Transition(((0, 0),), "a"), (0,))) == {"n": 1}
 
 
 def test_starts() -> None:
@@ -315,8 +317,8 @@ def test_starts() -> None:
 def test_names_that_mean_nothing_are_refused() -> None:
     problem = asked(counter(add(1, action="a")), ProgramPolicy((Branch(TRUE, "a"),)))
     with pytest.raises(InvalidProblem, match="needs a network"):
-        holds(problem, {"n": 0}, Var(output_name(0)) > 0)
+        holds_in_state(problem, {"n": 0}, Var(network_output_name(0)) > 0)
     with pytest.raises(InvalidProblem, match="not declared"):
-        holds(problem, {"n": 0}, Var("speed") > 0)
+        holds_in_state(problem, {"n": 0}, Var("speed") > 0)
     with pytest.raises(InvalidProblem, match="needs a policy"):
-        holds(asked(counter(add(1)), None), {"n": 0}, Var(STALLED))
+        holds_in_state(asked(counter(add(1)), None), {"n": 0}, Var(STALLED))

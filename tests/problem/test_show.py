@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from surefoot.problem.parse import parse_property, parse_term
-from surefoot.problem.show import brief, show, show_name, show_property
+from surefoot.problem.show import abbreviate_term, show_name, show_property, show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 
@@ -46,12 +46,12 @@ from surefoot.problem.term import Apply, Const, Op, Term, Var
     ],
 )
 def test_shows_as_it_would_be_written(text: str) -> None:
-    assert show(parse_term(text)) == text
+    assert show_term(parse_term(text)) == text
 
 
 def test_chains_are_shown_as_conjunctions() -> None:
-    assert show(parse_term("0 <= x < 10")) == "x >= 0 and x < 10"
-    assert show(parse_term("10 >= x > y")) == "x <= 10 and y < x"
+    assert show_term(parse_term("0 <= x < 10")) == "x >= 0 and x < 10"
+    assert show_term(parse_term("10 >= x > y")) == "x <= 10 and y < x"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_quotes_names(name: str, text: str) -> None:
     ids=lambda _: "number",  # too long for a name
 )
 def test_large_numbers_come_back(value: int | Fraction) -> None:
-    back = parse_term(show(Const(value)))
+    back = parse_term(show_term(Const(value)))
     assert isinstance(back, Const)
     assert back.value == value
 
@@ -93,11 +93,11 @@ def test_no_term_is_too_deep_to_be_shown() -> None:
     term: Term = Var("x")
     for _ in range(5000):
         term = Apply(Op.ABS, (term,))
-    assert show(term) == "abs(" * 5000 + "x" + ")" * 5000
+    assert show_term(term) == "abs(" * 5000 + "x" + ")" * 5000
 
 
 def test_brief_leaves_out_what_is_deep() -> None:
-    assert brief(parse_term("a + (b - (c * d))"), depth=2) == "a + (b - …)"
+    assert abbreviate_term(parse_term("a + (b - (c * d))"), depth=2) == "a + (b - …)"
 
 
 @pytest.mark.parametrize(

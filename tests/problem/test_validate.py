@@ -25,7 +25,7 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.flow import Flow
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.policy import (
     Branch,
@@ -40,11 +40,11 @@ from surefoot.problem.policy import (
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Never, Path, Probability
 from surefoot.problem.term import TRUE, Apply, Const, Op, Var
-from surefoot.problem.validate import validate
-from surefoot.problem.validate.kinds import RULES
+from surefoot.problem.validate import validate_problem
+from surefoot.problem.validate.kinds import TYPE_RULES
 
 t = parse_term
-NETWORK = dense([(np.ones((2, 2)), np.zeros(2))])
+NETWORK = dense_network([(np.ones((2, 2)), np.zeros(2))])
 VARIABLES = (
     Variable("x", Int(0, 9)),
     Variable("speed", Real()),
@@ -134,7 +134,7 @@ def asked(text: str) -> Problem:
     ],
 )  # fmt: skip
 def test_accepts(problem: Problem) -> None:
-    validate(problem)
+    validate_problem(problem)
 
 
 G = "environment.components[0].edges[0]"
@@ -266,18 +266,18 @@ DEFECTS = [
 @pytest.mark.parametrize(("problem", "message"), DEFECTS, ids=[m.split(";")[0] for _, m in DEFECTS])
 def test_names_the_defect(problem: Problem, message: str) -> None:
     with pytest.raises(InvalidProblem) as caught:
-        validate(problem)
+        validate_problem(problem)
     assert str(caught.value) == message
 
 
 def test_every_operator_has_a_kind() -> None:
-    assert set(RULES) == set(Op)
+    assert set(TYPE_RULES) == set(Op)
 
 
 def test_shared_and_deep_terms_are_checked_quickly() -> None:
     shared = t("speed + 1")
     for _ in range(3000):  # as a tree it would have 2^3000 leaves
         shared = shared * shared
-    validate(edge(guard=shared < 1))
+    validate_problem(edge(guard=shared < 1))
     with pytest.raises(InvalidProblem, match="is a real number, but `and` needs truth values"):
-        validate(edge(guard=Apply(Op.AND, (shared, TRUE))))
+        validate_problem(edge(guard=Apply(Op.AND, (shared, TRUE))))

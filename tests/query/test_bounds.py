@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot.problem.meaning.inference import round_to_float32
-from surefoot.query.bounds import float32_near, float32_within, intersect
+from surefoot.query.bounds import float32_near, float32_within, intersect_intervals
 
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 
@@ -58,4 +58,4 @@ def test_float32_numbers_next_to_a_whole_number_are_fractions() -> None:
     ],
 )
 def test_intersection(left: Ends, right: Ends, both: Ends) -> None:
-    assert intersect(left, right) == intersect(right, left) == both
+    assert intersect_intervals(left, right) == intersect_intervals(right, left) == both

@@ -8,7 +8,7 @@ from surefoot.problem.environment import Bool, Int
 from surefoot.problem.network import Activation, Network, Shape
 from surefoot.problem.term import Apply, Const, Op, Var, equal
 from surefoot.query.export import to_smtlib, to_vnnlib
-from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 x, y, u, v = Var("x"), Var("y"), Var("u"), Var("v")
 
@@ -25,13 +25,13 @@ def test_smtlib_has_the_same_answer(name: str) -> None:
 def test_different_names_are_different_symbols() -> None:
     """`a|b` and `a_b` were one variable in what was written, which made another query of it."""
     names = ("a|b", "a_b", "a\\b", "a%7c;b", "a\x1b[2Kb")
-    text = to_smtlib(Query(tuple(Quantity(n, Bool()) for n in names), (Var("a|b"), ~Var("a_b"))))
+    text = to_smtlib(Query(tuple(QueryVariable(n, Bool()) for n in names), (Var("a|b"), ~Var("a_b"))))
     assert len({line for line in text.split("\n") if line.startswith("(declare-const")}) == len(names)
     assert "\x1b" not in text
 
 
 def test_smtlib_text() -> None:
-    quantities = (Quantity("a|b", Bool()), Quantity("n", Int(-1, None)), real("x", None, "1/3"))
+    quantities = (QueryVariable("a|b", Bool()), QueryVariable("n", Int(-1, None)), real("x", None, "1/3"))
     query = Query(quantities, (Var("a|b") | (Var("n") < x), ~Var("a|b")))
     assert to_smtlib(query) == (
         "(set-logic QF_LIRA)\n"
@@ -73,7 +73,7 @@ REFUSED = [
     (Query((real("x"),), ()), "one network call, this query has 0"),
     (relu(y >= 1, low="1/3"), "1/3 is not a finite decimal"),
     (Query((*relu().quantities, real("w")), (), relu().calls), "`w` is neither an input nor an output"),
-    (Query((Quantity("x", Int(0, 1)), real("y")), (), relu().calls), "`x` is not a real number"),
+    (Query((QueryVariable("x", Int(0, 1)), real("y")), (), relu().calls), "`x` is not a real number"),
     (
         Query(relu().quantities, (), (NetworkCall(relu().calls[0].network, (x + 1,), ("y",)),)),
         r"input 0 of the network is `x \+ 1`",

@@ -4,7 +4,7 @@ import pytest
 
 from surefoot.errors import Unsupported
 from surefoot.problem.term import Apply, Const, Op, Term, Var, ite
-from surefoot.query.linear import Linear, as_term, linearise
+from surefoot.query.linear import LinearForm, linearise_term, term_from_linear
 
 x, y = Var("x"), Var("y")
 HALF = Fraction(1, 2)
@@ -24,16 +24,16 @@ HALF = Fraction(1, 2)
     ],
 )
 def test_linear_terms(term: Term, coefficients: dict[str, Fraction], constant: Fraction) -> None:
-    linear = linearise(term)
+    linear = linearise_term(term)
     assert (dict(linear.coefficients), linear.constant) == (coefficients, constant)
-    assert linearise(as_term(linear)) == linear
+    assert linearise_term(term_from_linear(linear)) == linear
 
 
 @pytest.mark.parametrize("term", [x * y, x / y, x**2, Apply(Op.ABS, (x,)), ite(x < 1, x, y), x / 0, x <= 1])
 def test_refuses_others_by_name(term: Term) -> None:
     with pytest.raises(Unsupported, match="is not linear"):
-        linearise(term)
+        linearise_term(term)
 
 
 def test_evaluates() -> None:
-    assert Linear((("x", HALF),), Fraction(1)).at({"x": 3}) == Fraction(5, 2)
+    assert LinearForm((("x", HALF),), Fraction(1)).at({"x": 3}) == Fraction(5, 2)

@@ -3,15 +3,15 @@
 import pytest
 
 from surefoot.problem.term import Op
-from surefoot.query.arithmetic import NUMBER
-from surefoot.query.linear import LINEAR
-from surefoot.query.lower import TRUTH
+from surefoot.query.arithmetic import NUMBER_RULES
+from surefoot.query.linear import LINEAR_RULES
+from surefoot.query.lower import TRUTH_RULES
 from surefoot.solve.z3.terms import ELEMENTARY, LAZY, MEANING
 
 
 @pytest.mark.parametrize(
     "table",
-    [LINEAR, NUMBER, TRUTH, {*MEANING, *LAZY, *ELEMENTARY, Op.ARRAY}],
+    [LINEAR_RULES, NUMBER_RULES, TRUTH_RULES, {*MEANING, *LAZY, *ELEMENTARY, Op.ARRAY}],
     ids=["linear", "number", "truth", "z3"],
 )
 def test_no_operator_is_missing(table: object) -> None:

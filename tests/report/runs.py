@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.environment import Choice, Component, Control, Edge, Environment, Outcome, Real
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property
@@ -28,7 +28,7 @@ def problem(asked: Property, initial: Term = TRUE, name: str = "load") -> Proble
     where = Environment(
         name, LOAD.variables, initial, (Component("world", (step,)),), (Control("power", clipped=False),)
     )
-    network = dense([([[1.0, 1.0, 1.0]], [0.0])])
+    network = dense_network([([[1.0, 1.0, 1.0]], [0.0])])
     return Problem(name, where, NeuralPolicy(network, LOAD.terms, choose=Choose.VALUE), asked)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.report.chart import HEIGHT, WIDTH, Series, line_chart
-from surefoot.report.drawing.frame import ticks
+from surefoot.report.drawing.frame import tick_values
 
 values = st.floats(-1e30, 1e30, allow_nan=False)
 
@@ -25,8 +25,8 @@ def test_points_lie_in_the_frame(given_values: list[float]) -> None:
 def test_few_ticks(low: float, width: float) -> None:
     high = low + width
     if high > low:
-        assert len(ticks(low, high)) <= 9
-        assert all(low - width <= t <= high + width for t in ticks(low, high))
+        assert len(tick_values(low, high)) <= 9
+        assert all(low - width <= t <= high + width for t in tick_values(low, high))
 
 
 def test_without_points_there_is_no_chart() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from surefoot.report.lines import HEIGHT, Line, LinePanel, lines_svg
+from surefoot.report.lines import HEIGHT, DataLine, LinePanel, line_panels_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(*panels: LinePanel) -> ElementTree.Element:
-    return ElementTree.fromstring(lines_svg("title", panels))
+    return ElementTree.fromstring(line_panels_svg("title", panels))
 
 
 def words(picture: ElementTree.Element) -> list[str]:
@@ -20,9 +20,9 @@ def words(picture: ElementTree.Element) -> list[str]:
 
 def test_a_line_is_not_drawn_across_what_is_not_known() -> None:
     points = ((1.0, 5.0), (4.0, 6.0), (5.0, 7.0))
-    late = Line("16", "slow", points, late=((2.0, 60.0), (3.0, 60.0)))
-    unknown = Line("16", "slow", points, gaps=(2.0, 3.0))
-    whole = Line("16", "", points)
+    late = DataLine("16", "slow", points, late=((2.0, 60.0), (3.0, 60.0)))
+    unknown = DataLine("16", "slow", points, gaps=(2.0, 3.0))
+    whole = DataLine("16", "", points)
     for line, count in ((late, 2), (unknown, 2), (whole, 1)):
         picture = drawn(LinePanel("a panel", "x", "y", (line,)))
         assert len(list(picture.iter(f"{SVG}polyline"))) == count
@@ -31,7 +31,7 @@ def test_a_line_is_not_drawn_across_what_is_not_known() -> None:
 
 def test_the_legend_has_names_and_kinds_once_and_the_arrow() -> None:
     lines = tuple(
-        Line(name, kind, ((1.0, 1.0),), late=((2.0, 9.0),) if kind else ())
+        DataLine(name, kind, ((1.0, 1.0),), late=((2.0, 9.0),) if kind else ())
         for name in ("16", "24", "<64>")
         for kind in ("", "slow", "slower")
     )
@@ -44,7 +44,7 @@ def test_the_legend_has_names_and_kinds_once_and_the_arrow() -> None:
 
 
 def test_a_long_legend_moves_the_next_row_down() -> None:
-    many = LinePanel("many", "x", "y", tuple(Line(f"{n}", "", ((1.0, n), (2.0, n))) for n in range(40)))
+    many = LinePanel("many", "x", "y", tuple(DataLine(f"{n}", "", ((1.0, n), (2.0, n))) for n in range(40)))
     picture = drawn(many, many, many)
     places = [g.get("transform", "") for g in picture.iter(f"{SVG}g")]
     rows = sorted({int(m[1]) for p in places if (m := re.match(r"translate\((?:0|460) (\d+)\)", p))})
@@ -53,5 +53,7 @@ def test_a_long_legend_moves_the_next_row_down() -> None:
 
 
 def test_powers_of_ten_are_written_out() -> None:
-    panel = LinePanel("time", "x", "seconds", (Line("16", "", ((1.0, 0.1), (2.0, 100.0))),), logarithmic=True)
+    panel = LinePanel(
+        "time", "x", "seconds", (DataLine("16", "", ((1.0, 0.1), (2.0, 100.0))),), logarithmic=True
+    )
     assert {"0.1", "1", "10", "100"} <= set(words(drawn(panel)))

@@ -11,9 +11,9 @@ import pytest
 from tests.report.runs import overload
 
 from surefoot.engines.explicit import Explicit
-from surefoot.formats.problem_file import read_problem
+from surefoot.formats.problem_file import read_problem_file
 from surefoot.problem.problem import Problem
-from surefoot.report.page import page
+from surefoot.report.page import render_result_page
 from surefoot.report.text import render
 from surefoot.run import verify
 from surefoot.verdict.verdict import Result, Violated
@@ -46,7 +46,7 @@ class Balanced(HTMLParser):
 
 
 def test_needs_nothing_else(found: tuple[Problem, Result]) -> None:
-    text = page([found])
+    text = render_result_page([found])
     reader = Balanced()
     reader.feed(text)
     assert reader.open == []
@@ -56,7 +56,7 @@ def test_needs_nothing_else(found: tuple[Problem, Result]) -> None:
 
 
 def test_names_are_escaped(found: tuple[Problem, Result]) -> None:
-    text = page([found])
+    text = render_result_page([found])
     assert "<b>" not in text
     assert "load &lt;b&gt;&amp;amp;&lt;/b&gt;" in text
 
@@ -64,7 +64,7 @@ def test_names_are_escaped(found: tuple[Problem, Result]) -> None:
 def test_shows_the_run(found: tuple[Problem, Result]) -> None:
     _, result = found
     assert isinstance(result.verdict, Violated)
-    text = page([found])
+    text = render_result_page([found])
     assert text.count("<svg") == 2  # the output, and the one history buffer
     buffer = re.search(r'aria-label="load".*?</svg>', text, re.DOTALL)
     assert buffer is not None
@@ -89,7 +89,7 @@ def test_a_browser_draws_it(found: tuple[Problem, Result], tmp_path: Path) -> No
       drawn: boxes.filter(b => b.width > 100 && b.left >= 0 && b.right <= innerWidth).length,
       all: boxes.length});
     </script></body>"""
-    file.write_text(page([found]).replace("</body>", probe), encoding="utf-8")
+    file.write_text(render_result_page([found]).replace("</body>", probe), encoding="utf-8")
     dom = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -108,26 +108,26 @@ def per_start(folder: Path, names: tuple[str, ...]) -> tuple[Problem, Result]:
     text = f'initial = "{rest}"\n[variables]\n{rows}[[edges]]\nguard = "x < 2"\nupdates = {{ x = "x + 1" }}\n'
     text += '[properties]\nall = "Pmax=? [ F x = 2 ] over values"\n'
     (folder / "starts.toml").write_text(text)
-    problem = read_problem(folder / "starts.toml", property="all")
+    problem = read_problem_file(folder / "starts.toml", property="all")
     return problem, verify(problem, Explicit(), Budget(30))
 
 
 @pytest.mark.parametrize("names", [("x",), ("x", "z")])
 def test_a_table_of_starts_is_a_heat_map(names: tuple[str, ...], tmp_path: Path) -> None:
-    text = page([per_start(tmp_path, names)])
+    text = render_result_page([per_start(tmp_path, names)])
     assert text.count('<figure class="heat">') == 1
     assert text.count("<script>") == 1
 
 
 def test_with_more_variables_it_is_a_list(tmp_path: Path) -> None:
-    text = page([per_start(tmp_path, ("x", "y", "z"))])
+    text = render_result_page([per_start(tmp_path, ("x", "y", "z"))])
     assert "<script" not in text
     assert text.count("<td") == 2 * 27
     assert "x = 2, y = 1, z = 0" in text
 
 
 def test_what_a_line_is_about_is_kept(found: tuple[Problem, Result]) -> None:
-    assert "<p><strong>Evidence:</strong> trace of" in page([found])
+    assert "<p><strong>Evidence:</strong> trace of" in render_result_page([found])
 
 
 def test_text_lists_the_first_starts(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.problem.term import Term, Var
 from surefoot.problem.window import windows_of
-from surefoot.report.found import starts_told
-from surefoot.report.page import page
-from surefoot.report.text import in_few_words, interval, render
+from surefoot.report.found import describe_start_groups
+from surefoot.report.page import render_result_page
+from surefoot.report.text import describe_interval, in_few_words, render
 from surefoot.verdict.artifact import Invariant, SafeStarts, StartGroup
 from surefoot.verdict.verdict import (
     Certificate,
@@ -34,7 +34,7 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import round_long_numbers, statement
+from surefoot.verdict.words import round_long_numbers, verdict_sentences
 
 HIGH = Var("output[0]") > 2
 
@@ -68,11 +68,11 @@ HIGH = Var("output[0]") > 2
     ],
 )
 def test_first_sentence(asked: Property, verdict: Verdict, said: str) -> None:
-    assert statement(problem(asked), verdict)[0] == said
+    assert verdict_sentences(problem(asked), verdict)[0] == said
 
 
 def test_says_where() -> None:
-    told = statement(problem(Never(HIGH)), Unknown(Reason.TIMEOUT, ""))
+    told = verdict_sentences(problem(Never(HIGH)), Unknown(Reason.TIMEOUT, ""))
     assert told[1:] == (
         "Variables: load in [0, 1] (3 newest values).",
         "Every state in these ranges is a start.",
@@ -100,7 +100,7 @@ def test_a_buffer_is_found_by_its_shift() -> None:
     ],
 )
 def test_intervals_have_the_digits_that_count(low: str | None, high: str | None, said: str) -> None:
-    assert interval(*(None if end is None else Fraction(end) for end in (low, high))) == said
+    assert describe_interval(*(None if end is None else Fraction(end) for end in (low, high))) == said
 
 
 def test_numbers_that_fill_the_line_are_rounded_beside_the_term() -> None:
@@ -115,7 +115,7 @@ def test_what_is_rounded_is_said_outside_of_the_term() -> None:
     lines = render(asked, answered(asked, Unknown(Reason.TIMEOUT, ""))).split("\n")
     assert lines[0] == f"unknown (timeout): never output[0] > {show_number(tenth)}"
     assert lines[1] == "  rounded   never output[0] > 0.1"
-    shown = page([(asked, answered(asked, Unknown(Reason.TIMEOUT, "")))])
+    shown = render_result_page([(asked, answered(asked, Unknown(Reason.TIMEOUT, "")))])
     assert f"<code>never output[0] &gt; {show_number(tenth)}</code>" in shown
     assert "<p>Rounded: never output[0] &gt; 0.1</p>" in shown
 
@@ -139,16 +139,18 @@ def test_every_term_that_is_printed_reads_back_as_itself(condition: Term) -> Non
     asked = problem(Never(condition), initial=condition)
     first = render(asked, answered(asked, Unknown(Reason.TIMEOUT, ""))).split("\n")[0]
     read_again(first.removeprefix("unknown (timeout): never "), condition)
-    sentences = statement(asked, Proved(Certificate("x", {})))
+    sentences = verdict_sentences(asked, Proved(Certificate("x", {})))
     read_again(sentences[0].removeprefix("Proved: no run reaches `").removesuffix("`."), condition)
     starts = next(s for s in sentences if s.startswith("Starts: "))
     read_again(starts.removeprefix("Starts: `").removesuffix("`."), condition)
     found = in_few_words(Found(Invariant(condition, (), ()), None))
     read_again(found.removeprefix("found the invariant "), condition)
     group = StartGroup(condition, Unknown(Reason.TIMEOUT, "late"), False, None)
-    (_, line), *_ = starts_told(SafeStarts(None, (group,)))
+    (_, line), *_ = describe_start_groups(SafeStarts(None, (group,)))
     read_again(line.removesuffix(" (late)"), condition)
-    code = re.search("<code>never (.*)</code>", page([(asked, answered(asked, Unknown(Reason.TIMEOUT, "")))]))
+    code = re.search(
+        "<code>never (.*)</code>", render_result_page([(asked, answered(asked, Unknown(Reason.TIMEOUT, "")))])
+    )
     assert code is not None
     assert parse_term(unescape(code[1])) == condition
 
@@ -169,7 +171,7 @@ def test_a_trace_says_that_it_is_rounded() -> None:
     asked = problem(Never(HIGH))
     said = "rounded   some numbers of the trace are; --json has them as they are"
     assert said in render(asked, answered(asked, Violated(long)))
-    assert "Some numbers are rounded" in page([(asked, answered(asked, Violated(long)))])
+    assert "Some numbers are rounded" in render_result_page([(asked, answered(asked, Violated(long)))])
     whole = Trace(({"load_0": Fraction(0), "load_1": Fraction(0), "load_2": Fraction(1)},), ())
     assert said not in render(asked, answered(asked, Violated(whole)))
     assert said in render(asked, answered(asked, Violated(exact)))  # the output is a third in float32

@@ -15,10 +15,10 @@ from tests.certify.test_replay import counter
 from surefoot import run as run_module
 from surefoot.certify import evidence
 from surefoot.certify.files import NOT_IN_TIME, Rejection
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.cli.commands import check as check_command
 from surefoot.cli.commands.shield import made as made_module
-from surefoot.cli.commands.shield.made import make
+from surefoot.cli.commands.shield.made import make_certified_shield
 from surefoot.cli.output import exit_code, write_certificate
 from surefoot.engines import level, turns
 from surefoot.engines.bmc import Bmc
@@ -106,9 +106,9 @@ def test_an_objection_that_does_not_end_is_no_answer() -> None:
 def test_whoever_does_not_say_in_time_whether_it_objects_is_passed_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run_module, "AT_LEAST", 0.05)
-    monkeypatch.setattr(run_module, "OBJECTING", 0.0)
-    able = run_module.able(counter(Never(X > 5)), [Wordy(), Endless()], budget=Budget(LONG))
+    monkeypatch.setattr(run_module, "LEAST_OBJECTION_SECONDS", 0.05)
+    monkeypatch.setattr(run_module, "OBJECTION_SHARE", 0.0)
+    able = run_module.applicable_engines(counter(Never(X > 5)), [Wordy(), Endless()], budget=Budget(LONG))
     assert able == (Endless(),)
 
 
@@ -157,7 +157,7 @@ def test_the_checker_has_the_time_that_is_left(
         given.append(seconds)
         return Rejection(NOT_IN_TIME, False)
 
-    monkeypatch.setattr(evidence, "rejection", slow)
+    monkeypatch.setattr(evidence, "find_rejection", slow)
     result = verify(walk(20), Explicit(), Budget(LONG))
     assert isinstance(result.verdict, Exact)
     assert result.verdict.certificate is None
@@ -169,7 +169,7 @@ def test_the_checker_has_the_time_that_is_left(
     path = tmp_path / "late.json"
     write_certificate(result, str(path), quiet=False)
     assert "surefoot certify" in capsys.readouterr().err
-    assert run(["certify", str(path)]) == 0
+    assert run_command_line(["certify", str(path)]) == 0
 
 
 class Counted(Budget):
@@ -231,8 +231,8 @@ def test_starts_beyond_the_end_of_the_exploration_are_not_forgotten() -> None:
 
 
 def test_a_shield_whose_certificate_is_not_checked_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made_module, "check", go_on)
-    made = make(stays_safe("duffing"), (2,), Budget(LONG))
+    monkeypatch.setattr(made_module, "judge_certificate", go_on)
+    made = make_certified_shield(stays_safe("duffing"), (2,), Budget(LONG))
     assert not made.accepted
     assert "in time" in made.reason
 
@@ -243,7 +243,7 @@ def test_a_model_that_is_not_read_in_time(
     model = tmp_path / "model.toml"
     model.write_text("")
     monkeypatch.setattr(check_command, "load_model", go_on)
-    assert run(["check", str(model), "--timeout", str(LONG)]) == 3
+    assert run_command_line(["check", str(model), "--timeout", str(LONG)]) == 3
     assert "unknown (timeout)" in capsys.readouterr().out
 
 

@@ -26,7 +26,7 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.problem.term import FALSE, TRUE, Apply, Op, Term, Var, equal
-from surefoot.run import settled, verify
+from surefoot.run import constant_truth, verify
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 
@@ -125,12 +125,12 @@ def test_floats_that_may_overflow_are_settled_by_no_form() -> None:
     floats = Environment("f", variables, TRUE, (), arithmetic=Arithmetic.FLOAT64)
     exact = Environment("e", variables, TRUE, ())
     large = X * X - X * X
-    assert settled(both(Op.EQ, large, large), exact) is True
-    assert settled(both(Op.EQ, large, large), floats) is None
-    assert settled(both(Op.EQ, X, X), floats) is True
+    assert constant_truth(both(Op.EQ, large, large), exact) is True
+    assert constant_truth(both(Op.EQ, large, large), floats) is None
+    assert constant_truth(both(Op.EQ, X, X), floats) is True
 
 
 def test_what_a_policy_decides_is_settled_by_no_form() -> None:
     """A network may have no output somewhere."""
     environment = counting(Never(FALSE)).environment
-    assert settled(both(Op.EQ, Var("output[0]"), Var("output[0]")), environment) is None
+    assert constant_truth(both(Op.EQ, Var("output[0]"), Var("output[0]")), environment) is None

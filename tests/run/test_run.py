@@ -13,12 +13,19 @@ from surefoot.cli.output import exit_code
 from surefoot.engines.bmc import Bmc
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Control, Environment, Real, Variable
-from surefoot.problem.network import Shape, dense
+from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Never, Path, Probability, Property, Within
 from surefoot.problem.term import FALSE, TRUE, Const, Term, Var
-from surefoot.run import able, choose, portfolio, settled, unanswered, verify
+from surefoot.run import (
+    applicable_engines,
+    build_portfolio,
+    choose_engine,
+    constant_truth,
+    unanswered_result,
+    verify,
+)
 from surefoot.solve.native import Native
 from surefoot.verdict.verdict import Holds, Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
@@ -29,7 +36,7 @@ X = Var("x")
 def single(weight: float, asked: Property, kind: Real | None = None) -> Problem:
     kind = kind or Real(Fraction(0), Fraction(1))
     environment = Environment("single", (Variable("x", kind),), TRUE, (Component("w", ()),), (Control("u"),))
-    policy = NeuralPolicy(dense([([[weight]], [0.0]), ([[1.0]], [0.0])]), (X,), choose=Choose.VALUE)
+    policy = NeuralPolicy(dense_network([([[weight]], [0.0]), ([[1.0]], [0.0])]), (X,), choose=Choose.VALUE)
     return Problem("single", environment, policy, asked)
 
 
@@ -59,7 +66,7 @@ def test_never_true_is_violated_at_once() -> None:
     [(TRUE, True), (~(X < X), True), ((X < X) & (X > 1), False), ((X <= X) | (X > 1), True), (X > 1, None)],
 )
 def test_settled(condition: Term, value: bool | None) -> None:
-    assert settled(condition, counter(Never(TRUE)).environment) is value
+    assert constant_truth(condition, counter(Never(TRUE)).environment) is value
 
 
 def test_a_kind_without_float32_numbers_is_vacuous() -> None:
@@ -130,7 +137,7 @@ def test_a_result_says_what_it_rests_on() -> None:
 def test_a_smooth_network_is_decided_without_naming_a_solver() -> None:
     problem = single(1.0, Never(Var("output[0]") > 2, steps=0))
     assert isinstance(problem.policy, NeuralPolicy)
-    smooth = dense([([[1.0]], [0.0]), ([[1.0]], [0.0])], Shape.TANH)
+    smooth = dense_network([([[1.0]], [0.0]), ([[1.0]], [0.0])], Shape.TANH)
     result = verify(replace(problem, policy=replace(problem.policy, network=smooth)), budget=Budget(30))
     assert isinstance(result.verdict, Proved)
     assert result.certified
@@ -138,13 +145,13 @@ def test_a_smooth_network_is_decided_without_naming_a_solver() -> None:
 
 def test_native_is_asked_first_where_the_network_is_wide_and_nothing_is_whole() -> None:
     wide = single(1.0, Never(Var("output[0]") > 2))
-    network = dense([([[1.0] * 8], [0.0]), ([[1.0]], [0.0])])
+    network = dense_network([([[1.0] * 8], [0.0]), ([[1.0]], [0.0])])
     wide = replace(wide, policy=NeuralPolicy(network, (X,) * 8, choose=Choose.VALUE))
     for problem, first in ((wide, "native"), (single(1.0, wide.property), "milp"), (counter(), "milp")):
-        engines = [e for e in able(problem, portfolio()) if hasattr(e, "solver")]
+        engines = [e for e in applicable_engines(problem, build_portfolio()) if hasattr(e, "solver")]
         assert [e.name for e in engines] == ["bmc", "induction"]
         assert all(getattr(e, "solver", None).name == first for e in engines)  # type: ignore[union-attr]
-    assert choose(counter(), [Bmc(Native()), Bmc()]) == Bmc(Native())  # in the order given
+    assert choose_engine(counter(), [Bmc(Native()), Bmc()]) == Bmc(Native())  # in the order given
 
 
 @pytest.mark.parametrize(
@@ -156,4 +163,4 @@ def test_native_is_asked_first_where_the_network_is_wide_and_nothing_is_whole() 
     ],
 )
 def test_the_exit_code_of_what_rests_on_the_word_of_a_solver(held: Holds, code: int) -> None:
-    assert exit_code(unanswered(counter(), held, Budget(), {}, {})) == code
+    assert exit_code(unanswered_result(counter(), held, Budget(), {}, {})) == code

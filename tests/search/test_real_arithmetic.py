@@ -7,17 +7,17 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.engines.bmc import Bmc
-from surefoot.engines.strengthen import bounds
+from surefoot.engines.strengthen import template_bounds
 from surefoot.problem.environment import Component, Control, Edge, Environment, Real, Variable
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import TRUE, Var
-from surefoot.search import IN_REALS, Asking, find_invariant, verify_abstracted
+from surefoot.search import IN_REALS, SearchSettings, find_invariant, verify_abstracted
 from surefoot.solve.native import Native
-from surefoot.transform.abstraction import Freed
-from surefoot.transform.tighten import parse_tighten
+from surefoot.transform.abstraction import FreedValues
+from surefoot.transform.tighten import parse_bound_template
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
 
@@ -31,13 +31,13 @@ def largest_is_reached(steps: int | None) -> Problem:
     environment = Environment(
         "unit", (Variable("x", unit), Variable("y", unit)), TRUE, world, (Control("u"),)
     )
-    policy = NeuralPolicy(dense([([[WEIGHT, 0]], [0])]), (Var("x"), Var("y")), (), Choose.VALUE)
+    policy = NeuralPolicy(dense_network([([[WEIGHT, 0]], [0])]), (Var("x"), Var("y")), (), Choose.VALUE)
     return Problem("largest", environment, policy, Never(Var("output[0]") > Fraction(float(WEIGHT)), steps))
 
 
 def test_an_abstraction_proved_in_reals_says_nothing_about_float32() -> None:
-    asking = Asking(Bmc(Native()), Budget(60))
-    result = verify_abstracted(largest_is_reached(0), Freed(frozenset({1})), asking)
+    asking = SearchSettings(Bmc(Native()), Budget(60))
+    result = verify_abstracted(largest_is_reached(0), FreedValues(frozenset({1})), asking)
     assert isinstance(result.verdict, Proved)  # of the problem itself, and in reals as well
     assert result.verdict.arithmetic == "proved-real"
     assert result.arithmetic == "network in exact real arithmetic, environment exact"
@@ -46,7 +46,9 @@ def test_an_abstraction_proved_in_reals_says_nothing_about_float32() -> None:
 
 def test_an_obligation_shown_in_reals_makes_no_invariant() -> None:
     problem = largest_is_reached(None)
-    moving = bounds(problem, parse_tighten("y<=", problem), Fraction(0), Fraction(1), Fraction(1))
-    result = find_invariant(problem, moving, Asking(Bmc(Native()), Budget(60)))
+    moving = template_bounds(
+        problem, parse_bound_template("y<=", problem), Fraction(0), Fraction(1), Fraction(1)
+    )
+    result = find_invariant(problem, moving, SearchSettings(Bmc(Native()), Budget(60)))
     assert isinstance(result.verdict, Unknown)
     assert "real arithmetic only" in result.verdict.detail

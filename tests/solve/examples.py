@@ -7,18 +7,20 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
-from surefoot.query.query import Answer, NetworkCall, Quantity, Query
+from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable
 from surefoot.solve.remote import Question
 
 x, y, z = Var("x"), Var("y"), Var("z")
-RELU = dense([([[1.0]], [0.0]), ([[1.0]], [0.0])], name="relu")
-TWO = dense([([[1, 0], [0, 1], [1, -1]], [0, 0, 0.5]), ([[1, 1, -1], [1, -1, 0]], [0, 0.25])], name="two")
+RELU = dense_network([([[1.0]], [0.0]), ([[1.0]], [0.0])], name="relu")
+TWO = dense_network(
+    [([[1, 0], [0, 1], [1, -1]], [0, 0, 0.5]), ([[1, 1, -1], [1, -1, 0]], [0, 0.25])], name="two"
+)
 
 
-def real(name: str, low: object = None, high: object = None) -> Quantity:
-    return Quantity(name, Real(*(None if b is None else Fraction(b) for b in (low, high))))
+def real(name: str, low: object = None, high: object = None) -> QueryVariable:
+    return QueryVariable(name, Real(*(None if b is None else Fraction(b) for b in (low, high))))
 
 
 def relu(*constraints: Term, low: object = 0, high: object = 1) -> Query:
@@ -50,7 +52,7 @@ EXAMPLES: dict[str, tuple[Query, bool]] = {
     # Marabou #813: bounds in the wrong order were satisfiable.
     "low above high": (Query((real("x", "3/2", "1/2"),), ()), False),
     "low above high in an input": (relu(low="3/2", high="1/2"), False),
-    "whole number between": (Query((Quantity("x", Int(2, 1)),), ()), False),
+    "whole number between": (Query((QueryVariable("x", Int(2, 1)),), ()), False),
     # Marabou #568: a tolerance fixed inputs that were not fixed.
     "narrow box, low end": (relu(y < Const(NARROW[0] + TINY), low=NARROW[0], high=NARROW[1]), True),
     "narrow box, high end": (relu(y > Const(NARROW[1] - TINY), low=NARROW[0], high=NARROW[1]), True),
@@ -72,14 +74,14 @@ EXAMPLES: dict[str, tuple[Query, bool]] = {
     "dead neuron": (relu(y > 0, low=-2, high=-1), False),
     "kink": (relu(equal(y, 0), x > Const(-TINY), x < 0, low=-1), True),
     "empty disjunction": (Query((real("x", 0, 1),), (Apply(Op.OR, (x < 0, x > 1)),)), False),
-    "no constraints": (Query((real("x", 0, 1), Quantity("p", Bool())), ()), True),
+    "no constraints": (Query((real("x", 0, 1), QueryVariable("p", Bool())), ()), True),
     "unbounded but free": (Query((real("x"), real("y")), (equal(x, y + 1), y >= 10)), True),
     "whole and real": (
-        Query((Quantity("x", Int(0, 9)), real("y", 0, 1)), (equal(x * 2 + y, Fraction(13, 2)),)),
+        Query((QueryVariable("x", Int(0, 9)), real("y", 0, 1)), (equal(x * 2 + y, Fraction(13, 2)),)),
         True,
     ),
     "parity": (
-        Query((Quantity("x", Int(0, 9)), Quantity("y", Int(0, 9))), (equal(x * 2 - y * 2, 1),)),
+        Query((QueryVariable("x", Int(0, 9)), QueryVariable("y", Int(0, 9))), (equal(x * 2 - y * 2, 1),)),
         False,
     ),
 }
@@ -88,7 +90,7 @@ EXAMPLES: dict[str, tuple[Query, bool]] = {
 def hard_network(width: int = 40, seed: int = 3) -> Network:
     generator = np.random.default_rng(seed)
     sizes = [(width, 12), (width, width), (width, width), (1, width)]
-    return dense(
+    return dense_network(
         [(generator.normal(size=s) / np.sqrt(s[1]), generator.normal(size=s[0]) * 0.1) for s in sizes]
     )
 

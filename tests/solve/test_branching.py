@@ -14,15 +14,15 @@ from tests.solve.examples import EXAMPLES, real
 from surefoot.errors import SolverFailure
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.term import Const, Term, Var, equal
-from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
-from surefoot.query.satisfies import satisfies
-from surefoot.solve.branching import Branch
+from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.query.satisfies import assignment_defect
+from surefoot.solve.branching import BranchAndBound
 from surefoot.solve.marabou import Marabou
 from surefoot.solve.milp import Milp
 from surefoot.solve.native import Native
-from surefoot.solve.protocol import Solver, solve
+from surefoot.solve.protocol import Solver, solve_query
 from surefoot.solve.scripted import Scripted
 from surefoot.solve.z3 import Z3
 
@@ -36,48 +36,50 @@ RELAXED = [
 X, Y = Var("x"), Var("y")
 
 
-def whole(name: str, low: int, high: int) -> Quantity:
-    return Quantity(name, Int(low, high))
+def whole(name: str, low: int, high: int) -> QueryVariable:
+    return QueryVariable(name, Int(low, high))
 
 
 def test_a_point_between_whole_numbers_is_divided_upper_part_first() -> None:
     query = Query((whole("x", 0, 9),), (X * 2 >= 5, X <= 4))
     relaxed = Scripted((Sat({"x": Fraction(5, 2)}), Unsat(), Unsat()))
-    assert solve(Branch(relaxed), query, X * 3 <= 7, seconds=9) == Unsat()
+    assert solve_query(BranchAndBound(relaxed), query, X * 3 <= 7, seconds=9) == Unsat()
     assert [q.constraints[-1] for q in relaxed.asked] == [X * 3 <= 7, X >= 3, X <= 2]
 
 
 def test_a_whole_point_that_fails_the_exact_check_is_set_apart() -> None:
     query = Query((whole("x", 0, 2), real("z", 0, 1)), (X <= 1, Var("z") > X))
-    near = Undecided(Why.NUMERICS, "", near={"x": Fraction(1), "z": Fraction(1)})
+    near = Undecided(UndecidedReason.NUMERICS, "", near={"x": Fraction(1), "z": Fraction(1)})
     relaxed = Scripted((near, Unsat(), Unsat(), Sat({"x": Fraction(0), "z": Fraction(1, 2)})))
-    answer = solve(Branch(relaxed), query, seconds=9)
+    answer = solve_query(BranchAndBound(relaxed), query, seconds=9)
     assert answer == Sat({"x": 0, "z": Fraction(1, 2)})
     assert [q.constraints[-1] for q in relaxed.asked[1:]] == [equal(X, n) for n in (1, 2, 0)]
 
 
 def test_what_the_relaxed_solver_leaves_open_stays_open() -> None:
     query = Query((whole("x", 0, 1),), (X >= 0,))
-    late = Undecided(Why.TIMEOUT, "late")
-    assert solve(Branch(Scripted((late,))), query, seconds=9) == late
-    stuck = Undecided(Why.NUMERICS, "", near={"x": Fraction(0)})
+    late = Undecided(UndecidedReason.TIMEOUT, "late")
+    assert solve_query(BranchAndBound(Scripted((late,))), query, seconds=9) == late
+    stuck = Undecided(UndecidedReason.NUMERICS, "", near={"x": Fraction(0)})
     one = Query((whole("x", 0, 0),), (X * 2 > 0,))
-    answer = solve(Branch(Scripted((stuck,))), one, seconds=9)
+    answer = solve_query(BranchAndBound(Scripted((stuck,))), one, seconds=9)
     assert isinstance(answer, Undecided)
-    assert answer.why is Why.NUMERICS
+    assert answer.why is UndecidedReason.NUMERICS
 
 
 def test_says_what_it_cannot_take() -> None:
-    assert "truth value" in (Branch(Milp()).objection(Query((Quantity("p", Bool()),), ())) or "")
-    assert "needs bounds" in (Branch(Milp()).objection(Query((Quantity("x", Int(0, None)),), ())) or "")
-    assert Branch(Milp()).name == "branch(milp)"
+    assert "truth value" in (BranchAndBound(Milp()).objection(Query((QueryVariable("p", Bool()),), ())) or "")
+    assert "needs bounds" in (
+        BranchAndBound(Milp()).objection(Query((QueryVariable("x", Int(0, None)),), ())) or ""
+    )
+    assert BranchAndBound(Milp()).name == "branch(milp)"
 
 
 def random_query(seed: int) -> tuple[Query, bool]:
     """Two or three whole inputs, three outputs: is the first the largest while a row holds?"""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 4))
-    network: Network = dense(
+    network: Network = dense_network(
         [(rng.normal(size=(6, count)), rng.normal(size=6)), (rng.normal(size=(3, 6)), rng.normal(size=3))]
     )
     names, outputs = [f"x{i}" for i in range(count)], tuple(f"y{i}" for i in range(3))
@@ -101,16 +103,16 @@ def random_query(seed: int) -> tuple[Query, bool]:
 
 def agrees(make: Callable[[], Solver], seed: int) -> bool:
     query, possible = random_query(seed)
-    answer = solve(make(), query, seconds=30)
+    answer = solve_query(make(), query, seconds=30)
     assert isinstance(answer, Sat | Unsat), answer
     if isinstance(answer, Sat):
-        assert satisfies(query, answer.assignment) is None
+        assert assignment_defect(query, answer.assignment) is None
     return isinstance(answer, Sat) is possible
 
 
 @pytest.mark.parametrize("relaxed", RELAXED)
 def test_branching_agrees_with_enumeration(relaxed: type[Solver]) -> None:
-    assert all(agrees(lambda: Branch(relaxed()), seed) for seed in range(12))
+    assert all(agrees(lambda: BranchAndBound(relaxed()), seed) for seed in range(12))
 
 
 def test_z3_with_bounds_of_neurons_agrees_with_enumeration() -> None:
@@ -121,16 +123,16 @@ def test_z3_with_bounds_of_neurons_agrees_with_enumeration() -> None:
 @marabou
 def test_marabou_is_never_wrong_on_the_table() -> None:
     for name, (query, possible) in EXAMPLES.items():
-        solver = Marabou() if Marabou().objection(query) is None else Branch(Marabou())
+        solver = Marabou() if Marabou().objection(query) is None else BranchAndBound(Marabou())
         if solver.objection(query) is not None:
             continue
         try:
-            answer = solve(solver, query, seconds=20)
+            answer = solve_query(solver, query, seconds=20)
         except SolverFailure:
             continue  # it crashes on a box that is narrower than its tolerance
         if isinstance(answer, Sat):
             assert possible, name
-            assert satisfies(query, answer.assignment) is None, name
+            assert assignment_defect(query, answer.assignment) is None, name
         assert not (isinstance(answer, Unsat) and possible), name
 
 
@@ -140,7 +142,7 @@ def test_marabou_takes_bounds_that_are_one_number_rounded_in_two_ways() -> None:
     for denominator in (3, 7, 49, 10**7 + 19):
         third = Fraction(1, denominator)
         query = Query((real("x", third, 1), real("z", 0, 1)), (X * 3 - Const(third * 3) <= 0, Var("z") >= X))
-        assert not isinstance(solve(Marabou(), query, seconds=20), Unsat)
+        assert not isinstance(solve_query(Marabou(), query, seconds=20), Unsat)
 
 
 @pytest.mark.skipif(has_marabou, reason="maraboupy is there")

@@ -8,10 +8,10 @@ from tests.solve.examples import EXAMPLES, real, relu
 from surefoot.problem.environment import Real
 from surefoot.problem.network import Activation, Network, Shape
 from surefoot.problem.term import Apply, Const, Op, Var
-from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
-from surefoot.query.satisfies import satisfies
+from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.query.satisfies import assignment_defect
 from surefoot.solve import SOLVERS
-from surefoot.solve.protocol import Solver, solve
+from surefoot.solve.protocol import Solver, solve_query
 
 y = Var("y")
 
@@ -26,15 +26,15 @@ def solver(request: pytest.FixtureRequest) -> Solver:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_known_answers(solver: Solver, name: str) -> None:
     query, possible = EXAMPLES[name]
-    answer = solve(solver, query, seconds=20)
+    answer = solve_query(solver, query, seconds=20)
     if isinstance(answer, Sat):
-        assert satisfies(query, answer.assignment) is None
+        assert assignment_defect(query, answer.assignment) is None
         assert possible
     elif isinstance(answer, Unsat):
         assert not possible
     else:
         # Strict comparisons that only a boundary meets are beyond floats, and only they are.
-        assert (solver.name, answer.why) == ("milp", Why.NUMERICS)
+        assert (solver.name, answer.why) == ("milp", UndecidedReason.NUMERICS)
         assert name in ("strict tie", "dead neuron")
 
 
@@ -55,7 +55,7 @@ def test_a_question_in_a_session_equals_a_fresh_one(solver: Solver, name: str) -
 
 def test_answers_are_reproducible(solver: Solver) -> None:
     query, _ = EXAMPLES["tie"]
-    assert solve(solver, query, seconds=20) == solve(solver, query, seconds=20)
+    assert solve_query(solver, query, seconds=20) == solve_query(solver, query, seconds=20)
 
 
 def test_refuses_smooth_networks_in_a_sentence(solver: Solver) -> None:
@@ -75,20 +75,20 @@ def test_refuses_transcendental_terms_by_name(solver: Solver) -> None:
 def test_float32_quantities_get_float32_numbers(solver: Solver) -> None:
     tenth = Fraction(1, 10)
     box = Real(tenth, tenth + Fraction(1, 10**6), float32=True)
-    query = Query((Quantity("x", box), real("y")), (y > Const(tenth),), relu().calls)
-    answer = solve(solver, query, seconds=20)
+    query = Query((QueryVariable("x", box), real("y")), (y > Const(tenth),), relu().calls)
+    answer = solve_query(solver, query, seconds=20)
     assert isinstance(answer, Sat)
-    assert satisfies(query, answer.assignment) is None
-    nothing = Query((Quantity("x", Real(tenth, tenth, float32=True)),), ())
-    assert solve(solver, nothing, seconds=20) == Unsat()
+    assert assignment_defect(query, answer.assignment) is None
+    nothing = Query((QueryVariable("x", Real(tenth, tenth, float32=True)),), ())
+    assert solve_query(solver, nothing, seconds=20) == Unsat()
 
 
 def test_slack_is_used_where_it_helps(solver: Solver) -> None:
     call = NetworkCall(relu().calls[0].network, (Var("x"),), ("y",), (Fraction(1, 4),))
     query = Query((real("x", 0, 1), real("y")), (y >= Const(Fraction(5, 4)),), (call,))
-    assert isinstance(solve(solver, query, seconds=20), Sat)
-    assert solve(solver, query, y >= Const(Fraction(5, 4) + Fraction(1, 10**6)), seconds=20) == Unsat()
+    assert isinstance(solve_query(solver, query, seconds=20), Sat)
+    assert solve_query(solver, query, y >= Const(Fraction(5, 4) + Fraction(1, 10**6)), seconds=20) == Unsat()
 
 
 def test_undecided_is_not_an_answer() -> None:
-    assert not isinstance(Undecided(Why.TIMEOUT, ""), Sat | Unsat)
+    assert not isinstance(Undecided(UndecidedReason.TIMEOUT, ""), Sat | Unsat)

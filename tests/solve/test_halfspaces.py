@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from surefoot.query.polynomial import Polynomial, constant, variable
-from surefoot.solve.halfspaces import Combinations, HalfSpaces
+from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
+from surefoot.solve.halfspaces import FarkasCombinations, HalfSpaces
 
 
 def affine(numbers: np.ndarray) -> Polynomial:
     """number + coefficients * variables, with short fractions."""
     size = len(numbers) - 1
-    total = constant(Fraction(float(numbers[0])), size)
+    total = polynomial_from_constant(Fraction(float(numbers[0])), size)
     for index, value in enumerate(numbers[1:]):
-        total = total + variable(index, size).times(Fraction(float(value)))
+        total = total + polynomial_from_variable(index, size).times(Fraction(float(value)))
     return total
 
 
@@ -31,7 +31,7 @@ def test_weights_are_found_exactly_where_a_linear_program_says_so(seed: int) -> 
     size = int(generator.integers(1, 6))
     rows = [*box(size, 2.0), *generator.normal(size=(int(generator.integers(0, 12)), size + 1))]
     constraints = [affine(row) for row in rows]
-    found = Combinations(constraints, size)
+    found = FarkasCombinations(constraints, size)
     matrix = np.array(rows)
     for _ in range(10):
         wanted = generator.normal(size=size + 1) * 10.0 ** generator.integers(-6, 6)
@@ -52,8 +52,8 @@ def test_weights_are_found_exactly_where_a_linear_program_says_so(seed: int) -> 
 def test_what_has_no_point_proves_minus_one() -> None:
     apart = [affine(np.array(row)) for row in ([1.0, -1.0], [-2.0, 1.0])]  # x <= 1 and x >= 2
     sides = [affine(row) for row in box(1, 5.0)]
-    assert Combinations([*sides, *apart], 1).weights(constant(-1, 1)) is not None
-    assert Combinations(sides, 1).weights(constant(-1, 1)) is None
+    assert FarkasCombinations([*sides, *apart], 1).weights(polynomial_from_constant(-1, 1)) is not None
+    assert FarkasCombinations(sides, 1).weights(polynomial_from_constant(-1, 1)) is None
 
 
 def test_half_spaces_can_be_added_and_left_out() -> None:
@@ -61,11 +61,11 @@ def test_half_spaces_can_be_added_and_left_out() -> None:
     for row in box(2, 1.0):
         spaces.add(-row[1:], float(row[0]))
     spaces.add(np.array([1.0, 1.0]), 0.5)
-    bound = spaces.highest(np.array([1.0, 1.0]))
+    bound = spaces.upper_bound(np.array([1.0, 1.0]))
     assert bound is not None
     assert bound[0] == pytest.approx(0.5)
-    spaces.without(4, True)
-    bound = spaces.highest(np.array([1.0, 1.0]))
+    spaces.set_excluded(4, True)
+    bound = spaces.upper_bound(np.array([1.0, 1.0]))
     assert bound is not None
     assert bound[0] == pytest.approx(2.0)
-    assert HalfSpaces(2).highest(np.array([1.0, 0.0])) is None
+    assert HalfSpaces(2).upper_bound(np.array([1.0, 0.0])) is None

@@ -6,30 +6,30 @@ from tests.solve.examples import RELU, hard_query, real, relu
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Int
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.term import Apply, Const, Op, Var, equal, ite
-from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
-from surefoot.query.satisfies import satisfies
+from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.milp import Milp
-from surefoot.solve.milp.solver import decide
-from surefoot.solve.protocol import solve
+from surefoot.solve.milp.solver import decide_milp
+from surefoot.solve.protocol import solve_query
 
 x, y = Var("x"), Var("y")
 
 
 def test_the_deadline_is_kept_inside_the_solver() -> None:
     start = monotonic()
-    answer = solve(Milp(), hard_query(), seconds=1)
+    answer = solve_query(Milp(), hard_query(), seconds=1)
     assert monotonic() - start < 3
     assert isinstance(answer, Undecided)
-    assert answer.why is Why.TIMEOUT
+    assert answer.why is UndecidedReason.TIMEOUT
 
 
 def test_after_the_deadline_every_answer_is_a_timeout() -> None:
     with Milp().session(relu(), seconds=0) as ask:
         answer = ask()
     assert isinstance(answer, Undecided)
-    assert answer.why is Why.TIMEOUT
+    assert answer.why is UndecidedReason.TIMEOUT
 
 
 def test_names_the_quantity_that_needs_a_bound() -> None:
@@ -37,7 +37,7 @@ def test_names_the_quantity_that_needs_a_bound() -> None:
     free = Query((real("x", 0), real("y")), (), (call,))
     assert "`x` has no bounds, and a network reads it" in (Milp().objection(free) or "")
     with pytest.raises(Unsupported, match="`x`"):
-        solve(Milp(), free, seconds=5)
+        solve_query(Milp(), free, seconds=5)
     bounded = Query(free.quantities, (x <= 3,), (call,))
     assert Milp().objection(bounded) is None
     choice = Query((real("x"), real("z", 0, 1)), ((x >= 5) | (Var("z") > 0),))
@@ -52,7 +52,7 @@ def test_an_unsupported_follow_up_is_refused_not_answered() -> None:
 
 
 def test_witnesses_lie_inside() -> None:
-    answer = solve(Milp(), relu(y > Const(Fraction(1, 4))), seconds=20)
+    answer = solve_query(Milp(), relu(y > Const(Fraction(1, 4))), seconds=20)
     assert isinstance(answer, Sat)
     assert Fraction(26, 100) < answer.assignment["x"] < Fraction(99, 100)
 
@@ -67,19 +67,19 @@ def test_equalities_hold_exactly_along_a_chain() -> None:
         larger = Apply(Op.MAX, (now, Const(Fraction(1, 3)))) / 7
         constraints.append(equal(then, now * Fraction(9, 10) + out * Fraction(1, 10) + larger))
     query = Query(tuple(quantities), (*constraints, Var("x3") > Const(Fraction(11, 10))), tuple(calls))
-    answer = solve(Milp(), query, seconds=20)
+    answer = solve_query(Milp(), query, seconds=20)
     assert isinstance(answer, Sat)
-    assert satisfies(query, answer.assignment) is None
-    assert solve(Milp(), query, Var("x0") < 0, seconds=20) == Unsat()
+    assert assignment_defect(query, answer.assignment) is None
+    assert solve_query(Milp(), query, Var("x0") < 0, seconds=20) == Unsat()
 
 
 def test_a_boundary_that_floats_miss_is_undecided_not_sat() -> None:
     """x < y and y < x hold nowhere; within a tolerance they hold on the whole diagonal."""
     query = Query((real("x", 0, 1), real("y", 0, 1)), (ite(x < y, y, x) < x, x < y))
-    answer = decide(query, 0, 10)
+    answer = decide_milp(query, 0, 10)
     assert isinstance(answer, Undecided | Unsat)
     if isinstance(answer, Undecided):
-        assert answer.why is Why.NUMERICS
+        assert answer.why is UndecidedReason.NUMERICS
         assert "does not hold" in answer.detail
 
 
@@ -88,7 +88,7 @@ def test_inner_points_are_found_where_the_first_solution_is_on_the_boundary() ->
     half = Const(Fraction(1, 2))
     alternatives = (x <= 0) & (y <= 0) | (x <= 0) & (y <= half) | (x >= half) & (y >= half)
     query = Query((real("x", 0, 1), real("y", 0, 1)), (alternatives, x > 0, y > 0))
-    assert isinstance(decide(query, 0, 10), Sat)
+    assert isinstance(decide_milp(query, 0, 10), Sat)
 
 
 def test_a_margin_of_other_comparisons_is_not_enough() -> None:
@@ -97,14 +97,14 @@ def test_a_margin_of_other_comparisons_is_not_enough() -> None:
         (real("x", 0, 2), real("y", 0, 2)),
         ((y <= x) & (x <= 1) & (y >= 0) | (y >= x + Const(Fraction(1, 8))) & (x >= 1), x < y),
     )
-    assert isinstance(decide(query, 0, 10), Sat)
+    assert isinstance(decide_milp(query, 0, 10), Sat)
 
 
 def test_several_calls_of_one_network() -> None:
-    network = dense([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])], name="absolute value")
+    network = dense_network([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])], name="absolute value")
     calls = tuple(NetworkCall(network, (Var(a),), (b,)) for a, b in (("x", "y"), ("y", "z")))
     query = Query((real("x", -2, 2), real("y"), real("z")), (Var("z") >= 2, x < 0), calls)
-    answer = solve(Milp(), query, seconds=20)
+    answer = solve_query(Milp(), query, seconds=20)
     assert isinstance(answer, Sat)
     assert answer.assignment["x"] == -2
 
@@ -115,7 +115,7 @@ def test_infeasible_needs_a_second_opinion() -> None:
         ([[-0.25, 1.25], [-1.25, 1.75]], [-64.0, -0.5]),
         ([[-1.25, 0.5], [-1, -0.5], [0, 0]], [0, -1, 0.75]),
     ]
-    network = dense([*layers, ([[-1.5, 2, -2]], [-1])])
+    network = dense_network([*layers, ([[-1.5, 2, -2]], [-1])])
     x, y = (real("x", Fraction(7, 8), Fraction(23, 8)), real("y", Fraction(-7, 8), Fraction(9, 8)))
     half, quarter = Fraction(1, 2), Fraction(1, 4)
     inputs = [(Var("x"), Var("y")), (Var("a") * half + Var("x") + quarter, Var("x"))]
@@ -123,20 +123,20 @@ def test_infeasible_needs_a_second_opinion() -> None:
     calls = tuple(NetworkCall(network, i, (o,)) for i, o in zip(inputs, "abc", strict=True))
     outputs = tuple(real(name, None, None) for name in "abc")
     query = Query((x, y, *outputs), ((Var("y") * 2 < half) | (Var("y") * 2 <= 0),), calls)
-    answer = decide(query, seed=0, seconds=20)
+    answer = decide_milp(query, seed=0, seconds=20)
     assert isinstance(answer, Sat)
-    assert satisfies(query, answer.assignment) is None
+    assert assignment_defect(query, answer.assignment) is None
 
 
 @pytest.mark.parametrize("scale", [10**8, 10**9 - 1, 10**9, 10**9 + 1, 10**12])
 @pytest.mark.parametrize("value", [0, 7, 10**6])
 def test_what_highs_drops_makes_nothing_infeasible(scale: int, value: int) -> None:
     """An entry of 1e-9 exactly is dropped too."""
-    network = dense([([[1.0], [-1.0]], [0.0, 0.0])])
+    network = dense_network([([[1.0], [-1.0]], [0.0, 0.0])])
     call = NetworkCall(network, (Var("x") / scale,), ("up", "down"))
-    quantities = (Quantity("x", Int(0, scale)), real("up"), real("down"))
+    quantities = (QueryVariable("x", Int(0, scale)), real("up"), real("down"))
     query = Query(quantities, (equal(Var("x"), value),), (call,))
-    answer = decide(query, seed=0, seconds=10)
+    answer = decide_milp(query, seed=0, seconds=10)
     assert isinstance(answer, Sat | Undecided)
     if isinstance(answer, Sat):
-        assert satisfies(query, answer.assignment) is None
+        assert assignment_defect(query, answer.assignment) is None

@@ -13,7 +13,7 @@ from surefoot.problem.term import Var
 from surefoot.query.export import to_smtlib
 from surefoot.query.query import NetworkCall, Query, Sat, Unsat
 from surefoot.solve import SOLVERS
-from surefoot.solve.protocol import solve
+from surefoot.solve.protocol import solve_query
 
 NETWORKS = of_one_node()
 REFUSED = {"tanh", "sigmoid", "pair multiply", "pair divide"}
@@ -44,13 +44,13 @@ def test_a_solver_knows_the_outputs_or_objects(solver: str, name: str) -> None:
         return
     assert engine.objection(asked) is None
     here = (Var("x") <= Fraction(-1, 2), Var("y") >= 2)  # two sides that differ for every operation
-    found = solve(engine, Query(asked.quantities, here, asked.calls), seconds=20)
+    found = solve_query(engine, Query(asked.quantities, here, asked.calls), seconds=20)
     assert isinstance(found, Sat)
     point = [Fraction(found.assignment[n]) for n in "xy"]
     if name not in ("tanh", "sigmoid"):  # these have no exact values
         assert exact_outputs(NETWORKS[name], point) == [found.assignment[n] for n in "uv"]
     impossible = Query(asked.quantities, (*here, Var("v") >= 100), asked.calls)
-    assert solve(engine, impossible, seconds=20) == Unsat()
+    assert solve_query(engine, impossible, seconds=20) == Unsat()
 
 
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "native"])

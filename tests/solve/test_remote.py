@@ -6,8 +6,8 @@ import pytest
 from tests.solve.examples import crashing, greedy, relu, sleepy
 
 from surefoot.errors import SolverFailure
-from surefoot.query.query import Query, Sat, Undecided, Why
-from surefoot.solve.milp.solver import prepare
+from surefoot.query.query import Query, Sat, Undecided, UndecidedReason
+from surefoot.solve.milp.solver import prepare_milp
 from surefoot.solve.remote import remote_session
 
 NOTHING = Query((), ())
@@ -19,7 +19,7 @@ def test_a_hanging_solver_is_a_timeout() -> None:
         for _ in range(2):
             answer = ask()
             assert isinstance(answer, Undecided)
-            assert answer.why is Why.TIMEOUT
+            assert answer.why is UndecidedReason.TIMEOUT
     assert monotonic() - start < 2.5
 
 
@@ -35,7 +35,7 @@ def test_running_out_of_memory_is_undecided() -> None:
     with remote_session(greedy, NOTHING, seconds=10) as ask:
         answer = ask()
         assert isinstance(answer, Undecided)
-        assert answer.why is Why.MEMORY
+        assert answer.why is UndecidedReason.MEMORY
         again = ask()  # a new child is started and prepared
         assert isinstance(again, Undecided)
 
@@ -43,8 +43,8 @@ def test_running_out_of_memory_is_undecided() -> None:
 def test_sessions_side_by_side_do_not_mix() -> None:
     negative = relu(low=-2, high=-1)
     with (
-        remote_session(prepare, relu(), 0, seconds=20) as first,
-        remote_session(prepare, negative, 0, seconds=20) as second,
+        remote_session(prepare_milp, relu(), 0, seconds=20) as first,
+        remote_session(prepare_milp, negative, 0, seconds=20) as second,
     ):
         for ask, sign in ((first, 1), (second, -1), (first, 1)):
             answer = ask()

@@ -5,7 +5,7 @@ from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.term import Var
 from surefoot.query.query import Query, Sat, Unsat
 from surefoot.solve import SOLVERS
-from surefoot.solve.protocol import solve
+from surefoot.solve.protocol import solve_query
 from surefoot.solve.scripted import Scripted
 
 x = Var("x")
@@ -24,7 +24,7 @@ def test_answers_in_order_and_notes_the_questions() -> None:
 
 def test_refuses_on_demand() -> None:
     with pytest.raises(Unsupported, match="not today"):
-        solve(Scripted((), refusal="not today"), BASE, seconds=1)
+        solve_query(Scripted((), refusal="not today"), BASE, seconds=1)
 
 
 def test_every_solver_is_listed_under_its_name() -> None:

@@ -8,11 +8,22 @@ from itertools import product
 import numpy as np
 import pytest
 
-from surefoot.query.polynomial import Polynomial, constant, monomials, variable
-from surefoot.solve.sos.exact import Summand, blocks, is_semidefinite, prove, square
-from surefoot.solve.sos.slight import slight
-from surefoot.solve.sos.splitting import matrices, solution, split
-from surefoot.solve.sos.wide import Wide, sizes
+from surefoot.query.polynomial import (
+    Polynomial,
+    enumerate_monomials,
+    polynomial_from_constant,
+    polynomial_from_variable,
+)
+from surefoot.solve.sos.exact import (
+    Summand,
+    gram_blocks,
+    gram_to_polynomial,
+    is_gram_semidefinite,
+    prove_nonnegative,
+)
+from surefoot.solve.sos.slight import solve_residual
+from surefoot.solve.sos.splitting import douglas_rachford, gram_matrices, prepare_projection
+from surefoot.solve.sos.wide import ProjectionProver, variable_sizes
 from surefoot.work.budget import Budget
 
 ONE = Fraction(1)
@@ -23,10 +34,10 @@ def budget(seconds: float = 60.0) -> Budget:
 
 
 def total(summands: tuple[Summand, ...], constraints: list[Polynomial], size: int) -> Polynomial:
-    found = constant(0, size)
+    found = polynomial_from_constant(0, size)
     for summand in summands:
-        assert is_semidefinite(summand.gram)
-        part = square(summand.basis, summand.gram)
+        assert is_gram_semidefinite(summand.gram)
+        part = gram_to_polynomial(summand.basis, summand.gram)
         for index in summand.of:
             part = part * constraints[index]
         found = found + part
@@ -35,7 +46,7 @@ def total(summands: tuple[Summand, ...], constraints: list[Polynomial], size: in
 
 def squares(size: int, count: int, generator: np.random.Generator) -> Polynomial:
     """A sum of squares with some room."""
-    basis, found = list(monomials(range(size), size, 2)), constant(0, size)
+    basis, found = list(enumerate_monomials(range(size), size, 2)), polynomial_from_constant(0, size)
     for _ in range(count):
         numbers = [Fraction(int(c), 8) for c in generator.integers(-8, 9, len(basis))]
         part = Polynomial({m: c for m, c in zip(basis, numbers, strict=True) if c})
@@ -47,7 +58,7 @@ def squares(size: int, count: int, generator: np.random.Generator) -> Polynomial
 @pytest.mark.parametrize("size", [2, 4, 5])
 def test_sums_of_squares_are_found_and_exact(size: int) -> None:
     wanted = squares(size, 3, np.random.default_rng(size))
-    found = Wide([], [], range(size)).prove(wanted, budget())
+    found = ProjectionProver([], [], range(size)).prove(wanted, budget())
     assert found is not None
     assert total(found, [], size) == wanted
 
@@ -55,28 +66,32 @@ def test_sums_of_squares_are_found_and_exact(size: int) -> None:
 def test_multipliers_that_are_polynomials() -> None:
     """3 - x^4 - y^4 - z^4 is positive on a box only."""
     size, low, high = 3, Fraction(-3, 4), Fraction(7, 8)
-    names = [variable(i, size) for i in range(size)]
-    box = [side for x in names for side in (x - constant(low, size), constant(high, size) - x)]
-    wanted = constant(3, size)
+    names = [polynomial_from_variable(i, size) for i in range(size)]
+    box = [
+        side
+        for x in names
+        for side in (x - polynomial_from_constant(low, size), polynomial_from_constant(high, size) - x)
+    ]
+    wanted = polynomial_from_constant(3, size)
     for x in names:
         wanted = wanted - x * x * x * x
     pairs = [(2 * i, 2 * i + 1) for i in range(size)]
-    assert Wide([], [], range(size)).prove(wanted, budget()) is None
-    found = Wide(box, pairs, range(size)).prove(wanted, budget())
+    assert ProjectionProver([], [], range(size)).prove(wanted, budget()) is None
+    found = ProjectionProver(box, pairs, range(size)).prove(wanted, budget())
     assert found is not None
     assert total(found, box, size) == wanted
-    assert sizes(box, size) == [float(high)] * size
+    assert variable_sizes(box, size) == [float(high)] * size
 
 
 def test_a_multiplier_that_is_nearly_one() -> None:
     """B(next) <= 0 where B <= 0, for a slow step: B(next) <= factor * B with a factor just below 1."""
     size = 4
-    barrier = squares(size, 2, np.random.default_rng(1)) * constant(Fraction(1, 4), size)
+    barrier = squares(size, 2, np.random.default_rng(1)) * polynomial_from_constant(Fraction(1, 4), size)
     even = Polynomial({m: c for m, c in barrier.terms.items() if not any(e % 2 for e in m)})
-    barrier = even - constant(even.terms[(0,) * size] + ONE, size)
-    slower = [variable(i, size).times(Fraction(999, 1000)) for i in range(size)]
-    wanted = -barrier.replaced(slower, size)
-    found = Wide([-barrier], [(0,)], range(size)).prove(wanted, budget())
+    barrier = even - polynomial_from_constant(even.terms[(0,) * size] + ONE, size)
+    slower = [polynomial_from_variable(i, size).times(Fraction(999, 1000)) for i in range(size)]
+    wanted = -barrier.substitute_variables(slower, size)
+    found = ProjectionProver([-barrier], [(0,)], range(size)).prove(wanted, budget())
     assert found is not None
     assert total(found, [-barrier], size) == wanted
     factor = next(s.gram[0][0] for s in found if s.of == (0,))
@@ -86,43 +101,50 @@ def test_a_multiplier_that_is_nearly_one() -> None:
 def test_a_second_proof_starts_from_the_first() -> None:
     """Both sides of all variables of an ellipsoid: they differ in a few entries."""
     size = 4
-    ball = constant(1, size)
+    ball = polynomial_from_constant(1, size)
     for i in range(size):
-        ball = ball - variable(i, size) * variable(i, size)
-    one = Wide([ball], [(0,)], range(size))
+        ball = ball - polynomial_from_variable(i, size) * polynomial_from_variable(i, size)
+    one = ProjectionProver([ball], [(0,)], range(size))
     for i, sign in product(range(size), (1, -1)):
-        wanted = constant(Fraction(6, 5), size) + variable(i, size).times(Fraction(sign))
+        wanted = polynomial_from_constant(Fraction(6, 5), size) + polynomial_from_variable(i, size).times(
+            Fraction(sign)
+        )
         found = one.prove(wanted, budget())
         assert found is not None
         assert total(found, [ball], size) == wanted
-    assert one.prove(constant(Fraction(4, 5), size) + variable(0, size), budget()) is None
+    assert (
+        one.prove(
+            polynomial_from_constant(Fraction(4, 5), size) + polynomial_from_variable(0, size), budget()
+        )
+        is None
+    )
 
 
 def test_what_is_no_sum_of_squares_is_not_found() -> None:
     motzkin = Polynomial({(4, 2): ONE, (2, 4): ONE, (2, 2): -3 * ONE, (0, 0): ONE})
     negative = Polynomial({(2, 0): ONE, (1, 1): -3 * ONE, (0, 2): ONE, (0, 0): ONE})
     for wanted in (motzkin, negative, -motzkin):
-        assert Wide([], [], (0, 1)).prove(wanted, budget()) is None
+        assert ProjectionProver([], [], (0, 1)).prove(wanted, budget()) is None
 
 
 def test_no_time_and_no_place() -> None:
     wanted = squares(2, 2, np.random.default_rng(0))
-    assert Wide([], [], (0, 1)).prove(wanted, budget(0.0)) is None
-    known = split(blocks(2, [], [], (0, 1), [wanted], "sos"), [1.0, 1.0])
+    assert ProjectionProver([], [], (0, 1)).prove(wanted, budget(0.0)) is None
+    known = prepare_projection(gram_blocks(2, [], [], (0, 1), [wanted], "sos"), [1.0, 1.0])
     assert known is not None
-    assert solution(known, wanted, budget()) is None  # of degree 4
+    assert douglas_rachford(known, wanted, budget()) is None  # of degree 4
 
 
 def test_sizes_of_variables_change_nothing() -> None:
     """Variables that are a thousand times larger or smaller than others."""
     wanted = squares(3, 3, np.random.default_rng(5))
-    large = [variable(i, 3).times(Fraction(1000) ** (i - 1)) for i in range(3)]
-    wanted = wanted.replaced(large, 3)
-    known = split(blocks(4, [], [], range(3), [wanted], "sos"), [1000.0, 1.0, 0.001])
+    large = [polynomial_from_variable(i, 3).times(Fraction(1000) ** (i - 1)) for i in range(3)]
+    wanted = wanted.substitute_variables(large, 3)
+    known = prepare_projection(gram_blocks(4, [], [], range(3), [wanted], "sos"), [1000.0, 1.0, 0.001])
     assert known is not None
-    values = solution(known, wanted, budget())
+    values = douglas_rachford(known, wanted, budget())
     assert values is not None
-    for gram in matrices(known, values):
+    for gram in gram_matrices(known, values):
         scale = np.diag(1 / np.sqrt(np.diag(gram)))
         assert np.linalg.eigvalsh(scale @ gram @ scale)[0] > 0
 
@@ -133,13 +155,15 @@ def test_a_slow_step_of_a_barrier_is_proved_by_a_program() -> None:
     barrier = Polynomial(
         {(4, 0): ONE, (2, 2): ONE, (0, 4): ONE, (2, 0): 2 * ONE, (1, 1): ONE, (0, 2): ONE, (0, 0): -3 * ONE}
     )
-    slower = [variable(i, size).times(1 - Fraction(1, 10**6)) for i in range(size)]
-    wanted = -barrier.replaced(slower, size)
-    found = prove(wanted, [-barrier], [(0,)], range(size), budget())
+    slower = [polynomial_from_variable(i, size).times(1 - Fraction(1, 10**6)) for i in range(size)]
+    wanted = -barrier.substitute_variables(slower, size)
+    found = prove_nonnegative(wanted, [-barrier], [(0,)], range(size), budget())
     assert found is not None
     assert total(found, [-barrier], size) == wanted
-    parts = blocks(4, [-barrier], [(0,)], range(size), [wanted], "sos")
-    assert slight(wanted, parts, budget()) is not None
-    assert slight(constant(1, size), parts, budget()) is None  # nothing to take out
-    assert slight(wanted, [p for p in parts if not p.of], budget()) is None
-    assert prove(-barrier, [-wanted], [(0,)], range(size), budget()) is None  # the other way round: not true
+    parts = gram_blocks(4, [-barrier], [(0,)], range(size), [wanted], "sos")
+    assert solve_residual(wanted, parts, budget()) is not None
+    assert solve_residual(polynomial_from_constant(1, size), parts, budget()) is None  # nothing to take out
+    assert solve_residual(wanted, [p for p in parts if not p.of], budget()) is None
+    assert (
+        prove_nonnegative(-barrier, [-wanted], [(0,)], range(size), budget()) is None
+    )  # the other way round: not true

@@ -17,7 +17,7 @@ from surefoot.formats.track import GOAL, WALL
 from surefoot.problem.network import Activation, Affine
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.term import Apply, Const, Term, Var
-from surefoot.studies.racetrack.abstraction import FASTEST, Instance, starts
+from surefoot.studies.racetrack.abstraction import FASTEST, AbstractionInstance, abstraction_starts
 from surefoot.studies.racetrack.model import ACCELERATIONS
 from surefoot.studies.racetrack.track import shipped_track
 from surefoot.verdict.artifact import AbstractGraph
@@ -73,7 +73,7 @@ class Moves:
 @lru_cache(maxsize=1)
 def _moves(width: int) -> Moves:
     """All states that there are, one by one."""
-    track, policy = shipped_track("small"), Instance(width, 4, 1).problem().policy
+    track, policy = shipped_track("small"), AbstractionInstance(width, 4, 1).problem().policy
     assert isinstance(policy, NeuralPolicy)
     assert [t.name for t in policy.observe if isinstance(t, Var)] == ["car_x", "car_y", "car_dx", "car_dy"]
     most = np.array(FASTEST)
@@ -107,7 +107,9 @@ def _moves(width: int) -> Moves:
 def _relation(width: int, predicates: int) -> tuple[Array, Array, tuple[Array, ...]]:
     """Which cells drives lead to (pairs), what is in each cell (by place), the bounds of each variable."""
     moves = _moves(width)
-    bounds = tuple(np.sort(b) for b in _bounds(Instance(width, predicates, 1).given()).values())
+    bounds = tuple(
+        np.sort(b) for b in _bounds(AbstractionInstance(width, predicates, 1).predicate_set()).values()
+    )
     sizes = [len(b) + 1 for b in bounds]
     classes = [np.searchsorted(b, values, "right") for b, values in zip(bounds, moves.values, strict=True)]
     code = np.ravel_multi_index(tuple(np.meshgrid(*classes, indexing="ij")), sizes).reshape(-1)
@@ -118,11 +120,11 @@ def _relation(width: int, predicates: int) -> tuple[Array, Array, tuple[Array, .
     return np.stack(np.divmod(pairs, count)), ends, bounds
 
 
-def abstract_states(instance: Instance) -> set[Cell]:
+def abstract_states(instance: AbstractionInstance) -> set[Cell]:
     """The reachable abstract states: a place, and how many bounds of each variable are met."""
     (sources, targets), ends, bounds = _relation(instance.width, instance.predicates)
     sizes = [len(b) + 1 for b in bounds]
-    first = np.array(starts()[: instance.starts])
+    first = np.array(abstraction_starts()[: instance.starts])
     met = tuple(np.searchsorted(b, first[:, i], "right") for i, b in enumerate(bounds))
     found = np.zeros_like(ends)
     found[DRIVE, np.ravel_multi_index(met, sizes)] = True

@@ -6,25 +6,25 @@ import pytest
 from tests.studies.end_cells import abstract_states, counted_states
 
 from surefoot.engines.predicates import Predicates
-from surefoot.studies.figures import Claim, judged
+from surefoot.studies.figures import Claim, check_claim
 from surefoot.studies.racetrack.abstraction import (
     ABSTRACTIONS,
-    Instance,
-    halving,
+    AbstractionInstance,
+    abstraction_starts,
+    halving_bounds,
     predicate_order,
-    solvable,
-    starts,
+    solvable_states,
 )
-from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, Run, run
+from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, AbstractionRun, run_instance
 from surefoot.studies.racetrack.track import shipped_track
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.work.budget import Budget
 
 
 def test_halving_takes_every_bound_once_and_the_middle_first() -> None:
-    assert list(halving(0, 7)) == [4, 2, 6, 1, 5, 3, 7]
-    assert sorted(halving(-5, 39)) == list(range(-4, 40))
-    assert list(halving(3, 3)) == []
+    assert list(halving_bounds(0, 7)) == [4, 2, 6, 1, 5, 3, 7]
+    assert sorted(halving_bounds(-5, 39)) == list(range(-4, 40))
+    assert list(halving_bounds(3, 3)) == []
 
 
 def test_predicate_sets_begin_with_one_for_each_variable_and_grow() -> None:
@@ -36,15 +36,15 @@ def test_predicate_sets_begin_with_one_for_each_variable_and_grow() -> None:
 
 
 def test_starts_are_different_and_can_reach_the_goal() -> None:
-    found = starts()
+    found = abstraction_starts()
     assert len(set(found)) == 1001
-    assert set(found) <= solvable(shipped_track("small"))
+    assert set(found) <= solvable_states(shipped_track("small"))
 
 
 @pytest.mark.parametrize(("width", "predicates", "count"), [(16, 50, 1), (24, 100, 1001)])
 def test_abstract_states_are_those_of_all_states(width: int, predicates: int, count: int) -> None:
-    instance = Instance(width, predicates, count)
-    verdict = Predicates(instance.given(), fixed=True).check(instance.problem(), Budget(60))
+    instance = AbstractionInstance(width, predicates, count)
+    verdict = Predicates(instance.predicate_set(), fixed=True).check(instance.problem(), Budget(60))
     graph = getattr(verdict, "artifact", None)
     assert isinstance(graph, AbstractGraph)
     assert graph.exact
@@ -52,7 +52,10 @@ def test_abstract_states_are_those_of_all_states(width: int, predicates: int, co
 
 
 def test_measures_of_a_figure() -> None:
-    runs = [run(i, "native", 60.0, lambda _: None) for i in (Instance(16, n, 1) for n in (25, 110, 145))]
+    runs = [
+        run_instance(i, "native", 60.0, lambda _: None)
+        for i in (AbstractionInstance(16, n, 1) for n in (25, 110, 145))
+    ]
     assert MEASURES["share of instances that the default finishes, exactly"](runs) == 1.0
     assert MEASURES["least rise of the number of abstract states over predicates"](runs) > 2
     assert MEASURES["abstract states with all predicates, per most"](runs) < 0.2
@@ -62,8 +65,8 @@ def test_measures_of_a_figure() -> None:
 def test_an_abstraction_that_was_stopped_measures_nothing() -> None:
     """Its number of states so far, or none at all, is not that of the abstraction."""
     runs = [
-        Run(
-            Instance(16, predicates, starts),
+        AbstractionRun(
+            AbstractionInstance(16, predicates, starts),
             DEFAULT,
             predicates < 9,
             True,
@@ -84,6 +87,6 @@ def test_an_abstraction_that_was_stopped_measures_nothing() -> None:
         "abstract states with all predicates, per most",
         "growth of abstract states after the first hundred random starts",
     ):
-        checked = judged(claim, MEASURES[measure](runs))
+        checked = check_claim(claim, MEASURES[measure](runs))
         assert (checked.measured, checked.answer) == (None, "unknown"), measure
-        assert judged(claim, MEASURES[measure](runs[:2])).answer == "met"
+        assert check_claim(claim, MEASURES[measure](runs[:2])).answer == "met"

@@ -7,24 +7,24 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.engines.bmc import Bmc
-from surefoot.formats.onnx import read_onnx
-from surefoot.problem.meaning.simulate import simulate
-from surefoot.problem.network import Network, Shape, dense
+from surefoot.formats.onnx import read_onnx_network
+from surefoot.problem.meaning.simulate import simulate_run
+from surefoot.problem.network import Network, Shape, dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs, Within
-from surefoot.problem.semantics import State, decision, holds, is_initial, step
-from surefoot.problem.validate import validate
+from surefoot.problem.semantics import State, apply_move, holds_in_state, is_initial, policy_decision
+from surefoot.problem.validate import validate_problem
 from surefoot.run import verify
 from surefoot.solve.native import Native
 from surefoot.studies.aurora.problem import (
     EPSILON,
     NEEDS_NETWORK,
-    environment,
+    aurora_environment,
+    aurora_policy,
     liveness_excellent,
     liveness_loss,
-    policy,
     safety_excellent,
     safety_shallow_buffer,
 )
@@ -37,7 +37,7 @@ FEATURES = ("latency_gradient", "latency_ratio", "send_ratio")
 def random_network(seed: int = 0) -> Network:
     rng = np.random.default_rng(seed)
     shapes = ((32, 30), (16, 32), (1, 16))
-    return dense(
+    return dense_network(
         [(rng.normal(scale=0.3, size=s), rng.normal(scale=0.1, size=s[0])) for s in shapes], Shape.TANH
     )
 
@@ -49,11 +49,11 @@ def history(*triple: Fraction | int | str) -> State:
 
 @pytest.mark.parametrize("name", NEEDS_NETWORK)
 def test_every_problem_is_valid(name: str) -> None:
-    validate(NEEDS_NETWORK[name](random_network()))
+    validate_problem(NEEDS_NETWORK[name](random_network()))
 
 
 def test_the_inputs_are_time_major_with_the_oldest_first() -> None:
-    names = [term.name for term in policy(random_network()).observe]  # type: ignore[union-attr]
+    names = [term.name for term in aurora_policy(random_network()).observe]  # type: ignore[union-attr]
     assert len(names) == 30
     assert names[:4] == ["latency_gradient_0", "latency_ratio_0", "send_ratio_0", "latency_gradient_1"]
     assert names[27:] == ["latency_gradient_9", "latency_ratio_9", "send_ratio_9"]
@@ -63,10 +63,10 @@ def test_a_step_shifts_every_history_and_appends_the_chosen_interval() -> None:
     problem = liveness_loss(random_network())
     start = history(0, 1, 2)
     assert is_initial(problem.environment, start)
-    run = simulate(problem, start, 25, Random(5))
+    run = simulate_run(problem, start, 25, Random(5))
     assert run.ending == "truncated"
     for before, move, after in zip(run.states, run.moves, run.states[1:], strict=False):
-        assert step(problem, before, move) == after
+        assert apply_move(problem, before, move) == after
         for name in FEATURES:
             assert [after[f"{name}_{t}"] for t in range(9)] == [before[f"{name}_{t}"] for t in range(1, 10)]
             assert after[f"{name}_9"] == move.chosen[f"new_{name}"]
@@ -77,7 +77,7 @@ def test_a_step_shifts_every_history_and_appends_the_chosen_interval() -> None:
 
 def test_the_output_is_the_unbounded_control() -> None:
     problem = safety_excellent(random_network())
-    made = decision(problem, history(0, 1, 1))
+    made = policy_decision(problem, history(0, 1, 1))
     assert made is not None
     assert made.outputs is not None
     assert made.controls == {"rate_change": Fraction(made.outputs[0])}
@@ -95,14 +95,14 @@ def test_what_is_asked() -> None:
 
 
 def test_the_reset_history_is_the_only_start_if_wanted() -> None:
-    only = environment(EPSILON, (Fraction(1), Fraction(1)), from_reset=True)
+    only = aurora_environment(EPSILON, (Fraction(1), Fraction(1)), from_reset=True)
     assert is_initial(only, history(0, 1, 1))
     assert not is_initial(only, history("1/100", 1, 1))
 
 
 @pytest.fixture(scope="module")
 def published(shared_data: Path) -> Network:
-    return read_onnx(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx")
+    return read_onnx_network(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx")
 
 
 PUBLISHED = [
@@ -121,7 +121,7 @@ PUBLISHED = [
 def test_the_published_policy_gives_the_recorded_outputs(
     published: Network, triple: tuple, output: float
 ) -> None:
-    made = decision(liveness_loss(published), history(*triple))
+    made = policy_decision(liveness_loss(published), history(*triple))
     assert made is not None
     assert made.outputs is not None
     assert made.outputs[0] == pytest.approx(output, abs=1e-5)
@@ -129,7 +129,7 @@ def test_the_published_policy_gives_the_recorded_outputs(
 
 def outcome(problem: Problem, state: State) -> bool:
     assert isinstance(problem.property, Never)
-    return holds(problem, state, problem.property.bad)
+    return holds_in_state(problem, state, problem.property.bad)
 
 
 @pytest.mark.shared_data
@@ -164,7 +164,7 @@ def test_the_same_as_a_file_with_a_certificate(
         lines += [f"(assert (>= X_{i} {low}))", f"(assert (<= X_{i} {high}))"]
     spec.write_text("\n".join([*lines, "(assert (<= Y_0 0))"]))
     network = shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx"
-    assert run(["vnnlib", str(network), str(spec), "--quiet"]) == code
+    assert run_command_line(["vnnlib", str(network), str(spec), "--quiet"]) == code
     out = capsys.readouterr().out
     assert out.startswith(word)
     assert ("accepted by the independent checker" in out) is (code == 0)

@@ -9,14 +9,22 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.formats.onnx import read_onnx
-from surefoot.problem.meaning.decision import observation
-from surefoot.problem.meaning.simulate import initial_states, simulate
-from surefoot.problem.network import Network, dense
+from surefoot.formats.onnx import read_onnx_network
+from surefoot.problem.meaning.decision import observation_vector
+from surefoot.problem.meaning.simulate import enumerate_initial_states, simulate_run
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, State, decision, holds, is_initial, step, transitions
-from surefoot.problem.validate import validate
+from surefoot.problem.semantics import (
+    Move,
+    State,
+    apply_move,
+    holds_in_state,
+    is_initial,
+    permitted_transitions,
+    policy_decision,
+)
+from surefoot.problem.validate import validate_problem
 from surefoot.studies.deeprm.model import ACTIONS, CAPACITY, HORIZON, SLOTS
 from surefoot.studies.deeprm.problem import (
     LARGE,
@@ -31,7 +39,7 @@ from surefoot.studies.deeprm.problem import (
 
 def random_network(seed: int = 0) -> Network:
     rng = np.random.default_rng(seed)
-    return dense(
+    return dense_network(
         [
             (rng.normal(scale=0.05, size=(20, 2480)), rng.normal(size=20)),
             (rng.normal(size=(6, 20)), rng.normal(size=6)),
@@ -67,23 +75,23 @@ def open_cluster(problem: Problem) -> Problem:
 
 def act(problem: Problem, state: State, action: str, job: tuple[int, int, int] = (3, 2, 4)) -> State:
     """What the action does when the environment would send this job (length, memory, cpu)."""
-    (transition,) = (t for t in transitions(problem, state) if t.label == action)
+    (transition,) = (t for t in permitted_transitions(problem, state) if t.label == action)
     chosen = dict(zip(("new_length", "new_memory", "new_cpu"), job, strict=True))
-    return step(problem, state, Move(transition, (0,), chosen))
+    return apply_move(problem, state, Move(transition, (0,), chosen))
 
 
 @pytest.mark.parametrize(
     "name", ["free-cluster", "full-cluster-small-jobs", "prefers-second-slot-small"]
 )  # the others differ little
 def test_every_problem_is_valid(name: str) -> None:
-    validate(NEEDS_NETWORK[name](random_network()))
+    validate_problem(NEEDS_NETWORK[name](random_network()))
 
 
 def test_every_action_is_possible_everywhere_and_sampled(problem: Problem) -> None:
     for state in (cluster(), cluster(length=(0,) * SLOTS), cluster(used_cpu=(CAPACITY,) * HORIZON)):
-        assert [t.label for t in transitions(problem, state)].count("wait") == 1
-        assert sorted(t.label or "" for t in transitions(problem, state)) == sorted(ACTIONS)
-        made = decision(problem, state)
+        assert [t.label for t in permitted_transitions(problem, state)].count("wait") == 1
+        assert sorted(t.label or "" for t in permitted_transitions(problem, state)) == sorted(ACTIONS)
+        made = policy_decision(problem, state)
         assert made is not None
         assert not made.stalls
         assert sum(made.actions.values()) == pytest.approx(1)
@@ -160,18 +168,18 @@ def plain_image(state: State) -> np.ndarray:
 
 
 def test_a_run_and_its_images(problem: Problem) -> None:
-    (start,) = initial_states(problem.environment, 10)
+    (start,) = enumerate_initial_states(problem.environment, 10)
     assert is_initial(problem.environment, start)
-    run = simulate(problem, start, 12, Random(6))
+    run = simulate_run(problem, start, 12, Random(6))
     assert run.ending == "truncated"
     assert len({m.transition.label for m in run.moves}) > 2
     for state in run.states[::4]:
-        seen = observation(problem.policy, problem.environment, state).reshape(HORIZON, 124)  # type: ignore[arg-type]
+        seen = observation_vector(problem.policy, problem.environment, state).reshape(HORIZON, 124)  # type: ignore[arg-type]
         assert np.array_equal(seen, plain_image(state).astype(np.float32))
 
 
 def picture(problem: Problem, state: State) -> np.ndarray:
-    return observation(problem.policy, problem.environment, state).reshape(HORIZON, 124)  # type: ignore[arg-type]
+    return observation_vector(problem.policy, problem.environment, state).reshape(HORIZON, 124)  # type: ignore[arg-type]
 
 
 def test_utilisation_fills_whole_columns() -> None:
@@ -205,7 +213,7 @@ def test_the_papers_pictures_are_those_of_the_model(problem: Problem, used: int,
 def test_the_inverse_asks_the_opposite() -> None:
     asked, inverse = full_cluster(random_network()), full_cluster(random_network(), waits=False)
     bad = [p.property.bad for p in (asked, inverse)]  # type: ignore[union-attr]
-    assert holds(asked, UNIT, bad[0]) is not holds(inverse, UNIT, bad[1])
+    assert holds_in_state(asked, UNIT, bad[0]) is not holds_in_state(inverse, UNIT, bad[1])
 
 
 UNIT = {"shade": Fraction(1)}
@@ -224,11 +232,11 @@ RECORDED = {
 def test_a_published_policy_gives_the_recorded_outputs(shared_data: Path, query: str) -> None:
     name = "deeprm_pr21_normal_490"
     build, outputs = RECORDED[query]
-    problem = build(read_onnx(shared_data / "policies" / name / f"{name}.onnx"))  # type: ignore[operator]
-    made = decision(problem, UNIT)
+    problem = build(read_onnx_network(shared_data / "policies" / name / f"{name}.onnx"))  # type: ignore[operator]
+    made = policy_decision(problem, UNIT)
     assert made.outputs == pytest.approx(outputs, abs=1e-4)
     assert isinstance(problem.property, Never)
-    assert not holds(problem, UNIT, problem.property.bad)
+    assert not holds_in_state(problem, UNIT, problem.property.bad)
 
 
 @pytest.mark.shared_data
@@ -236,7 +244,7 @@ def test_a_published_policy_gives_the_recorded_outputs(shared_data: Path, query:
 def test_on_a_free_cluster_the_published_policies_prefer_the_second_slot(
     shared_data: Path, name: str
 ) -> None:
-    problem = free_cluster_schedules(read_onnx(shared_data / "policies" / name / f"{name}.onnx"))
-    made = decision(problem, UNIT)
+    problem = free_cluster_schedules(read_onnx_network(shared_data / "policies" / name / f"{name}.onnx"))
+    made = policy_decision(problem, UNIT)
     assert made is not None
     assert max(made.actions, key=made.actions.__getitem__) == "schedule2"

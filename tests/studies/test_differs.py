@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from surefoot.cli import run
-from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text
+from surefoot.cli import run_command_line
+from surefoot.cli.commands.heatmap.study_figures import claim_to_json, render_claims
 from surefoot.studies import STUDIES
-from surefoot.studies.figures import Claim, judged
+from surefoot.studies.figures import Claim, check_claim
 from surefoot.studies.load import load_study, read_expectations
 
 
@@ -65,15 +65,20 @@ def test_bounds_that_were_made_for_what_was_found_are_marked(measure: str, study
 def test_a_claim_in_words_and_data() -> None:
     kept = Claim("1", "speed", "a paper", "it is fast", at_least=1.0)
     other = Claim("1", "speed", "a paper", "it is fast", at_most=1.0, differs=True, note="slow here")
-    checked = [judged(kept, 2.0), judged(other, 0.5), judged(kept, 0.5), judged(other, 2.0)]
+    checked = [
+        check_claim(kept, 2.0),
+        check_claim(other, 0.5),
+        check_claim(kept, 0.5),
+        check_claim(other, 2.0),
+    ]
     assert [c.answer for c in checked] == ["met", "differs (as recorded)", "NOT MET", "NOT MET"]
-    assert [line for line in claims_text(checked).split("\n") if "figure" in line] == [
+    assert [line for line in render_claims(checked).split("\n") if "figure" in line] == [
         "met     figure 1: speed",
         "differs (as recorded) figure 1: speed",
         "NOT MET figure 1: speed",
         "NOT MET figure 1: speed",
     ]
-    facts = [claim_facts(c) for c in checked]
+    facts = [claim_to_json(c) for c in checked]
     assert [(f["met"], f["as_recorded"]) for f in facts] == [(True, True), (False, True), (False, False),
                                                             (False, False)]  # fmt: skip
 
@@ -85,13 +90,13 @@ def test_rows_of_a_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     changed = replace(first, figure="UNSAT", differs=True, note="SAT here")
     loaded = replace(load_study("toy"), expectations=(first, changed))
     monkeypatch.setattr("surefoot.cli.commands.study.load_study", lambda _: loaded)
-    assert run(["study", "toy", "--compare", "--quiet"]) == 0
+    assert run_command_line(["study", "toy", "--compare", "--quiet"]) == 0
     out = capsys.readouterr().out
     assert [line for line in out.split("\n") if line and line[0] != " "] == [
         "met     always-positive (bmc)",
         "differs (as recorded) always-positive (bmc)",
     ]
-    assert run(["study", "toy", "--compare", "--quiet", "--json"]) == 0
+    assert run_command_line(["study", "toy", "--compare", "--quiet", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [(r["met"], r["as_recorded"], r["answer"]) for r in rows] == [
         (True, True, "met"),

@@ -8,7 +8,7 @@ from tests.examples import EXAMPLES
 from surefoot.errors import InvalidProblem
 from surefoot.problem.show import show_property
 from surefoot.studies import STUDIES
-from surefoot.studies.load import Study, compare, load_study, read_expectations
+from surefoot.studies.load import Study, compare_study, load_study, read_expectations
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -85,7 +85,7 @@ def test_expectations_that_are_met() -> None:
         asked.append((problem.name, engine, dict(options)))
         return result(answers[problem.name])
 
-    rows = list(compare(study(), verify))
+    rows = list(compare_study(study(), verify))
     assert asked == [("climbs", "bmc", {"depth": 5}), ("within", "bmc", {})]
     assert [row.as_recorded for row in rows] == [True, True]
     assert [row.expected for row in rows] == ["violated after 3 steps", "holds"]
@@ -106,7 +106,7 @@ def test_expectations_that_are_met() -> None:
     ],
 )
 def test_expectations_that_are_not_met(verdict: Verdict, words: str) -> None:
-    (row, *_) = compare(study(TEXT.split("\n\n")[0]), lambda *_: result(verdict))
+    (row, *_) = compare_study(study(TEXT.split("\n\n")[0]), lambda *_: result(verdict))
     assert not row.as_recorded
     assert row.measured == words
 
@@ -130,14 +130,14 @@ BY_INDUCTION = TEXT.split("\n\n")[1] + "\nk = 2"
     ],
 )
 def test_the_k_of_an_induction(verdict: Verdict, met: bool, words: str) -> None:
-    (row,) = compare(study(BY_INDUCTION), lambda *_: result(verdict))
+    (row,) = compare_study(study(BY_INDUCTION), lambda *_: result(verdict))
     assert (row.as_recorded, row.measured) == (met, words)
     assert row.expected == "holds by induction with k = 2"
 
 
 def test_a_proof_is_as_good_as_an_uncertified_answer_but_not_the_reverse() -> None:
-    (row,) = compare(study(TEXT.split("\n\n")[1]), lambda *_: result(Proved(Certificate("unsat", {}))))
+    (row,) = compare_study(study(TEXT.split("\n\n")[1]), lambda *_: result(Proved(Certificate("unsat", {}))))
     assert row.as_recorded
     wanted = TEXT.split("\n\n")[1].replace('"holds"', '"proved"')
-    (row,) = compare(study(wanted), lambda *_: result(Holds(3, "milp", True)))
+    (row,) = compare_study(study(wanted), lambda *_: result(Holds(3, "milp", True)))
     assert not row.as_recorded

@@ -7,16 +7,23 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.shield.made import make
-from surefoot.encode.barrier import system_of
+from surefoot.cli.commands.shield.made import make_certified_shield
+from surefoot.encode.barrier import read_control_system
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.simulate import simulate
-from surefoot.problem.network import Shape, dense
+from surefoot.problem.meaning.simulate import simulate_run
+from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import State, decision, holds, is_initial, step, successors
-from surefoot.problem.validate import validate
-from surefoot.studies.pendulum.problem import PROBLEMS, angle, neural_policy, stays_upright
+from surefoot.problem.semantics import (
+    State,
+    apply_move,
+    enumerate_successors,
+    holds_in_state,
+    is_initial,
+    policy_decision,
+)
+from surefoot.problem.validate import validate_problem
+from surefoot.studies.pendulum.problem import PROBLEMS, exact_radians, pendulum_policy, stays_upright
 from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget
 
@@ -40,8 +47,8 @@ def plain_action(eta: float, omega: float) -> float:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_problem_is_valid(name: str) -> None:
-    validate(PROBLEMS[name]())
-    validate(executed(PROBLEMS[name]()))
+    validate_problem(PROBLEMS[name]())
+    validate_problem(executed(PROBLEMS[name]()))
 
 
 def test_the_constants_are_the_papers() -> None:
@@ -49,7 +56,7 @@ def test_the_constants_are_the_papers() -> None:
     assert problem.environment.arithmetic is Arithmetic.FLOAT64
     assert problem.environment.flow is not None
     assert problem.environment.flow.step == Fraction(1, 100)
-    assert float(angle(20)) == radians(20) == 0.3490658503988659
+    assert float(exact_radians(20)) == radians(20) == 0.3490658503988659
     for eta, inside in ((0.349, True), (-0.349, True), (0.3491, False)):
         assert is_initial(problem.environment, {"eta": eta, "omega": 0.1}) is inside
 
@@ -59,7 +66,7 @@ def test_a_thousand_steps_are_the_euler_map_bit_for_bit() -> None:
     state: State = {"eta": 0.34, "omega": -0.3}
     eta, omega = 0.34, -0.3
     for _ in range(1000):
-        (successor,) = successors(problem, state)
+        (successor,) = enumerate_successors(problem, state)
         state = successor.state
         eta, omega = plain_step(eta, omega, plain_action(eta, omega))
         assert (state["eta"], state["omega"]) == (eta, omega)
@@ -68,17 +75,17 @@ def test_a_thousand_steps_are_the_euler_map_bit_for_bit() -> None:
 
 def test_the_action_is_clipped() -> None:
     problem = executed(stays_upright())
-    made = decision(problem, {"eta": 1.5, "omega": 1.5})
+    made = policy_decision(problem, {"eta": 1.5, "omega": 1.5})
     assert made is not None
     assert made.controls == {"a": -15.0}
-    free = decision(executed(stays_upright(strongest_action=None)), {"eta": 1.5, "omega": 1.5})
+    free = policy_decision(executed(stays_upright(strongest_action=None)), {"eta": 1.5, "omega": 1.5})
     assert free is not None
     assert free.controls == {"a": -12.05 * 1.5 + -5.87 * 1.5}
 
 
 def test_a_disturbed_run() -> None:
     problem = executed(stays_upright(disturbance=Fraction(1, 10)))
-    run = simulate(problem, {"eta": 0.3, "omega": 0.3}, 300, Random(8))
+    run = simulate_run(problem, {"eta": 0.3, "omega": 0.3}, 300, Random(8))
     assert run.ending == "truncated"
     gusts = [move.chosen["gust"] for move in run.moves]
     assert all(-0.1 <= gust <= 0.1 for gust in gusts)
@@ -88,13 +95,13 @@ def test_a_disturbed_run() -> None:
         assert (after["eta"], after["omega"]) == plain_step(
             eta, omega, plain_action(eta, omega), move.chosen["gust"]
         )
-        assert step(problem, before, move) == after
+        assert apply_move(problem, before, move) == after
     assert not any(bad(problem, s) for s in run.states)
 
 
 def bad(problem: Problem, state: State) -> bool:
     assert isinstance(problem.property, Never)
-    return holds(problem, state, problem.property.bad)
+    return holds_in_state(problem, state, problem.property.bad)
 
 
 def test_unsafe_is_outside_the_open_box() -> None:
@@ -108,21 +115,21 @@ def test_unsafe_is_outside_the_open_box() -> None:
 
 
 def test_without_control_it_falls() -> None:
-    still = dense([([[0, 0]], [0])])
-    problem = executed(stays_upright(neural_policy(still)))
-    run = simulate(problem, {"eta": 0.3, "omega": 0.0}, 200, Random(0))
+    still = dense_network([([[0, 0]], [0])])
+    problem = executed(stays_upright(pendulum_policy(still)))
+    run = simulate_run(problem, {"eta": 0.3, "omega": 0.0}, 200, Random(0))
     assert any(bad(problem, s) for s in run.states)
 
 
 def test_a_network_acts_in_float32_on_a_float64_plant() -> None:
     rng = np.random.default_rng(2)
-    network = dense(
+    network = dense_network(
         [(rng.normal(size=(8, 2)), rng.normal(size=8)), (rng.normal(size=(1, 8)), rng.normal(size=1))],
         Shape.TANH,
     )
-    problem = executed(stays_upright(neural_policy(network)))
-    validate(problem)
-    made = decision(problem, {"eta": 0.1, "omega": 0.2})
+    problem = executed(stays_upright(pendulum_policy(network)))
+    validate_problem(problem)
+    made = policy_decision(problem, {"eta": 0.1, "omega": 0.2})
     assert made is not None
     assert made.outputs is not None
     assert made.controls == {"a": made.outputs[0]}
@@ -130,13 +137,13 @@ def test_a_network_acts_in_float32_on_a_float64_plant() -> None:
 
 
 def test_the_case_study_within_23_degrees_needs_one_rule() -> None:
-    made = make(PROBLEMS["within-23-degrees"](), (2,), Budget(100))
+    made = make_certified_shield(PROBLEMS["within-23-degrees"](), (2,), Budget(100))
     assert made.accepted
     assert not made.found.uncovered
     assert len(made.found.branches) == 1
 
 
 def test_a_weak_pendulum_starts_where_it_can_be_held() -> None:
-    system = system_of(discretise(PROBLEMS["within-90-degrees-weak"]())[0])
-    assert [high for _, high in system.initial] == [angle(3), angle(3)]
+    system = read_control_system(discretise(PROBLEMS["within-90-degrees-weak"]())[0])
+    assert [high for _, high in system.initial] == [exact_radians(3), exact_radians(3)]
     assert system.controls == (("a", -1, 1),)

@@ -14,15 +14,15 @@ from surefoot.cli.engine_options import build_engines
 from surefoot.problem.environment import Int
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import State, is_initial, successors
+from surefoot.problem.semantics import State, enumerate_successors, is_initial
 from surefoot.problem.term import FALSE
 from surefoot.run import verify
 from surefoot.studies.assets import shipped_model
 from surefoot.studies.blocksworld import model as blocks
 from surefoot.studies.line_transport.problem import PROBLEMS as LINES
-from surefoot.studies.load import compare, load_study
+from surefoot.studies.load import compare_study, load_study
 from surefoot.studies.npuzzle import model as puzzle
-from surefoot.studies.written import MODELS, text
+from surefoot.studies.written import MODELS, jani_model_text
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
 
@@ -37,7 +37,7 @@ QUICK = (
 @pytest.mark.parametrize(("study", "name"), MODELS)
 def test_the_shipped_model_is_the_one_that_is_written(study: str, name: str) -> None:
     shipped = files(f"surefoot.studies.{study}").joinpath("assets", f"{name}.jani").read_text("utf-8")
-    assert shipped == text(study, name)
+    assert shipped == jani_model_text(study, name)
 
 
 def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
@@ -48,7 +48,7 @@ def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
 def test_an_expectation_is_met_with_evidence(study: str, name: str) -> None:
     loaded = load_study(study)
     (expectation,) = [e for e in loaded.expectations if e.problem == name]
-    (row,) = compare(replace(loaded, expectations=(expectation,)), decide)
+    (row,) = compare_study(replace(loaded, expectations=(expectation,)), decide)
     assert row.as_recorded, row.measured
     assert row.certified
 
@@ -91,7 +91,7 @@ def free(problem_world: object) -> Problem:
 
 
 def states(problem: Problem, state: State) -> list[State]:
-    return [s.state for s in successors(problem, state)]
+    return [s.state for s in enumerate_successors(problem, state)]
 
 
 def after(problem: Problem, state: State) -> set[tuple[int, ...]]:
@@ -100,20 +100,20 @@ def after(problem: Problem, state: State) -> set[tuple[int, ...]]:
 
 def test_the_puzzle_moves_as_its_boards_do() -> None:
     problem = free(shipped_model("npuzzle", "puzzle-3x3"))
-    boards = list(puzzle.near(3, 3, 4, 12))
-    names = [v.name for v in puzzle.names(4)]
+    boards = list(puzzle.boards_near_solved(3, 3, 4, 12))
+    names = [v.name for v in puzzle.board_variables(4)]
     for board in Random(1).sample(boards, 25):
         state = dict(zip(names, board, strict=True))
-        assert after(problem, state) == set(puzzle.neighbours(board, 3, 3).values())
+        assert after(problem, state) == set(puzzle.neighbour_boards(board, 3, 3).values())
 
 
 def test_blocks_stay_blocks() -> None:
     """Whatever is done: derived variables say what follows from the positions, and arrangements are ones."""
     problem = free(shipped_model("blocksworld", "blocks-4"))
-    towers = list(blocks.towers(4))
+    towers = list(blocks.enumerate_towers(4))
     assert len(towers) == 73  # the number of ways to arrange four blocks in stacks
     rng = Random(2)
-    state: State = blocks.state_of(towers[5])
+    state: State = blocks.tower_state(towers[5])
     for _ in range(60):
         state = rng.choice(states(problem, state))
         places = [state[f"block_{i}"] for i in range(4)]

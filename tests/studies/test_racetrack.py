@@ -11,28 +11,28 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.formats.track import FREE, GOAL, START, Track, parse_track
-from surefoot.problem.meaning.decision import observation
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.meaning.simulate import initial_states, simulate
-from surefoot.problem.network import dense
+from surefoot.problem.meaning.decision import observation_vector
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.meaning.simulate import enumerate_initial_states, simulate_run
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import EdgesOf
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State, decision, holds, successors
+from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, policy_decision
 from surefoot.problem.term import Var
-from surefoot.problem.validate import validate
-from surefoot.studies.racetrack.model import ACCELERATIONS, environment
-from surefoot.studies.racetrack.policies import careful_policy, neural_policy
+from surefoot.problem.validate import validate_problem
+from surefoot.studies.racetrack.model import ACCELERATIONS, racetrack_environment
+from surefoot.studies.racetrack.policies import careful_policy, racetrack_policy
 from surefoot.studies.racetrack.problem import (
     CRASHED,
     FINISHED,
     PROBLEMS,
-    bend,
+    bend_track,
     goal_probability,
     never_crashes,
     never_stalls,
-    problem,
+    racetrack_problem,
 )
 from surefoot.studies.racetrack.track import nearest_goal, wall_distance
 
@@ -67,7 +67,7 @@ def plain_drive(track: Track, x: int, y: int, dx: int, dy: int) -> tuple[str, in
             x + floor(Fraction(k * dx, n) + Fraction(1, 2)),
             y + floor(Fraction(k * dy, n) + Fraction(1, 2)),
         )
-        if track.blocked(cx, cy):
+        if track.is_blocked(cx, cy):
             return "crashed", cx, cy
         if track.cells[cy][cx] == GOAL:
             return "finished", cx, cy
@@ -77,20 +77,22 @@ def plain_drive(track: Track, x: int, y: int, dx: int, dy: int) -> tuple[str, in
 def drive(question: Problem, state: State) -> State:
     """Follow the micro-steps, which are deterministic, until the car knows what became of it."""
     while state["@car"] == WAIT:
-        (successor,) = successors(question, state)
+        (successor,) = enumerate_successors(question, state)
         state = successor.state
     return state
 
 
 @pytest.fixture(scope="module")
 def small() -> Problem:
-    track = bend()
-    return Problem("small", environment(track, Fraction(1, 5), SPEED, anywhere=True), None, never_crashes())
+    track = bend_track()
+    return Problem(
+        "small", racetrack_environment(track, Fraction(1, 5), SPEED, anywhere=True), None, never_crashes()
+    )
 
 
 def test_the_collision_check_agrees_with_plain_python_everywhere(small: Problem) -> None:
     """All positions off the walls, all velocities."""
-    track, locations = bend(), ("drive", "wait", "crashed", "finished")
+    track, locations = bend_track(), ("drive", "wait", "crashed", "finished")
     seen = Counter()
     for (x, y), dx, dy in product(
         track.places(FREE, START), range(-SPEED, SPEED + 1), range(-SPEED, SPEED + 1)
@@ -104,7 +106,7 @@ def test_the_collision_check_agrees_with_plain_python_everywhere(small: Problem)
 
 
 def test_a_decision_has_nine_edges_and_each_may_slip(small: Problem) -> None:
-    found = list(successors(small, at_rest(2, 4, 1, -3)))
+    found = list(enumerate_successors(small, at_rest(2, 4, 1, -3)))
     assert len(found) == 18
     for number, (ax, ay) in enumerate(ACCELERATIONS):
         taken, slipped = found[2 * number : 2 * number + 2]
@@ -117,73 +119,73 @@ def test_a_decision_has_nine_edges_and_each_may_slip(small: Problem) -> None:
 
 
 def test_two_hundred_runs_of_the_careful_driver() -> None:
-    question = problem(
+    question = racetrack_problem(
         goal_probability(),
         slip=Fraction(1, 2),
         track=parse_track("xxxxgx\nxxx..x\nxx..xx\ns..xxx\ns.xxxx", "corner"),
     )
-    rng, starts = Random(1), list(initial_states(question.environment, 10**6))
+    rng, starts = Random(1), list(enumerate_initial_states(question.environment, 10**6))
     assert len(starts) == 2
     ends: Counter[str] = Counter()
     visited: dict[tuple, State] = {}
     for _ in range(200):
-        run = simulate(question, rng.choice(starts), 400, rng)
+        run = simulate_run(question, rng.choice(starts), 400, rng)
         assert run.ending == "deadlocked"
-        crashed, finished = (holds(question, run.states[-1], what) for what in (CRASHED, FINISHED))
+        crashed, finished = (holds_in_state(question, run.states[-1], what) for what in (CRASHED, FINISHED))
         assert crashed != finished
         ends["crashed" if crashed else "finished"] += 1
         visited.update({tuple(s.values()): s for s in run.states})
     for state in visited.values():
-        found = list(successors(question, state))
+        found = list(enumerate_successors(question, state))
         assert sum(s.probability for s in found) == (1 if found else 0)
     assert min(ends["finished"], ends["crashed"]) > 10
 
 
 def test_without_slipping_the_careful_driver_arrives() -> None:
-    question = problem(never_crashes(), slip=Fraction(0))
-    for start in initial_states(question.environment, 10**6):
-        run = simulate(question, start, 400, Random(0))
-        assert holds(question, run.states[-1], FINISHED)
+    question = racetrack_problem(never_crashes(), slip=Fraction(0))
+    for start in enumerate_initial_states(question.environment, 10**6):
+        run = simulate_run(question, start, 400, Random(0))
+        assert holds_in_state(question, run.states[-1], FINISHED)
 
 
 def random_driver(inputs: int, track: Track) -> Problem:
     rng = np.random.default_rng(3)
-    network = dense(
+    network = dense_network(
         [(rng.normal(size=(8, inputs)), rng.normal(size=8)), (rng.normal(size=(9, 8)), rng.normal(size=9))]
     )
-    return problem(never_stalls(), neural_policy(network, track), track, anywhere=True)
+    return racetrack_problem(never_stalls(), racetrack_policy(network, track), track, anywhere=True)
 
 
 @pytest.mark.parametrize("inputs", [4, 15])
 def test_networks_pick_edges_of_the_car(inputs: int) -> None:
-    question = random_driver(inputs, bend())
-    validate(question)
+    question = random_driver(inputs, bend_track())
+    validate_problem(question)
     state = at_rest(3, 4, 1, 0)
-    made = decision(question, state)
+    made = policy_decision(question, state)
     assert made is not None
     assert made.outputs is not None
     (action,) = made.actions
     assert action == f"car#{np.argmax(made.outputs)}"
-    assert {s.move.transition.edges[0] for s in successors(question, state)} == {
+    assert {s.move.transition.edges[0] for s in enumerate_successors(question, state)} == {
         (0, int(np.argmax(made.outputs)))
     }
-    run = simulate(question, state, 60, Random(2))
-    assert not any(holds(question, s, Var("stalled")) for s in run.states)
+    run = simulate_run(question, state, 60, Random(2))
+    assert not any(holds_in_state(question, s, Var("stalled")) for s in run.states)
 
 
 def test_the_observation_of_surroundings() -> None:
-    track = bend()
+    track = bend_track()
     question = random_driver(15, track)
-    seen = observation(question.policy, question.environment, at_rest(4, 4, 2, -1)).tolist()  # type: ignore[arg-type]
+    seen = observation_vector(question.policy, question.environment, at_rest(4, 4, 2, -1)).tolist()  # type: ignore[arg-type]
     #        dx  dy x  y  E  N  NE NW S  SE SW W  goal: distance, x, y
     assert seen == [2, -1, 4, 4, 1, 2, 5, 2, 4, 3, 3, 5, 7, 3, -4]
 
 
 def test_wall_distances_and_goals_by_brute_force() -> None:
-    track = bend()
+    track = bend_track()
     east = wall_distance(track, "east")
     for x, y in track.places(FREE, START, GOAL):
-        assert east[y][x] == next(k for k in range(1, 20) if track.blocked(x + k, y))
+        assert east[y][x] == next(k for k in range(1, 20) if track.is_blocked(x + k, y))
     for x, y in track.places(FREE, START):
         dx, dy = nearest_goal(track)[y][x]
         assert (x + dx, y + dy) in track.places(GOAL)
@@ -192,11 +194,11 @@ def test_wall_distances_and_goals_by_brute_force() -> None:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_problem_is_valid(name: str) -> None:
-    validate(PROBLEMS[name]())
+    validate_problem(PROBLEMS[name]())
 
 
 def test_an_edge_picker_names_the_nine_accelerations_only() -> None:
-    who = random_driver(4, bend()).policy
+    who = random_driver(4, bend_track()).policy
     assert who.actions == EdgesOf("car", tuple(range(9)))  # type: ignore[union-attr]
 
 
@@ -238,11 +240,13 @@ def test_a_published_policy_drives_the_published_track(shared_data: Path) -> Non
     """A good checkpoint without noise reaches the goal from the start line."""
     folder = shared_data / "jani"
     track = parse_track((folder / "tracks" / "barto-small.track").read_text(), "barto-small")
-    network = read_onnx(folder / "racetrack-policies" / "ep10999.onnx")
-    question = problem(goal_probability(), neural_policy(network, track), track, slip=Fraction(0))
+    network = read_onnx_network(folder / "racetrack-policies" / "ep10999.onnx")
+    question = racetrack_problem(
+        goal_probability(), racetrack_policy(network, track), track, slip=Fraction(0)
+    )
     x, y = track.places(START)[0]
-    run = simulate(question, at_rest(x, y), 200, Random(0))
-    assert holds(question, run.states[-1], FINISHED)
+    run = simulate_run(question, at_rest(x, y), 200, Random(0))
+    assert holds_in_state(question, run.states[-1], FINISHED)
 
 
 @pytest.mark.shared_data
@@ -253,17 +257,20 @@ def test_a_published_policy_has_the_published_goal_probability(shared_data: Path
     """
     folder = shared_data / "jani"
     track = parse_track((folder / "tracks" / "barto-small.track").read_text(), "barto-small")
-    network = read_onnx(folder / "racetrack-policies" / "ep10999.onnx")
-    who, where = neural_policy(network, track), environment(track, Fraction(1, 10), 50, anywhere=True)
+    network = read_onnx_network(folder / "racetrack-policies" / "ep10999.onnx")
+    who, where = (
+        racetrack_policy(network, track),
+        racetrack_environment(track, Fraction(1, 10), 50, anywhere=True),
+    )
     places = track.places(FREE, START)
-    seen = {place: observation(who, where, at_rest(*place)) for place in places}
+    seen = {place: observation_vector(who, where, at_rest(*place)) for place in places}
     numbers = {(x, y, 0, 0): i for i, (x, y) in enumerate(places)}
     todo, steps = list(numbers), []
     while todo:
         x, y, dx, dy = state = todo.pop()
         inputs = seen[x, y].copy()
         inputs[:2] = dx, dy
-        ax, ay = ACCELERATIONS[int(infer(network, inputs[None, :])[0].argmax())]
+        ax, ay = ACCELERATIONS[int(infer_outputs(network, inputs[None, :])[0].argmax())]
         for chance, velocity in ((0.9, (dx + ax, dy + ay)), (0.1, (dx, dy))):
             outcome, *place = plain_drive(track, x, y, *velocity)
             following = (*place, *velocity) if outcome == "drive" else outcome
@@ -281,7 +288,7 @@ def test_a_published_policy_has_the_published_goal_probability(shared_data: Path
 
 
 def test_the_careful_driver_is_a_program_over_edges() -> None:
-    question = problem(never_crashes(), careful_policy(bend()))
-    made = decision(question, at_rest(0, 3))
+    question = racetrack_problem(never_crashes(), careful_policy(bend_track()))
+    made = policy_decision(question, at_rest(0, 3))
     assert made is not None
     assert dict(made.actions) == {"car#7": 1.0}  # acceleration (1, 0)

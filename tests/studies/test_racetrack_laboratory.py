@@ -11,19 +11,28 @@ import numpy as np
 import pytest
 
 from surefoot.cli.commands.heatmap import study_figures
-from surefoot.compile import explore
+from surefoot.compile import explore_problem
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import read_jani, write_jani
 from surefoot.formats.track import FREE, GOAL, START, WALL, Track, parse_track
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.problem.semantics import decision, holds, successors
-from surefoot.studies.assets import shipped
-from surefoot.studies.figures import Claim, FigureOf, Figures, PanelOf, Value, check, figures, read_claims
+from surefoot.problem.semantics import enumerate_successors, holds_in_state, policy_decision
+from surefoot.studies.assets import shipped_network
+from surefoot.studies.figures import (
+    Claim,
+    FigureSpec,
+    PanelSpec,
+    SampledValue,
+    StudyFigures,
+    check_figure_claims,
+    load_study_figures,
+    read_claims,
+)
 from surefoot.studies.racetrack.drivers import DRIVEN, FINISHED, QUESTIONS, random_policy
 from surefoot.studies.racetrack.end_cell import (
     CRASHED,
@@ -32,11 +41,16 @@ from surefoot.studies.racetrack.end_cell import (
     end_cell_problem,
     start_states,
 )
-from surefoot.studies.racetrack.figures import FIGURES, MEASURES, distances
-from surefoot.studies.racetrack.generate import finer, random_road, track_text, with_obstacles
-from surefoot.studies.racetrack.model import ACCELERATIONS, environment, inside, rectangles
+from surefoot.studies.racetrack.figures import FIGURES, MEASURES, goal_distances
+from surefoot.studies.racetrack.generate import random_road, refine_track, track_text, with_obstacles
+from surefoot.studies.racetrack.model import (
+    ACCELERATIONS,
+    cover_by_rectangles,
+    on_cell_kinds,
+    racetrack_environment,
+)
 from surefoot.studies.racetrack.policies import careful_policy, reactive_policy
-from surefoot.studies.racetrack.problem import bend, goal_probability
+from surefoot.studies.racetrack.problem import bend_track, goal_probability
 from surefoot.studies.racetrack.track import TRACKS, shipped_track
 from surefoot.verdict.verdict import Exact, PerStart, Reason, Result, Unknown
 from surefoot.work.budget import Budget
@@ -48,7 +62,9 @@ SIZES = {"small": (12, 35), "big": (33, 30), "ring": (45, 50)}
 def test_our_tracks_have_the_sizes_of_the_published_ones(name: str) -> None:
     track = shipped_track(name)
     assert (track.height, track.width) == SIZES[name]
-    assert set(track.places(FREE, START)) <= set(distances(name))  # a goal can be reached from everywhere
+    assert set(track.places(FREE, START)) <= set(
+        goal_distances(name)
+    )  # a goal can be reached from everywhere
 
 
 @pytest.mark.shared_data
@@ -65,10 +81,10 @@ def test_an_unknown_track() -> None:
 
 
 def test_a_finer_grid() -> None:
-    track = finer(bend(), 3)
-    assert (track.height, track.width) == (3 * bend().height, 3 * bend().width)
-    for (x, y), (i, j) in product(bend().places(FREE, WALL, START, GOAL), ((0, 0), (2, 1))):
-        assert track.cells[3 * y + j][3 * x + i] == bend().cells[y][x]
+    track = refine_track(bend_track(), 3)
+    assert (track.height, track.width) == (3 * bend_track().height, 3 * bend_track().width)
+    for (x, y), (i, j) in product(bend_track().places(FREE, WALL, START, GOAL), ((0, 0), (2, 1))):
+        assert track.cells[3 * y + j][3 * x + i] == bend_track().cells[y][x]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -82,7 +98,7 @@ def test_obstacles_leave_a_way(seed: int) -> None:
     while todo:
         x, y = todo.popleft()
         for near in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)):
-            if near not in reached and not made.blocked(*near):
+            if near not in reached and not made.is_blocked(*near):
                 reached.add(near)
                 todo.append(near)
     assert set(made.places(FREE, START)) <= reached
@@ -90,7 +106,7 @@ def test_obstacles_leave_a_way(seed: int) -> None:
 
 def test_too_many_obstacles() -> None:
     with pytest.raises(InvalidProblem, match="has room for"):
-        with_obstacles(bend(), 1000, 0)
+        with_obstacles(bend_track(), 1000, 0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -99,7 +115,7 @@ def test_random_roads_can_be_driven_and_written(seed: int) -> None:
     assert parse_track(track_text(road), road.name) == road
     assert len(road.places(START)) >= 4
     asked = Probability(goal_probability().path, over="min")
-    with_policy = Problem("road", environment(road, Fraction(0)), careful_policy(road), asked)
+    with_policy = Problem("road", racetrack_environment(road, Fraction(0)), careful_policy(road), asked)
     verdict = Explicit().check(with_policy, Budget(60))
     assert isinstance(verdict, Exact)
     assert verdict.low == 1  # without noise the careful driver arrives
@@ -111,7 +127,7 @@ def test_rectangles_cover_the_cells_once(kinds: tuple[int, ...]) -> None:
         track = shipped_track(name)
         covered = [
             (x, y)
-            for left, top, right, bottom in rectangles(track, *kinds)
+            for left, top, right, bottom in cover_by_rectangles(track, *kinds)
             for x, y in product(range(left, right + 1), range(top, bottom + 1))
         ]
         assert sorted(covered) == sorted(track.places(*kinds))
@@ -120,11 +136,11 @@ def test_rectangles_cover_the_cells_once(kinds: tuple[int, ...]) -> None:
 def plain_end_cell(track: Track, network, state):  # type: ignore[no-untyped-def]
     """Where a network drives in one decision, without automata: (kind, state)."""
     x, y, dx, dy = state
-    outputs = infer(network, np.array([state], dtype=np.float32))[0]
+    outputs = infer_outputs(network, np.array([state], dtype=np.float32))[0]
     ax, ay = ACCELERATIONS[int(outputs.argmax())]
     dx, dy = min(max(dx + ax, -5), 5), min(max(dy + ay, -5), 5)
     x, y = x + dx, y + dy
-    if track.blocked(x, y):
+    if track.is_blocked(x, y):
         return "crashed", (x, y, dx, dy)
     return ("finished" if track.cells[y][x] == GOAL else "drive"), (x, y, dx, dy)
 
@@ -132,21 +148,27 @@ def plain_end_cell(track: Track, network, state):  # type: ignore[no-untyped-def
 @pytest.mark.parametrize("width", [WIDTHS[0], WIDTHS[-1]])
 def test_the_end_cell_model_drives_as_plain_python(width: int) -> None:
     """From random states: the same places, and the same end."""
-    track, network, rng = shipped_track("small"), shipped("racetrack", f"end-cell-{width}"), Random(width)
+    track, network, rng = (
+        shipped_track("small"),
+        shipped_network("racetrack", f"end-cell-{width}"),
+        Random(width),
+    )
     places = track.places(FREE, START)
     starts = tuple((*rng.choice(places), rng.randint(-3, 3), rng.randint(-3, 3)) for _ in range(3))
     question = end_cell_problem(width, start_states(starts))
-    assert len(explore(question, labels={}, max_states=len(starts)).markov.initial) == len(set(starts))
+    assert len(explore_problem(question, labels={}, max_states=len(starts)).markov.initial) == len(
+        set(starts)
+    )
     names = ("drive", "moved", "crashed", "finished")
     for start in starts:
         state = dict(zip(("car_x", "car_y", "car_dx", "car_dy"), start, strict=True)) | {"@car": 0}
         for _ in range(8):
             kind, place = plain_end_cell(track, network, tuple(state[n] for n in list(state)[:4]))
             for _ in range(2):  # accelerate and move; look
-                (step,) = successors(question, state)
+                (step,) = enumerate_successors(question, state)
                 state = dict(step.state)
             assert (names[state["@car"]], tuple(state[n] for n in list(state)[:4])) == (kind, place)
-            assert holds(question, state, CRASHED) == (kind == "crashed")
+            assert holds_in_state(question, state, CRASHED) == (kind == "crashed")
             if kind != "drive":
                 break
 
@@ -157,8 +179,8 @@ def test_only_the_end_cell_counts() -> None:
     state = {"car_x": 1, "car_y": 0, "car_dx": 1, "car_dy": 0}
     simple = Problem("simple", end_cell_environment(track), None, Never(CRASHED))
     ends = set()
-    for step in successors(simple, state | {"@car": 0}):
-        (after,) = successors(simple, step.state)
+    for step in enumerate_successors(simple, state | {"@car": 0}):
+        (after,) = enumerate_successors(simple, step.state)
         ends.add((after.state["car_x"], after.state["car_y"], after.state["@car"]))
     assert (3, 0, 0) in ends  # over the wall
     assert (2, 0, 2) in ends  # into it
@@ -166,9 +188,9 @@ def test_only_the_end_cell_counts() -> None:
 
 
 def test_the_random_driver_is_uniform() -> None:
-    question = Problem("random", environment(bend()), random_policy(), goal_probability())
-    state = next(iter(initial_states(question.environment, 10**6)))
-    made = decision(question, state)
+    question = Problem("random", racetrack_environment(bend_track()), random_policy(), goal_probability())
+    state = next(iter(enumerate_initial_states(question.environment, 10**6)))
+    made = policy_decision(question, state)
     assert made is not None
     assert len(made.actions) == 9
     assert all(float(p) == pytest.approx(1 / 9) for p in dict(made.actions).values())
@@ -176,17 +198,17 @@ def test_the_random_driver_is_uniform() -> None:
 
 def test_the_reactive_driver_brakes_before_a_wall() -> None:
     track = parse_track("s........x\ng.........", "straight")
-    question = Problem("reactive", environment(track), reactive_policy(track), goal_probability())
+    question = Problem("reactive", racetrack_environment(track), reactive_policy(track), goal_probability())
     rest = {"start_x": 0, "start_y": 0, "cells": 0, "@car": 0, "@road": 0, "@check": 0}
-    made = decision(question, {"car_x": 6, "car_y": 0, "car_dx": 2, "car_dy": 0} | rest)
+    made = policy_decision(question, {"car_x": 6, "car_y": 0, "car_dx": 2, "car_dy": 0} | rest)
     assert made is not None
     (edge,) = made.actions
     assert ACCELERATIONS[int(edge.removeprefix("car#"))][0] == -1
 
 
 def test_an_exported_track_reads_back_with_the_same_states_and_probabilities(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    track = bend()
-    original = environment(track, anywhere=True)
+    track = bend_track()
+    original = racetrack_environment(track, anywhere=True)
     best = Probability(QUESTIONS["goal"].path, optimise="max", over="avg")
     path = tmp_path / "track.jani"
     path.write_text(write_jani(original, {"goal": best}, kind="mdp"), "utf-8")
@@ -197,7 +219,7 @@ def test_an_exported_track_reads_back_with_the_same_states_and_probabilities(tmp
         verdict = Explicit().check(problem, Budget(120))
         assert isinstance(verdict, Exact)
         values.append((verdict.low, verdict.high))
-        sizes.append(explore(problem, labels={}).markov)
+        sizes.append(explore_problem(problem, labels={}).markov)
     assert values[0] == values[1]
     assert sizes[0].states == sizes[1].states
     assert len(sizes[0].targets) == len(sizes[1].targets)
@@ -222,7 +244,7 @@ def test_noise_is_a_parameter() -> None:
 
 
 def test_every_claim_names_a_figure_and_a_measure() -> None:
-    found = figures("racetrack")
+    found = load_study_figures("racetrack")
     assert {c.figure for c in found.claims} == set(FIGURES)
     assert {c.measure for c in found.claims} <= set(MEASURES)
     for claim in found.claims:
@@ -240,12 +262,14 @@ def test_a_claim_can_fail() -> None:
         says = "s"
         at_least = 0.5
     """
-    all_of = figures("racetrack")
+    all_of = load_study_figures("racetrack")
     claims = read_claims(text, "t", FIGURES, MEASURES)
     tables = {
-        "small": [({"car_x": 0, "car_y": 5}, Value(Fraction(n, 10), Fraction(n, 10))) for n in (0, 5, 9)]
+        "small": [
+            ({"car_x": 0, "car_y": 5}, SampledValue(Fraction(n, 10), Fraction(n, 10))) for n in (0, 5, 9)
+        ]
     }
-    (checked,) = check(FIGURES["random"], type(all_of)(FIGURES, MEASURES, claims), tables)
+    (checked,) = check_figure_claims(FIGURES["random"], type(all_of)(FIGURES, MEASURES, claims), tables)
     assert (checked.as_recorded, checked.measured) == (False, pytest.approx(1 / 3))
 
 
@@ -266,61 +290,68 @@ def test_bad_claims(text: str, message: str) -> None:
 
 
 def test_the_start_condition_is_the_cells() -> None:
-    question = Problem("starts", environment(bend(), anywhere=True), None, Never(FINISHED))
-    found = {(s["car_x"], s["car_y"]) for s in initial_states(question.environment, 10**6)}
-    assert found == set(bend().places(FREE, START))
-    assert inside(bend(), START) != inside(bend(), START, FREE)
+    question = Problem("starts", racetrack_environment(bend_track(), anywhere=True), None, Never(FINISHED))
+    found = {(s["car_x"], s["car_y"]) for s in enumerate_initial_states(question.environment, 10**6)}
+    assert found == set(bend_track().places(FREE, START))
+    assert on_cell_kinds(bend_track(), START) != on_cell_kinds(bend_track(), START, FREE)
 
 
 def test_a_figure_is_drawn_and_measured(tmp_path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
     """A small one, by the command: pictures, data, and a claim that is met or not."""
-    track = bend()
+    track = bend_track()
 
     def build() -> Problem:
-        return Problem("tiny", environment(track, anywhere=True), careful_policy(track), QUESTIONS["goal"])
+        return Problem(
+            "tiny", racetrack_environment(track, anywhere=True), careful_policy(track), QUESTIONS["goal"]
+        )
 
-    tiny = FigureOf("tiny", "a small figure", (PanelOf("bend", "bend", build),), columns=1)
+    tiny = FigureSpec("tiny", "a small figure", (PanelSpec("bend", "bend", build),), columns=1)
     measures = {"least": lambda f: min(float(v.estimate) for _, v in f["bend"])}
     for bound, code in ((0.0, 0), (1.0, 1)):
         claims = (Claim("tiny", "least", "paper", "says", at_least=bound),)
         monkeypatch.setattr(
-            study_figures, "figures", lambda _, c=claims: Figures({"tiny": tiny}, measures, c)
+            study_figures, "load_study_figures", lambda _, c=claims: StudyFigures({"tiny": tiny}, measures, c)
         )
         how = study_figures.Sampling("explicit", {}, 60.0, 0)
-        assert study_figures.drawn_figures("racetrack", ["all"], how, tmp_path, lambda _: None, False) == code
+        assert (
+            study_figures.draw_study_figures("racetrack", ["all"], how, tmp_path, lambda _: None, False)
+            == code
+        )
         assert ("NOT MET" if code else "met    ") in capsys.readouterr().out
     assert (tmp_path / "racetrack-figure-tiny.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "racetrack-figure-tiny.svg").exists()
     with pytest.raises(InvalidProblem, match="no figure `7`"):
-        figures("racetrack").figure("7")
+        load_study_figures("racetrack").figure("7")
     with pytest.raises(InvalidProblem, match="has no figures"):
-        figures("toy")
+        load_study_figures("toy")
 
 
 def test_a_figure_without_time_leaves_its_claims_open(monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
     """It is no error of the command, and what else was asked is still told."""
-    track = bend()
+    track = bend_track()
 
     def build() -> Problem:
-        return Problem("tiny", environment(track, anywhere=True), careful_policy(track), QUESTIONS["goal"])
+        return Problem(
+            "tiny", racetrack_environment(track, anywhere=True), careful_policy(track), QUESTIONS["goal"]
+        )
 
-    def late(name: str) -> PanelOf:
-        return PanelOf(name, name, build)
+    def late(name: str) -> PanelSpec:
+        return PanelSpec(name, name, build)
 
-    made = {name: FigureOf(name, name, (late(name),), columns=1) for name in ("first", "second")}
+    made = {name: FigureSpec(name, name, (late(name),), columns=1) for name in ("first", "second")}
     measures = {"least": lambda f: min(float(v.estimate) for p in f.values() for _, v in p)}
     claims = tuple(Claim(name, "least", "paper", "says", at_least=0.0) for name in made)
-    monkeypatch.setattr(study_figures, "figures", lambda _: Figures(made, measures, claims))
-    asked = study_figures._ask
+    monkeypatch.setattr(study_figures, "load_study_figures", lambda _: StudyFigures(made, measures, claims))
+    asked = study_figures._verify_panel
 
     def answer(problem: Problem, engine: Engine, budget: Budget) -> Result:
         result = asked(problem, engine, budget)
-        monkeypatch.setattr(study_figures, "_ask", asked)
+        monkeypatch.setattr(study_figures, "_verify_panel", asked)
         return replace(result, verdict=Unknown(Reason.TIMEOUT, "the time ended"))
 
-    monkeypatch.setattr(study_figures, "_ask", answer)
+    monkeypatch.setattr(study_figures, "_verify_panel", answer)
     how = study_figures.Sampling("explicit", {}, 60.0, 0)
-    assert study_figures.drawn_figures("racetrack", ["all"], how, None, lambda _: None, True) == 3
+    assert study_figures.draw_study_figures("racetrack", ["all"], how, None, lambda _: None, True) == 3
     told = json.loads(capsys.readouterr().out)
     assert [claim["answer"] for claim in told["claims"]] == ["unknown", "met"]
     assert told["claims"][0]["measured"] is None

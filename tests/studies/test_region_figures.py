@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.query.polynomial import Polynomial
 from surefoot.studies.control.figures import MEASURES as DUFFING
-from surefoot.studies.figures import figures
+from surefoot.studies.figures import load_study_figures
 from surefoot.studies.pendulum.figures import MEASURES as PENDULUM
-from surefoot.studies.regions import Shown, share
+from surefoot.studies.regions import RegionResult, covered_box_share
 
 
-def disc(radius: float, covered: Fraction = Fraction(1)) -> Shown:
+def disc(radius: float, covered: Fraction = Fraction(1)) -> RegionResult:
     terms = {(2, 0): Fraction(1), (0, 2): Fraction(1), (0, 0): -(Fraction(radius) ** 2)}
-    return Shown(((((Fraction(-2), Fraction(2)),) * 2, (Polynomial(terms),)),), covered, (3, 0))
+    return RegionResult(((((Fraction(-2), Fraction(2)),) * 2, (Polynomial(terms),)),), covered, (3, 0))
 
 
 def test_the_share_of_a_box() -> None:
-    assert share(disc(1), ((-1, 1), (-1, 1))) == pytest.approx(3.1416 / 4, abs=0.002)
-    assert share(disc(1), ((0, 1), (-1, 1))) == pytest.approx(3.1416 / 4, abs=0.002)
-    assert share(disc(1), ((1.5, 2), (1.5, 2))) == 0
-    cut = Shown(((((Fraction(0), Fraction(2)),) * 2, disc(1).sets[0][1]),), Fraction(1), (0, 0))
-    assert share(cut, ((-1, 1), (-1, 1))) == pytest.approx(3.1416 / 16, abs=0.002)
+    assert covered_box_share(disc(1), ((-1, 1), (-1, 1))) == pytest.approx(3.1416 / 4, abs=0.002)
+    assert covered_box_share(disc(1), ((0, 1), (-1, 1))) == pytest.approx(3.1416 / 4, abs=0.002)
+    assert covered_box_share(disc(1), ((1.5, 2), (1.5, 2))) == 0
+    cut = RegionResult(((((Fraction(0), Fraction(2)),) * 2, disc(1).sets[0][1]),), Fraction(1), (0, 0))
+    assert covered_box_share(cut, ((-1, 1), (-1, 1))) == pytest.approx(3.1416 / 16, abs=0.002)
 
 
 def test_measures_of_the_pendulum() -> None:
@@ -45,7 +45,7 @@ def test_almost_everything_is_not_everything() -> None:
 
 @pytest.mark.parametrize("study", ["pendulum", "control"])
 def test_every_claim_has_its_figure(study: str) -> None:
-    found = figures(study)
+    found = load_study_figures(study)
     assert found.claims
     assert {c.figure for c in found.claims} == set(found.figures)
 
@@ -54,7 +54,7 @@ def test_a_figure_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("surefoot.report.region.runs.STEPS", 60)
-    assert run(["study", "control", "--figure", "6", "--folder", str(tmp_path), "--quiet"]) == 0
+    assert run_command_line(["study", "control", "--figure", "6", "--folder", str(tmp_path), "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "NOT MET" not in out
     assert "figure 6: covered" in out

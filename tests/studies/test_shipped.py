@@ -10,15 +10,21 @@ from typing import Any
 
 import pytest
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.cli.engine_options import build_engines
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.studies.assets import shipped
+from surefoot.studies.assets import shipped_network
 from surefoot.studies.aurora.problem import POLICIES, safety_excellent
-from surefoot.studies.checkpoints import Point, TrainingRun, along, drawn, training_run
-from surefoot.studies.load import Expectation, compare, load_study
+from surefoot.studies.checkpoints import (
+    CheckpointVerdict,
+    TrainingRun,
+    render_checkpoints,
+    training_run,
+    verify_checkpoints,
+)
+from surefoot.studies.load import Expectation, compare_study, load_study
 from surefoot.verdict.verdict import Reason, Result, Unknown, Violated
 from surefoot.work.budget import Budget
 
@@ -42,7 +48,7 @@ def is_quick(expectation: Expectation) -> bool:
 @pytest.mark.parametrize("name", [n for n, (_, e) in EXPECTED.items() if is_quick(e)])
 def test_an_expectation_is_met_with_evidence(name: str) -> None:
     study, expectation = EXPECTED[name]
-    (row,) = compare(replace(load_study(study), expectations=(expectation,)), decide)
+    (row,) = compare_study(replace(load_study(study), expectations=(expectation,)), decide)
     assert row.as_recorded, row.measured
     assert row.certified
     assert row.parameters
@@ -75,7 +81,7 @@ def test_a_proof_with_k_2_is_not_one_with_k_1(name: str) -> None:
     study, expectation = EXPECTED[name]
     assert expectation.k == 2
     shallow = replace(expectation, options={**expectation.options, "depth": 1})
-    (row,) = compare(replace(load_study(study), expectations=(shallow,)), decide)
+    (row,) = compare_study(replace(load_study(study), expectations=(shallow,)), decide)
     assert not row.as_recorded
     assert row.measured == "unknown"
 
@@ -83,12 +89,12 @@ def test_a_proof_with_k_2_is_not_one_with_k_1(name: str) -> None:
 def flat(level: float) -> Network:
     """A policy that always says: rise by so much, less one hundred times the newest gradient."""
     weights = [[0.0] * 27 + [-100.0, 0.0, 0.0]]
-    return dense([(weights, [level])])
+    return dense_network([(weights, [level])])
 
 
 def run_of(levels: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> TrainingRun:
     run = training_run("aurora")
-    monkeypatch.setattr("surefoot.studies.checkpoints._returns", lambda _: dict.fromkeys(levels, 1.0))
+    monkeypatch.setattr("surefoot.studies.checkpoints._read_returns", lambda _: dict.fromkeys(levels, 1.0))
     monkeypatch.setattr(TrainingRun, "network", lambda _, decisions: flat(levels[decisions]))
     return replace(run, decisions=tuple(levels))
 
@@ -96,16 +102,16 @@ def run_of(levels: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> Trainin
 def test_checkpoints_are_bracketed_between_a_proof_and_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     """The output is positive as long as epsilon stays below level / 100."""
     run = run_of({0: -1.0, 10: 1.0, 20: 2.0, 30: 20.0}, monkeypatch)
-    points = tuple(along(run, decide))
+    points = tuple(verify_checkpoints(run, decide))
     assert [p.verdict for p in points] == ["violated", "proved", "proved", "proved"]
     assert points[0].holds_up_to is None
-    assert points[3] == Point(30, 1.0, "proved", Fraction(1, 20), None)
+    assert points[3] == CheckpointVerdict(30, 1.0, "proved", Fraction(1, 20), None)
     for point, true in ((points[1], Fraction(1, 100)), (points[2], Fraction(1, 50))):
         assert point.holds_up_to is not None
         assert point.fails_from is not None
         assert point.holds_up_to <= true <= point.fails_from
         assert point.fails_from - point.holds_up_to <= Fraction(1, 2000)
-    lines = drawn(run, points).splitlines()
+    lines = render_checkpoints(run, points).splitlines()
     assert [line.count("#") for line in lines[3:]] == [0, 8, 16, 40]
 
 
@@ -116,20 +122,20 @@ def test_what_is_not_decided_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> Non
     def tired(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
         return replace(decide(problem, engine, options), verdict=unknown)
 
-    assert tuple(along(run, tired)) == (Point(0, 1.0, "unknown", None, None),)
+    assert tuple(verify_checkpoints(run, tired)) == (CheckpointVerdict(0, 1.0, "unknown", None, None),)
 
 
 def test_the_shipped_checkpoints_lead_to_the_shipped_policy() -> None:
     run = training_run("aurora")
     networks = [run.network(d) for d in run.decisions]
-    assert networks[-1].digest() == shipped("aurora", "aurora-48").digest()
+    assert networks[-1].digest() == shipped_network("aurora", "aurora-48").digest()
     assert len({n.digest() for n in networks}) == len(networks) >= 6
     untrained = decide(safety_excellent(networks[0], run.usual), "bmc", {"solver": "native"})
     assert isinstance(untrained.verdict, Violated)
 
 
 def test_a_study_without_checkpoints_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["study", "toy", "--checkpoints", "--quiet"]) == 2
+    assert run_command_line(["study", "toy", "--checkpoints", "--quiet"]) == 2
     assert "`toy` ships no checkpoints" in capsys.readouterr().err
 
 
@@ -138,11 +144,11 @@ def test_the_command_prints_every_checkpoint(
 ) -> None:
     short = run_of({0: -1.0, 10: 20.0}, monkeypatch)
     monkeypatch.setattr("surefoot.cli.study_training.training_run", lambda _: short)
-    assert run(["study", "aurora", "--checkpoints", "--quiet"]) == 0
+    assert run_command_line(["study", "aurora", "--checkpoints", "--quiet"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "never decreased" in lines[0]
     assert [line.split()[2] for line in lines[3:]] == ["violated", "proved"]
-    assert run(["study", "aurora", "--checkpoints", "--quiet", "--json"]) == 0
+    assert run_command_line(["study", "aurora", "--checkpoints", "--quiet", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["checkpoints"]
     assert [(f["decisions"], f["verdict"], f["holds_up_to"]) for f in facts] == [
         (0, "violated", None),
@@ -160,7 +166,7 @@ def test_a_comparison_prints_property_parameters_evidence_and_times(
     monkeypatch.setattr(
         "surefoot.cli.commands.study.load_study", lambda _: replace(loaded, expectations=tuple(some))
     )
-    assert run(["study", "pensieve", "--compare", "--quiet"]) == 0
+    assert run_command_line(["study", "pensieve", "--compare", "--quiet"]) == 0
     out = capsys.readouterr().out
     assert out.count("\n  where     download times in [4, 15] s, all download times equal") == 2
     assert "(about 20 min)" in out

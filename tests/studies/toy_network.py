@@ -8,13 +8,13 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from surefoot.problem.network import Affine
-from surefoot.studies.toy.problem import network
+from surefoot.studies.toy.problem import toy_network
 
 
 def toy_model() -> onnx.ModelProto:
     """Gemm, Relu, Gemm, Relu, Gemm with the study's weights."""
     nodes, weights, value = [], [], "observation"
-    layers = [node for node in network().nodes if isinstance(node, Affine)]
+    layers = [node for node in toy_network().nodes if isinstance(node, Affine)]
     for number, layer in enumerate(layers):
         last = number == len(layers) - 1
         weights.append(numpy_helper.from_array(np.array(layer.weights), f"weight{number}"))

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.cli import run
-from surefoot.encode.barrier import System, system_of
+from surefoot.cli import run_command_line
+from surefoot.encode.barrier import ControlSystem, read_control_system
 from surefoot.errors import Unsupported
-from surefoot.formats.onnx import read_onnx
-from surefoot.problem.meaning.inference import infer
-from surefoot.studies.assets import shipped, shipped_names
+from surefoot.formats.onnx import read_onnx_network
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.studies.assets import shipped_names, shipped_network
 from surefoot.studies.control.problem import PLANTS, stays_safe
 from surefoot.studies.control.tables import paper_size
 from surefoot.training.control.ddpg import ActorRecipe, train_actor
-from surefoot.training.control.dense import Adam, backward, drawn, forward
+from surefoot.training.control.dense import Adam, backpropagate_layers, forward_layers, initialise_layers
 from surefoot.training.control.recipes import actor_recipe, text_file, training_seconds, training_text
 from surefoot.training.save import onnx_bytes
 from surefoot.transform.discretise import discretise
@@ -27,19 +27,19 @@ from surefoot.transform.discretise import discretise
 SMALL = ActorRecipe(hidden=(16, 16), critic=(16, 16), updates=240, looks=4, held_out=16, horizon=60)
 
 
-def pendulum() -> System:
-    return system_of(discretise(stays_safe("pendulum"))[0])
+def pendulum() -> ControlSystem:
+    return read_control_system(discretise(stays_safe("pendulum"))[0])
 
 
 def test_slopes_are_those_of_the_values() -> None:
     generator = np.random.default_rng(0)
-    layers = drawn((3, 5, 4, 2), generator, 0.5)
+    layers = initialise_layers((3, 5, 4, 2), generator, 0.5)
     rows, towards = generator.normal(size=(6, 3)), generator.normal(size=(6, 2))
 
     def worth() -> float:
-        return float((forward(layers, rows)[-1] * towards).sum())
+        return float((forward_layers(layers, rows)[-1] * towards).sum())
 
-    slopes, inward = backward(layers, forward(layers, rows), towards)
+    slopes, inward = backpropagate_layers(layers, forward_layers(layers, rows), towards)
     for values, found in zip([*layers[0], *layers[2], rows], [*slopes[0], *slopes[2], inward], strict=True):
         place = tuple(0 for _ in values.shape)
         before = values[place]
@@ -74,17 +74,17 @@ def test_an_actor_learns_to_hold_a_plant() -> None:
 
 def test_imitation_begins_with_a_regulator() -> None:
     recipe = replace(SMALL, imitation=400, patience=240, hidden=(32, 32))
-    made = train_actor(system_of(discretise(stays_safe("four-car-platoon"))[0]), recipe, 0)
+    made = train_actor(read_control_system(discretise(stays_safe("four-car-platoon"))[0]), recipe, 0)
     assert [fallen for _, _, fallen in made.curve] == [0] * 4
 
 
 def test_the_file_is_the_actor(tmp_path: Path) -> None:
     made = train_actor(pendulum(), replace(SMALL, updates=8), 0)
     (tmp_path / "actor.onnx").write_bytes(onnx_bytes(made.layers, "relu", "actor", made.reach))
-    network = read_onnx(tmp_path / "actor.onnx")
+    network = read_onnx_network(tmp_path / "actor.onnx")
     rows = np.random.default_rng(0).normal(size=(20, 2))
-    expected = np.tanh(forward(made.layers, rows)[-1]) * made.reach
-    assert infer(network, rows.astype(np.float32)) == pytest.approx(expected, abs=1e-4)
+    expected = np.tanh(forward_layers(made.layers, rows)[-1]) * made.reach
+    assert infer_outputs(network, rows.astype(np.float32)) == pytest.approx(expected, abs=1e-4)
 
 
 def test_large_layers_are_trained_in_single_precision() -> None:
@@ -108,7 +108,7 @@ def test_an_interruption_keeps_the_best_actor() -> None:
     made = train_actor(pendulum(), SMALL, 1, tell)
     assert made.interrupted
     assert len(made.curve) == 3
-    assert made.kept() in made.curve
+    assert made.best_point() in made.curve
     with pytest.raises(KeyboardInterrupt):
         train_actor(pendulum(), replace(SMALL, imitation=5), 1, interrupted)
 
@@ -125,7 +125,7 @@ def test_the_text_beside_an_actor_says_how_it_was_trained(tmp_path: Path) -> Non
     text_file(file).write_text(training_text("pendulum", recipe, 0, made))
     data = tomllib.loads(text_file(file).read_text())
     assert data["settings"]["hidden"] == [16, 16]
-    assert data["about"]["kept_after_updates"] == made.kept()[0]
+    assert data["about"]["kept_after_updates"] == made.best_point()[0]
     assert len(data["curve"]["mean_return"]) == len(made.curve)
     assert training_seconds(file) == data["about"]["cpu_seconds"]
     for odd in ("[about", "about = 3", "[about]\ncpu_seconds = 'x'"):
@@ -149,7 +149,7 @@ def test_controls_need_two_ends() -> None:
 @pytest.mark.parametrize("study", ["control", "pendulum"])
 def test_shipped_actors_fit_their_plants(study: str) -> None:
     for name in shipped_names(study):
-        network = shipped(study, name)
+        network = shipped_network(study, name)
         sizes = (len(PLANTS[name].rates), len(PLANTS[name].controls)) if study == "control" else (2, 1)
         assert (network.width, network.outputs) == sizes
     assert shipped_names(study)
@@ -165,5 +165,5 @@ def test_shipped_actors_fit_their_plants(study: str) -> None:
     ],
 )
 def test_mistakes(given: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["study", "control", *given]) == 2
+    assert run_command_line(["study", "control", *given]) == 2
     assert what in capsys.readouterr().err

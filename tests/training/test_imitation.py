@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.network import Affine
 from surefoot.studies import STUDIES
-from surefoot.training.__main__ import main
+from surefoot.training.__main__ import train_from_arguments
 from surefoot.training.imitation.advisers import ADVISERS
-from surefoot.training.imitation.clone import agreement, slope, train
+from surefoot.training.imitation.clone import adviser_agreement, clone_adviser, margin_gradient
 from surefoot.training.imitation.recipes import IMITATORS
 
 
@@ -33,10 +33,10 @@ def test_the_shipped_network_is_the_recorded_one_and_does_what_is_recorded(name:
     assert hashlib.sha256(path.read_bytes()).hexdigest() == entry["sha256"]
     adviser = ADVISERS[recipe.adviser]()
     adviser.scales = np.ones_like(adviser.scales)  # they are folded into the network
-    nodes = [n for n in read_onnx(path).nodes if isinstance(n, Affine)]
+    nodes = [n for n in read_onnx_network(path).nodes if isinstance(n, Affine)]
     layers = [(np.array(n.weights, dtype=np.float32), np.array(n.bias, dtype=np.float32)) for n in nodes]
     assert tuple(len(bias) for _, bias in layers[:-1]) == recipe.hidden
-    share = agreement(adviser, layers, np.random.default_rng(1_000_003))
+    share = adviser_agreement(adviser, layers, np.random.default_rng(1_000_003))
     assert share == pytest.approx(entry["agreement"], abs=0.002)
     assert share >= 0.99
 
@@ -51,7 +51,7 @@ def test_the_loss_falls_where_its_slope_says() -> None:
         within, beyond = np.clip(above, 0, 1), np.maximum(above - 1, 0)
         return float((within**2 / 2 + beyond).sum() / 5)
 
-    found = slope(outputs.copy(), wanted, 1.0)
+    found = margin_gradient(outputs.copy(), wanted, 1.0)
     for place in np.ndindex(5, 3):
         changed = outputs.astype(np.float64)
         changed[place] += 1e-4
@@ -62,7 +62,7 @@ def test_the_loss_falls_where_its_slope_says() -> None:
 
 def test_training_learns_the_same_from_the_same_seed() -> None:
     recipe = replace(IMITATORS["puzzle-3x3"], batches=300)
-    first, second = train(recipe, 1), train(recipe, 1)
+    first, second = clone_adviser(recipe, 1), clone_adviser(recipe, 1)
     assert first.agreement[-1] > first.agreement[0] + 0.2
     assert all(np.array_equal(a[0], b[0]) for a, b in zip(first.layers, second.layers, strict=True))
 
@@ -71,6 +71,8 @@ def test_the_command_writes_network_and_recipe(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(IMITATORS, "one-way", replace(IMITATORS["one-way"], batches=500))
-    assert main(["line-transport", "--policy", "one-way", "--seed", "3", "--output", str(tmp_path)]) in (0, 1)
+    assert train_from_arguments(
+        ["line-transport", "--policy", "one-way", "--seed", "3", "--output", str(tmp_path)]
+    ) in (0, 1)
     assert "one-way, seed 3: does what is advised in" in capsys.readouterr().out
     assert {p.name for p in tmp_path.iterdir()} == {"one-way-3.onnx", "one-way.toml"}

@@ -10,23 +10,29 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.formats.track import FREE, GOAL, START, Track, parse_track
-from surefoot.problem.meaning.decision import observation
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.network import dense
+from surefoot.problem.meaning.decision import observation_vector
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.network import dense_network
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import successors
+from surefoot.problem.semantics import enumerate_successors
 from surefoot.studies.racetrack.end_cell import end_cell_environment
-from surefoot.studies.racetrack.model import environment
-from surefoot.studies.racetrack.policies import neural_policy
+from surefoot.studies.racetrack.model import racetrack_environment
+from surefoot.studies.racetrack.policies import racetrack_policy
 from surefoot.studies.racetrack.problem import never_crashes
 from surefoot.studies.racetrack.track import shipped_track
 from surefoot.training.racetrack import course as courses
-from surefoot.training.racetrack.course import ARRIVED, CRASHED, course
-from surefoot.training.racetrack.dqn import Learner, activations, backward, train, views
-from surefoot.training.racetrack.gym import environment as gym_environment
-from surefoot.training.racetrack.judge import judge
+from surefoot.training.racetrack.course import ARRIVED, CRASHED, build_course
+from surefoot.training.racetrack.dqn import (
+    DqnLearner,
+    backpropagate_error,
+    layer_activations,
+    layer_views,
+    train_dqn,
+)
+from surefoot.training.racetrack.gym import make_racetrack_env as gym_environment
+from surefoot.training.racetrack.judge import evaluate_driver
 from surefoot.training.racetrack.recipes import DRIVERS, DriverRecipe
 from surefoot.training.save import onnx_bytes
 
@@ -44,7 +50,7 @@ def end_of(question: Problem, state: dict[str, int]) -> tuple[str, int, int, int
     """Follow the micro-steps, which leave no choice, until the car knows what became of it."""
     drive, _, crashed, finished = range(4)
     while state["@car"] == 1:
-        (following,) = successors(question, state)
+        (following,) = enumerate_successors(question, state)
         state = following.state
     place = (state["car_x"], state["car_y"], state["car_dx"], state["car_dy"])
     return ({drive: "drive", crashed: "crashed", finished: "finished"}[state["@car"]], *place)
@@ -53,12 +59,12 @@ def end_of(question: Problem, state: dict[str, int]) -> tuple[str, int, int, int
 @pytest.mark.parametrize("end_cell", [False, True])
 def test_the_tables_agree_with_the_automata(end_cell: bool) -> None:
     """Sixty states with every acceleration, with and without slipping."""
-    road = course(CORNER, SPEED, end_cell=end_cell)
+    road = build_course(CORNER, SPEED, end_cell=end_cell)
     if end_cell:
         where = end_cell_environment(CORNER, slip=Fraction(1, 5), largest_speed=SPEED)
         more = {"@car": 0}
     else:
-        where = environment(CORNER, Fraction(1, 5), SPEED)
+        where = racetrack_environment(CORNER, Fraction(1, 5), SPEED)
         more = {"start_x": 0, "start_y": 0, "cells": 0, "@car": 0, "@road": 0, "@check": 0}
     question = Problem("tables", where, None, never_crashes())
     rng = np.random.default_rng(2)
@@ -67,7 +73,7 @@ def test_the_tables_agree_with_the_automata(end_cell: bool) -> None:
         rng.choice(road.anywhere, 60), *rng.integers(-SPEED, SPEED + 1, size=(2, 60)), strict=True
     ):
         state = car(CORNER, int(cell), int(dx), int(dy)) | more
-        for number, step in enumerate(successors(question, state)):
+        for number, step in enumerate(enumerate_successors(question, state)):
             action, slips = divmod(number, 2)
             rows = np.array([[cell, dx + SPEED, dy + SPEED]])
             after, vx, vy = road.drive(rows, np.array([action]), np.array([bool(slips)]))[0]
@@ -83,9 +89,9 @@ def test_the_tables_agree_with_the_automata(end_cell: bool) -> None:
 @pytest.mark.parametrize("inputs", [4, 15])
 def test_what_the_network_sees_is_what_the_terms_say(name: str, inputs: int) -> None:
     track = shipped_track(name)
-    road = course(track)
-    policy = neural_policy(dense([(np.zeros((9, inputs)), np.zeros(9))]), track)
-    where = environment(track)
+    road = build_course(track)
+    policy = racetrack_policy(dense_network([(np.zeros((9, inputs)), np.zeros(9))]), track)
+    where = racetrack_environment(track)
     rng = np.random.default_rng(inputs)
     cells = rng.choice(road.anywhere, 25, replace=False)
     velocities = rng.integers(-5, 6, size=(25, 2))
@@ -93,11 +99,11 @@ def test_what_the_network_sees_is_what_the_terms_say(name: str, inputs: int) -> 
     rest = {"start_x": 0, "start_y": 0, "cells": 0, "@car": 0, "@road": 0, "@check": 0}
     for row, cell, (dx, dy) in zip(seen, cells, velocities, strict=True):
         state = car(track, int(cell), int(dx), int(dy)) | rest
-        assert observation(policy, where, state).tolist() == row.tolist()
+        assert observation_vector(policy, where, state).tolist() == row.tolist()
 
 
 def test_starts() -> None:
-    road, track = course(CORNER), CORNER
+    road, track = build_course(CORNER), CORNER
     places = {(int(c) % track.width, int(c) // track.width) for c in road.anywhere}
     assert places == set(track.places(START, FREE))
     assert len(road.line) == len(track.places(START)) == 4
@@ -111,11 +117,11 @@ def test_the_gradient_is_the_one_of_differences() -> None:
     inputs, wanted = rng.normal(size=(6, 3)), rng.normal(size=(6, 2))
 
     def loss(at: np.ndarray) -> float:
-        return float(((activations(views(at, shapes), inputs)[-1] - wanted) ** 2).sum() / 2)
+        return float(((layer_activations(layer_views(at, shapes), inputs)[-1] - wanted) ** 2).sum() / 2)
 
     slope = np.zeros_like(weights)
-    passed = activations(views(weights, shapes), inputs)
-    backward(views(weights, shapes), passed, passed[-1] - wanted, views(slope, shapes))
+    passed = layer_activations(layer_views(weights, shapes), inputs)
+    backpropagate_error(layer_views(weights, shapes), passed, passed[-1] - wanted, layer_views(slope, shapes))
     for i in range(len(weights)):
         step = np.zeros_like(weights)
         step[i] = 1e-6
@@ -123,20 +129,22 @@ def test_the_gradient_is_the_one_of_differences() -> None:
 
 
 def test_scaling_is_folded_into_the_first_layer() -> None:
-    recipe, road = DriverRecipe("t", "small"), course(CORNER)
-    learner = Learner(recipe, road, np.random.default_rng(0))
+    recipe, road = DriverRecipe("t", "small"), build_course(CORNER)
+    learner = DqnLearner(recipe, road, np.random.default_rng(0))
     state = np.column_stack((road.anywhere, np.full((len(road.anywhere), 2), 5)))
-    plain = activations(learner.layers(), road.observe(state, 15))[-1]
-    assert np.allclose(plain, activations(learner.network, learner.see(state))[-1], atol=1e-5)
+    plain = layer_activations(learner.layers(), road.observe(state, 15))[-1]
+    assert np.allclose(plain, layer_activations(learner.network, learner.see(state))[-1], atol=1e-5)
 
 
 def test_a_short_training_learns_to_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same seed twice gives the same bytes, and the goal becomes likely."""
-    monkeypatch.setattr("surefoot.training.racetrack.dqn.shipped_course", lambda *_, **__: course(CORNER))
+    monkeypatch.setattr(
+        "surefoot.training.racetrack.dqn.shipped_course", lambda *_, **__: build_course(CORNER)
+    )
     recipe = DriverRecipe(
         "corner", "corner", episodes=2500, checkpoint_every=500, cars=32, updates=4, batch=64
     )
-    first, again = train(recipe, 3), train(recipe, 3)
+    first, again = train_dqn(recipe, 3), train_dqn(recipe, 3)
     assert [p.episodes // 500 for p in first.curve] == [0, 1, 2, 3, 4, 5]
     assert first.curve[0].goal_probability < 0.1 < 0.6 < first.curve[-1].goal_probability
     written = [onnx_bytes(t.layers, "relu", "corner") for t in (first, again)]
@@ -145,10 +153,10 @@ def test_a_short_training_learns_to_drive(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_judged_driver_by_simulation() -> None:
     """Goal probability and return of a fixed network against 4,000 simulated episodes."""
-    road = course(CORNER)
+    road = build_course(CORNER)
     rng = np.random.default_rng(5)
     layers = [(rng.normal(size=(9, 15)).astype(np.float32), np.zeros(9, np.float32))]
-    found = judge(road, layers, 0.2, (100.0, -50.0), 0.99)
+    found = evaluate_driver(road, layers, 0.2, (100.0, -50.0), 0.99)
     cars = np.column_stack((np.repeat(road.line, 1000), np.full((4000, 2), 5)))
     gain, arrived, alive, factor = np.zeros(4000), np.zeros(4000), np.ones(4000, bool), 1.0
     for _ in range(300):
@@ -178,10 +186,10 @@ def test_shipped_drivers_are_the_ones_of_their_recipes(name: str) -> None:
     content = ASSETS.joinpath(f"{name}.onnx").read_bytes()
     assert hashlib.sha256(content).hexdigest() == seed["sha256"]
     assert seed["mean_return"] == pytest.approx(max(seed["curve_returns"]), abs=1e-3)
-    network = read_onnx(ASSETS.joinpath(f"{name}.onnx"))  # type: ignore[arg-type]
+    network = read_onnx_network(ASSETS.joinpath(f"{name}.onnx"))  # type: ignore[arg-type]
     road = courses.shipped_course(recipe.track, end_cell=recipe.end_cell)
     state = np.column_stack((road.anywhere, np.full((len(road.anywhere), 2), road.speed)))
-    outputs = infer(network, road.observe(state, recipe.inputs))
+    outputs = infer_outputs(network, road.observe(state, recipe.inputs))
     assert outputs.shape == (len(road.anywhere), 9)
 
 

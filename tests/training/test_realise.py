@@ -9,19 +9,19 @@ import pytest
 
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
-from surefoot.problem.names import output_name
-from surefoot.problem.network import Network, dense
+from surefoot.problem.names import network_output_name
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, transitions
+from surefoot.problem.semantics import Move, permitted_transitions
 from surefoot.problem.term import TRUE, Var
 from surefoot.run import verify
 from surefoot.solve.native import Native
 from surefoot.studies.aurora.problem import liveness_excellent, safety_excellent, safety_shallow_buffer
 from surefoot.studies.deeprm.problem import PROBLEMS as DEEPRM
 from surefoot.studies.pensieve.problem import PROBLEMS as PENSIEVE
-from surefoot.training.realise import aurora, deeprm, pensieve, realise
+from surefoot.training.realise import aurora, deeprm, pensieve, realise_trace
 from surefoot.training.rollout import HELD_OUT
 from surefoot.training.simulators.aurora import JITTER
 from surefoot.training.simulators.deeprm import DeepRM
@@ -35,7 +35,7 @@ NAMES = ("latency_gradient", "latency_ratio", "send_ratio")
 def shy(level: float = 0.3, weight: float = -100.0, of: int = 0) -> Network:
     """Sends faster unless some quantity of the newest interval is large."""
     newest = [weight if i == of else 0.0 for i in range(3)]
-    return dense([([[0.0] * 27 + newest], [level])])
+    return dense_network([([[0.0] * 27 + newest], [level])])
 
 
 def trace_of(problem: Problem) -> Trace:
@@ -52,7 +52,7 @@ def history(*intervals: tuple[float, float, float]) -> dict[str, Fraction]:
 
 def test_jitter_alone_makes_a_shy_policy_slower_on_an_idle_link() -> None:
     problem = safety_excellent(shy())
-    found = realise("aurora", problem, trace_of(problem))
+    found = realise_trace("aurora", problem, trace_of(problem))
     assert found is not None
     assert found.outcome == "real"
     assert found.breaks
@@ -63,7 +63,7 @@ def test_jitter_alone_makes_a_shy_policy_slower_on_an_idle_link() -> None:
 
 def test_a_loop_is_followed_to_the_end_of_the_episode() -> None:
     problem = liveness_excellent(shy())
-    found = realise("aurora", problem, trace_of(problem))
+    found = realise_trace("aurora", problem, trace_of(problem))
     assert found is not None
     assert found.outcome == "real"
     assert found.states >= aurora.LONGEST
@@ -80,7 +80,7 @@ def test_the_jitter_keeps_its_range_whatever_is_wanted(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(aurora._Driven, "jitter", recorded)
     problem = safety_excellent(shy(), Fraction(1, 2))
-    aurora.attempts(problem, np.tile([0.4, 1.5, 1.0], 10)[None, :])
+    aurora.aurora_attempts(problem, np.tile([0.4, 1.5, 1.0], 10)[None, :])
     assert np.min(used) >= JITTER[0]
     assert np.max(used) <= JITTER[1]
 
@@ -88,7 +88,7 @@ def test_the_jitter_keeps_its_range_whatever_is_wanted(monkeypatch: pytest.Monke
 def test_a_jump_of_the_send_ratio_is_impossible_on_an_overloaded_link() -> None:
     timid = shy(level=0.5, weight=0.0)
     state = history((0.0, 1.0, 2.0), (0.0, 1.0, 6.0))
-    found = realise("aurora", safety_shallow_buffer(timid), Trace((state,), ()))
+    found = realise_trace("aurora", safety_shallow_buffer(timid), Trace((state,), ()))
     assert found is not None
     assert found.outcome == "impossible"
     assert "from 2 to 6 in one interval" in found.why
@@ -97,7 +97,7 @@ def test_a_jump_of_the_send_ratio_is_impossible_on_an_overloaded_link() -> None:
 
 def test_a_latency_that_jitter_cannot_make_is_not_reproduced_but_nobody_says_impossible() -> None:
     problem = safety_excellent(shy(level=1.2, weight=-1.0, of=1), Fraction(1, 2))
-    found = realise("aurora", problem, Trace((history((0.0, 1.4, 1.0)),), ()))
+    found = realise_trace("aurora", problem, Trace((history((0.0, 1.4, 1.0)),), ()))
     assert found is not None
     assert found.outcome == "not reproduced"
     assert "depart first in state 0" in found.why
@@ -106,12 +106,12 @@ def test_a_latency_that_jitter_cannot_make_is_not_reproduced_but_nobody_says_imp
 
 def test_a_study_without_simulator_has_no_answer() -> None:
     problem = safety_excellent(shy())
-    assert realise("toy", problem, trace_of(problem)) is None
+    assert realise_trace("toy", problem, trace_of(problem)) is None
 
 
 def test_a_player_stays_at_the_best_quality_in_a_run_of_likely_decisions() -> None:
     problem = PENSIEVE["leaves-best-from-4-s/pensieve-32x16"]()
-    found = realise("pensieve", problem, trace_of(problem))
+    found = realise_trace("pensieve", problem, trace_of(problem))
     assert found is not None
     assert found.outcome == "real nearby"
     assert found.states > 20
@@ -124,7 +124,7 @@ def test_a_decision_with_chunks_that_remain_is_real_as_it_stands() -> None:
     problem = PENSIEVE["poor-conditions-after-best-equal/pensieve-32x16"]()
     trace = trace_of(problem)
     state = {**trace.states[0], "remaining": Fraction(20, 48)}
-    found = realise("pensieve", problem, Trace((state,), ()))
+    found = realise_trace("pensieve", problem, Trace((state,), ()))
     assert found is not None
     assert found.outcome == "real"
     assert found.parameters["chunks before"] == 28
@@ -143,22 +143,22 @@ def test_a_decision_with_chunks_that_remain_is_real_as_it_stands() -> None:
 def test_what_the_player_cannot_show(change: dict[str, Fraction], why: str) -> None:
     problem = PENSIEVE["poor-conditions-after-best-equal/pensieve-32x16"]()
     usual = {"remaining": Fraction(1, 2), "buffer": Fraction(4, 10), "download": Fraction(4, 10)}
-    assert pensieve.impossible(problem, seen(problem, usual)) is None
-    reason = pensieve.impossible(problem, seen(problem, usual | change))
+    assert pensieve.pensieve_obstacle(problem, seen(problem, usual)) is None
+    reason = pensieve.pensieve_obstacle(problem, seen(problem, usual | change))
     assert reason is not None
     assert why in reason
 
 
 def seen(problem: Problem, state: dict[str, Fraction]) -> np.ndarray:
-    from surefoot.problem.meaning.decision import observation
+    from surefoot.problem.meaning.decision import observation_vector
 
     assert isinstance(problem.policy, NeuralPolicy)
-    return np.array([observation(problem.policy, problem.environment, state)], dtype=np.float64)
+    return np.array([observation_vector(problem.policy, problem.environment, state)], dtype=np.float64)
 
 
 def test_jobs_that_never_come_make_a_picture_impossible() -> None:
     problem = DEEPRM["full-cluster-large-jobs-inverse/deeprm-20"]()
-    found = realise("deeprm", problem, trace_of(problem))
+    found = realise_trace("deeprm", problem, trace_of(problem))
     assert found is not None
     assert found.outcome == "impossible"
     assert "lasts 20 steps and needs 10 and 10 units" in found.why
@@ -168,8 +168,8 @@ def test_jobs_that_never_come_make_a_picture_impossible() -> None:
 def test_a_cluster_stays_idle_with_jobs_that_fit_behind_a_long_one() -> None:
     problem = DEEPRM["keeps-placing-memory-jobs/deeprm-20"]()
     idle = {"planned_0": 0, "planned_1": 0, "planned_2": 0, "silence": Fraction(10)}
-    wait = next(t for t in transitions(problem, idle))
-    found = realise("deeprm", problem, Trace((idle, idle), (Move(wait, (0,)),), loop=0))
+    wait = next(t for t in permitted_transitions(problem, idle))
+    found = realise_trace("deeprm", problem, Trace((idle, idle), (Move(wait, (0,)),), loop=0))
     assert found is not None
     assert found.outcome == "real"
     assert found.states >= deeprm.LONGEST
@@ -179,7 +179,7 @@ def test_a_cluster_stays_idle_with_jobs_that_fit_behind_a_long_one() -> None:
 
 def test_a_picture_of_an_episode_is_found_there() -> None:
     """The policy places the first job it can; its own pictures are real, a changed one is only close."""
-    places_first = dense([([[0.0] * 2480] * 6, [6.0, 5.0, 4.0, 3.0, 2.0, 1.0])])
+    places_first = dense_network([([[0.0] * 2480] * 6, [6.0, 5.0, 4.0, 3.0, 2.0, 1.0])])
     simulator = DeepRM(deeprm.EPISODES, np.random.default_rng(HELD_OUT))
     for _ in range(4):
         simulator.step(np.zeros(deeprm.EPISODES))
@@ -191,8 +191,8 @@ def test_a_picture_of_an_episode_is_found_there() -> None:
         )  # fmt: skip
         observe = tuple(Var("x") * Fraction(float(c)) for c in cells)
         policy = NeuralPolicy(places_first, observe, tuple("abcdef"), Choose.SAMPLE)
-        problem = Problem("one picture", where, policy, Never(Var(output_name(0)) > 0, 0))
-        found = realise("deeprm", problem, Trace(({"x": Fraction(1)},), ()))
+        problem = Problem("one picture", where, policy, Never(Var(network_output_name(0)) > 0, 0))
+        found = realise_trace("deeprm", problem, Trace(({"x": Fraction(1)},), ()))
         assert found is not None
         assert found.outcome == outcome
         assert (found.parameters["cells apart"] == 0) == (outcome == "real")

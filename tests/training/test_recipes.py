@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.formats.onnx import read_onnx
-from surefoot.problem.meaning.inference import infer
+from surefoot.formats.onnx import read_onnx_network
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Activation, Affine
 from surefoot.studies import STUDIES
-from surefoot.training.__main__ import ENOUGH, share
+from surefoot.training.__main__ import ENOUGH, baseline_share
 from surefoot.training.recipes import RECIPES, Recipe
-from surefoot.training.rollout import Layers, baseline_returns, best, forward, returns
+from surefoot.training.rollout import Layers, baseline_returns, forward_dense, greedy_actor, held_out_returns
 from surefoot.training.save import network_file, onnx_bytes, write_recipe
 from surefoot.training.simulators import SIMULATORS
 
@@ -32,7 +32,7 @@ def recorded(recipe: Recipe) -> dict[str, Any]:
 
 
 def layers_of(path: Path) -> Layers:
-    nodes = read_onnx(path).nodes
+    nodes = read_onnx_network(path).nodes
     return [(np.array(n.weights), np.array(n.bias)) for n in nodes if isinstance(n, Affine)]
 
 
@@ -46,7 +46,7 @@ def test_five_seeds_are_recorded_and_good_enough(name: str) -> None:
     for entry in found["seeds"]:
         assert entry["share_of_baseline"] >= ENOUGH
         assert entry["share_of_baseline"] == pytest.approx(
-            share(entry["mean_return"], entry["baseline_return"]), abs=1e-3
+            baseline_share(entry["mean_return"], entry["baseline_return"]), abs=1e-3
         )
         assert entry["cpu_seconds"] < 240
         assert len(entry["curve_decisions"]) == len(entry["curve_returns"]) >= 10
@@ -65,7 +65,7 @@ def test_the_shipped_network_is_the_recorded_one_and_returns_what_is_recorded(na
         assert tuple(len(bias) for _, bias in layers[:-1]) == recipe.hidden
         if entry["seed"] == 0:
             kind = SIMULATORS[recipe.study]
-            mean = returns(kind, best(layers, recipe.activation, kind)).mean()
+            mean = held_out_returns(kind, greedy_actor(layers, recipe.activation, kind)).mean()
             assert mean == pytest.approx(entry["mean_return"], rel=1e-3)
             assert baseline_returns(kind).mean() == pytest.approx(entry["baseline_return"], rel=1e-3)
 
@@ -79,11 +79,11 @@ def test_a_written_network_is_read_back_as_the_same_function(tmp_path: Path, act
     ]
     path = tmp_path / "net.onnx"
     path.write_bytes(onnx_bytes(layers, activation, "net"))
-    network = read_onnx(path)
+    network = read_onnx_network(path)
     assert {n.shape.value for n in network.nodes if isinstance(n, Activation)} == {activation}
     seen = rng.normal(size=(20, 5))
-    assert infer(network, seen.astype(np.float32)) == pytest.approx(
-        forward(layers, activation, seen), abs=1e-5
+    assert infer_outputs(network, seen.astype(np.float32)) == pytest.approx(
+        forward_dense(layers, activation, seen), abs=1e-5
     )
 
 
@@ -102,6 +102,6 @@ def test_a_recipe_keeps_other_seeds_only_if_nothing_else_changed(tmp_path: Path)
 
 
 def test_shares_of_gains_and_of_costs() -> None:
-    assert share(9, 10) == pytest.approx(0.9)
-    assert share(-10, -9) == pytest.approx(0.9)
-    assert share(-1, 10) < 0
+    assert baseline_share(9, 10) == pytest.approx(0.9)
+    assert baseline_share(-10, -9) == pytest.approx(0.9)
+    assert baseline_share(-1, 10) < 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.problem.meaning.decision import observation
-from surefoot.problem.network import dense
+from surefoot.problem.meaning.decision import observation_vector
+from surefoot.problem.network import dense_network
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import Move, State, step, transitions
+from surefoot.problem.semantics import Move, State, apply_move, permitted_transitions
 from surefoot.studies.deeprm.problem import empties_queue
-from surefoot.training.rollout import baseline_returns, play
+from surefoot.training.rollout import baseline_returns, play_episodes
 from surefoot.training.simulators import SIMULATORS
 from surefoot.training.simulators.aurora import Aurora
 from surefoot.training.simulators.deeprm import CAPACITY, HORIZON, SLOTS, DeepRM
@@ -28,7 +28,7 @@ def test_the_same_seed_gives_the_same_episodes_and_another_seed_others(name: str
     def act(simulator, _):  # type: ignore[no-untyped-def]
         return simulator.baseline()
 
-    first, again, other = (play(kind, act, 3, rng(seed), advised=True) for seed in (1, 1, 2))
+    first, again, other = (play_episodes(kind, act, 3, rng(seed), advised=True) for seed in (1, 1, 2))
     assert np.array_equal(first.observations, again.observations)
     assert np.array_equal(first.rewards, again.rewards)
     assert not np.array_equal(first.observations[:50], other.observations[:50])
@@ -150,7 +150,7 @@ def state_of(simulator: DeepRM) -> State:
 
 
 def test_the_cluster_does_what_the_model_of_the_study_says() -> None:
-    blind = dense([(np.zeros((6, 2480)), np.zeros(6))])
+    blind = dense_network([(np.zeros((6, 2480)), np.zeros(6))])
     seeing = empties_queue(blind)
     problem = Problem("any", seeing.environment, None, seeing.property)
     simulator, noise = DeepRM(1, rng(8)), rng(9)
@@ -164,11 +164,11 @@ def test_the_cluster_does_what_the_model_of_the_study_says() -> None:
         if simulator.time[0] == time:
             job = [max(v, 1) for v in job]
         label = "wait" if action == SLOTS else f"schedule{action + 1}"
-        (transition,) = (t for t in transitions(problem, before) if t.label == label)
+        (transition,) = (t for t in permitted_transitions(problem, before) if t.label == label)
         chosen = dict(zip(("new_length", "new_memory", "new_cpu"), job, strict=True))
-        assert step(problem, before, Move(transition, (0,), chosen)) == state_of(simulator)
+        assert apply_move(problem, before, Move(transition, (0,), chosen)) == state_of(simulator)
         if number % 15 == 0:
-            image = observation(seeing.policy, seeing.environment, state_of(simulator))  # type: ignore[arg-type]
+            image = observation_vector(seeing.policy, seeing.environment, state_of(simulator))  # type: ignore[arg-type]
             assert np.array_equal(image, simulator.observe()[0].astype(np.float32))
 
 
@@ -198,9 +198,9 @@ def test_as_gymnasium_environments(name: str) -> None:
     pytest.importorskip("gymnasium", reason="needs gymnasium")
     from gymnasium.utils.env_checker import check_env
 
-    from surefoot.training.gym import environment
+    from surefoot.training.gym import make_simulator_env
 
-    made = environment(name)
+    made = make_simulator_env(name)
     check_env(made, skip_render_check=True)
     made.reset(seed=3)
     over, decisions = False, 0

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.training.__main__ import main
+from surefoot.training.__main__ import train_from_arguments
 from surefoot.training.recipes import RECIPES
-from surefoot.training.rollout import best, returns
+from surefoot.training.rollout import greedy_actor, held_out_returns
 from surefoot.training.simulators import SIMULATORS
 
 
@@ -27,21 +27,21 @@ from surefoot.training.simulators import SIMULATORS
     ],
 )
 def test_a_short_training_is_repeatable_and_learns(name: str, changes: dict[str, int]) -> None:
-    from surefoot.training.ppo import train
+    from surefoot.training.ppo import train_ppo
 
     recipe = replace(RECIPES[name], **changes)
-    first, again = train(recipe, 7), train(recipe, 7)
+    first, again = train_ppo(recipe, 7), train_ppo(recipe, 7)
     for one, other in zip(first.layers, again.layers, strict=True):
         assert np.array_equal(one[0], other[0])
         assert np.array_equal(one[1], other[1])
     assert first.curve[0].iteration == 0
     assert first.curve[-1].iteration == recipe.imitation + recipe.iterations
     if name == "pensieve-32x16":  # the quickest
-        assert not np.array_equal(first.layers[0][0], train(recipe, 8).layers[0][0])
+        assert not np.array_equal(first.layers[0][0], train_ppo(recipe, 8).layers[0][0])
     if name != "aurora-48":  # where doing nothing is not so bad
         assert first.curve[-1].mean_return > first.curve[0].mean_return
     kind = SIMULATORS[recipe.study]
-    again_measured = returns(kind, best(first.layers, recipe.activation, kind), 64).mean()
+    again_measured = held_out_returns(kind, greedy_actor(first.layers, recipe.activation, kind), 64).mean()
     assert again_measured == pytest.approx(first.curve[-1].mean_return)
 
 
@@ -52,7 +52,9 @@ def test_the_command_writes_networks_checkpoints_and_a_recipe(
     short = replace(RECIPES["aurora-48"], iterations=2, episodes=4)
     monkeypatch.setitem(RECIPES, "aurora-48", short)
     seeds = ["--seed", "0", "--seed", "2"]
-    main(["aurora", "--policy", "aurora-48", *seeds, "--output", str(tmp_path), "--checkpoints"])
+    train_from_arguments(
+        ["aurora", "--policy", "aurora-48", *seeds, "--output", str(tmp_path), "--checkpoints"]
+    )
     assert "aurora-48, seed 2: return" in capsys.readouterr().out
     names = {path.name for path in tmp_path.iterdir()}
     assert {"aurora-48.onnx", "aurora-48-2.onnx", "aurora-48.toml", "aurora-48-after-0.onnx"} <= names
@@ -65,7 +67,7 @@ def test_without_torch_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("surefoot.training.__main__.find_spec", lambda _: None)
-    assert main(["aurora"]) == 2
+    assert train_from_arguments(["aurora"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "surefoot[train]" in error

@@ -25,7 +25,7 @@ from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, step
+from surefoot.problem.semantics import Move, apply_move
 from surefoot.problem.term import FALSE, TRUE, Const, Term, Var
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Vacuous
@@ -56,7 +56,7 @@ def after(given: Problem, x: object, v: object, w: object = Fraction(0)) -> tupl
     assert discrete.environment.flow is None
     verdict = Vacuous("why")
     assert back(verdict) is verdict
-    state = step(discrete, {"x": x, "v": v}, Move(Transition(((0, 0),), None), (0,), {"w": w}))
+    state = apply_move(discrete, {"x": x, "v": v}, Move(Transition(((0, 0),), None), (0,), {"w": w}))
     return state["x"], state["v"]
 
 

@@ -19,27 +19,27 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
-from surefoot.problem.show import show, show_property
+from surefoot.problem.show import show_property, show_term
 from surefoot.problem.term import TRUE, Const, Var
-from surefoot.problem.validate import validate
-from surefoot.studies.aurora.problem import environment, liveness_loss, safety_shallow_buffer
-from surefoot.transform.region import EmptyRegion, restrict
+from surefoot.problem.validate import validate_problem
+from surefoot.studies.aurora.problem import aurora_environment, liveness_loss, safety_shallow_buffer
+from surefoot.transform.region import EmptyRegion, restrict_variables
 from surefoot.transform.span import Span
-from surefoot.transform.tighten import parse_tighten
+from surefoot.transform.tighten import parse_bound_template
 
-NETWORK = dense([([[0.0] * 30], [1.0])])
+NETWORK = dense_network([([[0.0] * 30], [1.0])])
 HALF = Const(Fraction(1, 2))
 
 
 def test_the_bound_of_a_window_gives_the_environment_with_that_bound() -> None:
     problem = safety_shallow_buffer(NETWORK)
-    made = parse_tighten("send_ratio<=", problem).at(problem, Fraction(5))
-    validate(made)
-    wanted = environment(Fraction(1, 100), (Fraction(2), Fraction(5)))
+    made = parse_bound_template("send_ratio<=", problem).at(problem, Fraction(5))
+    validate_problem(made)
+    wanted = aurora_environment(Fraction(1, 100), (Fraction(2), Fraction(5)))
     assert made.environment.variables == wanted.variables
     (edge,), (other,) = (e.components[0].edges for e in (made.environment, wanted))
     assert [(c.name, c.kind) for c in edge.chosen] == [(c.name, c.kind) for c in other.chosen]
@@ -50,7 +50,7 @@ def test_the_bound_of_a_window_gives_the_environment_with_that_bound() -> None:
 
 def test_several_bounds_move_together_each_linear_in_its_variable() -> None:
     problem = safety_shallow_buffer(NETWORK, epsilon=Fraction(1))
-    tighten = parse_tighten("latency_gradient, -latency_gradient, 2*latency_ratio - 2 <=", problem)
+    tighten = parse_bound_template("latency_gradient, -latency_gradient, 2*latency_ratio - 2 <=", problem)
     assert tighten.rises
     spans = tighten.spans(problem, Fraction(1, 10))
     assert spans["latency_gradient_3"] == Span(Fraction(-1, 10), Fraction(1, 10))
@@ -70,7 +70,7 @@ def test_several_bounds_move_together_each_linear_in_its_variable() -> None:
 )
 def test_the_bound_of_an_output_becomes_the_property(text: str, rises: bool, asked: str) -> None:
     problem = safety_shallow_buffer(NETWORK)
-    tighten = parse_tighten(text, problem)
+    tighten = parse_bound_template(text, problem)
     assert tighten.rises is rises
     assert not tighten.of_inputs
     assert show_property(tighten.at(problem, Fraction(1, 2)).property) == asked
@@ -80,13 +80,13 @@ def test_what_is_then_true_of_every_state() -> None:
     problem, live = safety_shallow_buffer(NETWORK), liveness_loss(NETWORK)
 
     def said(text: str, value: int) -> str:
-        condition = parse_tighten(text, problem).condition(problem, Fraction(value))
-        return "" if condition is None else show(condition)
+        condition = parse_bound_template(text, problem).condition(problem, Fraction(value))
+        return "" if condition is None else show_term(condition)
 
     assert said("output[0]>=", 2) == "output[0] >= 2"
     assert said("send_ratio_0>=", 3) == "send_ratio_0 >= 3 => not output[0] >= 0"
-    assert parse_tighten("send_ratio>=", live).condition(live, Fraction(3)) is None
-    assert isinstance(parse_tighten("send_ratio>=", live).at(live, Fraction(3)).property, Recurs)
+    assert parse_bound_template("send_ratio>=", live).condition(live, Fraction(3)) is None
+    assert isinstance(parse_bound_template("send_ratio>=", live).at(live, Fraction(3)).property, Recurs)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_is_then_true_of_every_state() -> None:
 )
 def test_bounds_that_cannot_be_moved(text: str, why: str) -> None:
     with pytest.raises((InvalidProblem, Unsupported), match=why):
-        parse_tighten(text, safety_shallow_buffer(NETWORK))
+        parse_bound_template(text, safety_shallow_buffer(NETWORK))
 
 
 def stepping(*edges: Edge) -> Problem:
@@ -119,27 +119,31 @@ def stepping(*edges: Edge) -> Problem:
 
 def test_a_step_is_taken_only_if_it_keeps_the_bounds() -> None:
     up = Edge(action="go", outcomes=(Outcome(updates=(Update(Var("n"), Var("n") + 1),)),))
-    (edge,) = restrict(stepping(up), {"n": Span(high=Fraction(7, 2))}).environment.components[0].edges
-    assert show(edge.assuming) == "n + 1 <= 3.5"
-    made = restrict(stepping(up), {"n": Span(high=Fraction(7, 2))}).environment
+    (edge,) = (
+        restrict_variables(stepping(up), {"n": Span(high=Fraction(7, 2))}).environment.components[0].edges
+    )
+    assert show_term(edge.assuming) == "n + 1 <= 3.5"
+    made = restrict_variables(stepping(up), {"n": Span(high=Fraction(7, 2))}).environment
     assert made.variables[0].kind == Int(0, 3)
-    assert show(made.initial) == "n <= 3.5"
+    assert show_term(made.initial) == "n <= 3.5"
 
 
 def test_updates_in_sequence_are_followed() -> None:
     updates = (Update(Var("n"), Var("n") + 1), Update(Var("x"), Var("n") * 2, index=1))
     edge = Edge(action="go", outcomes=(Outcome(updates=updates),))
-    (made,) = restrict(stepping(edge), {"x": Span(high=Fraction(4))}).environment.components[0].edges
+    (made,) = (
+        restrict_variables(stepping(edge), {"x": Span(high=Fraction(4))}).environment.components[0].edges
+    )
     leaves = "not ((n + 1) * 2 >= 0 and (n + 1) * 2 <= 9)"  # an error of the model, which must not be hidden
-    assert show(made.assuming) == f"(n + 1) * 2 <= 4 or {leaves}"
+    assert show_term(made.assuming) == f"(n + 1) * 2 <= 4 or {leaves}"
 
 
 def test_chance_that_may_or_may_not_leave_the_bounds_is_refused() -> None:
     halves = (Outcome(HALF, (Update(Var("n"), Const(0)),)), Outcome(HALF, (Update(Var("n"), Const(9)),)))
     problem = stepping(Edge(action="go", outcomes=halves))
     with pytest.raises(Unsupported, match="several outcomes"):
-        restrict(problem, {"n": Span(high=Fraction(3))})
-    restrict(problem, {"x": Span(high=Fraction(3))})  # chance does not touch x
+        restrict_variables(problem, {"n": Span(high=Fraction(3))})
+    restrict_variables(problem, {"x": Span(high=Fraction(3))})  # chance does not touch x
 
 
 def test_nothing_left_is_an_error_of_its_own() -> None:
@@ -149,11 +153,11 @@ def test_nothing_left_is_an_error_of_its_own() -> None:
         outcomes=(Outcome(updates=(Update(Var("n"), Var("by")),)),),
     )
     with pytest.raises(EmptyRegion, match="no value of `n`"):
-        restrict(stepping(), {"n": Span(low=Fraction(10))})
+        restrict_variables(stepping(), {"n": Span(low=Fraction(10))})
     with pytest.raises(EmptyRegion, match="no value of `by`"):
-        restrict(stepping(pick), {"n": Span(high=Fraction(3))})
+        restrict_variables(stepping(pick), {"n": Span(high=Fraction(3))})
     with pytest.raises(InvalidProblem, match="`nowhere` is not a variable"):
-        restrict(stepping(), {"nowhere": Span()})
+        restrict_variables(stepping(), {"nowhere": Span()})
     boolean = replace(stepping(), environment=replace(stepping().environment, variables=()))
     with pytest.raises(InvalidProblem):
-        restrict(boolean, {"n": Span()})
+        restrict_variables(boolean, {"n": Span()})

@@ -4,7 +4,7 @@
 import pytest
 
 from surefoot.problem.parse import parse_property
-from surefoot.verdict.questions import LONGEST, in_words
+from surefoot.verdict.questions import LONGEST, property_in_words
 
 WORDS = {
     "never x = 3": "is it so that no run reaches `x = 3`?",
@@ -23,9 +23,9 @@ WORDS = {
 
 @pytest.mark.parametrize("text", WORDS)
 def test_words(text: str) -> None:
-    assert in_words(parse_property(text)) == WORDS[text]
+    assert property_in_words(parse_property(text)) == WORDS[text]
 
 
 def test_long_conditions_are_cut() -> None:
     many = " + ".join(f"variable{i}" for i in range(60))
-    assert len(in_words(parse_property(f"Pmax=? [ F ({many} > 3) ]"))) < LONGEST + 120
+    assert len(property_in_words(parse_property(f"Pmax=? [ F ({many} > 3) ]"))) < LONGEST + 120

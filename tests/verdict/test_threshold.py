@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.problem.property import Threshold
 from surefoot.verdict.threshold import compare_with_threshold, keeps_threshold, place_interval
 from surefoot.verdict.verdict import Estimated, Reason
@@ -98,7 +98,7 @@ def test_words_json_colour_and_code(
 ) -> None:
     result, shown = walk.with_name("r.json"), walk.with_name("r.html")
     files = ["--json", str(result), "--report", str(shown), "--quiet"]
-    assert run(["check", str(walk), "--property", asked, *files]) == code
+    assert run_command_line(["check", str(walk), "--property", asked, *files]) == code
     out = capsys.readouterr().out
     data = json.loads(result.read_text("utf-8"))
     assert data["verdict"].get("threshold") == answer
@@ -116,8 +116,8 @@ def test_words_json_colour_and_code(
 def test_an_answer_that_was_changed_is_rejected(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = walk.with_name("r.json")
     for asked, path in (("missed", ("verdict",)), ("each", ("verdict", "table", 0, "verdict"))):
-        run(["check", str(walk), "--property", asked, "--json", str(result), "--quiet"])
-        assert run(["certify", str(result)]) == 0
+        run_command_line(["check", str(walk), "--property", asked, "--json", str(result), "--quiet"])
+        assert run_command_line(["certify", str(result)]) == 0
         data = json.loads(result.read_text("utf-8"))
         part: Any = data
         for key in path:
@@ -125,13 +125,13 @@ def test_an_answer_that_was_changed_is_rejected(walk: Path, capsys: pytest.Captu
         part["threshold"] = "met"
         result.write_text(json.dumps(data), "utf-8")
         capsys.readouterr()
-        assert run(["certify", str(result)]) == 1
+        assert run_command_line(["certify", str(result)]) == 1
         assert "answers a threshold otherwise than its numbers do" in capsys.readouterr().out
 
 
 def test_an_estimate_and_no_answer_at_all(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["check", str(walk), "--property", "missed", "--quiet"]
-    assert run([*command, "--engine", "statistical"]) == 1
+    assert run_command_line([*command, "--engine", "statistical"]) == 1
     assert capsys.readouterr().out.startswith("missed (estimated in [")
-    assert run([*command, "--timeout", "1e-7"]) == 3
+    assert run_command_line([*command, "--timeout", "1e-7"]) == 3
     assert capsys.readouterr().out.startswith("undecided (unknown (timeout)): ")

@@ -11,7 +11,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.work import alarm
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
@@ -19,7 +19,7 @@ from surefoot.work.budget import Budget
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(alarm, "grace", lambda _: 0.05)
+    monkeypatch.setattr(alarm, "_grace_period", lambda _: 0.05)
     yield
     assert not alarm._timer.alarms
 
@@ -68,7 +68,7 @@ def test_inner_alarms_end_inner_work_and_outer_ones_all_of_it() -> None:
 
 
 def test_a_signal_that_is_lost_in_a_destructor_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alarm, "AGAIN", 0.05)
+    monkeypatch.setattr(alarm, "_AGAIN", 0.05)
 
     class Slow:
         def __del__(self) -> None:
@@ -111,9 +111,9 @@ def test_another_thread_works_without_an_alarm() -> None:
 
 def test_no_alarm_is_left_by_a_command_whose_options_are_refused() -> None:
     """click calls back for `--timeout` and then refuses another option: the alarm rang later."""
-    assert run(["check", "none.toml", "--timeout", "0.2", "--no-such-option"]) == 2
+    assert run_command_line(["check", "none.toml", "--timeout", "0.2", "--no-such-option"]) == 2
     assert not alarm._timer.alarms
-    assert run(["check", "none.toml", "--timeout", "0.2"]) == 2
+    assert run_command_line(["check", "none.toml", "--timeout", "0.2"]) == 2
     assert not alarm._timer.alarms
 
 
@@ -127,7 +127,7 @@ def test_a_result_that_arrives_with_the_alarm_is_kept(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(alarm, "end_alarm", rings)
     assert call_in_time(Budget(60.0), lambda: "done", lambda: "late") == "done"
-    assert signal.getsignal(signal.SIGALRM) is not alarm._ring
+    assert signal.getsignal(signal.SIGALRM) is not alarm._handle_alarm
 
 
 @pytest.mark.parametrize("form", [("--json", "-"), ("--json=-",)])
@@ -138,5 +138,5 @@ def test_a_command_that_is_late_still_answers_in_json(
         raise alarm.Late(alarm.Alarm(0.0))
 
     monkeypatch.setattr("surefoot.cli.commands.check.load_model", too_slow)
-    assert run(["check", "any.toml", *form]) == 3
+    assert run_command_line(["check", "any.toml", *form]) == 3
     assert json.loads(capsys.readouterr().out)["verdict"]["kind"] == "unknown"

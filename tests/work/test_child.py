@@ -11,7 +11,7 @@ import pytest
 from surefoot.errors import InvalidProblem
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.network import Network
-from surefoot.work.child import Died, TimedOut, Worker, borrowed
+from surefoot.work.child import Worker, WorkerDied, WorkerTimedOut, borrow_worker
 
 
 def test_calls_share_one_child() -> None:
@@ -25,7 +25,7 @@ def test_a_late_answer_is_no_answer_and_the_child_dies() -> None:
     with Worker() as worker:
         pid = worker.call(os.getpid, seconds=10)
         start = time.monotonic()
-        with pytest.raises(TimedOut):
+        with pytest.raises(WorkerTimedOut):
             worker.call(time.sleep, 60, seconds=0.3)
         assert time.monotonic() - start < 1.5
         with pytest.raises(ProcessLookupError):
@@ -35,16 +35,16 @@ def test_a_late_answer_is_no_answer_and_the_child_dies() -> None:
 
 def test_a_death_is_told_with_its_last_words() -> None:
     with Worker() as worker:
-        with pytest.raises(Died, match="exit code 3") as death:
+        with pytest.raises(WorkerDied, match="exit code 3") as death:
             worker.call(os._exit, 3, seconds=10)
         assert not death.value.memory
-        with pytest.raises(Died, match="ValueError: math domain error"):
+        with pytest.raises(WorkerDied, match="ValueError: math domain error"):
             worker.call(math.sqrt, -1, seconds=10)
         assert worker.call(math.sqrt, 4, seconds=10) == 2
 
 
 def test_memory_is_limited() -> None:
-    with Worker(memory_bytes=2**29) as worker, pytest.raises(Died) as death:
+    with Worker(memory_bytes=2**29) as worker, pytest.raises(WorkerDied) as death:
         worker.call(bytes, 2**31, seconds=10)
     assert death.value.memory
 
@@ -98,15 +98,15 @@ def test_the_child_ends_when_its_parent_is_killed() -> None:
 
 
 def test_a_borrowed_worker_is_kept_warm() -> None:
-    with borrowed() as worker:
+    with borrow_worker() as worker:
         first = worker.call(os.getpid, seconds=10)
-        with borrowed() as other:
+        with borrow_worker() as other:
             assert other.call(os.getpid, seconds=10) != first
-    with borrowed() as worker:
+    with borrow_worker() as worker:
         assert worker.call(os.getpid, seconds=10) in (first, other.call(os.getpid, seconds=10))
 
 
 def test_a_worker_is_not_kept_after_trouble() -> None:
-    with pytest.raises(KeyError), borrowed() as worker:
+    with pytest.raises(KeyError), borrow_worker() as worker:
         raise KeyError
     assert not worker.alive

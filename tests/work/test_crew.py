@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import unavailable
 
 from surefoot.errors import InvalidProblem, MissingBackend, Unsupported
-from surefoot.work.child import Died
-from surefoot.work.crew import Alone, Cluster, Crew, Processes
+from surefoot.work.child import WorkerDied
+from surefoot.work.crew import ProcessPool, RayPool, SerialPool, WorkerPool
 
 
 def multiplier(by: int) -> Callable[[int], int]:
@@ -28,7 +28,7 @@ def _fail(number: int) -> int:
     os._exit(number)
 
 
-def all_answers(crew: Crew, numbers: range) -> dict[int, int]:
+def all_answers(crew: WorkerPool, numbers: range) -> dict[int, int]:
     found: dict[int, int] = {}
     waiting = list(numbers)
     while len(found) < len(numbers):
@@ -41,8 +41,8 @@ def all_answers(crew: Crew, numbers: range) -> dict[int, int]:
 
 def test_alone_and_many_answer_alike() -> None:
     expected = {n: 3 * n for n in range(20)}
-    assert all_answers(Alone(multiplier(3)), range(20)) == expected
-    many = Processes(2, multiplier, 3)
+    assert all_answers(SerialPool(multiplier(3)), range(20)) == expected
+    many = ProcessPool(2, multiplier, 3)
     try:
         assert all_answers(many, range(20)) == expected
         assert (many.size, many.idle) == (2, 2)
@@ -52,21 +52,21 @@ def test_alone_and_many_answer_alike() -> None:
 
 def test_what_cannot_be_sent_is_refused_in_a_sentence() -> None:
     with pytest.raises(Unsupported, match="cannot be given to other processes"):
-        Processes(1, lambda: print)
+        ProcessPool(1, lambda: print)
 
 
 def test_errors_and_deaths_come_through() -> None:
-    crew = Processes(1, failing, 0)
+    crew = ProcessPool(1, failing, 0)
     try:
         crew.ask(1, 7)
         with pytest.raises(InvalidProblem, match="seven"):
             crew.answers(10.0)
     finally:
         crew.dismiss()
-    crew = Processes(1, failing, 0)
+    crew = ProcessPool(1, failing, 0)
     try:
         crew.ask(1, 3)
-        with pytest.raises(Died, match="exit code 3"):
+        with pytest.raises(WorkerDied, match="exit code 3"):
             crew.answers(10.0)
     finally:
         crew.dismiss()
@@ -75,11 +75,11 @@ def test_errors_and_deaths_come_through() -> None:
 def test_ray_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("surefoot.work.crew.find_spec", lambda _: None)
     with pytest.raises(MissingBackend, match="ray"):
-        Cluster("local", 1, multiplier, 3)
+        RayPool("local", 1, multiplier, 3)
 
 
 def test_a_cluster_that_is_not_there_is_said_at_once() -> None:
     if find_spec("ray") is None:
         unavailable("needs ray", "SUREFOOT_REQUIRE_RAY")
     with pytest.raises(Unsupported, match="no Ray cluster"):
-        Cluster("127.0.0.1:1", 1, multiplier, 3)
+        RayPool("127.0.0.1:1", 1, multiplier, 3)

@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from surefoot.work.interrupt import LATE, interruptible, stop_if_interrupted
+from surefoot.work.interrupt import LATE, handle_interrupts, stop_if_interrupted
 
 BEGIN = """
 import sys, time
-from surefoot.work.interrupt import interruptible, leave, stop_if_interrupted
+from surefoot.work.interrupt import exit_process, handle_interrupts, stop_if_interrupted
 def stubborn(work):
     while True:
         try:
@@ -24,13 +24,13 @@ def stubborn(work):
 def spin():
     for _ in range(10**10):
         pass
-with interruptible() as heard:
+with handle_interrupts() as heard:
     try:
         print("ready", flush=True)
         {work}
     except KeyboardInterrupt:
         print("partial result")
-        leave(heard.code or 1)
+        exit_process(heard.code or 1)
 """
 NATIVE = "import hashlib; hashlib.pbkdf2_hmac('sha512', b'', b'', 2 * 10**9)"  # without the lock, for hours
 LOST = """
@@ -84,7 +84,7 @@ def test_the_second_signal_ends_at_once() -> None:
 def test_signals_that_are_ignored_stay_so() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interruptible() as heard:
+        with handle_interrupts() as heard:
             signal.raise_signal(signal.SIGINT)
             assert heard.code is None
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -95,7 +95,7 @@ def test_signals_that_are_ignored_stay_so() -> None:
 def test_nothing_new_is_begun_afterwards() -> None:
     before = signal.getsignal(signal.SIGTERM)
     stop_if_interrupted()
-    with interruptible() as heard:
+    with handle_interrupts() as heard:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         assert heard.code == 130

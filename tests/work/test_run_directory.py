@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.work.digest import digest
+from surefoot.work.digest import content_fingerprint
 from surefoot.work.run_directory import MAGIC, NotRecorded, RunDirectory
 
-QUESTION = digest("question")
+QUESTION = content_fingerprint("question")
 
 
 def filled(folder: Path, records: int) -> Path:
@@ -64,7 +64,7 @@ def test_old_results_are_not_mixed_with_new_ones(tmp_path: Path) -> None:
     file = filled(tmp_path, 1)
     with pytest.raises(InvalidProblem, match="--resume"):
         RunDirectory(tmp_path, QUESTION, resume=False)
-    with RunDirectory(tmp_path, digest("another"), resume=False) as other:
+    with RunDirectory(tmp_path, content_fingerprint("another"), resume=False) as other:
         assert other.records == ()
     file.write_bytes(b"something else altogether, and long enough to be compared with a fingerprint " * 3)
     with pytest.raises(InvalidProblem, match="damaged"):
@@ -88,7 +88,10 @@ def test_files_that_are_not_gone_on_with(tmp_path: Path) -> None:
     begins = MAGIC + QUESTION.encode() + b"\n"
     for data, message in (
         (whole.replace(b"surefoot runs 1", b"surefoot runs 7"), "written by another version"),
-        (MAGIC + digest("another").encode() + whole[len(begins) - 1 :], "another question, seed or version"),
+        (
+            MAGIC + content_fingerprint("another").encode() + whole[len(begins) - 1 :],
+            "another question, seed or version",
+        ),
         (b"\x00" * len(whole), "damaged"),
         (begins + made_up, "damaged"),
     ):

@@ -11,26 +11,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from surefoot.certify.barrier.claim import about_sets
-from surefoot.certify.barrier.convergence import about_convergence
-from surefoot.certify.execution.argument import Aid
-from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.execution.prove import about_runs, certificate
+from surefoot.certify.barrier.claim import build_barrier_certificate
+from surefoot.certify.barrier.convergence import build_convergence_certificate
+from surefoot.certify.execution.argument import ProofAid
+from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.execution.prove import prove_run_certificate, run_certificate_content
 from surefoot.certify.execution.recurrence import recurrence_certificate
-from surefoot.certify.files import about_files, rejection, without_controls
-from surefoot.certify.process.claim import about_graph, about_values
+from surefoot.certify.files import cases_without_controls, find_rejection, restate_for_files
+from surefoot.certify.process.claim import build_graph_certificate, build_process_certificate
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Property, Recurs
 from surefoot.problem.term import Term
 from surefoot.verdict.verdict import (
-    Argument,
+    AbstractInvariant,
     Certificate,
-    ClosedSet,
     Exact,
     Holds,
     PerStart,
+    ProofArgument,
     Proved,
     Reason,
     Trace,
@@ -50,7 +50,7 @@ Beside = Proved | Violated | Holds | Unknown  # verdicts with which something el
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class CheckedEvidence:
     """A verdict after its evidence was checked."""
 
     verdict: Verdict
@@ -59,18 +59,18 @@ class Evidence:
     unchecked: Certificate | None = None  # for want of time
 
 
-def certify(
+def certify_verdict(
     problem: Problem,
     verdict: Verdict,
     solver: str,
     source: Mapping[str, object],
     inputs: Mapping[str, str],
     budget: Budget,
-) -> Evidence:
+) -> CheckedEvidence:
     """Replay what claims a violation, check what claims a proof; without that neither is an answer."""
     checked = call_in_time(
         budget,
-        lambda: _certified(problem, verdict, solver, source, inputs, budget),
+        lambda: _certify_by_kind(problem, verdict, solver, source, inputs, budget),
         lambda: _leave_unchecked(verdict, solver),
     )
     beside = verdict.artifact if isinstance(verdict, Beside) else None
@@ -79,116 +79,125 @@ def certify(
     return replace(checked, verdict=replace(checked.verdict, artifact=beside))
 
 
-def _leave_unchecked(verdict: Verdict, solver: str) -> Evidence:
+def _leave_unchecked(verdict: Verdict, solver: str) -> CheckedEvidence:
     """What is left of a verdict whose evidence was not looked at in time."""
     match verdict:
         case Violated():
             late = "a violation was found, but it could not be replayed and certified in time"
-            return Evidence(Unknown(Reason.TIMEOUT, late), False)
+            return CheckedEvidence(Unknown(Reason.TIMEOUT, late), False)
         case Proved():
-            word = _word_of(verdict, solver)
-            return Evidence(word, False, (f"not certified: {TOO_LATE}",))
+            word = _weaken_proof(verdict, solver)
+            return CheckedEvidence(word, False, (f"not certified: {TOO_LATE}",))
         case Exact() | PerStart():
-            return Evidence(_bare(verdict), False, (f"not certified: {TOO_LATE}", *_near_ties(verdict)))
-        case Holds(as_asked=True, argument=Argument()):
-            return Evidence(verdict, False, (f"not certified: {TOO_LATE}",))
+            return CheckedEvidence(
+                _drop_certificate(verdict), False, (f"not certified: {TOO_LATE}", *_near_ties(verdict))
+            )
+        case Holds(as_asked=True, argument=ProofArgument()):
+            return CheckedEvidence(verdict, False, (f"not certified: {TOO_LATE}",))
         case _:
-            return Evidence(verdict, False)
+            return CheckedEvidence(verdict, False)
 
 
-def _certified(
+def _certify_by_kind(
     problem: Problem,
     verdict: Verdict,
     solver: str,
     source: Mapping[str, object],
     inputs: Mapping[str, str],
     budget: Budget,
-) -> Evidence:
+) -> CheckedEvidence:
     match verdict:
         case Violated(trace) if trace.recurrence:
-            return _recurring(problem, trace, inputs, budget)
+            return _certify_recurrence(problem, trace, inputs, budget)
         case Violated(trace):
             if (why := replay(problem, trace)) is not None:
-                return Evidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
-            return Evidence(verdict, True)
+                return CheckedEvidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
+            return CheckedEvidence(verdict, True)
         case Proved(Certificate("barrier", sets)):
             try:
-                closed: Certificate | str = about_sets(problem, sets)
+                closed: Certificate | str = build_barrier_certificate(problem, sets)
             except Unsupported as why:
                 closed = str(why)
-            return _checked(closed, "proved", Holds(None, solver, as_asked=True), budget)
+            return _check_claimed(closed, "proved", Holds(None, solver, as_asked=True), budget)
         case Proved(Certificate("convergence", ranked)):
             try:
-                closed = about_convergence(problem, ranked)
+                closed = build_convergence_certificate(problem, ranked)
             except Unsupported as why:
                 closed = str(why)
-            return _checked(closed, "proved", Holds(None, solver, as_asked=True), budget)
+            return _check_claimed(closed, "proved", Holds(None, solver, as_asked=True), budget)
         case Proved(found, arithmetic):
-            content = about_files(found.content, source, inputs)
+            content = restate_for_files(found.content, source, inputs)
             otherwise = Holds(0, solver, as_asked=True)
             claimed: Certificate | str
             if content is not None:
                 claimed = Certificate(found.kind, content)
-                return _checked(claimed, arithmetic, otherwise, budget)
-            return _about_the_start(problem, verdict, otherwise, inputs, budget)
+                return _check_claimed(claimed, arithmetic, otherwise, budget)
+            return _certify_start(problem, verdict, otherwise, inputs, budget)
         case Exact() | PerStart():
-            return _values(problem, verdict, inputs, budget)
-        case Holds(as_asked=True, argument=Argument("graph")):
-            return _checked(about_graph(problem, inputs), "proved", verdict, budget)
-        case Holds(as_asked=True, argument=Argument("closed" | "parts", invariant=invariant, states=states)):
-            return _closed(problem, verdict, invariant, states, inputs, budget)
-        case Holds(as_asked=True, argument=Argument()):
-            return aided(problem, verdict, Aid(), inputs, budget)
+            return _certify_values(problem, verdict, inputs, budget)
+        case Holds(as_asked=True, argument=ProofArgument("graph")):
+            return _check_claimed(build_graph_certificate(problem, inputs), "proved", verdict, budget)
+        case Holds(
+            as_asked=True, argument=ProofArgument("closed" | "parts", invariant=invariant, states=states)
+        ):
+            return _certify_closed_set(problem, verdict, invariant, states, inputs, budget)
+        case Holds(as_asked=True, argument=ProofArgument()):
+            return certify_with_aid(problem, verdict, ProofAid(), inputs, budget)
         case _:
-            return Evidence(verdict, False)
+            return CheckedEvidence(verdict, False)
 
 
-def _closed(
+def _certify_closed_set(
     problem: Problem,
     holds: Holds,
     invariant: Term | None,
-    states: ClosedSet | None,
+    states: AbstractInvariant | None,
     inputs: Mapping[str, str],
     budget: Budget,
-) -> Evidence:
+) -> CheckedEvidence:
     """No run leaves a set of states: shown by proofs about a condition, or by looking at all of its states.
 
     If that fails all reachable states are looked at; a set may be closed and yet leave no room for rounding.
     """
-    shown = Evidence(holds, False)
+    shown = CheckedEvidence(holds, False)
     if invariant is not None:
-        shown = _invariant(problem, holds, invariant, inputs, budget)
+        shown = _certify_invariant(problem, holds, invariant, inputs, budget)
     if shown.certified or states is None:
         return shown
-    for claimed in (about_graph(problem, inputs, states), about_graph(problem, inputs)):
-        shown = _checked(claimed, "proved", holds, budget)
-        if shown.certified or budget.spent():
+    for claimed in (
+        build_graph_certificate(problem, inputs, states),
+        build_graph_certificate(problem, inputs),
+    ):
+        shown = _check_claimed(claimed, "proved", holds, budget)
+        if shown.certified or budget.is_spent():
             break
     return shown
 
 
-def _invariant(
+def _certify_invariant(
     problem: Problem, holds: Holds, invariant: Term, inputs: Mapping[str, str], budget: Budget
-) -> Evidence:
+) -> CheckedEvidence:
     """A condition that no run leaves and that excludes what is bad: as a whole, or part by part."""
     many = holds.argument is not None and holds.argument.kind == "parts"
     why = ""
-    for way in (_by_parts,) if many else (_as_a_whole, _by_parts):
+    for way in (_prove_by_parts,) if many else (_prove_whole, _prove_by_parts):
         claimed = way(problem, invariant, inputs, budget)
         if isinstance(claimed, Certificate):
-            return _checked(claimed, "proved", holds, budget)
+            return _check_claimed(claimed, "proved", holds, budget)
         why = why or claimed
-    return Evidence(holds, False, (f"not certified: that no run leaves the abstract states: {why}",))
+    return CheckedEvidence(holds, False, (f"not certified: that no run leaves the abstract states: {why}",))
 
 
-def _as_a_whole(
+def _prove_whole(
     problem: Problem, invariant: Term, inputs: Mapping[str, str], budget: Budget
 ) -> Certificate | str:
     lemma = replace(problem, property=_never_outside(problem, invariant))
-    closed = proof_about_runs(lemma, Argument("closed", 1), inputs, budget)
+    closed = _certify_runs(lemma, ProofArgument("closed", 1), inputs, budget)
     if isinstance(closed, str):
         return closed
-    return proof_about_runs(problem, Argument("induction", 1), inputs, budget, aid=Aid(invariant=closed))
+    return _certify_runs(
+        problem, ProofArgument("induction", 1), inputs, budget, aid=ProofAid(invariant=closed)
+    )
 
 
 def _never_outside(problem: Problem, invariant: Term) -> Never | NeverBefore:
@@ -197,21 +206,23 @@ def _never_outside(problem: Problem, invariant: Term) -> Never | NeverBefore:
     return NeverBefore(~invariant, asked.goal) if isinstance(asked, NeverBefore) else Never(~invariant)
 
 
-def _by_parts(
+def _prove_by_parts(
     problem: Problem, invariant: Term, inputs: Mapping[str, str], budget: Budget
 ) -> Certificate | str:
     try:
-        written = canonical(replace(problem, property=_never_outside(problem, invariant)), inputs)
+        written = run_problem_to_json(replace(problem, property=_never_outside(problem, invariant)), inputs)
     except Unsupported as why:
         return str(why)
-    inside = Aid(inside=["not", written["property"]["condition"]])
-    return proof_about_runs(problem, Argument("parts", 1), inputs, budget, aid=inside)
+    inside = ProofAid(inside=["not", written["property"]["condition"]])
+    return _certify_runs(problem, ProofArgument("parts", 1), inputs, budget, aid=inside)
 
 
-def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], budget: Budget) -> Evidence:
+def certify_with_aid(
+    problem: Problem, holds: Holds, aid: ProofAid, inputs: Mapping[str, str], budget: Budget
+) -> CheckedEvidence:
     """What an engine holds of the problem as it looks with an aid, proved of the problem itself."""
     if holds.argument is None or not holds.as_asked:
-        return Evidence(holds, False)
+        return CheckedEvidence(holds, False)
     argument = holds.argument
     return call_in_time(
         budget,
@@ -223,42 +234,44 @@ def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], b
 def _prove_again(
     problem: Problem,
     holds: Holds,
-    argument: Argument,
-    aid: Aid,
+    argument: ProofArgument,
+    aid: ProofAid,
     inputs: Mapping[str, str],
     budget: Budget,
-) -> Evidence:
+) -> CheckedEvidence:
     others = _other_arguments(problem.property, argument)
     never = isinstance(problem.property, Never | NeverBefore) and problem.property.steps is None
     simple = [(argument, True)] if never else []
     first = ""
     for attempt, differing in [(argument, False), *((other, False) for other in others), *simple]:
-        claimed = proof_about_runs(problem, attempt, inputs, budget, aid=aid, simple=differing)
+        claimed = _certify_runs(problem, attempt, inputs, budget, aid=aid, simple=differing)
         if isinstance(claimed, Certificate):
-            return _checked(claimed, "proved", holds, budget)
+            return _check_claimed(claimed, "proved", holds, budget)
         first = first or claimed
-    return _checked(first, "proved", holds, budget)
+    return _check_claimed(first, "proved", holds, budget)
 
 
-def _values(
+def _certify_values(
     problem: Problem, verdict: Exact | PerStart, inputs: Mapping[str, str], budget: Budget
-) -> Evidence:
+) -> CheckedEvidence:
     """Bounds of a value: the checker derives the process again and looks at every state."""
     try:
-        claimed = about_values(problem, verdict, inputs)
+        claimed = build_process_certificate(problem, verdict, inputs)
     except Unsupported as why:
-        return Evidence(_bare(verdict), False, (f"not certified: {why}", *_near_ties(verdict)))
+        return CheckedEvidence(
+            _drop_certificate(verdict), False, (f"not certified: {why}", *_near_ties(verdict))
+        )
     if claimed is None:
-        return Evidence(verdict, False)
+        return CheckedEvidence(verdict, False)
     budget.progress("checking the certificate")
-    found = rejection(claimed.content, budget.remaining())
+    found = find_rejection(claimed.content, budget.remaining())
     if found is None:
-        return Evidence(replace(verdict, certificate=claimed), True, _near_ties(verdict))
+        return CheckedEvidence(replace(verdict, certificate=claimed), True, _near_ties(verdict))
     if found.refused:
         rejected = f"the checker rejects the certificate: {found.why}"
-        return Evidence(Unknown(Reason.NUMERICS, rejected), False)
+        return CheckedEvidence(Unknown(Reason.NUMERICS, rejected), False)
     note = f"not certified: there is a certificate, but {found.why}"
-    return Evidence(_bare(verdict), False, (note, *_near_ties(verdict)), claimed)
+    return CheckedEvidence(_drop_certificate(verdict), False, (note, *_near_ties(verdict)), claimed)
 
 
 def _near_ties(verdict: Exact | PerStart) -> tuple[str, ...]:
@@ -270,123 +283,129 @@ def _near_ties(verdict: Exact | PerStart) -> tuple[str, ...]:
     return (f"near tie: where {shown}, another order of summation may decide otherwise",)
 
 
-def _bare(verdict: Exact | PerStart) -> Exact | PerStart:
+def _drop_certificate(verdict: Exact | PerStart) -> Exact | PerStart:
     """The same values without a certificate."""
     if isinstance(verdict, Exact):
         return replace(verdict, certificate=None)
-    rows = ((s, _bare(v) if isinstance(v, Exact) else v) for s, v in verdict.table)
+    rows = ((s, _drop_certificate(v) if isinstance(v, Exact) else v) for s, v in verdict.table)
     return PerStart(tuple(rows), None)
 
 
-def uncertified(problem: Problem, verdict: Verdict, solver: str, budget: Budget) -> Evidence:
+def leave_uncertified(problem: Problem, verdict: Verdict, solver: str, budget: Budget) -> CheckedEvidence:
     """Replay what claims a violation; what claims a proof stays the word of the solver, unchecked."""
     match verdict:
         case Violated():
-            return certify(problem, verdict, solver, {}, {}, budget)
+            return certify_verdict(problem, verdict, solver, {}, {}, budget)
         case Proved():
-            return Evidence(_word_of(verdict, solver), False)
+            return CheckedEvidence(_weaken_proof(verdict, solver), False)
         case _:
-            return Evidence(verdict, False)
+            return CheckedEvidence(verdict, False)
 
 
-def _word_of(proved: Proved, solver: str) -> Holds | Unknown:
+def _weaken_proof(proved: Proved, solver: str) -> Holds | Unknown:
     """A proof as what it is without its certificate."""
     match proved:
         case Proved(Certificate("barrier" | "convergence")):
             return Holds(None, solver, as_asked=True)
         case Proved(_, "proved"):
-            return Holds(0, solver, as_asked=True, argument=Argument("unrolled", 0))
+            return Holds(0, solver, as_asked=True, argument=ProofArgument("unrolled", 0))
         case _:
             return Unknown(Reason.NUMERICS, IN_REALS)
 
 
-def _recurring(problem: Problem, trace: Trace, inputs: Mapping[str, str], budget: Budget) -> Evidence:
+def _certify_recurrence(
+    problem: Problem, trace: Trace, inputs: Mapping[str, str], budget: Budget
+) -> CheckedEvidence:
     """A run into a set that it need not leave: replayed, and the set certified; or no answer."""
     if (why := replay_stem(problem, trace)) is not None:
-        return Evidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
-    found = recurrence_certificate(problem, trace, inputs, _allowed(budget))
+        return CheckedEvidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
+    found = recurrence_certificate(problem, trace, inputs, _proof_budget(budget))
     if isinstance(found, str):
         what = "a run was found that stays among states that are not good, but that is not certified"
-        return Evidence(Unknown(Reason.INCOMPLETE, f"{what}: {found}"), False)
+        return CheckedEvidence(Unknown(Reason.INCOMPLETE, f"{what}: {found}"), False)
     budget.progress("checking the certificate")
-    rejected = rejection(found.content, budget.remaining())
+    rejected = find_rejection(found.content, budget.remaining())
     if rejected is not None:
         reason = Reason.NUMERICS if rejected.refused else Reason.INCOMPLETE
         what = f"the checker does not accept the certificate of a violation: {rejected.why}"
-        return Evidence(Unknown(reason, what), False)
-    return Evidence(Violated(trace, found), True)
+        return CheckedEvidence(Unknown(reason, what), False)
+    return CheckedEvidence(Violated(trace, found), True)
 
 
-def _allowed(budget: Budget) -> Budget:
+def _proof_budget(budget: Budget) -> Budget:
     """The time for a proof."""
-    seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
+    seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed_seconds())
     return Budget(seconds, budget.seed, budget.progress)
 
 
-def _about_the_start(
+def _certify_start(
     problem: Problem, proved: Proved, otherwise: Holds, inputs: Mapping[str, str], budget: Budget
-) -> Evidence:
+) -> CheckedEvidence:
     """A proof about the first state alone: the engine's, if it also shows what the checker derives."""
-    argument, content = Argument("unrolled", 0), proved.certificate.content
+    argument, content = ProofArgument("unrolled", 0), proved.certificate.content
     try:
-        written = canonical(problem, inputs)
+        written = run_problem_to_json(problem, inputs)
     except Unsupported as why:
-        return _checked(str(why), proved.arithmetic, otherwise, budget)
-    shown = [{"obligation": "violation", "steps": 0, "cases": without_controls(content)}]
+        return _check_claimed(str(why), proved.arithmetic, otherwise, budget)
+    shown = [{"obligation": "violation", "steps": 0, "cases": cases_without_controls(content)}]
     said = {"kind": argument.kind, "steps": argument.steps}
-    restated = about_runs(written, said, shown, str(content["arithmetic"]))
-    evidence = _checked(Certificate("execution", restated), proved.arithmetic, otherwise, budget)
+    restated = run_certificate_content(written, said, shown, str(content["arithmetic"]))
+    evidence = _check_claimed(Certificate("execution", restated), proved.arithmetic, otherwise, budget)
     if not isinstance(evidence.verdict, Unknown):
         return evidence
-    claimed = proof_about_runs(problem, argument, inputs, budget, proved.arithmetic)
-    return _checked(claimed, proved.arithmetic, otherwise, budget)
+    claimed = _certify_runs(problem, argument, inputs, budget, proved.arithmetic)
+    return _check_claimed(claimed, proved.arithmetic, otherwise, budget)
 
 
-def _other_arguments(asked: Property, tried: Argument) -> tuple[Argument, ...]:
+def _other_arguments(asked: Property, tried: ProofArgument) -> tuple[ProofArgument, ...]:
     """Where every run of some length returns to an earlier state, there may be a proof by induction."""
     if tried.kind == "induction":
         return ()
     whole = tried.steps + 1
     match asked:
         case Never(_, None) | NeverBefore(_, _, None):
-            return tuple(Argument("induction", k) for k in sorted({1, 2, whole}) if k <= LONGEST)
+            return tuple(ProofArgument("induction", k) for k in sorted({1, 2, whole}) if k <= LONGEST)
         case Recurs() if whole <= LONGEST:
-            return (Argument("induction", whole, whole),)
+            return (ProofArgument("induction", whole, whole),)
         case _:
             return ()
 
 
-def proof_about_runs(
+def _certify_runs(
     problem: Problem,
-    argument: Argument,
+    argument: ProofArgument,
     inputs: Mapping[str, str],
     budget: Budget,
     arithmetic: str = "proved",
-    aid: Aid | None = None,
+    aid: ProofAid | None = None,
     simple: bool = False,
 ) -> Certificate | str:
     """A certificate that has the problem and the argument in it, or why there is none."""
     try:
-        written = canonical(problem, inputs)
+        written = run_problem_to_json(problem, inputs)
     except Unsupported as why:
         return str(why)
     single = "float32" if arithmetic == "proved" else "real"
-    return certificate(problem, written, argument, _allowed(budget), single, aid, simple=simple)
+    return prove_run_certificate(
+        problem, written, argument, _proof_budget(budget), single, aid, simple=simple
+    )
 
 
-def _checked(claimed: Certificate | str, arithmetic: str, otherwise: Holds, budget: Budget) -> Evidence:
+def _check_claimed(
+    claimed: Certificate | str, arithmetic: str, otherwise: Holds, budget: Budget
+) -> CheckedEvidence:
     """The proof, if the checker accepts it; `otherwise` if there is none for want of words or time."""
     unchecked: Certificate | None = None
     if isinstance(claimed, Certificate):
         budget.progress("checking the certificate")
-        found = rejection(claimed.content, budget.remaining())
+        found = find_rejection(claimed.content, budget.remaining())
         if found is None:
-            return Evidence(Proved(claimed, arithmetic), True)
+            return CheckedEvidence(Proved(claimed, arithmetic), True)
         if found.refused:
             why = f"the checker rejects the certificate: {found.why}"
-            return Evidence(Unknown(Reason.NUMERICS, why), False)
+            return CheckedEvidence(Unknown(Reason.NUMERICS, why), False)
         unchecked, claimed = claimed, f"there is a certificate, but {found.why}"
     if arithmetic != "proved":
         why = f"shown in real arithmetic only, and not certified: {claimed}"
-        return Evidence(Unknown(Reason.NUMERICS, why), False, (), unchecked)
-    return Evidence(otherwise, False, (f"not certified: {claimed}",), unchecked)
+        return CheckedEvidence(Unknown(Reason.NUMERICS, why), False, (), unchecked)
+    return CheckedEvidence(otherwise, False, (f"not certified: {claimed}",), unchecked)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from surefoot.cli.screen import keep_places_of_streams, open_screens, say, say_error
+from surefoot.cli.screen import open_screens, print_error, print_line, reopen_closed_streams
 from surefoot.errors import SurefootError
 from surefoot.work.alarm import Late, ending_alarms
 
@@ -35,7 +35,7 @@ COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
 }
 
 
-class Lazy(click.Group):
+class _LazyGroup(click.Group):
     """Commands are imported when they are used, so that `surefoot --help` is instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -53,7 +53,7 @@ class Lazy(click.Group):
 
 
 @click.group(
-    cls=Lazy,
+    cls=_LazyGroup,
     no_args_is_help=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -81,16 +81,16 @@ def surefoot(ctx: click.Context, debug: bool) -> int | None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; after a signal that is the signal's, always."""
-    from surefoot.work.interrupt import interruptible, leave
+    from surefoot.work.interrupt import exit_process, handle_interrupts
 
-    keep_places_of_streams()
-    with interruptible() as heard:
+    reopen_closed_streams()
+    with handle_interrupts() as heard:
         try:
-            code = run(list(sys.argv[1:] if arguments is None else arguments))
+            code = run_command_line(list(sys.argv[1:] if arguments is None else arguments))
         except KeyboardInterrupt:  # while the outcome was told
             code = 130
         if heard.code is not None:  # not `sys.exit`: nobody is waited for any more
-            leave(heard.code)
+            exit_process(heard.code)
     sys.exit(code)
 
 
@@ -98,27 +98,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
 LISTING = ("inspect", "engines", "solvers", "doctor", "demo", "optimum", "heatmap")
 
 
-def run(arguments: list[str]) -> int:
+def run_command_line(arguments: list[str]) -> int:
     """The exit code of a command; errors are printed as one line. What cannot be shown changes no verdict."""
     with open_screens() as (out, err):
-        code = carry_out_command(arguments)
+        code = _run_command(arguments)
         out.flush()
         err.flush()
         lost = out.lost or out.unescaped.lost
         if lost is None or isinstance(lost, BrokenPipeError):  # who asked has read enough
             return code
-        say_error(f"stdout: {lost.strerror or lost}; fix: let it go to a file that can be written")
+        print_error(f"stdout: {lost.strerror or lost}; fix: let it go to a file that can be written")
         command = next((a for a in arguments if not a.startswith("-")), "")
         return code or (4 if command in LISTING else 0)
 
 
-def _say_late(arguments: list[str]) -> None:
+def _print_timeout(arguments: list[str]) -> None:
     """In words, or as the JSON object that was asked for: there is no problem yet that it could be about."""
     told = "the time ended while the question was read or prepared"
     wanted = [b for a, b in pairwise(arguments) if a == "--json"]
     wanted += [a.partition("=")[2] for a in arguments if a.startswith("--json=")]
     if not wanted:
-        say(f"unknown (timeout): {told}")
+        print_line(f"unknown (timeout): {told}")
         return
     from surefoot.cli.output import write_facts
 
@@ -129,35 +129,35 @@ def _say_late(arguments: list[str]) -> None:
     result = {"schema": 1, "verdict": verdict, "certified": False, **nothing}
     write_facts(wanted[-1], lambda: result, quiet=True)
     if wanted[-1] != "-":
-        say(f"unknown (timeout): {told}")
+        print_line(f"unknown (timeout): {told}")
 
 
-def carry_out_command(arguments: list[str]) -> int:
+def _run_command(arguments: list[str]) -> int:
     """The exit code of a command whose screens are open."""
     try:
         with ending_alarms():  # click does not close a command whose other options it refuses
             outcome: Any = surefoot.main(arguments, prog_name="surefoot", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except (click.exceptions.Abort, KeyboardInterrupt):
-        say("interrupted: nothing was found yet", error=True)
+        print_line("interrupted: nothing was found yet", error=True)
         return 130
     except Late:
-        _say_late(arguments)
+        _print_timeout(arguments)
         return 3
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)
         hint = f"; fix: see `{ctx.command_path} --help`" if ctx is not None else ""
-        say_error(f"{error.format_message().rstrip('.')}{hint}")
+        print_error(f"{error.format_message().rstrip('.')}{hint}")
         return 2
     except SurefootError as error:
-        say_error(str(error))
+        print_error(str(error))
         return error.exit_code
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        say_error(f"{place}{error.strerror or error}; fix: check the path")
+        print_error(f"{place}{error.strerror or error}; fix: check the path")
         return 2
     except Exception as error:  # noqa: BLE001 - the last line of defence: an internal error is never an answer
         if "--debug" in arguments:
             traceback.print_exc()
-        say_error(f"internal: {type(error).__name__}: {error}; fix: report this with the output of --debug")
+        print_error(f"internal: {type(error).__name__}: {error}; fix: report this with the output of --debug")
         return 4

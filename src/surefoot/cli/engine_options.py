@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from surefoot.cli.output import check_folder
-from surefoot.cli.unused import flag, refuse_idle_options
+from surefoot.cli.unused import option_flag, refuse_idle_options
 from surefoot.engines import ENGINES
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
@@ -24,7 +24,7 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.conditions import read_conditions
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
-from surefoot.run import PREFERRED, NoEngine, able
+from surefoot.run import DEFAULT_SOLVERS, NoEngine, applicable_engines
 from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver
 from surefoot.solve.recording import Recording
@@ -32,7 +32,7 @@ from surefoot.transform.discretise import discretise
 from surefoot.transform.ending import end_at_goal
 
 
-class Number(click.ParamType):  # type: ignore[type-arg]
+class _ExactNumber(click.ParamType):  # type: ignore[type-arg]
     """An exact number: 1e-6, 0.001, 1/1000."""
 
     name = "number"
@@ -45,7 +45,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         return number
 
 
-class Positive(Number):
+class PositiveNumber(_ExactNumber):
     """An exact number above 0."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
@@ -55,7 +55,7 @@ class Positive(Number):
         return number
 
 
-class Conditions(click.ParamType):  # type: ignore[type-arg]
+class _ConditionList(click.ParamType):  # type: ignore[type-arg]
     """Conditions over the state, from a text or from a file: one a line, or with `;` between them."""
 
     name = "FILE|TEXT"
@@ -70,10 +70,10 @@ TYPES: dict[str, Any] = {
     "int | None": click.IntRange(min=0),
     "int": click.IntRange(min=0),
     "float": float,
-    "Fraction": Positive(),
-    "tuple[Term, ...]": Conditions(),
+    "Fraction": PositiveNumber(),
+    "tuple[Term, ...]": _ConditionList(),
     "Literal['auto', 'interpreter', 'llvm']": click.Choice(["auto", "interpreter", "llvm"]),
-    "Fraction | None": Number(),
+    "Fraction | None": _ExactNumber(),
     "str": str,
     "str | None": str,
 }
@@ -88,21 +88,21 @@ CHOICES: dict[str, tuple[str, ...]] = {
 def engine_flags(command: Callable[..., Any], names: Sequence[str] = ()) -> Callable[..., Any]:
     """Add `--engine`, `--dump-queries` and one flag per field of the named engines, by default of all."""
     chosen = {n: e for n, e in ENGINES.items() if n in names or not names}
-    for name, kind in _fields(chosen).items():
+    for name, kind in _engine_fields(chosen).items():
         known = list(SOLVERS) if kind == "Solver" else CHOICES.get(name)
         given: Any = click.Choice(known) if known else TYPES.get(kind)
         users = {n: e for n, e in chosen.items() if name in {f.name for f in fields(e)}}  # type: ignore[arg-type]
         made: dict[str, Any] = {"is_flag": True, "default": None} if kind == "bool" else {"type": given}
-        made |= {"cls": Explained, "users": users}
-        command = click.option(flag(name), name, **made)(command)
-    if "solver" in _fields(chosen):
+        made |= {"cls": _ExplainedOption, "users": users}
+        command = click.option(option_flag(name), name, **made)(command)
+    if "solver" in _engine_fields(chosen):
         where, words = click.Path(path_type=Path), "Write every solver question as SMT-LIB and VNN-LIB."
         command = click.option("--dump-queries", type=where, metavar="DIR", help=words)(command)
     default = names[0] if names else "all without objection, in turns"
     return click.option("--engine", "engine_name", metavar="NAME", help=f"Default: {default}.")(command)
 
 
-def _fields(engines: Mapping[str, type[Engine]]) -> dict[str, str]:
+def _engine_fields(engines: Mapping[str, type[Engine]]) -> dict[str, str]:
     return {f.name: str(f.type) for e in engines.values() for f in fields(e)}  # type: ignore[arg-type]
 
 
@@ -112,14 +112,14 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
         raise InvalidProblem(
             f"there is no engine `{name}`", fix=did_you_mean(name, ENGINES), where="--engine"
         )
-    wanted = [*_options(given), *(["solver"] if dump is not None and name is None else [])]
-    chosen = [ENGINES[name]] if name is not None else _having(wanted)
-    if dump is not None and not any("solver" in _fields({"": kind}) for kind in chosen):
+    wanted = [*_given_options(given), *(["solver"] if dump is not None and name is None else [])]
+    chosen = [ENGINES[name]] if name is not None else _engines_with_options(wanted)
+    if dump is not None and not any("solver" in _engine_fields({"": kind}) for kind in chosen):
         what = "there is no question to a solver that could be written"
         raise InvalidProblem(what, fix="leave it out, or name another engine", where="--dump-queries")
     check_folder(dump, "--dump-queries")
-    solvers = [given["solver"]] if given.get("solver") else PREFERRED
-    return [_build(kind, {**given, "solver": solver}, dump) for kind in chosen for solver in solvers]
+    solvers = [given["solver"]] if given.get("solver") else DEFAULT_SOLVERS
+    return [_build_engine(kind, {**given, "solver": solver}, dump) for kind in chosen for solver in solvers]
 
 
 def with_predicates(
@@ -135,17 +135,17 @@ def with_predicates(
     return [replace(e, predicates=named) if isinstance(e, Predicates) else e for e in engines], ()
 
 
-def _options(given: Mapping[str, Any]) -> list[str]:
+def _given_options(given: Mapping[str, Any]) -> list[str]:
     """The options of engines among those that are given."""
-    known = _fields(ENGINES)
+    known = _engine_fields(ENGINES)
     return [name for name, value in given.items() if name in known and value is not None]
 
 
-def _having(options: Sequence[str]) -> list[type[Engine]]:
+def _engines_with_options(options: Sequence[str]) -> list[type[Engine]]:
     """Who asks for options without naming an engine means those that have them all."""
-    found = [kind for kind in ENGINES.values() if set(options) <= set(_fields({"": kind}))]
+    found = [kind for kind in ENGINES.values() if set(options) <= set(_engine_fields({"": kind}))]
     if not found:
-        flags = " and ".join(map(flag, options))
+        flags = " and ".join(map(option_flag, options))
         raise InvalidProblem(f"no engine has {flags}", fix="give options of one engine, or name it")
     return found
 
@@ -155,16 +155,16 @@ def refuse_what_is_unused(
 ) -> None:
     """Before any work: options without effect, and properties that none of the engines asked for takes."""
     refuse_idle_options(given, [problem.property for problem in problems.values()])
-    options = _options(given)
+    options = _given_options(given)
     if name is None and not options:
         return
     for asked, problem in problems.items():
         try:
-            able(end_at_goal(discretise(problem, continuous=True)[0]), engines)
+            applicable_engines(end_at_goal(discretise(problem, continuous=True)[0]), engines)
         except NoEngine as why:
             if name is not None:
                 raise
-            flags = ", ".join(map(flag, options))
+            flags = ", ".join(map(option_flag, options))
             what = f"it has no effect on `{asked}`: {why}"
             raise InvalidProblem(
                 what, fix="leave it out, or ask about other properties", where=flags
@@ -176,15 +176,17 @@ def refuse_options_of_others(name: str | None, given: Mapping[str, Any]) -> None
     if name not in ENGINES:
         return
     users = {
-        o: [n for n, e in ENGINES.items() if o in _fields({n: e})] for o, v in given.items() if v is not None
+        o: [n for n, e in ENGINES.items() if o in _engine_fields({n: e})]
+        for o, v in given.items()
+        if v is not None
     }
     for option, having in users.items():
         if having and name not in having:
             fix = f"leave it out; it is an option of {', '.join(having)}"
-            raise InvalidProblem(f"engine `{name}` has no such option", fix=fix, where=flag(option))
+            raise InvalidProblem(f"engine `{name}` has no such option", fix=fix, where=option_flag(option))
 
 
-def _build(kind: type[Engine], given: Mapping[str, Any], dump: Path | None) -> Engine:
+def _build_engine(kind: type[Engine], given: Mapping[str, Any], dump: Path | None) -> Engine:
     options: dict[str, Any] = {}
     for f in fields(kind):  # type: ignore[arg-type]
         if str(f.type) == "Solver":
@@ -195,7 +197,7 @@ def _build(kind: type[Engine], given: Mapping[str, Any], dump: Path | None) -> E
     return kind(**options)
 
 
-class Explained(click.Option):
+class _ExplainedOption(click.Option):
     """A flag whose help is looked up when somebody asks for it."""
 
     def __init__(self, *names: Any, users: Mapping[str, type[Engine]], **more: Any) -> None:
@@ -203,13 +205,15 @@ class Explained(click.Option):
         self._users = users
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        told = dict.fromkeys(explanations(kind).get(self.name or "", "") for kind in self._users.values())
+        told = dict.fromkeys(
+            field_explanations(kind).get(self.name or "", "") for kind in self._users.values()
+        )
         words = " / ".join(text for text in told if text)
         self.help = f"{words} ({', '.join(self._users)})" if words else f"option of: {', '.join(self._users)}"
         return super().get_help_record(ctx)
 
 
-def explanations(kind: type[Engine]) -> dict[str, str]:
+def field_explanations(kind: type[Engine]) -> dict[str, str]:
     """By field, the first sentence that its class has under it."""
     file = sys.modules[kind.__module__].__file__
     tree = ast.parse(Path(file).read_text("utf-8")) if file else ast.Module([], [])

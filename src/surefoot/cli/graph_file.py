@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from surefoot.cli.output import deliver_file
-from surefoot.cli.screen import say
+from surefoot.cli.screen import print_line
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.report.abstraction import graph_page
-from surefoot.report.graph import as_dot, as_json
+from surefoot.report.graph import render_graph_dot, render_graph_json
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import (
     Holds,
@@ -37,7 +37,7 @@ LARGE = 300  # states of a graph that is still written after an interrupt
 SPLITS = 24  # predicates that are tried for a page, if nothing else is asked for
 
 
-def check_graph(path: str | None) -> None:
+def check_graph_format(path: str | None) -> None:
     """Refuse a name that says no format."""
     if path is not None and Path(path).suffix not in FORMATS:
         raise InvalidProblem(
@@ -45,12 +45,12 @@ def check_graph(path: str | None) -> None:
         )
 
 
-def graph_of(verdict: Verdict) -> AbstractGraph | None:
+def _verdict_graph(verdict: Verdict) -> AbstractGraph | None:
     found = verdict.artifact if isinstance(verdict, Proved | Violated | Holds | Unknown) else None
     return found if isinstance(found, AbstractGraph) else None
 
 
-def splits_wanted(given: int | None, report: str | None, graph: str | None) -> int:
+def number_of_splits(given: int | None, report: str | None, graph: str | None) -> int:
     """How many further predicates are tried: as asked, or some if there is a page to show them."""
     shown = report is not None or (graph is not None and graph.endswith(".html"))
     return given if given is not None else SPLITS * shown
@@ -60,9 +60,9 @@ def with_splits_tried(
     problem: Problem, result: Result, engines: Sequence[Engine], most: int, budget: Budget
 ) -> Result:
     """The result with what further predicates would make of its graph, if it has one and time is left."""
-    graph, verdict = graph_of(result.verdict), result.verdict
+    graph, verdict = _verdict_graph(result.verdict), result.verdict
     engine = next((e for e in engines if isinstance(e, Predicates)), None)
-    if graph is None or engine is None or not most or budget.spent():
+    if graph is None or engine is None or not most or budget.is_spent():
         return result
     if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
         return result
@@ -81,7 +81,7 @@ def with_splits_tried(
 
 def omit_large_graph(result: Result) -> Result:
     """Without the graph, if an interrupt has left no time to write so many states to a result or a page."""
-    graph, verdict = graph_of(result.verdict), result.verdict
+    graph, verdict = _verdict_graph(result.verdict), result.verdict
     if graph is None or len(graph.states) <= LARGE or not (is_interrupted(verdict) or CUT in result.notes):
         return result
     assert isinstance(verdict, Proved | Violated | Holds | Unknown)
@@ -91,7 +91,7 @@ def omit_large_graph(result: Result) -> Result:
 
 def write_graph(problem: Problem, verdict: Verdict, path: str, quiet: bool) -> None:
     """Write it, and say on stderr what was done."""
-    found = graph_of(verdict)
+    found = _verdict_graph(verdict)
     if found is None:
         early = isinstance(verdict, Unknown) and verdict.reason in (Reason.INTERRUPTED, Reason.TIMEOUT)
         why = (
@@ -99,8 +99,8 @@ def write_graph(problem: Problem, verdict: Verdict, path: str, quiet: bool) -> N
             if early
             else "there is no abstract graph; use --engine predicates"
         )
-        say(f"not written: {path} ({why})", error=True)
+        print_line(f"not written: {path} ({why})", error=True)
         return
     run = verdict.trace if isinstance(verdict, Violated) else None
-    made = {".html": lambda: graph_page(problem, found, run), ".dot": lambda: as_dot(found)}
-    deliver_file(path, made.get(Path(path).suffix, lambda: as_json(found)), quiet)
+    made = {".html": lambda: graph_page(problem, found, run), ".dot": lambda: render_graph_dot(found)}
+    deliver_file(path, made.get(Path(path).suffix, lambda: render_graph_json(found)), quiet)

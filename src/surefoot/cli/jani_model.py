@@ -9,30 +9,30 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.formats.jani import JaniModel, read_jani
-from surefoot.formats.jani2nnet import check_layers, read_jani2nnet, wired_to
+from surefoot.formats.jani2nnet import check_layers, read_jani2nnet, wire_to_model
 from surefoot.formats.loaded_policy import LoadedPolicy
-from surefoot.formats.plaja import Question, read_questions
+from surefoot.formats.plaja import PlajaProperty, read_plaja_properties
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file.declarations import Declarations
-from surefoot.formats.problem_file.policy import NetworkFile, wired
-from surefoot.formats.wiring import Rewiring, Wiring, sidecar
+from surefoot.formats.problem_file.policy import NetworkFile, wire_network_file
+from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS, Expected, Probability, Property
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Term
-from surefoot.verdict.questions import in_words
-from surefoot.verdict.words import counted, region
+from surefoot.verdict.questions import property_in_words
+from surefoot.verdict.words import count_noun, variable_ranges
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JaniQuestionOptions:
     """How the properties of a model are asked about: its network and wiring, or nobody; runs beyond goals."""
 
     network: Path | None
-    wiring: Wiring | Rewiring | None
+    wiring: PolicyWiring | WiringChanges | None
     output: str | None
     alone: bool  # without any policy: the environment is asked about
     beyond: bool  # runs go on where an objective is reached
@@ -48,14 +48,18 @@ class Asked:
         questions: Path | None,
         constants: Mapping[str, str],
         wanted: Sequence[str] | None = None,
-    ) -> dict[str, Question]:
+    ) -> dict[str, PlajaProperty]:
         """PlaJA's questions of a model, or of a file about it."""
         goal, normalise = not self.beyond, self.normalise
-        return read_questions(path, questions, constants, wanted, goal=goal, normalise=normalise)
+        return read_plaja_properties(path, questions, constants, wanted, goal=goal, normalise=normalise)
 
 
-def jani_problems(
-    path: Path, asked: tuple[str, ...], constants: Mapping[str, str], how: Asked, read: list[Path]
+def load_jani_problems(
+    path: Path,
+    asked: tuple[str, ...],
+    constants: Mapping[str, str],
+    how: JaniQuestionOptions,
+    read: list[Path],
 ) -> tuple[dict[str, Problem], dict[str, tuple[Term, ...]]]:
     """One problem for each property that is asked, or for all of the file; and predicates that they name.
 
@@ -66,16 +70,20 @@ def jani_problems(
     questions = how.read_questions(path, None, constants, own if asked else None)
     for text in asked:
         if _is_file(text):
-            questions |= _questions(path, text, constants, how)
+            questions |= _read_question_file(path, text, constants, how)
     if how.beyond and not any(question.goal is not None for question in questions.values()):
         what = "no question has an objective with a goal beyond which runs could go on"
         raise InvalidProblem(what, fix="leave it out", where="--ignore-goal")
     plain = [name for name in own if name not in questions]
-    properties = {n: _property(model, n, path) for n in plain} if asked else _all(model, path, questions)
+    properties = (
+        {n: _find_property(model, n, path) for n in plain}
+        if asked
+        else _all_properties(model, path, questions)
+    )
     if wanted := _rewards_of(properties.values()) - _rewards_in(model.environment):
         model = read_jani(path, constants, rewards=sorted(wanted), normalise=how.normalise)
     bare = bool(properties) or any(q.wiring is None for q in questions.values())
-    policy = _policy(model, how, read) if how.network is not None or (how.rewires and bare) else None
+    policy = _wire_policy(model, how, read) if how.network is not None or (how.rewires and bare) else None
     problems = {
         name: Problem(f"{model.name}/{name}", model.environment, policy, question)
         for name, question in properties.items()
@@ -90,11 +98,13 @@ def jani_problems(
     return problems, {name: question.predicates for name, question in questions.items()}
 
 
-def _own_policy(model: JaniModel, question: Question, how: Asked, read: list[Path]) -> Policy | None:
+def _own_policy(
+    model: JaniModel, question: PlajaProperty, how: JaniQuestionOptions, read: list[Path]
+) -> Policy | None:
     """The policy that a question names, with what the command line changes of its wiring."""
     if question.wiring is None or not how.rewires:
         return question.problem.policy
-    return _policy(model, replace(how, network=question.wiring), read)
+    return _wire_policy(model, replace(how, network=question.wiring), read)
 
 
 def _rewards_of(asked: Iterable[Property]) -> set[str]:
@@ -118,7 +128,9 @@ def _is_file(asked: str) -> bool:
     return asked.partition("#")[0].endswith(".jani")
 
 
-def _questions(path: Path, asked: str, constants: Mapping[str, str], how: Asked) -> dict[str, Question]:
+def _read_question_file(
+    path: Path, asked: str, constants: Mapping[str, str], how: JaniQuestionOptions
+) -> dict[str, PlajaProperty]:
     """PlaJA's questions in `FILE.jani`, or the one called `FILE.jani#NAME`, each by that text."""
     file, _, wanted = asked.partition("#")
     found = how.read_questions(path, Path(file), constants)
@@ -129,7 +141,9 @@ def _questions(path: Path, asked: str, constants: Mapping[str, str], how: Asked)
     return {f"{file}#{name}": question for name, question in found.items() if wanted in ("", name)}
 
 
-def model_facts(path: Path, constants: Mapping[str, str], *, normalise: bool = False) -> dict[str, Any]:
+def describe_jani_model(
+    path: Path, constants: Mapping[str, str], *, normalise: bool = False
+) -> dict[str, Any]:
     """What stands in a model, for a reader."""
     model = read_jani(path, constants, normalise=normalise)
     environment = model.environment
@@ -137,24 +151,26 @@ def model_facts(path: Path, constants: Mapping[str, str], *, normalise: bool = F
     return {
         "kind": f"JANI model ({model.kind})",
         "name": model.name,
-        "constants": [f"{name} = {show(value)}" for name, value in model.constants.items()],
-        "variables": list(region(environment)),
-        "names": [f"{name} = {show(term)}" for name, term in environment.definitions],
+        "constants": [f"{name} = {show_term(value)}" for name, value in model.constants.items()],
+        "variables": list(variable_ranges(environment)),
+        "names": [f"{name} = {show_term(term)}" for name, term in environment.definitions],
         "automata": [
-            f"{c.name}: {counted(len(c.locations), 'location')}, {counted(len(c.edges), 'edge')}"
+            f"{c.name}: {count_noun(len(c.locations), 'location')}, {count_noun(len(c.edges), 'edge')}"
             for c in environment.components
         ],
         "synchronisations": len(environment.synchronisations),
         "rewards": list(dict.fromkeys(rewards)),
         "properties": {
-            **{name: in_words(asked) for name, asked in model.properties.items()},
+            **{name: property_in_words(asked) for name, asked in model.properties.items()},
             **{name: f"refused: {error}" for name, error in model.refused.items()},
         },
         "notes": list(model.notes),
     }
 
 
-def _all(model: JaniModel, path: Path, questions: Mapping[str, Question]) -> Mapping[str, Property]:
+def _all_properties(
+    model: JaniModel, path: Path, questions: Mapping[str, PlajaProperty]
+) -> Mapping[str, Property]:
     for name, error in model.refused.items():
         if name in questions:
             continue
@@ -167,7 +183,7 @@ def _all(model: JaniModel, path: Path, questions: Mapping[str, Question]) -> Map
     return {name: asked for name, asked in model.properties.items() if name not in questions}
 
 
-def _property(model: JaniModel, asked: str, path: Path) -> Property:
+def _find_property(model: JaniModel, asked: str, path: Path) -> Property:
     """A property of the file by its name, or one that is written out."""
     if asked in model.refused:
         raise model.refused[asked]
@@ -187,12 +203,12 @@ def _property(model: JaniModel, asked: str, path: Path) -> Property:
         raise error.at("--property") from None
 
 
-def _policy(model: JaniModel, how: Asked, read: list[Path]) -> NeuralPolicy:
+def _wire_policy(model: JaniModel, how: JaniQuestionOptions, read: list[Path]) -> NeuralPolicy:
     network = how.network
     if network is None:
         raise InvalidProblem("there is no network that could be wired", fix="give one with --policy")
     read.append(network)
-    whole, changes = (None, how.wiring) if isinstance(how.wiring, Rewiring) else (how.wiring, None)
+    whole, changes = (None, how.wiring) if isinstance(how.wiring, WiringChanges) else (how.wiring, None)
     file = NetworkFile(network, whole, how.output, changes)
     described = read_jani2nnet(network) if network.suffix == ".jani2nnet" else None
     if described is not None:
@@ -200,13 +216,13 @@ def _policy(model: JaniModel, how: Asked, read: list[Path]) -> NeuralPolicy:
         read.append(file.path)
         if whole is None:
             try:
-                file = replace(file, wiring=wired_to(model, described))
+                file = replace(file, wiring=wire_to_model(model, described))
             except InvalidProblem as error:
                 raise error.at(str(network)) from None
 
     def load(path: Path, chosen: str | None) -> LoadedPolicy:
         if file.wiring is None:
-            read.append(sidecar(path))
+            read.append(wiring_path(path))
         loaded = load_policy(path, output=chosen)
         if described is not None:
             try:
@@ -216,4 +232,4 @@ def _policy(model: JaniModel, how: Asked, read: list[Path]) -> NeuralPolicy:
         return loaded
 
     declared = Declarations(model.constants, model.environment.variables, (), ())
-    return wired(file, declared, load)
+    return wire_network_file(file, declared, load)

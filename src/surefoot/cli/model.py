@@ -11,19 +11,19 @@ from typing import Any
 
 import click
 
-from surefoot.cli.output import sha256
+from surefoot.cli.output import file_sha256
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
 from surefoot.formats.inert.file import NO_SUCH_FILE, require_file
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.problem_file import read_problem, read_problems
-from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem
+from surefoot.formats.problem_file import read_problem_file, read_problems
+from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
 from surefoot.formats.wiring import (
-    Rewiring,
-    Wiring,
-    rewiring_from_options,
-    sidecar,
+    PolicyWiring,
+    WiringChanges,
+    wiring_changes_from_options,
     wiring_from_options,
+    wiring_path,
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
@@ -33,7 +33,7 @@ from surefoot.transform.discretise import in_time
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedModel:
     """Problems by the name of their property, the files they came from, and how they were read."""
 
     problems: Mapping[str, Problem]
@@ -93,7 +93,7 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def flag_of(name: str) -> str:
+def model_option_flag(name: str) -> str:
     """How an option of `model_flags` is written."""
     said = {"properties": "property", "constants": "const"}
     return f"--{said.get(name, name).replace('_', '-')}"
@@ -110,7 +110,7 @@ def time_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def timed(loaded: Loaded, time: str | None, method: str | None) -> Loaded:
+def set_time_semantics(loaded: LoadedModel, time: str | None, method: str | None) -> LoadedModel:
     """The problems in that time; both are part of how they were read."""
     if time is None:
         if method is not None:
@@ -139,7 +139,7 @@ def load_model(
     no_policy: bool = False,
     ignore_goal: bool = False,
     bare: bool = False,
-) -> Loaded:
+) -> LoadedModel:
     """Read a problem file or JANI model, or run trusted Python; every file that was read is hashed.
 
     `bare`: only the environment matters to the caller, so that a question may lack its policy.
@@ -167,18 +167,20 @@ def load_model(
         told = {k: v for k, v in (*settings.items(), ("const", constants or None)) if v is not None}
         problems = _python_problems(model, trust_python, told)
         if properties:
-            problems = {name: _named(problems, name, model) for name in properties}
+            problems = {name: _select_property(problems, name, model) for name in properties}
         if normalise:
-            problems = {name: _normalised(problem) for name, problem in problems.items()}
+            problems = {name: _normalise_problem(problem) for name, problem in problems.items()}
         read = [model]
     elif model.suffix == ".toml":
         problems, read = _file_problems(model, properties, constants, settings, normalise)
     elif model.suffix == ".jani":
-        from surefoot.cli.jani_model import Asked, jani_problems
+        from surefoot.cli.jani_model import JaniQuestionOptions, load_jani_problems
 
         read = [model]
-        how = Asked(policy, _wiring(settings, read), output, no_policy or bare, ignore_goal, normalise)
-        problems, predicates = jani_problems(model, properties, given_constants(constants), how, read)
+        how = JaniQuestionOptions(
+            policy, _wiring_from_options(settings, read), output, no_policy or bare, ignore_goal, normalise
+        )
+        problems, predicates = load_jani_problems(model, properties, parse_constants(constants), how, read)
     else:
         fix = "give a problem file (.toml), a JANI model (.jani), or a Python file with --trust-python"
         raise Unsupported(
@@ -190,31 +192,33 @@ def load_model(
     source |= {name: "yes" for name, given in flags.items() if given}
     if no_policy:
         problems = {name: replace(problem, policy=None) for name, problem in problems.items()}
-    return Loaded(problems, {str(p): sha256(p) for p in dict.fromkeys(read)}, source, predicates)
+    return LoadedModel(problems, {str(p): file_sha256(p) for p in dict.fromkeys(read)}, source, predicates)
 
 
-def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loaded:
+def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> LoadedModel:
     """Read the problem of a stored result again, as the result says it was read."""
     fix = "give a file that --json wrote"
     constants = source.get("constants", [])
     others = [v for k, v in source.items() if k != "constants" and v is not None]
     if not isinstance(constants, list) or not all(isinstance(v, str) for v in (*constants, *others)):
         raise InvalidProblem("how the problem was read is not told in words", fix=fix, where="source")
-    loaded = timed(_loaded_again(source, trust_python), source.get("time"), source.get("method"))
+    loaded = set_time_semantics(
+        _reload_source(source, trust_python), source.get("time"), source.get("method")
+    )
     if len(loaded.problems) != 1:
         raise InvalidProblem("the result does not say which property it is about", fix=fix, where="source")
     return loaded
 
 
-def _loaded_again(source: Mapping[str, Any], trust_python: bool) -> Loaded:
+def _reload_source(source: Mapping[str, Any], trust_python: bool) -> LoadedModel:
     match source:
         case {"kind": "vnnlib", "network": str(network), "specification": str(specification)}:
-            spec = read_vnnlib(Path(specification))
+            spec = read_vnnlib_file(Path(specification))
             name = Path(specification).name
             read = load_policy(network, output=source.get("output")).network
-            problem = to_problem(read, spec, name, float32=no_float32_point(spec) is None)
-            inputs = {path: sha256(Path(path)) for path in (network, specification)}
-            return Loaded({name: problem}, inputs, source)
+            problem = problem_from_vnnlib(read, spec, name, float32=no_float32_point(spec) is None)
+            inputs = {path: file_sha256(Path(path)) for path in (network, specification)}
+            return LoadedModel({name: problem}, inputs, source)
         case {"kind": "study", "study": str(name)}:
             from surefoot.cli.study_problem import load_study_problem
 
@@ -245,24 +249,26 @@ def _file_problems(
 
     def load(network: Path, output: str | None) -> LoadedPolicy:
         read.append(network)
-        if sidecar(network).is_file():
-            read.append(sidecar(network))
+        if wiring_path(network).is_file():
+            read.append(wiring_path(network))
         return load_policy(network, output=output)
 
     options: dict[str, Any] = {
-        "constants": given_constants(constants),
+        "constants": parse_constants(constants),
         "policy": settings["policy"],
-        "wiring": _wiring(settings, read),
+        "wiring": _wiring_from_options(settings, read),
         "output": settings["output"],
         "load": load,
         "normalise": normalise,
     }
     if not properties:
         return read_problems(model, **options), read
-    return {text: read_problem(model, property=text, **options) for text in properties}, read
+    return {text: read_problem_file(model, property=text, **options) for text in properties}, read
 
 
-def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring | None:
+def _wiring_from_options(
+    settings: Mapping[str, Any], read: list[Path]
+) -> PolicyWiring | WiringChanges | None:
     """The whole wiring if --observe is given, else what replaces parts of the wiring in a file."""
     from surefoot.formats.normalize import read_normalization
 
@@ -275,20 +281,20 @@ def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring 
         return replace(wiring_from_options(settings["observe"], actions, choose), normalize=statistics)
     if statistics is None and not actions and not choose:
         return None
-    return replace(rewiring_from_options(actions, choose), normalize=statistics)
+    return replace(wiring_changes_from_options(actions, choose), normalize=statistics)
 
 
-def given_constants(texts: tuple[str, ...]) -> dict[str, str]:
+def parse_constants(texts: tuple[str, ...]) -> dict[str, str]:
     """What `--const N=16` says, by name."""
     given: dict[str, str] = {}
-    for name, value in map(_constant, texts):
+    for name, value in map(_parse_constant, texts):
         if name in given:
             raise InvalidProblem(f"`{name}` is given twice", fix="keep one of them", where="--const")
         given[name] = value
     return given
 
 
-def _constant(text: str) -> tuple[str, str]:
+def _parse_constant(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
         fix = f"write --const {name.strip() or 'N'}=16"
@@ -296,11 +302,11 @@ def _constant(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _normalised(problem: Problem) -> Problem:
+def _normalise_problem(problem: Problem) -> Problem:
     return replace(problem, environment=normalise_probabilities(problem.environment))
 
 
-def _named(problems: Mapping[str, Problem], name: str, model: Path) -> Problem:
+def _select_property(problems: Mapping[str, Problem], name: str, model: Path) -> Problem:
     if name not in problems:
         known = ", ".join(f"`{n}`" for n in problems)
         raise InvalidProblem(f"there is no property `{name}`", fix=f"known: {known}", where=str(model))

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import click
 
-from surefoot.cli.screen import say, say_error
+from surefoot.cli.screen import print_error, print_line
 from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.formats.result_json import certificate_relative_to, relative_to, to_json
+from surefoot.formats.result_json import annotated_result_to_json, certificate_relative_to, result_relative_to
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Threshold
-from surefoot.report.page import page
+from surefoot.report.page import render_result_page
 from surefoot.report.text import render
 from surefoot.verdict.threshold import ThresholdAnswer, compare_with_threshold, threshold_of
 from surefoot.verdict.verdict import (
@@ -38,7 +38,7 @@ from surefoot.verdict.verdict import (
 )
 
 
-def positive(_: click.Context, option: click.Parameter, seconds: float) -> float:
+def check_positive_seconds(_: click.Context, option: click.Parameter, seconds: float) -> float:
     """Refuse a number of seconds that is no limit: zero, negative, infinite, not a number."""
     if not (isfinite(seconds) and seconds > 0):
         raise click.BadParameter(f"{seconds} is not a positive number of seconds", param=option)
@@ -57,7 +57,7 @@ WORST_FIRST = (130, 4, 1, 3, 0)
 THRESHOLD_CODES: dict[ThresholdAnswer, int] = {"met": 0, "missed": 1, "undecided": 3}
 
 
-def sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -74,7 +74,7 @@ def exit_code(result: Result, problem: Problem | None = None) -> int:
         case Estimated() as found:
             return _estimate_code(found, limit)
         case PerStart(table) if any(isinstance(v, Estimated) for _, v in table):
-            return worst([_estimate_code(v, limit) for _, v in table if isinstance(v, Estimated)])
+            return worst_exit_code([_estimate_code(v, limit) for _, v in table if isinstance(v, Estimated)])
         case Exact(certificate=certificate) | PerStart(certificate=certificate) if limit is not None:
             answer = compare_with_threshold(limit, result.verdict)
             return 3 if answer == "met" and certificate is None else THRESHOLD_CODES[answer]
@@ -99,19 +99,19 @@ def _estimate_code(found: Estimated, threshold: Threshold | None) -> int:
     return THRESHOLD_CODES[compare_with_threshold(threshold, found)]
 
 
-def worst(codes: Sequence[int]) -> int:
+def worst_exit_code(codes: Sequence[int]) -> int:
     return next((c for c in WORST_FIRST if c in codes), 0)
 
 
-def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[Path | str]) -> None:
+def check_output_files(outputs: Mapping[str, str | None], inputs: Iterable[Path | str]) -> None:
     """Try every output, by its option, before any work: what is refused here is not lost after hours."""
     known = [Path(i) for i in inputs]
     for option, path in outputs.items():
-        check_writable(path, known, option)
-    check_distinct(outputs)
+        _check_writable(path, known, option)
+    _check_distinct(outputs)
 
 
-def check_writable(path: str | None, inputs: Sequence[Path], option: str = "--json") -> None:
+def _check_writable(path: str | None, inputs: Sequence[Path], option: str = "--json") -> None:
     """Refuse an output that is a folder, has no folder, would overwrite an input, or cannot be written."""
     if path is None or (path == "-" and option == "--json"):
         return
@@ -126,18 +126,18 @@ def check_writable(path: str | None, inputs: Sequence[Path], option: str = "--js
             raise InvalidProblem(
                 f"folder `{target.parent}` does not exist", fix="create it first", where=option
             )
-        if _exists(target) and any(target.samefile(i) for i in inputs if i.exists()):
+        if _path_exists(target) and any(target.samefile(i) for i in inputs if i.exists()):
             raise InvalidProblem(f"`{path}` is an input of this run", fix="choose another name", where=option)
         if endings and target.suffix and not target.name.endswith(endings):
             what = f"`{path}` does not end in {' or '.join(endings)}"
             raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
-        _try(target)
+        _try_writing(target)
     except OSError as error:
         what = f"`{path}` cannot be written: {error.strerror or error}"
         raise InvalidProblem(what, fix="choose another name", where=option) from None
 
 
-def _exists(target: Path) -> bool:
+def _path_exists(target: Path) -> bool:
     """`Path.exists` calls a name that is too long, or not allowed to be looked at, one that is not there."""
     try:
         target.stat()
@@ -146,9 +146,9 @@ def _exists(target: Path) -> bool:
     return True
 
 
-def _try(target: Path) -> None:
+def _try_writing(target: Path) -> None:
     """Do what `write_file` will do, with nothing in it."""
-    if _exists(target) and not target.is_file():  # a pipe or a device
+    if _path_exists(target) and not target.is_file():  # a pipe or a device
         if not os.access(target, os.W_OK):
             raise PermissionError(EACCES, os.strerror(EACCES))
         return
@@ -157,7 +157,7 @@ def _try(target: Path) -> None:
     os.unlink(temporary)
 
 
-def check_distinct(outputs: Mapping[str, str | None]) -> None:
+def _check_distinct(outputs: Mapping[str, str | None]) -> None:
     """Refuse two outputs in one file, of which the second would replace the first; by their options."""
     known: dict[Path, str] = {}
     for option, path in outputs.items():
@@ -177,7 +177,7 @@ def check_folder(folder: Path | None, option: str) -> None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _try(folder / "file")
+        _try_writing(folder / "file")
     except OSError as error:
         what = f"folder `{folder}` cannot be used: {error.strerror or error}"
         raise InvalidProblem(what, fix="choose another name", where=option) from None
@@ -189,19 +189,19 @@ def deliver_file(path: str | Path, make: Callable[[], str | bytes], quiet: bool 
     try:
         write_file(Path(path), make())
     except SurefootError as error:
-        say_error(str(error))
+        print_error(str(error))
     except OSError as error:
-        say_error(f"`{path}` cannot be written: {error.strerror or error}")
+        print_error(f"`{path}` cannot be written: {error.strerror or error}")
     except Exception as error:  # noqa: BLE001 - a picture that cannot be drawn is no reason to lose a verdict
-        say_error(f"`{path}` is not written: internal: {type(error).__name__}: {error}; fix: report this")
+        print_error(f"`{path}` is not written: internal: {type(error).__name__}: {error}; fix: report this")
     else:
         if not quiet:
-            say(f"written: {path}", error=True)
+            print_line(f"written: {path}", error=True)
         return True
     return False
 
 
-def write(
+def write_results(
     results: Sequence[tuple[Problem, Result]],
     json_path: str | None,
     quiet: bool = False,
@@ -225,10 +225,10 @@ def write(
             for problem, result in results:
                 print(render(problem, result))
             if mark:
-                say(mark)
+                print_line(mark)
     if cut:
-        say(cut, error=json_path == "-")
-    return worst([exit_code(result, problem) for problem, result in results] + [130] * bool(cut))
+        print_line(cut, error=json_path == "-")
+    return worst_exit_code([exit_code(result, problem) for problem, result in results] + [130] * bool(cut))
 
 
 def write_json(
@@ -236,16 +236,20 @@ def write_json(
 ) -> None:
     """The complete results as one JSON object, to stdout (`-`) or to a file."""
 
-    def made() -> dict[str, object]:
-        documents = [to_json(problem, result) for problem, result in results]
+    def build_document() -> dict[str, object]:
+        documents = [annotated_result_to_json(problem, result) for problem, result in results]
         data = dict(documents[0]) if len(documents) == 1 else {"schema": 1, "results": documents}
         return data | ({"interrupted": mark} if mark else {})
 
     if json_path == "-":
-        sys.stdout.write(json.dumps(made(), indent=1) + "\n")
+        sys.stdout.write(json.dumps(build_document(), indent=1) + "\n")
     elif json_path is not None:
         folder = Path(json_path).parent
-        deliver_file(json_path, lambda: json.dumps(relative_to(made(), folder), indent=1) + "\n", quiet)
+        deliver_file(
+            json_path,
+            lambda: json.dumps(result_relative_to(build_document(), folder), indent=1) + "\n",
+            quiet,
+        )
 
 
 def write_facts(path: str, make: Callable[[], Mapping[str, object]], quiet: bool) -> None:
@@ -259,7 +263,7 @@ def write_facts(path: str, make: Callable[[], Mapping[str, object]], quiet: bool
 def write_report(results: Sequence[tuple[Problem, Result]], path: str | None, quiet: bool) -> None:
     """The results as one HTML file."""
     if path is not None:
-        deliver_file(path, lambda: page(results), quiet)
+        deliver_file(path, lambda: render_result_page(results), quiet)
 
 
 def write_certificate(result: Result, path: str, quiet: bool) -> None:
@@ -269,15 +273,15 @@ def write_certificate(result: Result, path: str, quiet: bool) -> None:
     late = found is None and result.unchecked is not None
     found = result.unchecked if late else found
     if found is None:
-        say(f"not written: {path} (there is no proof)", error=True)
+        print_line(f"not written: {path} (there is no proof)", error=True)
         return
     seen = certificate_relative_to(found.content, Path(path).parent)
-    deliver_file(path, lambda: packed_json(seen, path), quiet)
+    deliver_file(path, lambda: compact_json(seen, path), quiet)
     if late and not quiet:
-        say(f"{path} was not checked in time: `surefoot certify {path}` does it", error=True)
+        print_line(f"{path} was not checked in time: `surefoot certify {path}` does it", error=True)
 
 
-def packed_json(content: Mapping[str, object], path: str) -> str | bytes:
+def compact_json(content: Mapping[str, object], path: str) -> str | bytes:
     """JSON without spaces, compressed if the name of the file asks for it."""
     text = json.dumps(content, separators=(",", ":")) + "\n"
     return gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text

@@ -15,39 +15,39 @@ from time import monotonic
 
 import click
 
-from surefoot.cli.output import positive
-from surefoot.cli.screen import Screen, rich_console, say
+from surefoot.cli.output import check_positive_seconds
+from surefoot.cli.screen import Screen, print_line, rich_console
 from surefoot.visible import make_visible
 from surefoot.work.alarm import Alarm, end_alarm, set_alarm
 
 EVERY_SECONDS = 10.0
-_set: list[Alarm] = []
+_running_alarms: list[Alarm] = []
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
+def report_progress(quiet: bool) -> Iterator[Callable[[str], None]]:
     """A function that takes one short line about what is going on; after that there is an answer."""
     try:
-        with _teller(quiet) as tell:
+        with _progress_line(quiet) as tell:
             yield tell
     finally:
-        have_answer()
+        _disarm_time_limit()
 
 
 @contextmanager
-def _teller(quiet: bool) -> Iterator[Callable[[str], None]]:
+def _progress_line(quiet: bool) -> Iterator[Callable[[str], None]]:
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
-        with _live() as tell:
+        with _live_line() as tell:
             yield tell
     else:
-        with _plain() as tell:
+        with _periodic_lines() as tell:
             yield tell
 
 
 @contextmanager
-def _live() -> Iterator[Callable[[str], None]]:
+def _live_line() -> Iterator[Callable[[str], None]]:
     """A line at the bottom of the terminal; what is printed meanwhile goes where it would go without it."""
     from rich.live import Live
     from rich.spinner import Spinner
@@ -55,32 +55,32 @@ def _live() -> Iterator[Callable[[str], None]]:
 
     console = rich_console(sys.stderr)
 
-    def shown(text: str) -> Text:
+    def render_text(text: str) -> Text:
         return Text(make_visible(text), no_wrap=True, overflow="ellipsis")
 
     def make_room() -> None:
         console.file.write("\r\x1b[2K")
         console.file.flush()
 
-    spinner = Spinner("dots" if console.encoding.startswith("utf") else "line", shown("starting"))
+    spinner = Spinner("dots" if console.encoding.startswith("utf") else "line", render_text("starting"))
     screens = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, Screen)]
     with Live(spinner, console=console, transient=True, redirect_stdout=False, redirect_stderr=False):
         for screen in screens:
             screen.make_room = make_room
         try:
-            yield lambda text: spinner.update(text=shown(text))
+            yield lambda text: spinner.update(text=render_text(text))
         finally:
             for screen in screens:
                 screen.make_room = None
 
 
 @contextmanager
-def _plain() -> Iterator[Callable[[str], None]]:
+def _periodic_lines() -> Iterator[Callable[[str], None]]:
     latest, done, started = ["starting"], Event(), monotonic()
 
     def speak() -> None:
         while not done.wait(EVERY_SECONDS):
-            say(f"[{monotonic() - started:.0f} s] {latest[0]}", error=True)
+            print_line(f"[{monotonic() - started:.0f} s] {latest[0]}", error=True)
 
     speaker = Thread(target=speak, daemon=True)
     speaker.start()
@@ -98,15 +98,15 @@ def limit_command(context: click.Context, option: click.Parameter, seconds: floa
     """The callback of `--timeout`: from now on the command has so much time, and a little for its end."""
     if seconds is None:
         return None
-    positive(context, option, seconds)
+    check_positive_seconds(context, option, seconds)
     alarm = Alarm(monotonic() + seconds + max(1.0, 0.05 * seconds))
-    _set.append(alarm)
-    context.call_on_close(have_answer)
+    _running_alarms.append(alarm)
+    context.call_on_close(_disarm_time_limit)
     set_alarm(alarm)
     return seconds
 
 
-def have_answer() -> None:
+def _disarm_time_limit() -> None:
     """The command has an answer, or has failed: nothing is ended any more."""
-    while _set:
-        end_alarm(_set.pop())
+    while _running_alarms:
+        end_alarm(_running_alarms.pop())

@@ -20,7 +20,7 @@ from surefoot.visible import make_lines_visible, make_visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-SPELT = {
+ASCII_SPELLINGS = {
     "…": "...", "≈": "~", "×": "x", "·": ".", "±": "+-", "²": "^2", "∞": "inf", "−": "-", "–": "-", "—": "-",
     "≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "⇒": "=>", "∧": "and", "∨": "or", "¬": "not ",
     "∀": "for all ", "∃": "there is ", "‘": "'", "’": "'", "“": '"', "”": '"',
@@ -28,24 +28,24 @@ SPELT = {
 }  # fmt: skip
 
 
-def spell(text: str, encoding: str) -> str:
+def spell_in_encoding(text: str, encoding: str) -> str:
     """The text in characters that an encoding has; our own signs in ASCII, other ones as escapes."""
     try:
         text.encode(encoding)
         return text
     except (UnicodeEncodeError, LookupError):
-        return "".join(_spelt(character, encoding) for character in text)
+        return "".join(_spell_character(character, encoding) for character in text)
 
 
-def _spelt(character: str, encoding: str) -> str:
+def _spell_character(character: str, encoding: str) -> str:
     try:
         character.encode(encoding)
         return character
     except (UnicodeEncodeError, LookupError):
-        return SPELT.get(character) or character.encode("ascii", "backslashreplace").decode("ascii")
+        return ASCII_SPELLINGS.get(character) or character.encode("ascii", "backslashreplace").decode("ascii")
 
 
-class Unescaped(io.TextIOBase):
+class _EncodingStream(io.TextIOBase):
     """A stream that encodes whatever it is given, and remembers that it could not be written.
 
     Only for what escapes the text itself, as pictures in colour do.
@@ -73,7 +73,7 @@ class Unescaped(io.TextIOBase):
     def write(self, text: str) -> int:
         if self.lost is None and self._stream is not None:
             try:
-                self._stream.write(spell(text, self.encoding))
+                self._stream.write(spell_in_encoding(text, self.encoding))
             except OSError as error:
                 self.lost = error
         return len(text)
@@ -94,12 +94,12 @@ class Unescaped(io.TextIOBase):
                 os.close(nowhere)
 
 
-class Screen(Unescaped):
+class Screen(_EncodingStream):
     """A stream on which names from files are read and do nothing else."""
 
     def __init__(self, stream: TextIO | None) -> None:
         super().__init__(stream)
-        self.unescaped = Unescaped(stream)
+        self.unescaped = _EncodingStream(stream)
         self.make_room: Callable[[], None] | None = None  # for a line, where a live one stands
         self._begins = True
 
@@ -131,7 +131,7 @@ def open_screens() -> Iterator[tuple[Screen, Screen]]:
         sys.stdout, sys.stderr = before
 
 
-def keep_places_of_streams() -> None:
+def reopen_closed_streams() -> None:
     """Open what was closed by the caller: a file would take its number, and print into itself."""
     for number in range(3):
         try:
@@ -140,14 +140,14 @@ def keep_places_of_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def say(line: str, *, error: bool = False) -> None:
+def print_line(line: str, *, error: bool = False) -> None:
     """One line: what stands in it cannot begin another one."""
     print(make_visible(line), file=sys.stderr if error else sys.stdout, flush=error)
 
 
-def say_error(text: str) -> None:
+def print_error(text: str) -> None:
     """`error: …`, in one line on stderr."""
-    say(f"error: {text}", error=True)
+    print_line(f"error: {text}", error=True)
 
 
 def rich_console(stream: TextIO) -> Console:

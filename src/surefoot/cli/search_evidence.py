@@ -12,37 +12,42 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.execution.canonical import canonical
+from surefoot.certify.execution.canonical import run_problem_to_json
 from surefoot.certify.execution.recurrence import recurrence_claim
-from surefoot.certify.process.claim import is_about_graph
+from surefoot.certify.process.claim import matches_graph_claim
 from surefoot.certify.replay import replay, replay_stem
-from surefoot.cli.model import Loaded
+from surefoot.cli.model import LoadedModel
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json import verdict_from
-from surefoot.formats.result_json.values import number_from
+from surefoot.formats.result_json import verdict_from_json
+from surefoot.formats.result_json.values import number_from_json
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show
-from surefoot.problem.term import disjunction
+from surefoot.problem.show import show_term
+from surefoot.problem.term import disjunction_of
 from surefoot.transform.discretise import discretise
-from surefoot.transform.obligations import bad_outside, closed, starting_in, starts_inside
-from surefoot.transform.tighten import Tighten, parse_tighten
+from surefoot.transform.obligations import (
+    consecution_problem,
+    initiation_problem,
+    safety_problem,
+    starting_in,
+)
+from surefoot.transform.tighten import BoundTemplate, parse_bound_template
 from surefoot.verdict.verdict import Certificate, Found, Proved, Violated
-from surefoot.verdict.words import counted
+from surefoot.verdict.words import count_noun
 
 Judgement = tuple[str, str]
 Accept = Callable[[Mapping[str, Any]], Judgement]
 OBLIGATIONS = {
-    "every start is inside": starts_inside,
-    "every bad state is outside": bad_outside,
-    "no step leads out": closed,
+    "every start is inside": initiation_problem,
+    "every bad state is outside": safety_problem,
+    "no step leads out": consecution_problem,
 }
 
 
-def is_about(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, str]) -> bool:
+def is_certificate_about(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, str]) -> bool:
     """Is this a certificate about the runs of exactly this problem?"""
     claim = content.get("claim")
-    written = json.loads(json.dumps(canonical(discretise(problem)[0], inputs)))
+    written = json.loads(json.dumps(run_problem_to_json(discretise(problem)[0], inputs)))
     return isinstance(claim, dict) and claim.get("kind") == "execution" and claim.get("problem") == written
 
 
@@ -51,7 +56,9 @@ def _is_real(answer: Mapping[str, Any]) -> bool:
     return bool(answer["verdict"].get("arithmetic") == "proved-real")
 
 
-def unrefuted(problem: Problem, verdict: Violated, inputs: Mapping[str, str], accept: Accept) -> str | None:
+def violation_objection(
+    problem: Problem, verdict: Violated, inputs: Mapping[str, str], accept: Accept
+) -> str | None:
     """Why a violation is not shown by its trace, or its trace and certificate; None if it is."""
     if not verdict.trace.recurrence:
         return replay(problem, verdict.trace)
@@ -66,25 +73,27 @@ def unrefuted(problem: Problem, verdict: Violated, inputs: Mapping[str, str], ac
     return None if word == "accepted" else why
 
 
-def moved(loaded: Loaded, source: Mapping[str, object]) -> Loaded:
+def apply_moved_bound(loaded: LoadedModel, source: Mapping[str, object]) -> LoadedModel:
     """The problem for the value of a moving bound that the result is about, if there is one."""
     if "tighten" not in source or "at" not in source:
         return loaded
-    value = Fraction(number_from(source["at"], "source.at"))
-    made = {n: parse_tighten(str(source["tighten"]), p).at(p, value) for n, p in loaded.problems.items()}
+    value = Fraction(number_from_json(source["at"], "source.at"))
+    made = {
+        n: parse_bound_template(str(source["tighten"]), p).at(p, value) for n, p in loaded.problems.items()
+    }
     return replace(loaded, problems=made)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class SearchEvidence:
     """A stored search with the files that it is about; `accept` asks the independent checker."""
 
     found: Found
-    loaded: Loaded
+    loaded: LoadedModel
     source: Mapping[str, object]
     accept: Accept
 
-    def judged(self) -> Judgement:
+    def judge_artifact(self) -> Judgement:
         """Accepted, rejected or not certified, and the reason."""
         artifact = self.found.artifact
         try:
@@ -105,51 +114,51 @@ class Evidence:
         artifact, problem = self.found.artifact, self._problem()
         assert isinstance(artifact, dict)
         if artifact["kind"] == "tipping point":
-            tighten, value = self._moved(artifact)
+            tighten, value = self._moving_bound(artifact)
             return tighten.at(problem, value), _is_real(artifact["proved"])
         return problem, any(map(_is_real, artifact.get("obligations", ())))
 
-    def _moved(self, artifact: Mapping[str, Any]) -> tuple[Tighten, Fraction]:
+    def _moving_bound(self, artifact: Mapping[str, Any]) -> tuple[BoundTemplate, Fraction]:
         """Which bound moves, and the last value at which the property is proved."""
-        value = number_from(artifact["proved"]["value"], "verdict.artifact.proved.value")
-        return parse_tighten(str(self.source["tighten"]), self._problem()), Fraction(value)
+        value = number_from_json(artifact["proved"]["value"], "verdict.artifact.proved.value")
+        return parse_bound_template(str(self.source["tighten"]), self._problem()), Fraction(value)
 
     def _tipping_point(self, artifact: Mapping[str, Any]) -> Judgement:
         problem = self._problem()
-        (tighten, value), refuted = self._moved(artifact), artifact["refuted"]
+        (tighten, value), refuted = self._moving_bound(artifact), artifact["refuted"]
         if artifact["statement"] != tighten.text(value):
             return "rejected", "the statement is not what the last proved value says"
         condition = tighten.condition(problem, value)
-        if artifact["condition"] != (None if condition is None else show(condition)):
+        if artifact["condition"] != (None if condition is None else show_term(condition)):
             return "rejected", "the condition is not what the last proved value says"
         if refuted is not None:
-            at = Fraction(number_from(refuted["value"], "verdict.artifact.refuted.value"))
+            at = Fraction(number_from_json(refuted["value"], "verdict.artifact.refuted.value"))
             if (value < at) is not tighten.rises:
                 return "rejected", "the refuted value is on the wrong side of the proved one"
-            precision = Fraction(number_from(artifact["precision"], "verdict.artifact.precision"))
+            precision = Fraction(number_from_json(artifact["precision"], "verdict.artifact.precision"))
             if artifact["reached"] is not False and abs(at - value) > precision:
                 return "rejected", "the two ends are further apart than the result says"
-            trace = verdict_from(refuted["verdict"], "verdict.artifact.refuted.verdict")
+            trace = verdict_from_json(refuted["verdict"], "verdict.artifact.refuted.verdict")
             if not isinstance(trace, Violated):
                 return "rejected", "the refuted end has no trace"
             about = discretise(tighten.at(problem, at))[0]
-            if (why := unrefuted(about, trace, self.loaded.inputs, self.accept)) is not None:
+            if (why := violation_objection(about, trace, self.loaded.inputs, self.accept)) is not None:
                 return "rejected", f"the trace at the refuted end does not replay: {why}"
         if self.found.certificate is None:
             return "not certified", "the proved end has no certificate"
         real = _is_real(artifact["proved"])
-        return self._certified(self.found.certificate, tighten.at(problem, value), real)
+        return self._check_certificate(self.found.certificate, tighten.at(problem, value), real)
 
     def _invariant(self, artifact: Mapping[str, Any]) -> Judgement:
         problem, condition = self._problem(), parse_term(str(artifact["condition"]))
         stored = {o["name"]: o["verdict"] for o in artifact["obligations"]}
         words: Judgement = ("not certified", "there are no obligations")
         for name, question in OBLIGATIONS.items():
-            verdict = verdict_from(stored[name], "verdict.artifact.obligations")
+            verdict = verdict_from_json(stored[name], "verdict.artifact.obligations")
             if not isinstance(verdict, Proved):
                 return "not certified", f"{name}: there is no certificate"
             real = verdict.arithmetic == "proved-real"
-            words = self._certified(verdict.certificate, question(problem, condition), real)
+            words = self._check_certificate(verdict.certificate, question(problem, condition), real)
             if words[0] != "accepted":
                 return words[0], f"{name}: {words[1]}"
         return words[0], f"the three obligations of {artifact['condition']}; the last one is: {words[1]}"
@@ -159,16 +168,16 @@ class Evidence:
         problem, proved, refuted = self._problem(), 0, 0
         for group in artifact["groups"]:
             part = starting_in(problem, parse_term(str(group["condition"])))
-            verdict = verdict_from(group["verdict"], "verdict.artifact.groups")
+            verdict = verdict_from_json(group["verdict"], "verdict.artifact.groups")
             match verdict, group["answer"]:
                 case Violated(), "refuted":
                     refuted += 1
-                    why = unrefuted(discretise(part)[0], verdict, self.loaded.inputs, self.accept)
+                    why = violation_objection(discretise(part)[0], verdict, self.loaded.inputs, self.accept)
                     if why is not None:
                         return "rejected", f"a run from {group['condition']} does not replay: {why}"
                 case Proved(certificate), "proved":
                     proved += 1
-                    words = self._certified(certificate, part, verdict.arithmetic == "proved-real")
+                    words = self._check_certificate(certificate, part, verdict.arithmetic == "proved-real")
                     if words[0] != "accepted":
                         return words[0], f"{group['condition']}: {words[1]}"
                 case _, "proved":
@@ -176,21 +185,21 @@ class Evidence:
                 case _, "refuted":
                     return "rejected", f"{group['condition']} is refuted without a run"
         safe = [parse_term(str(g["condition"])) for g in artifact["groups"] if g["answer"] == "proved"]
-        if artifact["condition"] != show(disjunction(tuple(safe))):
+        if artifact["condition"] != show_term(disjunction_of(tuple(safe))):
             return "rejected", "the condition is not that of the starts that are proved"
-        told = f"certificates of {counted(proved, 'part')}, runs from {counted(refuted, 'other')}"
+        told = f"certificates of {count_noun(proved, 'part')}, runs from {count_noun(refuted, 'other')}"
         return "accepted", f"{told}; the numbers of starts were not counted again"
 
     def _problem(self) -> Problem:
         (problem,) = self.loaded.problems.values()
         return problem
 
-    def _certified(self, certificate: Certificate, problem: Problem, real: bool) -> Judgement:
+    def _check_certificate(self, certificate: Certificate, problem: Problem, real: bool) -> Judgement:
         content, inputs = certificate.content, self.loaded.inputs
         if certificate.kind == "graph":
-            same = is_about_graph(content, discretise(problem)[0], inputs)
+            same = matches_graph_claim(content, discretise(problem)[0], inputs)
         else:
-            same = is_about(content, problem, inputs)
+            same = is_certificate_about(content, problem, inputs)
         if not same:
             return "rejected", "the certificate is about another problem than the result describes"
         if not real and certificate.content.get("arithmetic") == "real":

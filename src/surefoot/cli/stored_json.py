@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from surefoot.certify.checker.file import ReadError, unpacked
+from surefoot.certify.checker.file import ReadError, decompress_gzip
 from surefoot.errors import InvalidProblem
 from surefoot.formats.inert.file import require_file
-from surefoot.formats.result_json import from_json
+from surefoot.formats.result_json import result_from_json
 from surefoot.problem.parse import parse_term
 from surefoot.problem.term import Term
 from surefoot.verdict.verdict import Found
@@ -21,7 +21,7 @@ def read_json(path: Path) -> object:
     if path.stat().st_size > LARGEST_BYTES:
         raise InvalidProblem("larger than 256 MB", where=str(path))
     try:
-        text = unpacked(path.read_bytes()).decode("utf-8")
+        text = decompress_gzip(path.read_bytes()).decode("utf-8")
         return json.loads(text, object_pairs_hook=_without_duplicates)
     except ReadError as error:
         raise InvalidProblem(str(error), where=str(path)) from None
@@ -43,7 +43,7 @@ def read_invariant(path: Path) -> Term:
     fix = "give a file that `surefoot invariant --json` wrote"
     data = read_json(path)
     try:
-        verdict = from_json(data).result.verdict
+        verdict = result_from_json(data).result.verdict
     except InvalidProblem as error:
         raise error.at(str(path)) from None
     artifact = verdict.artifact if isinstance(verdict, Found) else None

@@ -8,8 +8,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.model import Loaded, flag_of, given_constants
-from surefoot.cli.output import sha256
+from surefoot.cli.model import LoadedModel, model_option_flag, parse_constants
+from surefoot.cli.output import file_sha256
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.parse import parse_term
@@ -23,19 +23,21 @@ def names_study(model: str) -> bool:
     return model.partition("/")[0] in STUDIES and not Path(model).exists()
 
 
-def of_study(model: str, wiring: Mapping[str, Any]) -> Loaded:
+def load_study_model(model: str, wiring: Mapping[str, Any]) -> LoadedModel:
     """The problem that is meant; what else says how a model is read is refused."""
     taken = ("policy", "constants", "output")
     for name, given in wiring.items():
         if given and name not in taken:
             fix = "leave it out, or write the problem as a file"
-            raise InvalidProblem("a problem of a study does not take it", fix=fix, where=flag_of(name))
+            raise InvalidProblem(
+                "a problem of a study does not take it", fix=fix, where=model_option_flag(name)
+            )
     return load_study_problem(model, **{name: wiring[name] for name in taken})
 
 
 def load_study_problem(
     model: str, *, policy: Path | None = None, constants: tuple[str, ...] = (), output: str | None = None
-) -> Loaded:
+) -> LoadedModel:
     """The problem with its parameters; a study that ships no network needs one."""
     name, _, wanted = model.partition("/")
     study = load_study(name)
@@ -54,21 +56,21 @@ def load_study_problem(
         if policy is None:
             raise InvalidProblem(f"`{model}` needs a network", fix="give it with --policy FILE")
         given.append(load_policy(policy, output=output).network)
-        inputs[str(policy)] = sha256(policy)
+        inputs[str(policy)] = file_sha256(policy)
         source |= {"policy": str(policy)} | ({} if output is None else {"output": output})
     elif output is not None:
         raise InvalidProblem(f"`{model}` has its own policy", fix="leave it out", where="--output")
     elif policy is not None:
         raise InvalidProblem(f"`{model}` has its own policy", fix="leave --policy out")
-    problem = known[wanted](*given, **_parameters(known[wanted], constants, model))
-    return Loaded({wanted: problem}, inputs, source)
+    problem = known[wanted](*given, **_parse_parameters(known[wanted], constants, model))
+    return LoadedModel({wanted: problem}, inputs, source)
 
 
-def _parameters(build: Any, constants: tuple[str, ...], model: str) -> Mapping[str, Any]:
+def _parse_parameters(build: Any, constants: tuple[str, ...], model: str) -> Mapping[str, Any]:
     """The keyword arguments of a problem that `--const NAME=VALUE` sets."""
     known = [p.name for p in signature(build).parameters.values() if p.default is not p.empty]
     given: dict[str, Any] = {}
-    for name, value in given_constants(constants).items():
+    for name, value in parse_constants(constants).items():
         if name not in known:
             fix = did_you_mean(name, known)
             raise InvalidProblem(f"`{model}` has no parameter `{name}`", fix=fix, where="--const")

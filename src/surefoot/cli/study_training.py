@@ -10,55 +10,66 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from surefoot.cli.engine_options import build_engines
-from surefoot.cli.output import check_outputs, deliver_file
-from surefoot.cli.screen import say
+from surefoot.cli.output import check_output_files, deliver_file
+from surefoot.cli.screen import print_line
 from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
 from surefoot.problem.problem import Problem
-from surefoot.report.found_page import preformatted
+from surefoot.report.found_page import preformatted_html
 from surefoot.report.plot import bounds_svg
-from surefoot.report.shell import shell
+from surefoot.report.shell import render_html_page
 from surefoot.run import verify
-from surefoot.search import Asking
-from surefoot.studies.assets import shipped, shipped_names
-from surefoot.studies.checkpoints import Point, along, drawn, training_run
-from surefoot.studies.generalise import Instances, Tipping, answer, instances, tipping
-from surefoot.studies.generalise import drawn as drawn_bounds
+from surefoot.search import SearchSettings
+from surefoot.studies.assets import shipped_names, shipped_network
+from surefoot.studies.checkpoints import (
+    CheckpointVerdict,
+    render_checkpoints,
+    training_run,
+    verify_checkpoints,
+)
+from surefoot.studies.generalise import (
+    Instances,
+    TippingBounds,
+    find_tipping_bounds,
+    judge_dependence,
+    load_instances,
+)
+from surefoot.studies.generalise import render_tipping_bounds as drawn_bounds
 from surefoot.studies.load import Simulated, Study, Verify
 from surefoot.training.recipes import RECIPES, Recipe
 from surefoot.verdict.verdict import Result, Trace, is_interrupted
-from surefoot.verdict.words import cut_short
+from surefoot.verdict.words import interruption_note
 from surefoot.work.budget import Budget
 
 
-def simulate(study_name: str, problem: Problem, trace: Trace) -> Simulated | None:
+def replay_in_simulator(study_name: str, problem: Problem, trace: Trace) -> Simulated | None:
     """Is the trace real? Asked of the study's simulator, if it has one."""
-    from surefoot.training.realise import realise
+    from surefoot.training.realise import realise_trace
 
-    found = realise(study_name, problem, trace)
+    found = realise_trace(study_name, problem, trace)
     return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
 
 
-def checked_along(loaded: Study, decide: Verify, as_json: bool) -> int:
+def report_checkpoints(loaded: Study, decide: Verify, as_json: bool) -> int:
     """Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known."""
     run = training_run(loaded.name)
-    points: list[Point] = []
+    points: list[CheckpointVerdict] = []
     mark = ""
     try:
-        points.extend(along(run, decide))
+        points.extend(verify_checkpoints(run, decide))
     except KeyboardInterrupt:
-        mark = cut_short(len(points), len(run.decisions), "checkpoints")
+        mark = interruption_note(len(points), len(run.decisions), "checkpoints")
     facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(p).items()} for p in points]
     if as_json:
         stopped = {"interrupted": mark} if mark else {}
         print(json.dumps({"study": loaded.name, **stopped, "checkpoints": facts}, indent=1))
     else:
-        print("\n".join([drawn(run, tuple(points)), *([mark] if mark else [])]))
+        print("\n".join([render_checkpoints(run, tuple(points)), *([mark] if mark else [])]))
     if mark:
         return 130
     return {"proved": 0, "violated": 1}.get(points[-1].verdict, 3)
 
 
-def generalised(
+def report_generalisation(
     loaded: Study,
     policies: tuple[str, ...],
     seconds: float,
@@ -67,33 +78,35 @@ def generalised(
     as_json: bool,
 ) -> int:
     """Exit 0 if every tipping point was found to the precision with its evidence, else 3."""
-    about = instances(loaded.name)
+    about = load_instances(loaded.name)
     known = shipped_names(loaded.name)
     for policy in policies:
         if policy not in known:
             what = f"study `{loaded.name}` ships no policy `{policy}`"
             raise InvalidProblem(what, fix=did_you_mean(policy, known))
     engines = build_engines("bmc", {"solver": "native"}, None)
-    found: list[Tipping] = []
+    found: list[TippingBounds] = []
     wanted, mark = [(p, s) for p in policies or about.policies for s in about.scales], ""
     try:
         for policy, scale in wanted:
             tell(f"{policy}: P = {float(scale):g}")
-            asking = Asking(engines, Budget(seconds, 0, tell))
-            found.append(tipping(about, policy, shipped(loaded.name, policy), scale, asking))
+            asking = SearchSettings(engines, Budget(seconds, 0, tell))
+            found.append(
+                find_tipping_bounds(about, policy, shipped_network(loaded.name, policy), scale, asking)
+            )
     except KeyboardInterrupt:
-        mark = cut_short(len(found), len(wanted), "tipping points")
+        mark = interruption_note(len(found), len(wanted), "tipping points")
     each = [tuple(t for t in found if t.policy == p) for p in dict.fromkeys(t.policy for t in found)]
-    answers = tuple(answer(about, mine) for mine in each if len(mine) == len(about.scales))
-    lines = [(mine[0].policy, bars) for mine in each if (bars := _bars(about, mine))]
+    answers = tuple(judge_dependence(about, mine) for mine in each if len(mine) == len(about.scales))
+    lines = [(mine[0].policy, bars) for mine in each if (bars := _tipping_bars(about, mine))]
     if plot is not None and lines:
         names = f"P, largest {about.quantity}", f"L, {about.quantity}"
         picture = bounds_svg(f"{about.words} ({mark})" if mark else about.words, *names, lines)
         text = drawn_bounds(about, tuple(found), answers)
-        told = preformatted(f"{text}\n{mark}" if mark else text)
+        told = preformatted_html(f"{text}\n{mark}" if mark else text)
         title = f"surefoot: {loaded.name}"
         page = plot.suffix == ".html"
-        deliver_file(plot, lambda: shell(title, [picture, told]) if page else picture, quiet=True)
+        deliver_file(plot, lambda: render_html_page(title, [picture, told]) if page else picture, quiet=True)
     if as_json:
         facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(t).items()} for t in found]
         stopped = {"interrupted": mark} if mark else {}
@@ -106,12 +119,12 @@ def generalised(
     return 0 if all(t.certified and t.reached for t in found) else 3
 
 
-def _bars(about: Instances, mine: tuple[Tipping, ...]) -> list[tuple[float, float, float]]:
+def _tipping_bars(about: Instances, mine: tuple[TippingBounds, ...]) -> list[tuple[float, float, float]]:
     ends = [(t.scale, t.refuted or about.lowest, t.proved) for t in mine if t.proved is not None]
     return [(float(x), float(low), float(high)) for x, low, high in ends]
 
 
-def retrained(
+def retrain_policy(
     loaded: Study,
     wanted: str,
     seconds: float,
@@ -124,10 +137,10 @@ def retrained(
     if wanted not in loaded.problems:
         fix = did_you_mean(wanted, loaded.problems)
         raise InvalidProblem(f"study `{loaded.name}` has no problem `{wanted}`", fix=fix)
-    recipe = _recipe(wanted)
+    recipe = _find_recipe(wanted)
     if find_spec("torch") is None:
         raise MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
-    from surefoot.training.repair import Repair, repair, table
+    from surefoot.training.repair import RepairSettings, render_rounds, repair_policy
     from surefoot.training.save import write_network
 
     def decide(problem: Problem) -> Result:
@@ -136,16 +149,16 @@ def retrained(
             raise KeyboardInterrupt
         return result
 
-    done = repair(recipe, loaded.problems[wanted](), decide, Repair(seed=seed), tell)
+    done = repair_policy(recipe, loaded.problems[wanted](), decide, RepairSettings(seed=seed), tell)
     if output is not None:
         write_network(output, done.layers, recipe)
     facts = {"study": loaded.name, "problem": wanted, "rounds": [asdict(r) for r in done.rounds]}
-    print(json.dumps(facts, indent=1) if as_json else f"{wanted}\n{table(done.rounds)}")
+    print(json.dumps(facts, indent=1) if as_json else f"{wanted}\n{render_rounds(done.rounds)}")
     last = done.rounds[-1]
     return 1 if last.verdict == "violated" else 0 if last.verdict == "proved" and last.certified else 3
 
 
-def _recipe(problem: str) -> Recipe:
+def _find_recipe(problem: str) -> Recipe:
     """How the policy of a problem was trained; the number of another seed is no part of its name."""
     policy = problem.rpartition("/")[2]
     for name in (policy, policy.rpartition("-")[0]):
@@ -154,7 +167,7 @@ def _recipe(problem: str) -> Recipe:
     raise InvalidProblem(f"there is no recipe for `{policy}`", fix="`surefoot study NAME` lists the problems")
 
 
-def trained(
+def train_plant_actor(
     loaded: Study,
     wanted: str,
     hidden: str,
@@ -167,7 +180,7 @@ def trained(
 
     Exit 1 if held-out runs were unsafe, 130 if it was interrupted (the best actor so far is written).
     """
-    from surefoot.encode.barrier import system_of
+    from surefoot.encode.barrier import read_control_system
     from surefoot.training.control.ddpg import train_actor
     from surefoot.training.control.recipes import actor_recipe, text_file, training_text
     from surefoot.training.save import onnx_bytes
@@ -178,24 +191,26 @@ def trained(
         raise InvalidProblem(f"study `{loaded.name}` has no problem `{wanted}`", fix=fix, where="--train")
     if output is None or output.suffix != ".onnx":
         raise InvalidProblem("there is no file for the actor", fix="--output FILE.onnx", where="--train")
-    check_outputs({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
-    sizes = _sizes(loaded.name, wanted, hidden)
-    system = system_of(discretise(loaded.problems[wanted]())[0])
+    check_output_files({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
+    sizes = _parse_sizes(loaded.name, wanted, hidden)
+    system = read_control_system(discretise(loaded.problems[wanted]())[0])
     recipe = actor_recipe(sizes, imitate)
     made = train_actor(system, recipe, seed, tell)
     written = deliver_file(output, lambda: onnx_bytes(made.layers, "relu", wanted, made.reach), quiet=True)
     written &= deliver_file(text_file(output), lambda: training_text(wanted, recipe, seed, made), quiet=True)
-    update, worth, fallen = made.kept()
+    update, worth, fallen = made.best_point()
     took = f"{made.cpu_seconds:.1f} s of processor time"
     took += f"; written: {output}, {text_file(output).name}" if written else ""
-    say(f"{wanted}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, {took}")
+    print_line(
+        f"{wanted}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, {took}"
+    )
     if made.interrupted:
-        say("interrupted: this is the best actor so far")
+        print_line("interrupted: this is the best actor so far")
         return 130
     return 1 if fallen else 0 if written else 4
 
 
-def _sizes(study: str, problem: str, hidden: str) -> tuple[int, ...]:
+def _parse_sizes(study: str, problem: str, hidden: str) -> tuple[int, ...]:
     """`64x64`, or `paper`: what the shield paper prints for the problem."""
     from surefoot.studies.control.tables import paper_size
 

@@ -22,14 +22,14 @@ def is_given(parameter: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def refuse_given(options: Mapping[str, str], why: str, fix: str = "leave it out") -> None:
+def refuse_given_options(options: Mapping[str, str], why: str, fix: str = "leave it out") -> None:
     """Refuse the first of these options (with the names of their parameters) that is given."""
     for option, parameter in options.items():
         if is_given(parameter):
             raise InvalidProblem(f"it has no effect {why}", fix=fix, where=option)
 
 
-def flag(parameter: str) -> str:
+def option_flag(parameter: str) -> str:
     """How an option of an engine is written."""
     return f"--{parameter.replace('_', '-')}"
 
@@ -39,10 +39,12 @@ def refuse_idle_options(given: Mapping[str, Any], asked: Iterable[Property]) -> 
     properties = list(asked)
     for name, why in _idle_beside_others(given):
         if given.get(name) is not None:
-            raise InvalidProblem(f"it has no effect {why}", fix="leave one of them out", where=flag(name))
+            raise InvalidProblem(
+                f"it has no effect {why}", fix="leave one of them out", where=option_flag(name)
+            )
     for name, covered, why in _IDLE_FOR:
         if given.get(name) is not None and properties and not any(map(covered, properties)):
-            raise InvalidProblem(f"it has no effect {why}", fix="leave it out", where=flag(name))
+            raise InvalidProblem(f"it has no effect {why}", fix="leave it out", where=option_flag(name))
 
 
 def _idle_beside_others(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

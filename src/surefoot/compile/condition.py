@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from surefoot.compile.closure import Closure, closure
-from surefoot.compile.layout import Layout
+from surefoot.compile.closure import Closure, compile_closure
+from surefoot.compile.layout import RowLayout
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal, free_names, rebuild
+from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal, free_names, map_variables
 
 UNTIL = "until"  # the name of the condition in which states are not left
 STAYS = "stays"  # and of the one in which they are not passed through
 
 
-def stays_where(until: Term, through: Term) -> Term:
+def keep_condition(until: Term, through: Term) -> Term:
     return TRUE if through == FALSE else ~through if until == FALSE else until | ~through
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class StateConditions:
     """Terms by name as functions of a state followed by `facts`: reserved names and controls."""
 
     facts: tuple[str, ...]
@@ -45,24 +45,28 @@ class Conditions:
 
     def values(self, problem: Problem, made: Decision | None, deadlocked: bool) -> tuple[Any, ...]:
         """The facts of one state."""
-        return tuple(_fact(problem, name, made, deadlocked) for name in self.facts)
+        return tuple(_fact_value(problem, name, made, deadlocked) for name in self.facts)
 
 
-def conditions(problem: Problem, layout: Layout, terms: Mapping[str, Term]) -> Conditions:
+def compile_conditions(problem: Problem, layout: RowLayout, terms: Mapping[str, Term]) -> StateConditions:
     environment = problem.environment
     own = set(layout.names)
-    located = {name: rebuild(term, lambda v: _located(environment, v)) for name, term in terms.items()}
+    located = {
+        name: map_variables(term, lambda v: _replace_location(environment, v)) for name, term in terms.items()
+    }
     mentioned = {n for term in located.values() for n in free_names(term)} - own
     facts = tuple(sorted(mentioned))
     for fact in facts:
-        _known(problem, fact)
+        _check_fact_name(problem, fact)
     slots = {name: i for i, name in enumerate((*layout.names, *facts))}
     kinds = {name: layout.kinds[name] for name in layout.names}
-    closures = {name: closure(term, slots, kinds, environment.arithmetic) for name, term in located.items()}
-    return Conditions(facts, closures, located)
+    closures = {
+        name: compile_closure(term, slots, kinds, environment.arithmetic) for name, term in located.items()
+    }
+    return StateConditions(facts, closures, located)
 
 
-def _located(environment: Environment, variable: Var) -> Term:
+def _replace_location(environment: Environment, variable: Var) -> Term:
     place = location_parts(variable.name)
     if place is None:
         return variable
@@ -74,7 +78,7 @@ def _located(environment: Environment, variable: Var) -> Term:
     return equal(Var(f"@{component.name}"), Const(component.locations.index(place[1])))
 
 
-def _known(problem: Problem, name: str) -> None:
+def _check_fact_name(problem: Problem, name: str) -> None:
     if name == DEADLOCKED:
         return
     is_control = name in {c.name for c in problem.environment.controls}
@@ -86,7 +90,7 @@ def _known(problem: Problem, name: str) -> None:
         raise InvalidProblem(f"`{name}` needs a policy")
 
 
-def _fact(problem: Problem, name: str, made: Decision | None, deadlocked: bool) -> Any:
+def _fact_value(problem: Problem, name: str, made: Decision | None, deadlocked: bool) -> Any:
     if name == DEADLOCKED:
         return deadlocked
     if made is None:

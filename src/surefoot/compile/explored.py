@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.layout import Layout, Row, fits_word
+from surefoot.compile.layout import Row, RowLayout, fits_word
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import State
@@ -33,7 +33,7 @@ class States(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowStates:
-    layout: Layout
+    layout: RowLayout
     rows: tuple[Row, ...]
 
     @property
@@ -59,7 +59,7 @@ class RowStates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Explored:
+class ExploredModel:
     """The reachable part of a problem.
 
     `stalled`: the policy is asked here and may pick what is not enabled; a run ends here if no transition of

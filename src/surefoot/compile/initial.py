@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from surefoot.compile.closure import UNDEFINED, Closure, closure
-from surefoot.compile.interpret.joint import undefined
-from surefoot.compile.layout import Layout, Row
+from surefoot.compile.closure import UNDEFINED_ERRORS, Closure, compile_closure
+from surefoot.compile.interpret.joint import undefined_error
+from surefoot.compile.layout import Row, RowLayout
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind, Real
-from surefoot.problem.meaning.starts import conjuncts, fixed_values
-from surefoot.problem.semantics import conforms
+from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Real, ValueType
+from surefoot.problem.meaning.starts import fixed_values, split_conjunction
+from surefoot.problem.semantics import has_value_type
 from surefoot.problem.term import free_names
 from surefoot.work.budget import Budget
 
@@ -29,7 +29,7 @@ class LateStarts(Unsupported):
 
 
 def initial_rows(
-    environment: Environment, layout: Layout, limit: int = LARGEST_TRIES, budget: Budget | None = None
+    environment: Environment, layout: RowLayout, limit: int = LARGEST_TRIES, budget: Budget | None = None
 ) -> list[Row]:
     """The start states in order; refuses where more than `limit` partial states would have to be tried.
 
@@ -40,47 +40,47 @@ def initial_rows(
     options: list[Any] = []
     for variable in environment.variables:
         is_fixed = variable.name in fixed
-        options.append((fixed[variable.name],) if is_fixed else _values(variable.name, variable.kind))
+        options.append((fixed[variable.name],) if is_fixed else _kind_values(variable.name, variable.kind))
     for component, slot in zip(environment.components, layout.places, strict=True):
         if slot is not None:
             options.append([component.locations.index(place) for place in component.initial])
         elif component.locations[0] not in component.initial:
             raise InvalidProblem(f"component `{component.name}` has no initial location")
-    checks = _checks(environment, layout)
-    starts = closure(environment.initial, layout.slots, layout.kinds, environment.arithmetic)
-    found = _search(options, checks, layout, limit, clock)
-    fitting = (row for row in found if _conform(layout, row, environment.arithmetic))
+    checks = _conjunct_checks(environment, layout)
+    starts = compile_closure(environment.initial, layout.slots, layout.kinds, environment.arithmetic)
+    found = _enumerate_rows(options, checks, layout, limit, clock)
+    fitting = (row for row in found if _row_conforms(layout, row, environment.arithmetic))
     return [row for row in fitting if _is_start(starts, layout, row)]
 
 
-def _is_start(starts: Closure, layout: Layout, row: Row) -> bool:
+def _is_start(starts: Closure, layout: RowLayout, row: Row) -> bool:
     try:
         return bool(starts(row))
-    except UNDEFINED as error:
-        raise undefined(error, "the start condition", layout, row) from None
+    except UNDEFINED_ERRORS as error:
+        raise undefined_error(error, "the start condition", layout, row) from None
 
 
-def _conform(layout: Layout, row: Row, arithmetic: Arithmetic) -> bool:
+def _row_conforms(layout: RowLayout, row: Row, arithmetic: Arithmetic) -> bool:
     return all(
-        conforms(value, layout.kinds[n], arithmetic) for n, value in zip(layout.names, row, strict=True)
+        has_value_type(value, layout.kinds[n], arithmetic) for n, value in zip(layout.names, row, strict=True)
     )
 
 
 def _may_hold(checks: list[Closure], row: Row) -> bool:
     try:
         return all(holds(row) for holds in checks)
-    except UNDEFINED:
+    except UNDEFINED_ERRORS:
         return True  # an earlier conjunct, not yet looked at, may be false
 
 
-def _values(name: str, kind: Kind) -> Any:
+def _kind_values(name: str, kind: ValueType) -> Any:
     match kind:
         case Bool():
             return (False, True)
         case Int(int() as low, int() as high):
             return range(low, high + 1)
         case Array(element, length):
-            return _Arrays(_values(name, element), length)
+            return _Arrays(_kind_values(name, element), length)
         case Int() | Real():
             raise Unsupported(
                 f"`{name}` may start with infinitely many values", fix="fix its start value in `initial`"
@@ -105,18 +105,18 @@ class _Arrays:
                 yield (first, *rest)
 
 
-def _checks(environment: Environment, layout: Layout) -> list[list[Closure]]:
+def _conjunct_checks(environment: Environment, layout: RowLayout) -> list[list[Closure]]:
     """Per entry of the row, the conjuncts whose last name it is."""
     checks: list[list[Closure]] = [[] for _ in range(layout.width + 1)]
     slots = {v.name: layout.slots[v.name] for v in environment.variables}
-    for part in conjuncts(environment.initial):
-        holds = closure(part, slots, layout.kinds, environment.arithmetic)
+    for part in split_conjunction(environment.initial):
+        holds = compile_closure(part, slots, layout.kinds, environment.arithmetic)
         checks[1 + max((slots[name] for name in free_names(part)), default=-1)].append(holds)
     return checks
 
 
-def _search(
-    options: list[Any], checks: list[list[Closure]], layout: Layout, limit: int, clock: Budget
+def _enumerate_rows(
+    options: list[Any], checks: list[list[Closure]], layout: RowLayout, limit: int, clock: Budget
 ) -> Iterator[Row]:
     tried = 0
     if not _may_hold(checks[0], ()):
@@ -132,7 +132,7 @@ def _search(
                 raise Unsupported(
                     f"more than {limit} candidates for start states", fix="say more in `initial`"
                 )
-            if tried % _OFTEN == 0 and clock.spent():
+            if tried % _OFTEN == 0 and clock.is_spent():
                 raise LateStarts("the time ended before all start states were found")
             longer = (*row, value)
             if _may_hold(checks[len(longer)], longer):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from surefoot.problem.environment import Choice, Environment, Int, Kind, Real
+from surefoot.problem.environment import Choice, Environment, Int, Real, ValueType
 from surefoot.problem.names import location_key
 from surefoot.problem.semantics import State
 
@@ -18,12 +18,12 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """`slots` of everything that a term of an edge may mention; `places`: slots of the locations."""
 
     width: int
     slots: Mapping[str, int]
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, ValueType]
     places: tuple[int | None, ...]  # per component; None where it has a single location
     names: tuple[str, ...]  # of the state's entries, as `problem/semantics.py` calls them
     controls: tuple[str, ...]
@@ -36,8 +36,8 @@ class Layout:
         return dict(zip(self.names, row, strict=False))
 
 
-def layout_of(environment: Environment) -> Layout:
-    kinds: dict[str, Kind] = {v.name: v.kind for v in environment.variables}
+def row_layout(environment: Environment) -> RowLayout:
+    kinds: dict[str, ValueType] = {v.name: v.kind for v in environment.variables}
     names = [v.name for v in environment.variables]
     places: list[int | None] = []
     for component in environment.components:
@@ -50,7 +50,7 @@ def layout_of(environment: Environment) -> Layout:
     picked: dict[str, Choice] = {c.name: c for m in environment.components for e in m.edges for c in e.chosen}
     slots = {name: i for i, name in enumerate((*names, *controls, *picked))}
     kinds |= {c: Real() for c in controls} | {name: choice.kind for name, choice in picked.items()}
-    return Layout(len(names), slots, kinds, tuple(places), tuple(names), controls, tuple(picked))
+    return RowLayout(len(names), slots, kinds, tuple(places), tuple(names), controls, tuple(picked))
 
 
 def fits_word(kind: Int) -> bool:

@@ -11,20 +11,20 @@ MOST_PASSED = 128  # states in a row that are not stored
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ExplorationLimits:
     budget: Budget
     max_states: int | None = None
     memory: int | None = None  # bytes
 
-    def full(self, states: int) -> bool:
+    def is_full(self, states: int) -> bool:
         """No further state is expanded; the outcomes of the last one are kept, so there may be a few more."""
         return self.max_states is not None and states >= self.max_states
 
-    def exceeded(self, states: int, memory: int) -> str:
+    def limit_reached(self, states: int, memory: int) -> str:
         """Why to stop, or nothing; also tells how far the exploration is."""
         self.budget.progress(f"{states} states")
-        if self.full(states):
+        if self.is_full(states):
             return f"the limit of {self.max_states} states"
         if self.memory is not None and memory > self.memory:
             return f"the limit of {self.memory} bytes"
-        return TIME if self.budget.spent() else ""
+        return TIME if self.budget.is_spent() else ""

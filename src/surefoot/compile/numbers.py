@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 
-class Numbers:
+class NumberTable:
     """A growing table of distinct numbers; `index` finds or adds one."""
 
     def __init__(self, known: Iterable[Fraction] = ()) -> None:

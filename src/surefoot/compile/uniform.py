@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.explored import Explored
-from surefoot.compile.numbers import Numbers
+from surefoot.compile.explored import ExploredModel
+from surefoot.compile.numbers import NumberTable
 
 
-def resolved_uniformly(explored: Explored) -> Explored:
+def resolve_uniformly(explored: ExploredModel) -> ExploredModel:
     """The chain in which each state takes each of its choices with the same probability."""
     markov = explored.markov
     counts = np.diff(markov.choices)
-    numbers = Numbers(markov.values)
-    weights = _divided(markov.weights, np.repeat(counts, counts)[markov.rows()], numbers)
+    numbers = NumberTable(markov.values)
+    weights = _divide_weights(markov.weights, np.repeat(counts, counts)[markov.rows()], numbers)
     has_choices = counts > 0
     choices = np.concatenate([[0], np.cumsum(has_choices)]).astype(np.int64)
     ends = markov.outcomes[markov.choices[1:][has_choices]]
@@ -47,7 +47,9 @@ def resolved_uniformly(explored: Explored) -> Explored:
     )
 
 
-def _divided(weights: NDArray[np.int32], counts: NDArray[np.int64], numbers: Numbers) -> NDArray[np.int32]:
+def _divide_weights(
+    weights: NDArray[np.int32], counts: NDArray[np.int64], numbers: NumberTable
+) -> NDArray[np.int32]:
     """Each weight over the number of choices that it shares its state with."""
     pairs, where = np.unique(np.stack([weights, counts]), axis=1, return_inverse=True)
     shares = [numbers.index(Fraction(numbers.value(int(w)), int(count))) for w, count in pairs.T]

@@ -8,18 +8,18 @@ from math import inf, isfinite, nextafter
 
 import numpy as np
 
-from surefoot.encode.expand import Scope, expand_scalar, undefined
-from surefoot.encode.interval import End, Kinds, Scalar, interval
-from surefoot.encode.layout import fresh
+from surefoot.encode.expand import TreeScope, expand_scalar, undefined_condition
+from surefoot.encode.interval import End, Kinds, Scalar, term_interval
+from surefoot.encode.layout import fresh_name
 from surefoot.encode.sort import as_number, is_float32
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.interval import interval_bounds
-from surefoot.network.rounding import error_bounds, overflows
+from surefoot.network.rounding import error_bounds, may_overflow_float32
 from surefoot.problem.environment import Real
-from surefoot.problem.names import output_name
+from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import FALSE, Apply, Const, Op, Term
 
 MAY_OVERFLOW = "may overflow in float32"
@@ -27,7 +27,7 @@ _LARGEST = Fraction(10) ** 300  # a bound beyond this is no bound for float64 ar
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class EncodedCall:
     network: Network
     inputs: tuple[Term, ...]
     outputs: tuple[str, ...]
@@ -36,12 +36,14 @@ class Call:
     doubt: str | None  # why float32 inference may do something else
 
 
-def network_call(
-    policy: NeuralPolicy, scope: Scope, kinds: dict[str, Scalar], taken: set[str], rounding: bool
-) -> Call:
+def encode_network_call(
+    policy: NeuralPolicy, scope: TreeScope, kinds: dict[str, Scalar], taken: set[str], rounding: bool
+) -> EncodedCall:
     """The call of a policy's network in one state; its outputs are added to `kinds`."""
-    network, inputs = policy.network, observed(policy, scope, kinds)
-    box = [_bounds(seen, inner, kinds) for seen, inner in zip(policy.observe, inputs, strict=True)]
+    network, inputs = policy.network, _observed_terms(policy, scope, kinds)
+    box = [
+        _observation_bounds(seen, inner, kinds) for seen, inner in zip(policy.observe, inputs, strict=True)
+    ]
     low, high = np.array([b[0] for b in box]), np.array([b[1] for b in box])
     values = interval_bounds(network, low, high)
     result = values[-1]
@@ -51,38 +53,40 @@ def network_call(
         inexact = not all(is_float32(t, kinds) for t in inputs)
         errors = error_bounds(network, low, high, input_rounding=inexact, values=values)
         slack = tuple(Fraction(float(e)) if isfinite(e) else Fraction(0) for e in errors)
-        overflow = overflows(network, low, high, values)
+        overflow = may_overflow_float32(network, low, high, values)
         doubt = f"network `{network.name}` {MAY_OVERFLOW}" if overflow else ""
-    names = tuple(fresh(output_name(i), taken) for i in range(network.outputs))
+    names = tuple(fresh_name(network_output_name(i), taken) for i in range(network.outputs))
     for i, name in enumerate(names):
         allowed = slack[i] if slack else Fraction(0)
-        kinds[name] = Real(_moved(float(result.low[i]), -allowed), _moved(float(result.high[i]), allowed))
-    return Call(network, inputs, names, slack, rounding, doubt or None)
+        kinds[name] = Real(
+            _shift_bound(float(result.low[i]), -allowed), _shift_bound(float(result.high[i]), allowed)
+        )
+    return EncodedCall(network, inputs, names, slack, rounding, doubt or None)
 
 
-def observed(policy: NeuralPolicy, scope: Scope, kinds: Kinds) -> tuple[Term, ...]:
+def _observed_terms(policy: NeuralPolicy, scope: TreeScope, kinds: Kinds) -> tuple[Term, ...]:
     """The terms that the network reads, as numbers over the scalars of a state."""
     if len(policy.observe) != policy.network.width:
         raise InvalidProblem(
             f"network `{policy.network.name}` has {policy.network.width} inputs, "
             f"but {len(policy.observe)} terms are observed"
         )
-    return tuple(_total(t, scope, kinds) for t in policy.observe)
+    return tuple(_total_observation(t, scope, kinds) for t in policy.observe)
 
 
-def _total(seen: Term, scope: Scope, kinds: Kinds) -> Term:
+def _total_observation(seen: Term, scope: TreeScope, kinds: Kinds) -> Term:
     """An observed term with some value everywhere: a state where it has none must not vanish from the query.
 
     What the network says there means nothing; `escape` tells of such states.
     """
-    inner, unclear = as_number(expand_scalar(seen, scope), kinds), undefined(seen, scope, kinds)
+    inner, unclear = as_number(expand_scalar(seen, scope), kinds), undefined_condition(seen, scope, kinds)
     return inner if unclear == FALSE else Apply(Op.ITE, (unclear, Const(0), inner))
 
 
-def unbounded(policy: NeuralPolicy, scope: Scope, kinds: Kinds) -> Term | None:
+def unbounded_observation(policy: NeuralPolicy, scope: TreeScope, kinds: Kinds) -> Term | None:
     """An observed term whose values have no bounds, if there is one."""
-    for seen, inner in zip(policy.observe, observed(policy, scope, kinds), strict=True):
-        if any(_too_large(end) for end in interval(inner, kinds)):
+    for seen, inner in zip(policy.observe, _observed_terms(policy, scope, kinds), strict=True):
+        if any(_too_large(end) for end in term_interval(inner, kinds)):
             return seen
     return None
 
@@ -91,10 +95,10 @@ def _too_large(end: End) -> bool:
     return end < -_LARGEST or end > _LARGEST
 
 
-def _bounds(seen: Term, inner: Term, kinds: Kinds) -> tuple[float, float]:
-    low, high = interval(inner, kinds)
+def _observation_bounds(seen: Term, inner: Term, kinds: Kinds) -> tuple[float, float]:
+    low, high = term_interval(inner, kinds)
     if _too_large(low) or _too_large(high):
-        raise no_bounds(seen)
+        raise missing_bounds_error(seen)
     below, above = float(low), float(high)
     return (
         nextafter(below, -inf) if below > low else below,
@@ -102,11 +106,12 @@ def _bounds(seen: Term, inner: Term, kinds: Kinds) -> tuple[float, float]:
     )
 
 
-def no_bounds(seen: Term) -> Unsupported:
+def missing_bounds_error(seen: Term) -> Unsupported:
     return Unsupported(
-        f"the observed term `{show(seen)}` has no bounds", fix="give bounds to the variables that it mentions"
+        f"the observed term `{show_term(seen)}` has no bounds",
+        fix="give bounds to the variables that it mentions",
     )
 
 
-def _moved(end: float, by: Fraction) -> Fraction | None:
+def _shift_bound(end: float, by: Fraction) -> Fraction | None:
     return Fraction(end) + by if isfinite(end) else None

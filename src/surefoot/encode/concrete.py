@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Array, Environment, Int, Kind, Real
+from surefoot.problem.environment import Array, Environment, Int, Real, ValueType
 from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import Move, State, choices, conforms, is_initial, step
+from surefoot.problem.semantics import Move, State, apply_move, free_choices, has_value_type, is_initial
 from surefoot.verdict.verdict import Trace
 
 _SIMPLE = (
@@ -26,41 +26,45 @@ _SIMPLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateRun:
     """Where a run may start and which moves it may make."""
 
     initial: State
     moves: tuple[Move, ...]
 
 
-def concretise(problem: Problem, candidate: Candidate, *, from_initial: bool = True) -> Trace | str:
+def concretise_run(problem: Problem, candidate: CandidateRun, *, from_initial: bool = True) -> Trace | str:
     """The run that the candidate stands for, or the sentence why it is none."""
-    first, again = runs(problem, candidate, from_initial=from_initial)
+    first, again = concrete_runs(problem, candidate, from_initial=from_initial)
     return again if isinstance(first, str) and isinstance(again, Trace) else first
 
 
-def runs(problem: Problem, candidate: Candidate, *, from_initial: bool = True) -> Iterator[Trace | str]:
+def concrete_runs(
+    problem: Problem, candidate: CandidateRun, *, from_initial: bool = True
+) -> Iterator[Trace | str]:
     """Both runs that the candidate may stand for, each or the sentence why it is none.
 
     Real values are put back into their kinds first. If that is not enough they are also rounded to simple
     fractions, which removes a solver's tolerance where the true value is one.
     """
     for simple in (False, True):
-        yield _run(problem, _repaired(problem.environment, candidate, simple=simple), from_initial)
+        yield _replay_candidate(
+            problem, _repair_candidate(problem.environment, candidate, simple=simple), from_initial
+        )
 
 
-def _run(problem: Problem, candidate: Candidate, from_initial: bool) -> Trace | str:
+def _replay_candidate(problem: Problem, candidate: CandidateRun, from_initial: bool) -> Trace | str:
     states = [candidate.initial]
     try:
         if from_initial and not is_initial(problem.environment, candidate.initial):
             return "the run does not start in an initial state"
         for variable in problem.environment.variables:
             value = candidate.initial[variable.name]
-            if not conforms(value, variable.kind, problem.environment.arithmetic):
+            if not has_value_type(value, variable.kind, problem.environment.arithmetic):
                 return f"`{variable.name}` starts outside its kind"
         for number, move in enumerate(candidate.moves):
             try:
-                states.append(step(problem, states[-1], move))
+                states.append(apply_move(problem, states[-1], move))
             except InvalidProblem as error:
                 return f"step {number}: {error}"
     except InvalidProblem as error:
@@ -68,40 +72,42 @@ def _run(problem: Problem, candidate: Candidate, from_initial: bool) -> Trace | 
     return Trace(tuple(states), candidate.moves)
 
 
-def _repaired(environment: Environment, candidate: Candidate, *, simple: bool) -> Candidate:
+def _repair_candidate(environment: Environment, candidate: CandidateRun, *, simple: bool) -> CandidateRun:
     kinds = {v.name: v.kind for v in environment.variables}
     moves = []
     for move in candidate.moves:
-        free = {c.name: c.kind for c in choices(environment, move.transition)}
-        moves.append(Move(move.transition, move.outcomes, dict(_values(move.chosen, free, simple))))
-    return Candidate(dict(_values(candidate.initial, kinds, simple)), tuple(moves))
+        free = {c.name: c.kind for c in free_choices(environment, move.transition)}
+        moves.append(Move(move.transition, move.outcomes, dict(_repair_values(move.chosen, free, simple))))
+    return CandidateRun(dict(_repair_values(candidate.initial, kinds, simple)), tuple(moves))
 
 
-def _values(values: Mapping[str, Any], kinds: Mapping[str, Kind], simple: bool) -> Iterator[tuple[str, Any]]:
+def _repair_values(
+    values: Mapping[str, Any], kinds: Mapping[str, ValueType], simple: bool
+) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
-        yield name, _repair(value, kinds[name], simple) if name in kinds else value
+        yield name, _repair_value(value, kinds[name], simple) if name in kinds else value
 
 
-def _repair(value: Any, kind: Kind, simple: bool) -> Any:
+def _repair_value(value: Any, kind: ValueType, simple: bool) -> Any:
     """The nearest value of this kind (of simple fractions, if asked)."""
     match kind:
         case Array(element):
-            return tuple(_repair(v, element, simple) for v in value)
+            return tuple(_repair_value(v, element, simple) for v in value)
         case Int(low, high):
-            return _clamped(value, low, high)
+            return _clamp_value(value, low, high)
         case Real(low, high, float32):
             number = Fraction(value).limit_denominator(_SIMPLE) if simple else value
             if isinstance(value, float):  # in float64 limits are doubles
                 low, high = (None if end is None else Fraction(float(end)) for end in (low, high))
                 number = Fraction(float(number))
-            inside = _clamped(number, low, high)
+            inside = _clamp_value(number, low, high)
             inside = _float32_within(Fraction(inside), low, high) if float32 else inside
             return float(inside) if isinstance(value, float) else inside
         case _:
             return value
 
 
-def _clamped(value: Any, low: Any, high: Any) -> Any:
+def _clamp_value(value: Any, low: Any, high: Any) -> Any:
     raised = value if low is None or value >= low else low
     return raised if high is None or raised <= high else high
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from surefoot.encode.interval import Kinds, known
+from surefoot.encode.interval import Kinds, decide_by_bounds
 from surefoot.encode.sort import is_whole
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.meaning.evaluate import LAZY, Undefined, evaluate
-from surefoot.problem.show import show
+from surefoot.problem.meaning.evaluate import LAZY, Undefined, evaluate_term
+from surefoot.problem.show import show_term
 from surefoot.problem.term import (
     FALSE,
     TRUE,
@@ -22,16 +22,16 @@ from surefoot.problem.term import (
     Op,
     Term,
     Var,
-    conjunction,
-    disjunction,
+    conjunction_of,
+    disjunction_of,
     equal,
 )
 
-Tree: TypeAlias = "Term | tuple[Tree, ...]"
-Scope: TypeAlias = Mapping[str, Tree]
+ScalarTree: TypeAlias = "Term | tuple[ScalarTree, ...]"
+TreeScope: TypeAlias = Mapping[str, ScalarTree]
 
 
-def expand(term: Term, scope: Scope) -> Tree:
+def expand_term(term: Term, scope: TreeScope) -> ScalarTree:
     """The term with every name replaced as the scope says, arrays resolved, constants folded."""
     match term:
         case Const():
@@ -41,39 +41,43 @@ def expand(term: Term, scope: Scope) -> Tree:
                 raise InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, scope))
             return scope[name]
         case Apply(op, args):
-            parts = tuple(expand(a, scope) for a in args)
-            return ARRAYS[op](*parts) if op in ARRAYS else fold(op, tuple(scalar(p) for p in parts))
+            parts = tuple(expand_term(a, scope) for a in args)
+            return (
+                _ARRAYS[op](*parts)
+                if op in _ARRAYS
+                else fold_operator(op, tuple(require_scalar(p) for p in parts))
+            )
 
 
-def scalar(tree: Tree) -> Term:
+def require_scalar(tree: ScalarTree) -> Term:
     """A tree that must be a single value."""
     if isinstance(tree, tuple):
         raise InvalidProblem("an array is used where a single value is needed", fix="pick an element: a[i]")
     return tree
 
 
-def expand_scalar(term: Term, scope: Scope) -> Term:
-    return scalar(expand(term, scope))
+def expand_scalar(term: Term, scope: TreeScope) -> Term:
+    return require_scalar(expand_term(term, scope))
 
 
-def fold(op: Op, parts: tuple[Term, ...]) -> Term:
+def fold_operator(op: Op, parts: tuple[Term, ...]) -> Term:
     """The operator applied; its value at once where that is certain."""
     if op is Op.AND or op is Op.OR:
-        return conjunction(parts) if op is Op.AND else disjunction(parts)
+        return conjunction_of(parts) if op is Op.AND else disjunction_of(parts)
     if op is Op.IMPLIES:
-        return disjunction((opposite(parts[0]), parts[1]))
+        return disjunction_of((negate_condition(parts[0]), parts[1]))
     if op is Op.NOT:
-        return opposite(parts[0])
+        return negate_condition(parts[0])
     whole = Apply(op, parts)
     if all(isinstance(p, Const) for p in parts):
         try:
-            return Const(evaluate(whole, {}))
+            return Const(evaluate_term(whole, {}))
         except Undefined:
             return whole
     return whole
 
 
-def opposite(term: Term) -> Term:
+def negate_condition(term: Term) -> Term:
     """`not term`, without double negation."""
     match term:
         case Const(value):
@@ -84,136 +88,146 @@ def opposite(term: Term) -> Term:
             return Apply(Op.NOT, (term,))
 
 
-def merge(condition: Term, then: Tree, otherwise: Tree) -> Tree:
+def merge_branches(condition: Term, then: ScalarTree, otherwise: ScalarTree) -> ScalarTree:
     """`ite` of two values of the same shape, element by element."""
     if condition == TRUE or then == otherwise:
         return then
     if condition == FALSE:
         return otherwise
     if isinstance(then, tuple) and isinstance(otherwise, tuple) and len(then) == len(otherwise):
-        return tuple(merge(condition, a, b) for a, b in zip(then, otherwise, strict=True))
-    return Apply(Op.ITE, (condition, scalar(then), scalar(otherwise)))
+        return tuple(merge_branches(condition, a, b) for a, b in zip(then, otherwise, strict=True))
+    return Apply(Op.ITE, (condition, require_scalar(then), require_scalar(otherwise)))
 
 
-def select(elements: Tree, index: Tree) -> Tree:
+def _select_element(elements: ScalarTree, index: ScalarTree) -> ScalarTree:
     """The element at an index; outside the array, where the term is undefined, the nearest one."""
-    place = scalar(index)
+    place = require_scalar(index)
     if not isinstance(elements, tuple):
-        raise InvalidProblem(f"`{show(elements)}` is not an array")
+        raise InvalidProblem(f"`{show_term(elements)}` is not an array")
     if not elements:
         return Const(0)
     if isinstance(place, Const):
         return elements[max(0, min(int(place.value), len(elements) - 1))]
-    return _nearest(elements, place, 0)
+    return _select_nearest(elements, place, 0)
 
 
-def _nearest(elements: tuple[Tree, ...], index: Term, first: int) -> Tree:
+def _select_nearest(elements: tuple[ScalarTree, ...], index: Term, first: int) -> ScalarTree:
     if len(elements) == 1:
         return elements[0]
     half = len(elements) // 2
-    left = _nearest(elements[:half], index, first)
-    return merge(index <= first + half - 1, left, _nearest(elements[half:], index, first + half))
+    left = _select_nearest(elements[:half], index, first)
+    return merge_branches(
+        index <= first + half - 1, left, _select_nearest(elements[half:], index, first + half)
+    )
 
 
-def same(left: Tree, right: Tree) -> Term:
+def equal_trees(left: ScalarTree, right: ScalarTree) -> Term:
     """Equality of two scalars or of two arrays."""
     if isinstance(left, tuple) or isinstance(right, tuple):
         if not isinstance(left, tuple) or not isinstance(right, tuple) or len(left) != len(right):
             return FALSE
-        return conjunction(tuple(same(a, b) for a, b in zip(left, right, strict=True)))
-    return fold(Op.EQ, (left, right))
+        return conjunction_of(tuple(equal_trees(a, b) for a, b in zip(left, right, strict=True)))
+    return fold_operator(Op.EQ, (left, right))
 
 
-def placed(old: Tree, path: tuple[Term, ...], value: Tree) -> Tree:
+def replace_tree_element(old: ScalarTree, path: tuple[Term, ...], value: ScalarTree) -> ScalarTree:
     """An array with the element at a path replaced; the path's indices may vary."""
     if not path:
         return value
     if not isinstance(old, tuple):
         raise InvalidProblem("an element of something that is not an array is assigned")
     return tuple(
-        merge(fold(Op.EQ, (path[0], Const(i))), placed(element, path[1:], value), element)
+        merge_branches(
+            fold_operator(Op.EQ, (path[0], Const(i))), replace_tree_element(element, path[1:], value), element
+        )
         for i, element in enumerate(old)
     )
 
 
-def leaves(tree: Tree) -> tuple[Term, ...]:
+def tree_leaves(tree: ScalarTree) -> tuple[Term, ...]:
     """The scalars of a tree from left to right."""
-    return tuple(leaf for part in tree for leaf in leaves(part)) if isinstance(tree, tuple) else (tree,)
+    return tuple(leaf for part in tree for leaf in tree_leaves(part)) if isinstance(tree, tuple) else (tree,)
 
 
-def undefined(term: Term, scope: Scope, kinds: Kinds) -> Term:
+def undefined_condition(term: Term, scope: TreeScope, kinds: Kinds) -> Term:
     """Where the reference cannot evaluate the term: an index out of range, a division by zero, …"""
     if not isinstance(term, Apply):
         return FALSE
-    inner = tuple(undefined(a, scope, kinds) for a in term.args)
+    inner = tuple(undefined_condition(a, scope, kinds) for a in term.args)
     if term.op in LAZY:
-        return FALSE if all(u == FALSE for u in inner) else _lazily(term, inner, scope)
+        return FALSE if all(u == FALSE for u in inner) else _undefined_lazily(term, inner, scope)
     own = _PARTIAL[term.op](term, scope, kinds) if term.op in _PARTIAL else FALSE
-    return disjunction((*inner, own))
+    return disjunction_of((*inner, own))
 
 
-def _lazily(term: Apply, inner: tuple[Term, ...], scope: Scope) -> Term:
+def _undefined_lazily(term: Apply, inner: tuple[Term, ...], scope: TreeScope) -> Term:
     """Later arguments matter only where the earlier ones do not decide."""
-    values = [scalar(expand(a, scope)) for a in term.args[:-1]]
+    values = [require_scalar(expand_term(a, scope)) for a in term.args[:-1]]
     if term.op is Op.ITE:
         test = values[0]
-        branches = (conjunction((test, inner[1])), conjunction((opposite(test), inner[2])))
-        return disjunction((inner[0], *branches))
+        branches = (conjunction_of((test, inner[1])), conjunction_of((negate_condition(test), inner[2])))
+        return disjunction_of((inner[0], *branches))
     result = inner[-1]
     for value, here in zip(reversed(values), reversed(inner[:-1]), strict=True):
-        goes_on = opposite(value) if term.op is Op.OR else value
-        result = disjunction((here, conjunction((goes_on, result))))
+        goes_on = negate_condition(value) if term.op is Op.OR else value
+        result = disjunction_of((here, conjunction_of((goes_on, result))))
     return result
 
 
-def outside(index: Term, length: int, kinds: Kinds) -> Term:
+def _index_out_of_range(index: Term, length: int, kinds: Kinds) -> Term:
     """Is the index not one of an array of this length?"""
-    beyond = (known(index < 0, kinds), known(index > length - 1, kinds), not_whole(index, kinds))
-    return disjunction(beyond)
+    beyond = (
+        decide_by_bounds(index < 0, kinds),
+        decide_by_bounds(index > length - 1, kinds),
+        fractional_condition(index, kinds),
+    )
+    return disjunction_of(beyond)
 
 
-def not_whole(value: Term, kinds: Kinds) -> Term:
-    return FALSE if is_whole(value, kinds) else opposite(equal(Apply(Op.FLOOR, (value,)), value))
+def fractional_condition(value: Term, kinds: Kinds) -> Term:
+    return FALSE if is_whole(value, kinds) else negate_condition(equal(Apply(Op.FLOOR, (value,)), value))
 
 
-def _select_undefined(term: Apply, scope: Scope, kinds: Kinds) -> Term:
-    elements, index = (expand(a, scope) for a in term.args)
-    return outside(scalar(index), len(elements) if isinstance(elements, tuple) else 0, kinds)
+def _select_undefined(term: Apply, scope: TreeScope, kinds: Kinds) -> Term:
+    elements, index = (expand_term(a, scope) for a in term.args)
+    return _index_out_of_range(
+        require_scalar(index), len(elements) if isinstance(elements, tuple) else 0, kinds
+    )
 
 
-def _zero_divisor(term: Apply, scope: Scope, kinds: Kinds) -> Term:
-    return known(equal(expand_scalar(term.args[1], scope), 0), kinds)
+def _zero_divisor(term: Apply, scope: TreeScope, kinds: Kinds) -> Term:
+    return decide_by_bounds(equal(expand_scalar(term.args[1], scope), 0), kinds)
 
 
-def _modulo_undefined(term: Apply, scope: Scope, kinds: Kinds) -> Term:
-    parts = (not_whole(expand_scalar(a, scope), kinds) for a in term.args)
-    return disjunction((_zero_divisor(term, scope, kinds), *parts))
+def _modulo_undefined(term: Apply, scope: TreeScope, kinds: Kinds) -> Term:
+    parts = (fractional_condition(expand_scalar(a, scope), kinds) for a in term.args)
+    return disjunction_of((_zero_divisor(term, scope, kinds), *parts))
 
 
-def _power_undefined(term: Apply, scope: Scope, kinds: Kinds) -> Term:
+def _power_undefined(term: Apply, scope: TreeScope, kinds: Kinds) -> Term:
     base, exponent = (expand_scalar(a, scope) for a in term.args)
-    pole = conjunction((known(equal(base, 0), kinds), known(exponent < 0, kinds)))
-    root = conjunction((known(base < 0, kinds), not_whole(exponent, kinds)))
-    return disjunction((pole, root))
+    pole = conjunction_of((decide_by_bounds(equal(base, 0), kinds), decide_by_bounds(exponent < 0, kinds)))
+    root = conjunction_of((decide_by_bounds(base < 0, kinds), fractional_condition(exponent, kinds)))
+    return disjunction_of((pole, root))
 
 
-def _argument(test: Callable[[Term], Term]) -> Callable[[Apply, Scope, Kinds], Term]:
-    return lambda term, scope, kinds: known(test(expand_scalar(term.args[0], scope)), kinds)
+def _undefined_argument(test: Callable[[Term], Term]) -> Callable[[Apply, TreeScope, Kinds], Term]:
+    return lambda term, scope, kinds: decide_by_bounds(test(expand_scalar(term.args[0], scope)), kinds)
 
 
-ARRAYS: dict[Op, Callable[..., Tree]] = {
+_ARRAYS: dict[Op, Callable[..., ScalarTree]] = {
     Op.ARRAY: lambda *elements: elements,
-    Op.SELECT: select,
-    Op.EQ: same,
-    Op.ITE: lambda condition, then, otherwise: merge(scalar(condition), then, otherwise),
+    Op.SELECT: _select_element,
+    Op.EQ: equal_trees,
+    Op.ITE: lambda condition, then, otherwise: merge_branches(require_scalar(condition), then, otherwise),
 }
-_PARTIAL: dict[Op, Callable[[Apply, Scope, Kinds], Term]] = {
+_PARTIAL: dict[Op, Callable[[Apply, TreeScope, Kinds], Term]] = {
     Op.SELECT: _select_undefined,
     Op.DIV: _zero_divisor,
     Op.MOD: _modulo_undefined,
     Op.POW: _power_undefined,
-    Op.SQRT: _argument(lambda x: x < 0),
-    Op.LOG: _argument(lambda x: x <= 0),
-    Op.ASIN: _argument(lambda x: Apply(Op.ABS, (x,)) > 1),
-    Op.ACOS: _argument(lambda x: Apply(Op.ABS, (x,)) > 1),
+    Op.SQRT: _undefined_argument(lambda x: x < 0),
+    Op.LOG: _undefined_argument(lambda x: x <= 0),
+    Op.ASIN: _undefined_argument(lambda x: Apply(Op.ABS, (x,)) > 1),
+    Op.ACOS: _undefined_argument(lambda x: Apply(Op.ABS, (x,)) > 1),
 }

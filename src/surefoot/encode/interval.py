@@ -14,7 +14,7 @@ from math import ceil, floor, inf, isinf, nextafter, trunc
 from typing import TypeAlias
 
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.meaning.elementary import elementary
+from surefoot.problem.meaning.elementary import elementary_value
 from surefoot.problem.number import MOST_BITS, bits_of
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var
 
@@ -23,25 +23,25 @@ Kinds: TypeAlias = Mapping[str, Scalar]
 End: TypeAlias = int | Fraction | float  # a float only where it is infinite
 Interval: TypeAlias = tuple[End, End]
 
-ALL: Interval = (-inf, inf)
-MAYBE: Interval = (0, 1)
+_ALL: Interval = (-inf, inf)
+_MAYBE: Interval = (0, 1)
 _LARGEST_POWER = 64
 
 
-def interval(term: Term, kinds: Kinds) -> Interval:
+def term_interval(term: Term, kinds: Kinds) -> Interval:
     """Bounds of a scalar term; None-sided kinds are unbounded there."""
     match term:
         case Const(value):
             return (int(value), int(value)) if isinstance(value, bool) else (value, value)
         case Var(name):
-            return _of_kind(kinds[name])
+            return _interval_of_type(kinds[name])
         case Apply(Op.MUL, (left, right)) if left == right:
-            return shortened(_whole_power(interval(left, kinds), 2))
+            return _shorten_ends(_whole_power(term_interval(left, kinds), 2))
         case Apply(op, args):
-            return shortened(INTERVAL[op](*(interval(a, kinds) for a in args)))
+            return _shorten_ends(INTERVAL[op](*(term_interval(a, kinds) for a in args)))
 
 
-def shortened(x: Interval) -> Interval:
+def _shorten_ends(x: Interval) -> Interval:
     """Ends that are too long give way outwards, to zero or to an infinity."""
     low, high = x
     if bits_of(low) > MOST_BITS:
@@ -51,16 +51,16 @@ def shortened(x: Interval) -> Interval:
     return (low, high)
 
 
-def known(condition: Term, kinds: Kinds) -> Term:
+def decide_by_bounds(condition: Term, kinds: Kinds) -> Term:
     """The condition, or its truth value where the kinds alone decide it."""
-    low, high = interval(condition, kinds)
+    low, high = term_interval(condition, kinds)
     return TRUE if low == 1 else FALSE if high == 0 else condition
 
 
-def _of_kind(kind: Scalar) -> Interval:
+def _interval_of_type(kind: Scalar) -> Interval:
     match kind:
         case Bool():
-            return MAYBE
+            return _MAYBE
         case Int(low, high) | Real(low, high):
             return (-inf if low is None else low, inf if high is None else high)
 
@@ -69,11 +69,11 @@ def is_infinite(end: End) -> bool:
     return isinstance(end, float) and isinf(end)
 
 
-def _plus(a: End, b: End) -> End:
+def _add_ends(a: End, b: End) -> End:
     return a if is_infinite(a) else b if is_infinite(b) else a + b
 
 
-def _times(a: End, b: End) -> End:
+def _multiply_ends(a: End, b: End) -> End:
     if a == 0 or b == 0:
         return 0  # the other factor is a finite number, however large
     if is_infinite(a) or is_infinite(b):
@@ -81,45 +81,45 @@ def _times(a: End, b: End) -> End:
     return a * b
 
 
-def _add(*parts: Interval) -> Interval:
-    return reduce(lambda x, y: shortened((_plus(x[0], y[0]), _plus(x[1], y[1]))), parts)
+def _add_intervals(*parts: Interval) -> Interval:
+    return reduce(lambda x, y: _shorten_ends((_add_ends(x[0], y[0]), _add_ends(x[1], y[1]))), parts)
 
 
-def _negate(x: Interval) -> Interval:
+def _negate_interval(x: Interval) -> Interval:
     return (-x[1], -x[0])
 
 
-def _multiply(*parts: Interval) -> Interval:
+def _multiply_intervals(*parts: Interval) -> Interval:
     def two(x: Interval, y: Interval) -> Interval:
-        corners = [_times(a, b) for a, b in product(x, y)]
-        return shortened((min(corners), max(corners)))
+        corners = [_multiply_ends(a, b) for a, b in product(x, y)]
+        return _shorten_ends((min(corners), max(corners)))
 
     return reduce(two, parts)
 
 
-def _divide(x: Interval, y: Interval) -> Interval:
+def _divide_intervals(x: Interval, y: Interval) -> Interval:
     if y[0] <= 0 <= y[1]:
-        return ALL
+        return _ALL
     low, high = (0 if is_infinite(end) else 1 / Fraction(end) for end in (y[1], y[0]))
-    return _multiply(x, (low, high))
+    return _multiply_intervals(x, (low, high))
 
 
-def _modulo(x: Interval, y: Interval) -> Interval:
+def _modulo_interval(x: Interval, y: Interval) -> Interval:
     """Whole numbers: the result is not negative and smaller than the size of the divisor."""
-    least, most = _absolute(y)
+    least, most = _absolute_interval(y)
     if x[0] >= 0 and x[1] < least:
         return x
-    return (0, max(0, _plus(most, -1)))
+    return (0, max(0, _add_ends(most, -1)))
 
 
-def _power(x: Interval, y: Interval) -> Interval:
+def _power_interval(x: Interval, y: Interval) -> Interval:
     low, high = y
     if not isinstance(low, int) or not isinstance(high, int) or max(abs(low), abs(high)) > _LARGEST_POWER:
-        return (0, inf) if x[0] >= 0 else ALL
+        return (0, inf) if x[0] >= 0 else _ALL
     if low == high:
-        return _whole_power(x, low) if low >= 0 else _divide((1, 1), _whole_power(x, -low))
+        return _whole_power(x, low) if low >= 0 else _divide_intervals((1, 1), _whole_power(x, -low))
     if x[0] <= 0 or is_infinite(x[1]):
-        return (0, inf) if x[0] >= 0 else ALL
+        return (0, inf) if x[0] >= 0 else _ALL
     corners = [Fraction(b) ** e for b in x for e in (low, high)]
     return (min(corners), max(corners))
 
@@ -127,99 +127,99 @@ def _power(x: Interval, y: Interval) -> Interval:
 def _whole_power(x: Interval, exponent: int) -> Interval:
     if exponent == 0:
         return (1, 1)
-    low, high = (reduce(_times, [end] * exponent) for end in x)
+    low, high = (reduce(_multiply_ends, [end] * exponent) for end in x)
     if exponent % 2:
         return (low, high)
     return (0 if x[0] <= 0 <= x[1] else min(low, high), max(low, high))
 
 
-def _absolute(x: Interval) -> Interval:
-    return (x[0], x[1]) if x[0] >= 0 else _negate(x) if x[1] <= 0 else (0, max(-x[0], x[1]))
+def _absolute_interval(x: Interval) -> Interval:
+    return (x[0], x[1]) if x[0] >= 0 else _negate_interval(x) if x[1] <= 0 else (0, max(-x[0], x[1]))
 
 
-def _sign(end: End) -> int:
+def _sign_of_end(end: End) -> int:
     return int(end > 0) - int(end < 0)
 
 
-def _monotone(function: Callable[[End], int], x: Interval) -> Interval:
+def _monotone_interval(function: Callable[[End], int], x: Interval) -> Interval:
     low, high = (end if is_infinite(end) else function(end) for end in x)
     return (low, high)
 
 
-def _truth(surely: bool, surely_not: bool) -> Interval:
-    return (1, 1) if surely else (0, 0) if surely_not else MAYBE
+def _truth_interval(surely: bool, surely_not: bool) -> Interval:
+    return (1, 1) if surely else (0, 0) if surely_not else _MAYBE
 
 
-def _equal(x: Interval, y: Interval) -> Interval:
-    return _truth(x[0] == x[1] == y[0] == y[1], x[1] < y[0] or y[1] < x[0])
+def _equality_interval(x: Interval, y: Interval) -> Interval:
+    return _truth_interval(x[0] == x[1] == y[0] == y[1], x[1] < y[0] or y[1] < x[0])
 
 
-def _hull(*parts: Interval) -> Interval:
-    return (min(p[0] for p in parts), max(p[1] for p in parts)) if parts else ALL
+def _hull_interval(*parts: Interval) -> Interval:
+    return (min(p[0] for p in parts), max(p[1] for p in parts)) if parts else _ALL
 
 
-def _ite(condition: Interval, then: Interval, otherwise: Interval) -> Interval:
-    return then if condition[0] == 1 else otherwise if condition[1] == 0 else _hull(then, otherwise)
+def _ite_interval(condition: Interval, then: Interval, otherwise: Interval) -> Interval:
+    return then if condition[0] == 1 else otherwise if condition[1] == 0 else _hull_interval(then, otherwise)
 
 
-def _rising(name: str, domain: Interval, image: Interval, x: Interval) -> Interval:
+def _increasing_interval(name: str, domain: Interval, image: Interval, x: Interval) -> Interval:
     """A rising function, each end rounded outward and kept within the image."""
     low, high = max(x[0], domain[0]), min(x[1], domain[1])
     if low > high:
         return image
     return (
-        max(image[0], _value(name, low, image[0], -inf)),
-        min(image[1], _value(name, high, image[1], inf)),
+        max(image[0], _outward_value(name, low, image[0], -inf)),
+        min(image[1], _outward_value(name, high, image[1], inf)),
     )
 
 
-def _value(name: str, x: End, limit: End, direction: float) -> End:
+def _outward_value(name: str, x: End, limit: End, direction: float) -> End:
     """The function's value moved one float64 in this direction; its limit where there is no value."""
     try:
-        beside = limit if is_infinite(x) else nextafter(elementary(name, Fraction(x)), direction)
+        beside = limit if is_infinite(x) else nextafter(elementary_value(name, Fraction(x)), direction)
     except (ArithmeticError, ValueError):
         return limit
     return beside if is_infinite(beside) else Fraction(beside)
 
 
-def _acos(x: Interval) -> Interval:
-    low, high = _rising("asin", (-1, 1), (-2, 2), x)
+def _acos_interval(x: Interval) -> Interval:
+    low, high = _increasing_interval("asin", (-1, 1), (-2, 2), x)
     return (max(0, Fraction(3, 2) - high), min(4, 2 - low))  # pi/2 lies between 3/2 and 2
 
 
 INTERVAL: dict[Op, Callable[..., Interval]] = {
-    Op.ADD: _add,
-    Op.SUB: lambda x, y: _add(x, _negate(y)),
-    Op.NEG: _negate,
-    Op.MUL: _multiply,
-    Op.DIV: _divide,
-    Op.MOD: _modulo,
-    Op.POW: _power,
+    Op.ADD: _add_intervals,
+    Op.SUB: lambda x, y: _add_intervals(x, _negate_interval(y)),
+    Op.NEG: _negate_interval,
+    Op.MUL: _multiply_intervals,
+    Op.DIV: _divide_intervals,
+    Op.MOD: _modulo_interval,
+    Op.POW: _power_interval,
     Op.MIN: lambda *xs: (min(x[0] for x in xs), min(x[1] for x in xs)),
     Op.MAX: lambda *xs: (max(x[0] for x in xs), max(x[1] for x in xs)),
-    Op.ABS: _absolute,
-    Op.SIGN: lambda x: (_sign(x[0]), _sign(x[1])),
-    Op.FLOOR: partial(_monotone, floor),
-    Op.CEIL: partial(_monotone, ceil),
-    Op.TRUNC: partial(_monotone, trunc),
-    Op.LT: lambda x, y: _truth(x[1] < y[0], x[0] >= y[1]),
-    Op.LE: lambda x, y: _truth(x[1] <= y[0], x[0] > y[1]),
-    Op.EQ: _equal,
+    Op.ABS: _absolute_interval,
+    Op.SIGN: lambda x: (_sign_of_end(x[0]), _sign_of_end(x[1])),
+    Op.FLOOR: partial(_monotone_interval, floor),
+    Op.CEIL: partial(_monotone_interval, ceil),
+    Op.TRUNC: partial(_monotone_interval, trunc),
+    Op.LT: lambda x, y: _truth_interval(x[1] < y[0], x[0] >= y[1]),
+    Op.LE: lambda x, y: _truth_interval(x[1] <= y[0], x[0] > y[1]),
+    Op.EQ: _equality_interval,
     Op.NOT: lambda x: (1 - x[1], 1 - x[0]),
     Op.AND: lambda *xs: (min(x[0] for x in xs), min(x[1] for x in xs)),
     Op.OR: lambda *xs: (max(x[0] for x in xs), max(x[1] for x in xs)),
     Op.IMPLIES: lambda x, y: (max(1 - x[1], y[0]), max(1 - x[0], y[1])),
-    Op.ITE: _ite,
-    Op.ARRAY: _hull,  # around all elements
+    Op.ITE: _ite_interval,
+    Op.ARRAY: _hull_interval,  # around all elements
     Op.SELECT: lambda elements, _: elements,
-    Op.SQRT: partial(_rising, "sqrt", (0, inf), (0, inf)),
-    Op.EXP: partial(_rising, "exp", ALL, (0, inf)),
-    Op.LOG: partial(_rising, "log", (0, inf), ALL),
+    Op.SQRT: partial(_increasing_interval, "sqrt", (0, inf), (0, inf)),
+    Op.EXP: partial(_increasing_interval, "exp", _ALL, (0, inf)),
+    Op.LOG: partial(_increasing_interval, "log", (0, inf), _ALL),
     Op.SIN: lambda _: (-1, 1),
     Op.COS: lambda _: (-1, 1),
-    Op.TAN: lambda _: ALL,
-    Op.ASIN: partial(_rising, "asin", (-1, 1), (-2, 2)),
-    Op.ACOS: _acos,
-    Op.ATAN: partial(_rising, "atan", ALL, (-2, 2)),
-    Op.TANH: partial(_rising, "tanh", ALL, (-1, 1)),
+    Op.TAN: lambda _: _ALL,
+    Op.ASIN: partial(_increasing_interval, "asin", (-1, 1), (-2, 2)),
+    Op.ACOS: _acos_interval,
+    Op.ATAN: partial(_increasing_interval, "atan", _ALL, (-2, 2)),
+    Op.TANH: partial(_increasing_interval, "tanh", _ALL, (-1, 1)),
 }

@@ -10,26 +10,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from surefoot.encode.expand import Scope, Tree, scalar
+from surefoot.encode.expand import ScalarTree, TreeScope, require_scalar
 from surefoot.encode.interval import Scalar
-from surefoot.problem.environment import Array, Bool, Environment, Int, Kind, Real
+from surefoot.problem.environment import Array, Bool, Environment, Int, Real, ValueType
 from surefoot.problem.names import location_key, location_name
-from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, rebuild
+from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, map_variables
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ScalarLayout:
     kinds: Mapping[str, Scalar]  # the scalars of a state, in order
-    trees: Mapping[str, Tree]  # per state variable and `@component`: its scalars
-    scope: Scope  # `trees` and `at(component, location)`
+    trees: Mapping[str, ScalarTree]  # per state variable and `@component`: its scalars
+    scope: TreeScope  # `trees` and `at(component, location)`
 
 
 def at_step(term: Term, step: int) -> Term:
     """The same term about the quantities of one step."""
-    return rebuild(term, lambda v: Var(f"{v.name}@{step}"))
+    return map_variables(term, lambda v: Var(f"{v.name}@{step}"))
 
 
-def fresh(name: str, taken: set[str]) -> str:
+def fresh_name(name: str, taken: set[str]) -> str:
     """The name itself, or the first of name.1, name.2, … that is not taken; it is taken from now on."""
     number, candidate = 0, name
     while candidate in taken:
@@ -39,46 +39,48 @@ def fresh(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def scalar_count(kind: Kind) -> int:
+def scalar_count(kind: ValueType) -> int:
     return kind.length * scalar_count(kind.element) if isinstance(kind, Array) else 1
 
 
-def declare(name: str, kind: Kind, kinds: dict[str, Scalar], taken: set[str]) -> Tree:
+def declare_scalars(name: str, kind: ValueType, kinds: dict[str, Scalar], taken: set[str]) -> ScalarTree:
     """Add the scalars of a variable: `a[0]`, `a[1]`, … for an array."""
     if isinstance(kind, Array):
-        return tuple(declare(f"{name}[{i}]", kind.element, kinds, taken) for i in range(kind.length))
-    own = fresh(name, taken)
+        return tuple(declare_scalars(f"{name}[{i}]", kind.element, kinds, taken) for i in range(kind.length))
+    own = fresh_name(name, taken)
     kinds[own] = kind
     return Var(own)
 
 
-def lay_out(environment: Environment, taken: set[str]) -> Layout:
+def lay_out_scalars(environment: Environment, taken: set[str]) -> ScalarLayout:
     """The scalars of every variable and the location of every component that has several."""
     kinds: dict[str, Scalar] = {}
-    trees = {v.name: declare(v.name, v.kind, kinds, taken) for v in environment.variables}
-    places: dict[str, Tree] = {}
+    trees = {v.name: declare_scalars(v.name, v.kind, kinds, taken) for v in environment.variables}
+    places: dict[str, ScalarTree] = {}
     for component in environment.components:
         several = len(component.locations) > 1
         if several:
             key = location_key(component.name)
-            trees[key] = declare(key, Int(0, len(component.locations) - 1), kinds, taken)
+            trees[key] = declare_scalars(key, Int(0, len(component.locations) - 1), kinds, taken)
         for number, location in enumerate(component.locations):
-            here = equal(scalar(trees[key]), number) if several else TRUE
+            here = equal(require_scalar(trees[key]), number) if several else TRUE
             places[location_name(component.name, location)] = here
-    return Layout(kinds, trees, {**places, **trees})
+    return ScalarLayout(kinds, trees, {**places, **trees})
 
 
-def in_location(layout: Layout, environment: Environment, component: int, location: str) -> Term:
+def in_location(layout: ScalarLayout, environment: Environment, component: int, location: str) -> Term:
     """Is the component in this location?"""
     name = location_name(environment.components[component].name, location)
-    return scalar(layout.scope.get(name, FALSE))
+    return require_scalar(layout.scope.get(name, FALSE))
 
 
-def value_of(kind: Kind, tree: Tree, values: Mapping[str, Any], step: int, in_float64: bool) -> Any:
+def decode_value(
+    kind: ValueType, tree: ScalarTree, values: Mapping[str, Any], step: int, in_float64: bool
+) -> Any:
     """The Python value of a variable or chosen value at a step, as the reference semantics has it."""
     if isinstance(kind, Array):
         assert isinstance(tree, tuple)
-        return tuple(value_of(kind.element, t, values, step, in_float64) for t in tree)
+        return tuple(decode_value(kind.element, t, values, step, in_float64) for t in tree)
     assert isinstance(tree, Var)
     number = values[f"{tree.name}@{step}"]
     match kind:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.encode.interval import Kinds, interval
+from surefoot.encode.interval import Kinds, term_interval
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
-TRUTHS = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})
-ROUNDED = frozenset(  # the reference rounds these to float64 even in exact arithmetic
+_TRUTHS = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})
+_ROUNDED = frozenset(  # the reference rounds these to float64 even in exact arithmetic
     {Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH}
 )
 _ALWAYS_WHOLE = frozenset({Op.FLOOR, Op.CEIL, Op.TRUNC, Op.SIGN, Op.MOD})
@@ -19,7 +19,7 @@ _KEEPS_VALUES = frozenset({Op.NEG, Op.MIN, Op.MAX, Op.ABS})  # float32 numbers s
 _WHOLE_FLOAT32 = 2**24  # whole numbers up to here are float32 numbers
 
 
-def is_truth(term: Term, kinds: Kinds) -> bool:
+def _is_truth_value(term: Term, kinds: Kinds) -> bool:
     """Is this a truth value rather than a number?"""
     match term:
         case Const(value):
@@ -27,9 +27,9 @@ def is_truth(term: Term, kinds: Kinds) -> bool:
         case Var(name):
             return isinstance(kinds[name], Bool)
         case Apply(Op.ITE, (_, then, _)):
-            return is_truth(then, kinds)
+            return _is_truth_value(then, kinds)
         case Apply(op, _):
-            return op in TRUTHS
+            return op in _TRUTHS
 
 
 def is_whole(term: Term, kinds: Kinds) -> bool:
@@ -49,10 +49,10 @@ def is_whole(term: Term, kinds: Kinds) -> bool:
 
 def is_float32(term: Term, kinds: Kinds) -> bool:
     """Is this surely a float32 number wherever it is defined?"""
-    if is_truth(term, kinds):
+    if _is_truth_value(term, kinds):
         return True
     if is_whole(term, kinds):
-        low, high = interval(term, kinds)
+        low, high = term_interval(term, kinds)
         return low >= -_WHOLE_FLOAT32 and high <= _WHOLE_FLOAT32
     match term:
         case Const(value):
@@ -69,7 +69,7 @@ def is_float32(term: Term, kinds: Kinds) -> bool:
 
 def as_number(term: Term, kinds: Kinds) -> Term:
     """The term itself, or 1 and 0 for a truth value."""
-    return Apply(Op.ITE, (term, Const(1), Const(0))) if is_truth(term, kinds) else term
+    return Apply(Op.ITE, (term, Const(1), Const(0))) if _is_truth_value(term, kinds) else term
 
 
 def is_rounded(term: Term, kinds: Kinds) -> bool:
@@ -78,6 +78,6 @@ def is_rounded(term: Term, kinds: Kinds) -> bool:
         case Apply(Op.POW, (_, exponent)) if not is_whole(exponent, kinds):
             return True
         case Apply(op, args):
-            return op in ROUNDED or any(is_rounded(a, kinds) for a in args)
+            return op in _ROUNDED or any(is_rounded(a, kinds) for a in args)
         case _:
             return False

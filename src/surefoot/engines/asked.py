@@ -21,7 +21,7 @@ _OPPOSITE: Mapping[Optimise, Optimise] = {"min": "max", "max": "min"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PctlQuestion:
     """A probability or an expected reward in the form that is solved."""
 
     optimise: Optimise
@@ -45,7 +45,7 @@ class Asked:
     def quantities(self) -> dict[str, Term]:
         return {} if self.reward is None or isinstance(self.reward, str) else {"reward": self.reward}
 
-    def decided(self, environment: Environment) -> Term:
+    def decided_states(self, environment: Environment) -> Term:
         """Where the question is decided whatever happens next, as far as the variables alone tell.
 
         Runs need not be followed beyond, and what would happen there may even be undefined.
@@ -61,7 +61,7 @@ class Asked:
             found = self.right | outside
         return _of_variables(found, environment)
 
-    def passed(self, environment: Environment) -> Term:
+    def skippable_states(self, environment: Environment) -> Term:
         """Where a state may be passed through if it has a single way on that earns nothing.
 
         Its value is then that of the state behind it, unless steps are counted.
@@ -80,21 +80,21 @@ def _of_variables(condition: Term, environment: Environment) -> Term:
     return condition if all(n in own or location_parts(n) for n in free_names(condition)) else FALSE
 
 
-def asked(wanted: Probability | Expected, unresolved: Optimise) -> Asked:
+def pctl_question(wanted: Probability | Expected, unresolved: Optimise) -> PctlQuestion:
     """`unresolved`: least or greatest, where the property does not say."""
     optimise: Optimise = wanted.optimise or unresolved
     if isinstance(wanted, Expected):
         if wanted.steps is not None and wanted.steps < 0:
             raise Unsupported("a negative number of steps")
-        return Asked(optimise, False, TRUE, wanted.until, wanted.steps, 0, (), wanted.reward)
-    left, right, negated = _until(wanted.path)
-    steps, after, bounds = _limits(wanted.path)
-    return Asked(
+        return PctlQuestion(optimise, False, TRUE, wanted.until, wanted.steps, 0, (), wanted.reward)
+    left, right, negated = _until_form(wanted.path)
+    steps, after, bounds = _step_and_reward_bounds(wanted.path)
+    return PctlQuestion(
         _OPPOSITE[optimise] if negated else optimise, negated, left, right, steps, after, bounds, None
     )
 
 
-def _until(path: Path) -> tuple[Term, Term, bool]:
+def _until_form(path: Path) -> tuple[Term, Term, bool]:
     match path.operator:
         case "F" | "X":
             return TRUE, path.right, False
@@ -108,11 +108,11 @@ def _until(path: Path) -> tuple[Term, Term, bool]:
             return ~path.left, ~path.right, True
 
 
-def _limits(path: Path) -> tuple[int | None, int, tuple[Bound, ...]]:
+def _step_and_reward_bounds(path: Path) -> tuple[int | None, int, tuple[Bound, ...]]:
     steps, after = (1, 1) if path.operator == "X" else (None, 0)
     rewards = tuple(b for b in path.bounds if b.reward not in (None, STEPS))
     for bound in path.bounds:
-        low, high = constant(bound.low), constant(bound.high)
+        low, high = constant_bound(bound.low), constant_bound(bound.high)
         if bound.reward in (None, STEPS):
             if steps is not None or high is None:
                 raise Unsupported("bounds on steps other than one with an upper limit")
@@ -125,7 +125,7 @@ def _limits(path: Path) -> tuple[int | None, int, tuple[Bound, ...]]:
     return steps, after, rewards
 
 
-def constant(term: Term | None) -> Fraction | None:
+def constant_bound(term: Term | None) -> Fraction | None:
     match term:
         case None:
             return None

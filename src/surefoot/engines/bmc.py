@@ -18,18 +18,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surefoot.encode.refutation.conditions import violation
-from surefoot.encode.unroll import objection as encoding_objection
+from surefoot.encode.refutation.conditions import encode_violation
+from surefoot.encode.unroll import encoding_objection as encoding_objection
 from surefoot.encode.unroll import unroll
-from surefoot.engines.level import Clear, Doubt, Levels
-from surefoot.problem.door import optional, settle, whole_number
+from surefoot.engines.level import BoundedCheck, Clear, Doubt
+from surefoot.problem.door import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof
 from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Solver
-from surefoot.verdict.verdict import Argument, Certificate, Holds, Proved, Reason, Unknown, Vacuous, Verdict
+from surefoot.verdict.verdict import (
+    Certificate,
+    Holds,
+    ProofArgument,
+    Proved,
+    Reason,
+    Unknown,
+    Vacuous,
+    Verdict,
+)
 from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
@@ -44,7 +53,7 @@ class Bmc:
     """Stop after this many steps; without it k grows until the budget ends."""
 
     def __post_init__(self) -> None:
-        settle(self, solver=take_solver, depth=optional(whole_number))
+        check_fields(self, solver=take_solver, depth=take_optional(whole_number))
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Never | Within | Eventually | Recurs):
@@ -56,24 +65,26 @@ class Bmc:
             return why
         limit, _ = self._limit(problem)
         encoded = unroll(problem, 1 if limit is None else min(1, limit))
-        return self.solver.objection(encoded.asking(violation(encoded)))
+        return self.solver.objection(encoded.query_with(encode_violation(encoded)))
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         limit, as_asked = self._limit(problem)
-        levels = Levels(problem, self.solver, budget)
+        levels = BoundedCheck(problem, self.solver, budget)
         known, doubt = -1, None  # no violation within `known` steps
         proof: Proof | None = None
         k = 0
         try:
             while limit is None or k <= limit:
                 budget.progress(f"bmc: looking for a violation after {k} steps")
-                if budget.spent():
+                if budget.is_spent():
                     return self._partial(Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}"), known)
                 match levels.examine(k, deeper=limit is None or k < limit):
                     case Clear(last, proof):
                         known = k if doubt is None else known
                         if last and doubt is None:
-                            argument = Argument("unrolled", k if limit is None or not as_asked else limit)
+                            argument = ProofArgument(
+                                "unrolled", k if limit is None or not as_asked else limit
+                            )
                             return Holds(None, self.solver.name, as_asked=True, argument=argument)
                         if last:
                             break
@@ -94,8 +105,8 @@ class Bmc:
         if doubt is not None:
             return self._partial(doubt, known)
         if known == 0 and as_asked and proof is not None:
-            return proved(proof)
-        shown = Argument("unrolled", known) if as_asked else None
+            return verdict_from_proof(proof)
+        shown = ProofArgument("unrolled", known) if as_asked else None
         return Holds(known, self.solver.name, as_asked, argument=shown)
 
     def _limit(self, problem: Problem) -> tuple[int | None, bool]:
@@ -111,7 +122,7 @@ class Bmc:
         return Unknown(unknown.reason, unknown.detail, known, self.solver.name)
 
 
-def proved(proof: Proof) -> Proved:
+def verdict_from_proof(proof: Proof) -> Proved:
     """The verdict for a property that is one query."""
     content = {
         "surefoot-certificate": 1,

@@ -16,9 +16,15 @@ import numpy as np
 from surefoot.engines.invariants import Decide
 from surefoot.network.interval import interval_bounds
 from surefoot.problem.problem import Problem
-from surefoot.transform.abstraction import Abstraction, Freed, abstract, input_box, network_policy
+from surefoot.transform.abstraction import (
+    FreedValues,
+    NetworkAbstraction,
+    abstract_network_io,
+    network_policy,
+    observed_input_box,
+)
 from surefoot.transform.span import Span
-from surefoot.verdict.artifact import answered
+from surefoot.verdict.artifact import property_answer
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
 
@@ -26,19 +32,19 @@ QUESTIONS = 12  # among so many the time is divided at first
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class NeededInputs:
     """The abstraction with the fewest inputs that was proved; None: no input can be freed."""
 
-    abstraction: Abstraction | None
+    abstraction: NetworkAbstraction | None
     result: Result | None
     complete: bool  # every remaining input was tried on its own
     questions: int
 
 
-def influence(problem: Problem, ranges: Mapping[int, Span]) -> list[int]:
+def _order_by_influence(problem: Problem, ranges: Mapping[int, Span]) -> list[int]:
     """The inputs, the least influential first."""
     network = network_policy(problem).network
-    box = input_box(problem)
+    box = observed_input_box(problem)
     for i, span in ranges.items():
         assert span.low is not None
         assert span.high is not None
@@ -56,25 +62,25 @@ def influence(problem: Problem, ranges: Mapping[int, Span]) -> list[int]:
 
 def needed_inputs(
     problem: Problem, decide: Decide, budget: Budget, ranges: Mapping[int, Span] | None = None
-) -> Needed:
+) -> NeededInputs:
     """Free as many inputs as a proof permits. The problem itself is known to hold."""
     wide = ranges or {}
-    order = influence(problem, wide)
-    best: tuple[Abstraction, Result] | None = None
+    order = _order_by_influence(problem, wide)
+    best: tuple[NetworkAbstraction, Result] | None = None
     asked, complete = 0, True
 
     def provable(inputs: frozenset[int]) -> bool:
         nonlocal best, asked, complete
-        if budget.spent():
+        if budget.is_spent():
             complete = False
             return False
         asked += 1
         budget.progress(f"freeing {len(inputs)} of {len(order)} inputs")
         given = {i: wide[i] for i in inputs if i in wide}
-        made = abstract(problem, Freed(inputs, ranges=given))
+        made = abstract_network_io(problem, FreedValues(inputs, ranges=given))
         share = max(budget.remaining() / QUESTIONS, min(1.0, budget.remaining()))
         result = decide(made.problem, Budget(share, budget.seed, budget.progress))
-        if answered(result.verdict, result.certified) != "proved":
+        if property_answer(result.verdict, result.certified) != "proved":
             return False
         best = (made, result)
         return True
@@ -84,8 +90,8 @@ def needed_inputs(
         if i not in free and provable(free | {i}):
             free |= {i}
     if best is None:
-        return Needed(None, None, complete, asked)
-    return Needed(*best, complete, asked)
+        return NeededInputs(None, None, complete, asked)
+    return NeededInputs(*best, complete, asked)
 
 
 def _longest_prefix(order: list[int], provable: Callable[[frozenset[int]], bool]) -> frozenset[int]:

@@ -25,26 +25,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surefoot.encode.refutation.conditions import missing
-from surefoot.encode.unroll import Encoded, unroll
-from surefoot.encode.unroll import objection as encoding_objection
-from surefoot.engines.level import Clear, Doubt, Levels, undecided_at, unfaithful
+from surefoot.encode.refutation.conditions import encode_no_good_state
+from surefoot.encode.unroll import Unrolling, unroll
+from surefoot.encode.unroll import encoding_objection as encoding_objection
+from surefoot.engines.level import BoundedCheck, Clear, Doubt, undecided_at, unfaithful_reason
 from surefoot.engines.simple_path import simple_run
-from surefoot.problem.door import optional, settle, whole_number
+from surefoot.problem.door import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.term import FALSE, Term, conjunction, disjunction
+from surefoot.problem.term import FALSE, Term, conjunction_of, disjunction_of
 from surefoot.query.query import Answer, Undecided, Unsat
 from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver
-from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Verdict
+from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Verdict
 from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class OpenObligations:
     """What has not been shown yet, and why the solver could not decide some of it."""
 
     trouble: bool  # that no run comes to trouble
@@ -64,7 +64,7 @@ class Induction:
     """The largest k that is tried; without it k grows until the budget ends."""
 
     def __post_init__(self) -> None:
-        settle(self, solver=take_solver, depth=optional(whole_number))
+        check_fields(self, solver=take_solver, depth=take_optional(whole_number))
 
     def objection(self, problem: Problem) -> str | None:
         match problem.property:
@@ -80,14 +80,14 @@ class Induction:
         if (why := encoding_objection(problem)) is not None:
             return why
         encoded = unroll(problem, 1, from_initial=False)
-        asked = disjunction((conjunction(nothing_good(encoded)), *troubles(encoded)))
-        return self.solver.objection(encoded.asking(asked))
+        asked = disjunction_of((conjunction_of(nothing_good(encoded)), *_trouble_conditions(encoded)))
+        return self.solver.objection(encoded.query_with(asked))
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        if (why := unfaithful(unroll(problem, 0))) is not None:
+        if (why := unfaithful_reason(unroll(problem, 0))) is not None:
             return why
-        levels = Levels(problem, self.solver, budget, loops=False)
-        left = Left(
+        levels = BoundedCheck(problem, self.solver, budget, loops=False)
+        left = OpenObligations(
             trouble=isinstance(problem.property, Never | Recurs),
             sequence=isinstance(problem.property, Eventually | Recurs),
         )
@@ -95,7 +95,7 @@ class Induction:
         try:
             while self.depth is None or k <= self.depth:
                 budget.progress(f"induction: k = {k}")
-                if budget.spent():
+                if budget.is_spent():
                     open_question = f"; {left.undecided.detail}" if left.undecided else ""
                     unknown = Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}{open_question}")
                     return self._partial(unknown, problem, known)
@@ -103,7 +103,7 @@ class Induction:
                     case Clear(last):
                         known = k - 1
                         if last:
-                            argument = Argument("unrolled", k - 1)
+                            argument = ProofArgument("unrolled", k - 1)
                             return Holds(None, self.solver.name, as_asked=True, argument=argument)
                     case Doubt(unknown) | (Unknown() as unknown):
                         return self._partial(unknown, problem, known)
@@ -111,7 +111,7 @@ class Induction:
                         return verdict
                 left = self._step(problem, k, left, budget)
                 if not left.trouble and not left.sequence:
-                    how, argument = f"by induction with k = {k}", _argument(problem, left)
+                    how, argument = f"by induction with k = {k}", _induction_argument(problem, left)
                     return Holds(None, self.solver.name, as_asked=True, how=how, argument=argument)
                 k += 1
         except Late:
@@ -123,7 +123,7 @@ class Induction:
         unknown = left.undecided or Unknown(Reason.DEPTH, f"not shown by induction up to k = {k - 1}")
         return self._partial(unknown, problem, known)
 
-    def _step(self, problem: Problem, k: int, left: Left, budget: Budget) -> Left:
+    def _step(self, problem: Problem, k: int, left: OpenObligations, budget: Budget) -> OpenObligations:
         """What is left after the questions about k consecutive states from anywhere."""
         encoded = unroll(problem, k - 1, from_initial=False)
         answers: list[Answer] = []
@@ -132,10 +132,10 @@ class Induction:
                 answers.append(ask(*nothing_good(encoded)))
             sequence = left.sequence and not isinstance(answers[-1], Unsat)
             if left.trouble:
-                answers.append(comes_to_trouble(encoded, ask))
+                answers.append(_ask_for_trouble(encoded, ask))
             trouble = left.trouble and not isinstance(answers[-1], Unsat)
         undecided = (undecided_at(k, a) for a in answers if isinstance(a, Undecided))
-        return Left(
+        return OpenObligations(
             trouble,
             sequence,
             left.undecided or next(undecided, None),
@@ -150,41 +150,41 @@ class Induction:
         return Unknown(unknown.reason, unknown.detail, known, self.solver.name)
 
 
-def _argument(problem: Problem, shown: Left) -> Argument:
+def _induction_argument(problem: Problem, shown: OpenObligations) -> ProofArgument:
     """What was shown. `Eventually` needs the sequences from initial states only."""
     match problem.property:
         case Never():
-            return Argument("induction", shown.trouble_at)
+            return ProofArgument("induction", shown.trouble_at)
         case Recurs():
-            return Argument("induction", shown.trouble_at, shown.sequence_at)
+            return ProofArgument("induction", shown.trouble_at, shown.sequence_at)
         case _:
-            return Argument("unrolled", shown.sequence_at - 1)
+            return ProofArgument("unrolled", shown.sequence_at - 1)
 
 
-def comes_to_trouble(encoded: Encoded, ask: Ask) -> Answer:
+def _ask_for_trouble(encoded: Unrolling, ask: Ask) -> Answer:
     """Do some states that are not bad lead to one in trouble? Unsat only if to none of its kinds."""
     last = encoded.steps
     match encoded.problem.property:
         case Never(bad):
-            before = tuple(encoded.condition(~bad, i) for i in range(last))
+            before = tuple(encoded.condition_at(~bad, i) for i in range(last))
         case _:
             before = ()
-    for trouble in troubles(encoded):
+    for trouble in _trouble_conditions(encoded):
         answer = simple_run(encoded, ask, (*before, trouble))
         if not isinstance(answer, Unsat):
             return answer
     return Unsat()
 
 
-def troubles(encoded: Encoded) -> tuple[Term, ...]:
+def _trouble_conditions(encoded: Unrolling) -> tuple[Term, ...]:
     """The kinds of trouble in the last state."""
     last = encoded.steps
     match encoded.problem.property:
         case Never(bad):
-            found = [encoded.condition(bad, last), encoded.undefined(bad, last)]
+            found = [encoded.condition_at(bad, last), encoded.undefined_at(bad, last)]
         case Recurs(good):
-            ends = conjunction((*missing(encoded, good, last, last), encoded.ended(last)))
-            found = [ends, encoded.undefined(good, last)]
+            ends = conjunction_of((*encode_no_good_state(encoded, good, last, last), encoded.ended_at(last)))
+            found = [ends, encoded.undefined_at(good, last)]
         case _:
             return ()
     if (escape := encoded.escape(last)) is not None:
@@ -192,10 +192,10 @@ def troubles(encoded: Encoded) -> tuple[Term, ...]:
     return tuple(t for t in found if t != FALSE)
 
 
-def nothing_good(encoded: Encoded) -> tuple[Term, ...]:
+def nothing_good(encoded: Unrolling) -> tuple[Term, ...]:
     """No state of the sequence is good."""
     match encoded.problem.property:
         case Eventually(good) | Recurs(good):
-            return missing(encoded, good, 0, encoded.steps)
+            return encode_no_good_state(encoded, good, 0, encoded.steps)
         case _:
             return (FALSE,)

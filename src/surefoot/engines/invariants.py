@@ -32,7 +32,7 @@ FALLBACKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class BisectionGrid:
     """Values from the easy end (number 0) to the hard end (number `cells`).
 
     The two ends of a tipping point may be `wide` cells apart, so that there are other values to ask where one
@@ -49,10 +49,10 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class TippingPointSearch:
     """All that was asked; `proved` and `refuted` are the two ends that were found."""
 
-    grid: Grid
+    grid: BisectionGrid
     trials: tuple[Trial, ...]
     proved: Trial | None
     refuted: Trial | None
@@ -61,7 +61,7 @@ class Search:
     contradiction: str | None = None
 
 
-def grid(low: Fraction, high: Fraction, precision: Fraction, *, rises: bool) -> Grid:
+def bisection_grid(low: Fraction, high: Fraction, precision: Fraction, *, rises: bool) -> BisectionGrid:
     """`rises`: the property is harder for larger values."""
     if low >= high:
         raise InvalidProblem(f"{low} is not below {high}", fix="give the smaller number first")
@@ -70,26 +70,28 @@ def grid(low: Fraction, high: Fraction, precision: Fraction, *, rises: bool) -> 
     cells = ceil((high - low) / precision)
     if cells > MOST_CELLS:
         raise InvalidProblem(f"a precision of {precision} makes {cells} values", fix="choose a coarser one")
-    return Grid(low, high, cells) if rises else Grid(high, low, cells)
+    return BisectionGrid(low, high, cells) if rises else BisectionGrid(high, low, cells)
 
 
-def refined(where: Grid) -> Grid:
+def refine_grid(where: BisectionGrid) -> BisectionGrid:
     """The same values, with others between them to fall back on."""
-    return Grid(where.easy, where.hard, where.cells * FALLBACKS, FALLBACKS)
+    return BisectionGrid(where.easy, where.hard, where.cells * FALLBACKS, FALLBACKS)
 
 
-def tipping_point(family: Family, where: Grid, decide: Decide, budget: Budget, probes: int = 0) -> Search:
+def bisect_tipping_point(
+    family: Family, where: BisectionGrid, decide: Decide, budget: Budget, probes: int = 0
+) -> TippingPointSearch:
     """The last value at which the property is proved and the first at which it is refuted."""
-    asked = _Asked(family, where, decide, budget)
+    asked = _Bisection(family, where, decide, budget)
     try:
         asked.bisect()
-        for number in _probed(asked, probes):
+        for number in _probe_numbers(asked, probes):
             asked.ask(number, probes)
     except _Stop as stop:
-        return asked.found(stop.why, stop.reason)
+        return asked.summarise(stop.why, stop.reason)
     except KeyboardInterrupt:
-        return asked.found("interrupted by the user", Reason.INTERRUPTED)
-    return asked.found()
+        return asked.summarise("interrupted by the user", Reason.INTERRUPTED)
+    return asked.summarise()
 
 
 class _Stop(Exception):
@@ -101,11 +103,11 @@ class _Stop(Exception):
 
 
 @dataclass
-class _Asked:
+class _Bisection:
     """The questions so far, by number on the grid."""
 
     family: Family
-    grid: Grid
+    grid: BisectionGrid
     decide: Decide
     budget: Budget
     trials: dict[int, Trial] = field(default_factory=dict)
@@ -142,7 +144,7 @@ class _Asked:
         """The answer at one value; it gets its share of the time that is left."""
         if number in self.trials:
             return self.trials[number].answer
-        if self.budget.spent():
+        if self.budget.is_spent():
             raise _Stop("the time ran out", Reason.TIMEOUT)
         value, left = self.grid.value(number), self.budget.remaining()
         share = left if left == inf else left / (ceil(log2(max(2, gap))) + 1)
@@ -150,13 +152,13 @@ class _Asked:
         part = Budget(share, self.budget.seed, self.budget.progress)
         try:
             result = self.decide(self.family(value), part)
-            trial = Trial(value, result.verdict, result.certified, part.elapsed(), result.engine)
+            trial = Trial(value, result.verdict, result.certified, part.elapsed_seconds(), result.engine)
         except EmptyRegion as empty:
-            trial = Trial(value, Vacuous(str(empty)), False, part.elapsed())
+            trial = Trial(value, Vacuous(str(empty)), False, part.elapsed_seconds())
         self.trials[number] = trial
         if isinstance(trial.verdict, Unknown) and trial.verdict.reason is Reason.INTERRUPTED:
             raise _Stop("interrupted by the user", Reason.INTERRUPTED)
-        if (why := contradiction(self.grid, self.trials)) is not None:
+        if (why := _monotonicity_violation(self.grid, self.trials)) is not None:
             raise _Stop(why, None)
         return trial.answer
 
@@ -171,23 +173,23 @@ class _Asked:
         refuted = [n for n, t in self.trials.items() if t.answer == "refuted"]
         return max(proved, default=None), min(refuted, default=None)
 
-    def found(self, stopped: str = "", reason: Reason | None = None) -> Search:
+    def summarise(self, stopped: str = "", reason: Reason | None = None) -> TippingPointSearch:
         last, first = self._ends()
-        against = contradiction(self.grid, self.trials)
+        against = _monotonicity_violation(self.grid, self.trials)
         trials = tuple(self.trials.values())
         if against is not None:
-            return Search(self.grid, trials, None, None, against, None, against)
+            return TippingPointSearch(self.grid, trials, None, None, against, None, against)
         reached = last == self.grid.cells or first == 0
         reached = reached or (last is not None and first is not None and first - last <= self.grid.wide)
         if reached:
             stopped, reason = "", None
         elif not stopped:
-            stopped, reason = self._undecided()
+            stopped, reason = self._undecided_reason()
         proved = None if last is None else self.trials[last]
         refuted = None if first is None else self.trials[first]
-        return Search(self.grid, trials, proved, refuted, stopped, reason)
+        return TippingPointSearch(self.grid, trials, proved, refuted, stopped, reason)
 
-    def _undecided(self) -> tuple[str, Reason | None]:
+    def _undecided_reason(self) -> tuple[str, Reason | None]:
         for trial in self.trials.values():
             match trial.verdict:
                 case Unknown(reason, detail):
@@ -197,7 +199,9 @@ class _Asked:
         return "not every value was decided as a whole", Reason.INCOMPLETE
 
 
-def confirmed(search: Search, family: Family, decide: Decide, budget: Budget) -> Search:
+def confirm_tipping_point(
+    search: TippingPointSearch, family: Family, decide: Decide, budget: Budget
+) -> TippingPointSearch:
     """The last proved value asked once more, with all its evidence; if it is not confirmed the one before.
 
     A question that then takes too long leaves the first answer, which says what it rests on.
@@ -206,19 +210,19 @@ def confirmed(search: Search, family: Family, decide: Decide, budget: Budget) ->
     again: list[Trial] = []
     proved = sorted((t for t in search.trials if t.answer == "proved"), key=lambda t: t.value)
     for trial in proved if search.grid.easy > search.grid.hard else reversed(proved):
-        if trial.certified or budget.spent():
-            return _settled(search, trial, doubted, again)
+        if trial.certified or budget.is_spent():
+            return _replace_proved_end(search, trial, doubted, again)
         budget.progress(f"certifying the proof at {float(trial.value):.6g}")
         part = Budget(budget.remaining(), budget.seed, budget.progress)
         try:
             result = decide(family(trial.value), part)
         except KeyboardInterrupt:
             return replace(search, proved=trial, stopped="interrupted by the user", reason=Reason.INTERRUPTED)
-        second = Trial(trial.value, result.verdict, result.certified, part.elapsed(), result.engine)
+        second = Trial(trial.value, result.verdict, result.certified, part.elapsed_seconds(), result.engine)
         again.append(second)
         match second.answer, second.verdict:
             case "proved", _:
-                return _settled(search, second, doubted, again)
+                return _replace_proved_end(search, second, doubted, again)
             case "refuted", _:
                 why = f"proved and refuted at {float(trial.value):.6g}: one of the answers is wrong"
                 trials = (*search.trials, *again)
@@ -230,11 +234,13 @@ def confirmed(search: Search, family: Family, decide: Decide, budget: Budget) ->
                     search, proved=trial, stopped="interrupted by the user", reason=Reason.INTERRUPTED
                 )
             case _:
-                return _settled(search, trial, doubted, again)
-    return _settled(search, None, doubted, again)
+                return _replace_proved_end(search, trial, doubted, again)
+    return _replace_proved_end(search, None, doubted, again)
 
 
-def _settled(search: Search, proved: Trial | None, doubted: list[Trial], again: list[Trial]) -> Search:
+def _replace_proved_end(
+    search: TippingPointSearch, proved: Trial | None, doubted: list[Trial], again: list[Trial]
+) -> TippingPointSearch:
     trials = (*search.trials, *again)
     if not doubted:
         return replace(search, proved=proved, trials=trials)
@@ -242,7 +248,7 @@ def _settled(search: Search, proved: Trial | None, doubted: list[Trial], again: 
     return replace(search, proved=proved, trials=trials, stopped=why, reason=Reason.NUMERICS)
 
 
-def contradiction(where: Grid, trials: dict[int, Trial]) -> str | None:
+def _monotonicity_violation(where: BisectionGrid, trials: dict[int, Trial]) -> str | None:
     """A refuted value on the easy side of a proved one, in words."""
     proved = [n for n, t in trials.items() if t.answer == "proved"]
     refuted = [n for n, t in trials.items() if t.answer == "refuted"]
@@ -252,7 +258,7 @@ def contradiction(where: Grid, trials: dict[int, Trial]) -> str | None:
     return f"the answers are not monotone: refuted at {wrong:.6g}, but proved at {right:.6g}"
 
 
-def _probed(asked: _Asked, probes: int) -> list[int]:
+def _probe_numbers(asked: _Bisection, probes: int) -> list[int]:
     """Numbers spread evenly over both sides of the gap."""
     last, first = asked._ends()
     easy = 0 if last is None else last

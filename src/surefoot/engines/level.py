@@ -12,23 +12,23 @@ from dataclasses import dataclass
 
 from surefoot.encode.call import MAY_OVERFLOW
 from surefoot.encode.layout import at_step
-from surefoot.encode.refutation.conditions import meaningless, relevant, violation
-from surefoot.encode.refutation.witness import confirmed, starts_at_a_corner, undefined_after
-from surefoot.encode.unroll import Encoded, unroll
+from surefoot.encode.refutation.conditions import encode_open_run, encode_undefined_property, encode_violation
+from surefoot.encode.refutation.witness import confirm_violation, has_corner_start, undefined_after
+from surefoot.encode.unroll import Unrolling, unroll
 from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.term import FALSE
-from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, Unsat, Why
-from surefoot.solve.protocol import Ask, Solver, solve
+from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.solve.protocol import Ask, Solver, solve_query
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 REASONS = {
-    Why.TIMEOUT: Reason.TIMEOUT,
-    Why.MEMORY: Reason.MEMORY,
-    Why.INCOMPLETE: Reason.INCOMPLETE,
-    Why.NUMERICS: Reason.NUMERICS,
+    UndecidedReason.TIMEOUT: Reason.TIMEOUT,
+    UndecidedReason.MEMORY: Reason.MEMORY,
+    UndecidedReason.INCOMPLETE: Reason.INCOMPLETE,
+    UndecidedReason.NUMERICS: Reason.NUMERICS,
 }
 
 
@@ -47,7 +47,7 @@ class Doubt:
     unknown: Unknown
 
 
-def unfaithful(encoded: Encoded) -> Unknown | None:
+def unfaithful_reason(encoded: Unrolling) -> Unknown | None:
     """Why "no solution" of this encoding says nothing about the runs."""
     if encoded.faithful is None:
         return None
@@ -56,7 +56,7 @@ def unfaithful(encoded: Encoded) -> Unknown | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class BoundedCheck:
     """The runs of a problem, one length after the other."""
 
     problem: Problem
@@ -67,17 +67,17 @@ class Levels:
     def examine(self, k: int, *, deeper: bool) -> Clear | Doubt | Verdict:
         """Everything about the runs of k steps; `deeper`: their next steps matter too."""
         encoded = unroll(self.problem, k)
-        goal = violation(encoded, loops=self.loops)
+        goal = encode_violation(encoded, loops=self.loops)
         proof: Proof | None = None
         with self.solver.session(encoded.query, seconds=self.budget.remaining()) as ask:
             if goal != FALSE:
-                settled = self._settled(encoded, ask(goal))
+                settled = self._interpret_answer(encoded, ask(goal))
                 if settled is not None and not isinstance(settled, Proof):
                     return settled
                 proof = settled
-            if (doubt := unfaithful(encoded)) is not None:
+            if (doubt := unfaithful_reason(encoded)) is not None:
                 return Doubt(doubt)
-            if (unclear := meaningless(encoded)) != FALSE:
+            if (unclear := encode_undefined_property(encoded)) != FALSE:
                 match ask(unclear):
                     case Sat():
                         text = f"the property has no value in some state after {k} steps"
@@ -88,13 +88,13 @@ class Levels:
         vague = self._vague_start(encoded) if k == 0 and isinstance(cleared, Clear | Vacuous) else None
         return cleared if vague is None else vague
 
-    def _vague_start(self, encoded: Encoded) -> Doubt | Verdict | None:
+    def _vague_start(self, encoded: Unrolling) -> Doubt | Verdict | None:
         """Why it is not known which runs there are; None: the start condition has a value in every state."""
         if encoded.system.vague_start == FALSE:
             return None
         anywhere = unroll(self.problem, 0, from_initial=False)
         asked = at_step(encoded.system.vague_start, 0)
-        match solve(self.solver, anywhere.query, asked, seconds=self.budget.remaining()):
+        match solve_query(self.solver, anywhere.query, asked, seconds=self.budget.remaining()):
             case Unsat():
                 return None
             case Sat():
@@ -102,13 +102,13 @@ class Levels:
             case Undecided() as undecided:
                 return undecided_at(0, undecided)
 
-    def _settled(self, encoded: Encoded, answer: Answer) -> Proof | Doubt | Verdict | None:
+    def _interpret_answer(self, encoded: Unrolling, answer: Answer) -> Proof | Doubt | Verdict | None:
         """What the answer to the question for a violation of this length means; None: there is none."""
         match answer:
             case Unsat(proof):
                 return proof
             case Sat(model):
-                trace = confirmed(encoded, model)
+                trace = confirm_violation(encoded, model)
                 if isinstance(trace, Trace):
                     return Violated(trace)
                 doubt = Unknown(
@@ -118,10 +118,10 @@ class Levels:
             case Undecided(why) as undecided:
                 unknown = undecided_at(encoded.steps, undecided)
                 if encoded.faithful is not None:
-                    return unknown if why is Why.TIMEOUT else None
-                if why is Why.NUMERICS and answer.proof is not None and self._is_one_query():
+                    return unknown if why is UndecidedReason.TIMEOUT else None
+                if why is UndecidedReason.NUMERICS and answer.proof is not None and self._is_one_query():
                     return answer.proof
-                if why is Why.NUMERICS:
+                if why is UndecidedReason.NUMERICS:
                     return self._in_reals(encoded.steps) or unknown
                 return unknown
 
@@ -131,11 +131,11 @@ class Levels:
         A proof for reals is of use only if it settles the whole property: other lengths are about float32.
         """
         exact = unroll(self.problem, steps, rounding=False)
-        goal = violation(exact, loops=self.loops)
-        match solve(self.solver, exact.query, goal, seconds=self.budget.remaining()):
+        goal = encode_violation(exact, loops=self.loops)
+        match solve_query(self.solver, exact.query, goal, seconds=self.budget.remaining()):
             case Unsat(proof) if steps == 0 and self._is_one_query():
                 return proof
-            case Sat(model) if isinstance(trace := confirmed(exact, model), Trace):
+            case Sat(model) if isinstance(trace := confirm_violation(exact, model), Trace):
                 return Violated(trace)
             case _:
                 return None
@@ -145,11 +145,11 @@ class Levels:
         return isinstance(self.problem.property, Never | Within) and self.problem.property.steps == 0
 
     def _frontier(
-        self, encoded: Encoded, ask: Ask, deeper: bool, proof: Proof | None
+        self, encoded: Unrolling, ask: Ask, deeper: bool, proof: Proof | None
     ) -> Clear | Doubt | Verdict:
         """No violation at k: is there any run of k steps, and do all its next steps stay in range?"""
-        k, open_runs = encoded.steps, relevant(encoded)
-        if k == 0 and not deeper and self._is_one_query() and starts_at_a_corner(encoded):
+        k, open_runs = encoded.steps, encode_open_run(encoded)
+        if k == 0 and not deeper and self._is_one_query() and has_corner_start(encoded):
             return Clear(last=False, proof=proof)  # there is a run, and its next steps do not matter
         match ask(*open_runs):
             case Unsat():
@@ -169,7 +169,7 @@ class Levels:
                     return undecided_at(k, undecided)
         return Clear(last=deeper and self._all_return(encoded, ask, some), proof=proof)
 
-    def _all_return(self, encoded: Encoded, ask: Ask, some: Assignment) -> bool:
+    def _all_return(self, encoded: Unrolling, ask: Ask, some: Assignment) -> bool:
         """Every run of this length passes some state twice, so that a longer one shows nothing new.
 
         Asked where there are finitely many states. A shortest violation passes no state twice, but for the
@@ -179,10 +179,10 @@ class Levels:
             return False
         return isinstance(simple_run(encoded, ask, (), some), Unsat)
 
-    def _no_longer_run(self, encoded: Encoded, ask: Ask) -> Clear | Verdict:
+    def _no_longer_run(self, encoded: Unrolling, ask: Ask) -> Clear | Verdict:
         """All runs that matter are shorter. Where there is no run at all the property says nothing."""
         k = encoded.steps
-        if relevant(encoded):  # no run of this length matters: is there any?
+        if encode_open_run(encoded):  # no run of this length matters: is there any?
             match ask():
                 case Sat():
                     return Clear(last=True)
@@ -194,7 +194,9 @@ class Levels:
             return Clear(last=True)
         for steps in range(k):
             shorter = unroll(self.problem, steps)
-            match solve(self.solver, shorter.query, shorter.ended(steps), seconds=self.budget.remaining()):
+            match solve_query(
+                self.solver, shorter.query, shorter.ended_at(steps), seconds=self.budget.remaining()
+            ):
                 case Sat():
                     return Clear(last=True)
                 case Undecided() as undecided:

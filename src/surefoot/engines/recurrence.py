@@ -26,29 +26,35 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from surefoot.encode.concrete import runs
-from surefoot.encode.expand import opposite
-from surefoot.encode.refutation.boxes import Box, Place, hull, places_of, shared
-from surefoot.encode.refutation.conditions import missing
-from surefoot.encode.refutation.habits import HABITS, Followed, follow
-from surefoot.encode.refutation.regions import troubles
-from surefoot.encode.unroll import Encoded, unroll
-from surefoot.encode.unroll import objection as encoding_objection
+from surefoot.encode.concrete import concrete_runs
+from surefoot.encode.expand import negate_condition
+from surefoot.encode.refutation.boxes import (
+    StateBox,
+    StateScalar,
+    box_around_states,
+    history_groups,
+    state_scalars,
+)
+from surefoot.encode.refutation.conditions import encode_no_good_state
+from surefoot.encode.refutation.habits import ENVIRONMENT_STRATEGIES, StrategyRun, follow_strategy
+from surefoot.encode.refutation.regions import recurrence_failures
+from surefoot.encode.unroll import Unrolling, unroll
+from surefoot.encode.unroll import encoding_objection as encoding_objection
 from surefoot.engines.level import undecided_at
 from surefoot.errors import InvalidProblem
-from surefoot.problem.door import optional, settle, whole_number
+from surefoot.problem.door import check_fields, take_optional, whole_number
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
-from surefoot.problem.semantics import State, holds, step
-from surefoot.problem.term import TRUE, Apply, Op, Term, conjunction, disjunction, free_names
-from surefoot.query.query import Sat, Undecided, Unsat, Why
+from surefoot.problem.semantics import State, apply_move, holds_in_state
+from surefoot.problem.term import TRUE, Apply, Op, Term, conjunction_of, disjunction_of, free_names
+from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.native import Native
-from surefoot.solve.protocol import Ask, Solver, solve
-from surefoot.verdict.recurrence import move_from
-from surefoot.verdict.verdict import Reason, Region, Trace, Unknown, Verdict, Violated
+from surefoot.solve.protocol import Ask, Solver, solve_query
+from surefoot.verdict.recurrence import recurrence_move
+from surefoot.verdict.verdict import Reason, RecurrenceRegion, Trace, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
 
 LONGEST = 12  # run to a set, unless asked for more
@@ -68,7 +74,7 @@ class Recurrence:
     """The longest run to a set that is looked for; without it 12 steps."""
 
     def __post_init__(self) -> None:
-        settle(self, solver=take_solver, depth=optional(whole_number))
+        check_fields(self, solver=take_solver, depth=take_optional(whole_number))
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Eventually | Recurs):
@@ -92,14 +98,14 @@ class Recurrence:
             search = _Search(problem, unroll(problem, 0, from_initial=False), budget, good)
             for k in range(longest + 1):
                 budget.progress(f"recurrence: sets that a run comes to in {k} steps")
-                run = self._run(problem, k, budget)
+                run = self._find_run(problem, k, budget)
                 if isinstance(run, Unknown):
                     return run
-                for habit in HABITS:
-                    if budget.spent():
+                for habit in ENVIRONMENT_STRATEGIES:
+                    if budget.is_spent():
                         return Unknown(Reason.TIMEOUT, f"the budget ended at k = {k}")
-                    followed = None if run is None else follow(problem, run, habit, PROLONGED)
-                    if followed is None or (key := _key(followed)) in tried:
+                    followed = None if run is None else follow_strategy(problem, run, habit, PROLONGED)
+                    if followed is None or (key := _run_key(followed)) in tried:
                         continue
                     tried.add(key)
                     trace = search.endless(followed)
@@ -110,19 +116,19 @@ class Recurrence:
         what = f"no recurrence set among boxes around runs of up to {longest} steps"
         return Unknown(Reason.INCOMPLETE, what)
 
-    def _run(self, problem: Problem, k: int, budget: Budget) -> Trace | Unknown | None:
+    def _find_run(self, problem: Problem, k: int, budget: Budget) -> Trace | Unknown | None:
         """A run of k steps that may go on without a good state; None if there is none at hand."""
         assert isinstance(problem.property, Eventually | Recurs)
         encoded, good = unroll(problem, k), problem.property.good
         first = 0 if isinstance(problem.property, Eventually) else k or 1  # every start will do for `Recurs`
-        asked = missing(encoded, good, first, k)
-        match solve(self.solver, encoded.query, *asked, seconds=budget.remaining()):
+        asked = encode_no_good_state(encoded, good, first, k)
+        match solve_query(self.solver, encoded.query, *asked, seconds=budget.remaining()):
             case Sat(model):
-                found = (r for r in runs(problem, encoded.decode(model)) if isinstance(r, Trace))
+                found = (r for r in concrete_runs(problem, encoded.decode(model)) if isinstance(r, Trace))
                 return next((r for r in found if _is_quiet(problem, r.states[first:], good)), None)
             case Unsat() if isinstance(problem.property, Eventually):
                 return Unknown(Reason.INCOMPLETE, f"no run of {k} steps is without a good state")
-            case Undecided(Why.TIMEOUT) as undecided:
+            case Undecided(UndecidedReason.TIMEOUT) as undecided:
                 return undecided_at(k, undecided)
             case _:
                 return None
@@ -130,12 +136,12 @@ class Recurrence:
 
 def _is_quiet(problem: Problem, states: Sequence[State], good: Term) -> bool:
     try:
-        return not any(holds(problem, s, good) for s in states)
+        return not any(holds_in_state(problem, s, good) for s in states)
     except InvalidProblem:  # it has no value
         return False
 
 
-def _denied(condition: Term) -> Term:
+def _negate_condition(condition: Term) -> Term:
     """The opposite, with comparisons turned round, so that it reads well."""
     match condition:
         case Apply(Op.LE, (left, right)):
@@ -143,14 +149,14 @@ def _denied(condition: Term) -> Term:
         case Apply(Op.LT, (left, right)):
             return left >= right
         case Apply(Op.AND, parts):
-            return disjunction(tuple(map(_denied, parts)))
+            return disjunction_of(tuple(map(_negate_condition, parts)))
         case Apply(Op.OR, parts):
-            return conjunction(tuple(map(_denied, parts)))
+            return conjunction_of(tuple(map(_negate_condition, parts)))
         case _:
-            return opposite(condition)
+            return negate_condition(condition)
 
 
-def _key(followed: Followed) -> object:
+def _run_key(followed: StrategyRun) -> object:
     """Equal for runs that come to the same in the same way."""
     return tuple(sorted(followed.trace.states[-1].items())), followed.steps
 
@@ -160,83 +166,90 @@ class _Search:
     """Candidates around a run that was prolonged, and what becomes of them."""
 
     problem: Problem
-    anywhere: Encoded
+    anywhere: Unrolling
     budget: Budget
     good: Term
 
-    def endless(self, followed: Followed) -> Trace | None:
+    def endless(self, followed: StrategyRun) -> Trace | None:
         """The run up to the first state of a recurrence set around it, with that set."""
         for steps, boxes, core, guard in self._candidates(followed):
             seconds = min(self.budget.remaining(), max(LEAST_SECONDS, self.budget.remaining() / 16))
             prover = Native(seed=self.budget.seed, proof=False)
             with prover.session(self.anywhere.query, seconds=seconds) as ask:
-                regions = self._closed(ask, steps, boxes, core, guard)
-            if regions is not None and (trace := self._entered(followed, regions)) is not None:
+                regions = self._close_boxes(ask, steps, boxes, core, guard)
+            if regions is not None and (trace := self._trace_into_ring(followed, regions)) is not None:
                 return trace
         return None
 
-    def _entered(self, followed: Followed, regions: tuple[Region, ...]) -> Trace | None:
+    def _trace_into_ring(self, followed: StrategyRun, regions: tuple[RecurrenceRegion, ...]) -> Trace | None:
         trace = followed.trace
         for number in range(len(trace.moves) - len(followed.steps), len(trace.states)):
             for place, region in enumerate(regions):
-                if holds(self.problem, trace.states[number], region.where):
+                if holds_in_state(self.problem, trace.states[number], region.where):
                     ring = regions[place:] + regions[:place]
                     return Trace(trace.states[: number + 1], trace.moves[:number], None, ring)
         return None
 
     def _candidates(
-        self, followed: Followed
-    ) -> Iterator[tuple[Sequence[Region], tuple[Box, ...], tuple[Box, ...], Term]]:
+        self, followed: StrategyRun
+    ) -> Iterator[tuple[Sequence[RecurrenceRegion], tuple[StateBox, ...], tuple[StateBox, ...], Term]]:
         """Rings of boxes with their steps, boxes around what must stay inside, and what else is demanded."""
-        places = places_of(self.problem.environment)
+        places = state_scalars(self.problem.environment)
         own = {v.name for v in self.problem.environment.variables}
-        guard = _denied(self.good) if free_names(self.good) <= own else TRUE
+        guard = _negate_condition(self.good) if free_names(self.good) <= own else TRUE
         count = len(followed.steps)
         states = followed.trace.states[-count - 1 :]
-        size = _period(places, states, followed.steps)
+        size = _ring_period(places, states, followed.steps)
         if size is None:
             return
         last = [states[count - size + i :: size] for i in range(size)]
-        core = tuple(hull(places, several[:1]) for several in last)
-        groups = shared(self.problem.environment, places) if size == 1 else ()
+        core = tuple(box_around_states(places, several[:1]) for several in last)
+        groups = history_groups(self.problem.environment, places) if size == 1 else ()
         for first in (0, count // 4, count // 2):
             start = count - size - (count - size - first) // size * size  # a whole number of rings to the end
             rings = [states[start + i : count : size] for i in range(size)]
             steps = followed.steps[start : start + size]
-            exact = [hull(places, several, groups) for several in rings]
+            exact = [box_around_states(places, several, groups) for several in rings]
             wide = (steps, tuple(b.wider(Fraction(1)) for b in exact), core, TRUE)
             if size > 1:
                 yield wide
             for share in (Fraction(1, 32), Fraction(0)):
                 both = zip(exact, rings, strict=True)
-                yield steps, tuple(b.wider(share).opened(several) for b, several in both), core, guard
+                yield steps, tuple(b.wider(share).open_sides(several) for b, several in both), core, guard
             if size == 1:
                 yield wide
 
-    def _closed(
-        self, ask: Ask, steps: Sequence[Region], boxes: tuple[Box, ...], core: tuple[Box, ...], guard: Term
-    ) -> tuple[Region, ...] | None:
+    def _close_boxes(
+        self,
+        ask: Ask,
+        steps: Sequence[RecurrenceRegion],
+        boxes: tuple[StateBox, ...],
+        core: tuple[StateBox, ...],
+        guard: Term,
+    ) -> tuple[RecurrenceRegion, ...] | None:
         """The boxes, widened and cut until a run can stay in them; None if that does not come about."""
         for _ in range(ROUNDS):
             plain = tuple(replace(s, where=b.where()) for b, s in zip(boxes, steps, strict=True))
-            regions = tuple(replace(r, where=conjunction((r.where, guard))) for r in plain)
+            regions = tuple(replace(r, where=conjunction_of((r.where, guard))) for r in plain)
             found = self._trouble(ask, regions)
             if found is None:  # often the boxes alone will do, and read better
                 return plain if guard != TRUE and self._trouble(ask, plain) is None else regions
             if isinstance(found, Undecided):
                 return None
             place, what, state = found
-            changed = self._changed(regions, boxes, core, place, what, state)
+            changed = self._adjust_boxes(regions, boxes, core, place, what, state)
             if changed is None:
                 return None
             boxes = changed
         return None
 
-    def _trouble(self, ask: Ask, regions: tuple[Region, ...]) -> tuple[int, str, State] | Undecided | None:
+    def _trouble(
+        self, ask: Ask, regions: tuple[RecurrenceRegion, ...]
+    ) -> tuple[int, str, State] | Undecided | None:
         """The first state that does not do as its region says."""
         for place, region in enumerate(regions):
             following = regions[(place + 1) % len(regions)]
-            for what, question in troubles(self.anywhere, region, following):
+            for what, question in recurrence_failures(self.anywhere, region, following):
                 match ask(question):
                     case Sat(model):
                         return place, what, self.anywhere.decode(model).initial
@@ -244,19 +257,19 @@ class _Search:
                         return undecided
         return None
 
-    def _changed(
+    def _adjust_boxes(
         self,
-        regions: tuple[Region, ...],
-        boxes: tuple[Box, ...],
-        core: tuple[Box, ...],
+        regions: tuple[RecurrenceRegion, ...],
+        boxes: tuple[StateBox, ...],
+        core: tuple[StateBox, ...],
         place: int,
         what: str,
         state: State,
-    ) -> tuple[Box, ...] | None:
+    ) -> tuple[StateBox, ...] | None:
         changed, following = list(boxes), (place + 1) % len(boxes)
         if what == "outside":
             try:
-                after = step(self.problem, state, move_from(self.problem, state, regions[place]))
+                after = apply_move(self.problem, state, recurrence_move(self.problem, state, regions[place]))
             except InvalidProblem:
                 return None
             box = boxes[following].widened_to(after)
@@ -269,11 +282,15 @@ class _Search:
         return tuple(changed)
 
 
-def _period(places: Sequence[Place], states: Sequence[State], steps: Sequence[Region]) -> int | None:
+def _ring_period(
+    places: Sequence[StateScalar], states: Sequence[State], steps: Sequence[RecurrenceRegion]
+) -> int | None:
     """The length of the ring in which truth values, locations and steps of the later half repeat."""
     half = len(steps) // 2
     others = [p for p in places if not p.is_number]
-    seen = [(tuple(p.read(s) for p in others), done) for s, done in zip(states, steps, strict=False)][half:]
+    seen = [(tuple(p.value_in(s) for p in others), done) for s, done in zip(states, steps, strict=False)][
+        half:
+    ]
     for size in range(1, min(LARGEST_RING, len(seen) // 2) + 1):
         if all(a == b for a, b in zip(seen, seen[size:], strict=False)):
             return size

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from surefoot.encode.expand import opposite
-from surefoot.encode.unroll import Encoded
+from surefoot.encode.expand import negate_condition
+from surefoot.encode.unroll import Unrolling
 from surefoot.problem.term import Term
 from surefoot.query.query import Answer, Assignment, Sat
 from surefoot.solve.protocol import Ask
 
 
 def simple_run(
-    encoded: Encoded, ask: Ask, demands: tuple[Term, ...], found: Assignment | None = None
+    encoded: Unrolling, ask: Ask, demands: tuple[Term, ...], found: Assignment | None = None
 ) -> Answer:
     """A run with these demands that passes no state twice; `found` is one that meets them, if it is known.
 
@@ -32,6 +32,6 @@ def simple_run(
         ]
         if not equal_pairs:
             return answer
-        distinct.update((pair, opposite(encoded.same(*pair))) for pair in equal_pairs)
+        distinct.update((pair, negate_condition(encoded.same_state(*pair))) for pair in equal_pairs)
         answer = ask(*demands, *distinct.values())
     return answer

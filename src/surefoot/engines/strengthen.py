@@ -19,15 +19,15 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, TypeAlias
 
-from surefoot.engines.invariants import Decide, Grid, grid, tipping_point
+from surefoot.engines.invariants import BisectionGrid, Decide, bisect_tipping_point, bisection_grid
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.show import show
-from surefoot.problem.term import Term, Var, conjunction
-from surefoot.transform.obligations import bad_outside, closed, starts_inside
-from surefoot.transform.tighten import Tighten
-from surefoot.verdict.artifact import Invariant, Obligation, answered
+from surefoot.problem.show import show_term
+from surefoot.problem.term import Term, Var, conjunction_of
+from surefoot.transform.obligations import consecution_problem, initiation_problem, safety_problem
+from surefoot.transform.tighten import BoundTemplate
+from surefoot.verdict.artifact import Invariant, InvariantObligation, property_answer
 from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget
 
@@ -35,36 +35,38 @@ Candidate: TypeAlias = tuple[int, ...]  # per bound its number on the grid: 0 is
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class MovingBound:
     """An upper or lower bound of one variable, to be moved over a grid."""
 
     name: str
     upper: bool
-    grid: Grid  # number 0: the strongest
+    grid: BisectionGrid  # number 0: the strongest
 
     def condition(self, number: int) -> Term:
         value = self.grid.value(number)
         return Var(self.name) <= value if self.upper else Var(self.name) >= value
 
-    def needed(self, state: Mapping[str, Any]) -> int:
+    def strongest_number(self, state: Mapping[str, Any]) -> int:
         """The strongest number whose bound the state keeps."""
         cell = (self.grid.hard - self.grid.easy) / self.grid.cells
         return max(0, ceil((Fraction(state[self.name]) - self.grid.easy) / cell))
 
 
-def bounds(
-    problem: Problem, template: Tighten, low: Fraction, high: Fraction, precision: Fraction
-) -> tuple[Bound, ...]:
+def template_bounds(
+    problem: Problem, template: BoundTemplate, low: Fraction, high: Fraction, precision: Fraction
+) -> tuple[MovingBound, ...]:
     """One bound for each variable that the template mentions, each moving on its own."""
     if not template.of_inputs or not all(isinstance(t, Var) for t in template.terms):
         raise Unsupported("an invariant bounds variables of the state", fix="name variables, such as `x<=`")
     upper = template.relation == "<="
     names = template.spans(problem, Fraction(0))
-    return tuple(Bound(name, upper, grid(low, high, precision, rises=upper)) for name in names)
+    return tuple(
+        MovingBound(name, upper, bisection_grid(low, high, precision, rises=upper)) for name in names
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class InvariantOutcome:
     """The invariant, or why there is none."""
 
     invariant: Invariant | None
@@ -81,77 +83,85 @@ class _None(Exception):
 
 
 def find_bounds(
-    problem: Problem, moving: tuple[Bound, ...], decide: Decide, budget: Budget, confirm: Decide | None = None
-) -> Outcome:
+    problem: Problem,
+    moving: tuple[MovingBound, ...],
+    decide: Decide,
+    budget: Budget,
+    confirm: Decide | None = None,
+) -> InvariantOutcome:
     """The bounds of an inductive invariant that excludes the bad states; `confirm` decides in the end."""
     if not isinstance(problem.property, Never):
         raise Unsupported("an invariant proves `never …`; this property is of another kind")
     search = _Weakening(problem, moving, decide, budget)
     try:
-        condition = search.run()
-        search.tried(condition, "inductive: checked again from scratch")
+        condition = search.weaken_until_closed()
+        search.record_candidate(condition, "inductive: checked again from scratch")
         obligations = search.recheck(condition, confirm or decide)
     except _None as nothing:
-        return Outcome(None, nothing.verdict, tuple(search.history))
+        return InvariantOutcome(None, nothing.verdict, tuple(search.history))
     except KeyboardInterrupt:
         stopped = Unknown(Reason.INTERRUPTED, "interrupted by the user")
-        return Outcome(None, stopped, tuple(search.history))
-    return Outcome(Invariant(condition, obligations, tuple(search.history)), None, tuple(search.history))
+        return InvariantOutcome(None, stopped, tuple(search.history))
+    return InvariantOutcome(
+        Invariant(condition, obligations, tuple(search.history)), None, tuple(search.history)
+    )
 
 
 @dataclass
 class _Weakening:
     problem: Problem
-    moving: tuple[Bound, ...]
+    moving: tuple[MovingBound, ...]
     decide: Decide
     budget: Budget
     history: list[tuple[str, str]] = field(default_factory=list)
 
     def condition(self, candidate: Candidate) -> Term:
-        return conjunction(tuple(b.condition(n) for b, n in zip(self.moving, candidate, strict=True)))
+        return conjunction_of(tuple(b.condition(n) for b, n in zip(self.moving, candidate, strict=True)))
 
-    def tried(self, condition: Term, what: str) -> None:
-        self.history.append((show(condition), what))
+    def record_candidate(self, condition: Term, what: str) -> None:
+        self.history.append((show_term(condition), what))
 
-    def run(self) -> Term:
+    def weaken_until_closed(self) -> Term:
         demanded = candidate = self._starts()
         extra = 0
         while True:
             condition = self.condition(candidate)
-            bad = self._asked(bad_outside(self.problem, condition), "bad states")
+            bad = self._ask_question(safety_problem(self.problem, condition), "bad states")
             if isinstance(bad, Violated):
                 if candidate == demanded:
-                    self.tried(condition, "contains a bad state, and so does every weaker candidate")
+                    self.record_candidate(
+                        condition, "contains a bad state, and so does every weaker candidate"
+                    )
                     what = "no bounds on this grid separate what can be reached from the bad states"
                     raise _None(Unknown(Reason.INCOMPLETE, what))
-                self.tried(condition, "contains a bad state: strengthened")
+                self.record_candidate(condition, "contains a bad state: strengthened")
                 candidate, extra = demanded, 0
                 continue
-            left = self._asked(closed(self.problem, condition), "steps")
+            left = self._ask_question(consecution_problem(self.problem, condition), "steps")
             if not isinstance(left, Violated):
                 return condition
             first, last = left.trace.states[0], left.trace.states[-1]
-            wider = self._weakened(candidate, last)
+            wider = self._weaken_to_contain(candidate, last)
             if self._contains(demanded, first):
-                least = self._weakened(demanded, last)
+                least = self._weaken_to_contain(demanded, last)
                 if least is None:
-                    self.tried(condition, "a step leaves every candidate of the range")
+                    self.record_candidate(condition, "a step leaves every candidate of the range")
                     raise _None(Unknown(Reason.INCOMPLETE, "a step leads out of the widest bounds"))
                 demanded = least
             if wider is None:
-                self.tried(condition, "a step leaves the range: strengthened")
+                self.record_candidate(condition, "a step leaves the range: strengthened")
                 candidate, extra = demanded, 0
             else:
-                self.tried(condition, "a step leaves it: weakened")
+                self.record_candidate(condition, "a step leaves it: weakened")
                 candidate = self._further(candidate, wider, extra)
                 extra = 2 * extra + 1
 
     def _contains(self, candidate: Candidate, state: Mapping[str, Any]) -> bool:
-        return all(b.needed(state) <= n for b, n in zip(self.moving, candidate, strict=True))
+        return all(b.strongest_number(state) <= n for b, n in zip(self.moving, candidate, strict=True))
 
-    def _weakened(self, candidate: Candidate, state: Mapping[str, Any]) -> Candidate | None:
+    def _weaken_to_contain(self, candidate: Candidate, state: Mapping[str, Any]) -> Candidate | None:
         """Just so far that the state is inside; None if the grid ends before."""
-        wider = tuple(max(n, b.needed(state)) for b, n in zip(self.moving, candidate, strict=True))
+        wider = tuple(max(n, b.strongest_number(state)) for b, n in zip(self.moving, candidate, strict=True))
         outside = any(n > b.grid.cells for b, n in zip(self.moving, wider, strict=True))
         return None if outside else wider
 
@@ -167,13 +177,13 @@ class _Weakening:
         found = []
         for bound in self.moving:
             # A bound is the easier to show the weaker it is: the easy end is the last number.
-            backwards = Grid(bound.grid.hard, bound.grid.easy, bound.grid.cells)
+            backwards = BisectionGrid(bound.grid.hard, bound.grid.easy, bound.grid.cells)
 
-            def family(value: Fraction, bound: Bound = bound) -> Problem:
+            def family(value: Fraction, bound: MovingBound = bound) -> Problem:
                 kept = Var(bound.name) <= value if bound.upper else Var(bound.name) >= value
-                return starts_inside(self.problem, kept)
+                return initiation_problem(self.problem, kept)
 
-            search = tipping_point(family, backwards, self.decide, self.budget)
+            search = bisect_tipping_point(family, backwards, self.decide, self.budget)
             if search.reason is Reason.INTERRUPTED:
                 raise KeyboardInterrupt
             if search.proved is None:
@@ -181,19 +191,19 @@ class _Weakening:
                 what = f"some start is outside every bound of `{bound.name}`" if refuted else search.stopped
                 asked = search.trials[0].verdict if search.trials else None  # none: at once out of time
                 raise _None(self._nothing(asked, search.reason, what))
-            found.append(_number(bound.grid, search.proved.value))
+            found.append(_grid_number(bound.grid, search.proved.value))
         return tuple(found)
 
     def _nothing(self, verdict: Verdict | None, reason: Reason | None, what: str) -> Verdict:
         return verdict if isinstance(verdict, Vacuous) else Unknown(reason or Reason.INCOMPLETE, what)
 
-    def _asked(self, question: Problem, about: str) -> Verdict:
+    def _ask_question(self, question: Problem, about: str) -> Verdict:
         """Proved (any such verdict), or a violation that replays; anything else ends the search."""
         self.budget.progress(f"candidate {len(self.history) + 1}: {about}")
-        if self.budget.spent():
+        if self.budget.is_spent():
             raise _None(Unknown(Reason.TIMEOUT, f"the time ran out after {len(self.history)} candidates"))
-        result = self._decided(question)
-        match answered(result.verdict, result.certified):
+        result = self._decide_question(question)
+        match property_answer(result.verdict, result.certified):
             case "proved" | "refuted":
                 return result.verdict
             case "vacuous" if isinstance(result.verdict, Vacuous):
@@ -204,15 +214,15 @@ class _Weakening:
                     reason, detail = result.verdict.reason, f"about the {about}: {result.verdict.detail}"
                 raise _None(Unknown(reason, detail))
 
-    def _decided(self, question: Problem) -> Result:
+    def _decide_question(self, question: Problem) -> Result:
         return self.decide(question, Budget(self.budget.remaining(), self.budget.seed, self.budget.progress))
 
-    def recheck(self, condition: Term, confirm: Decide) -> tuple[Obligation, ...]:
+    def recheck(self, condition: Term, confirm: Decide) -> tuple[InvariantObligation, ...]:
         """All three questions once more, about the condition that will be reported."""
         questions = {
-            "every start is inside": starts_inside(self.problem, condition),
-            "every bad state is outside": bad_outside(self.problem, condition),
-            "no step leads out": closed(self.problem, condition),
+            "every start is inside": initiation_problem(self.problem, condition),
+            "every bad state is outside": safety_problem(self.problem, condition),
+            "no step leads out": consecution_problem(self.problem, condition),
         }
         found = []
         for name, question in questions.items():
@@ -220,12 +230,14 @@ class _Weakening:
             result = confirm(question, left)
             if is_interrupted(result.verdict):
                 raise KeyboardInterrupt
-            if answered(result.verdict, result.certified) != "proved":
+            if property_answer(result.verdict, result.certified) != "proved":
                 what = f"the found bounds were not confirmed: {name}"
                 raise _None(Unknown(Reason.NUMERICS, what))
-            found.append(Obligation(name, result.verdict, result.certified, result.seconds, result.engine))
+            found.append(
+                InvariantObligation(name, result.verdict, result.certified, result.seconds, result.engine)
+            )
         return tuple(found)
 
 
-def _number(where: Grid, value: Fraction) -> int:
+def _grid_number(where: BisectionGrid, value: Fraction) -> int:
     return round((value - where.easy) * where.cells / (where.hard - where.easy))

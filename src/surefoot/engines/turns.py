@@ -36,14 +36,14 @@ Partial: TypeAlias = Unknown | Holds
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class PortfolioAnswer:
     """A verdict and the engines that stand behind it."""
 
     verdict: Verdict
     engines: tuple[Engine, ...]
 
 
-def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Answered:
+def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> PortfolioAnswer:
     """The first conclusive verdict, or all that is known when time or engines have run out."""
     last = [e for e in engines if getattr(e, "last_resort", False)]
     others = [e for e in engines if e not in last]
@@ -53,46 +53,50 @@ def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> A
     try:
         first = _in_turns(others, problem, before)
     except (Unsupported, SolverFailure) as why:
-        first = Answered(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
+        first = PortfolioAnswer(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
     found = first.verdict
-    if not (_is_cut_short(found) or isinstance(found, Unknown)) or _is_interrupted(found) or budget.spent():
+    if (
+        not (_is_cut_short(found) or isinstance(found, Unknown))
+        or _is_interrupted(found)
+        or budget.is_spent()
+    ):
         return first
-    second = _turn(last[0], problem, budget, budget)
+    second = _take_turn(last[0], problem, budget, budget)
     if not isinstance(second, Unknown):
-        return Answered(second, (last[0],))
+        return PortfolioAnswer(second, (last[0],))
     if not isinstance(found, Unknown):
         return first
     detail = f"{first.engines[0].name}: {found.detail}; {last[0].name}: {second.detail}"
-    return Answered(Unknown(second.reason, detail), tuple(engines))
+    return PortfolioAnswer(Unknown(second.reason, detail), tuple(engines))
 
 
-def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Answered:
+def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> PortfolioAnswer:
     if len(engines) == 1:
-        return Answered(guarded(engines[0], problem, budget, budget), tuple(engines))
+        return PortfolioAnswer(_check_guarded(engines[0], problem, budget, budget), tuple(engines))
     heard: dict[int, Partial] = {}
     waiting = list(range(len(engines)))
-    share = [SUITED if _suits(engine, problem) else 1 for engine in engines]
+    share = [SUITED if _is_suited(engine, problem) else 1 for engine in engines]
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
-    cut: Answered | None = None
-    while waiting and not budget.spent():
+    cut: PortfolioAnswer | None = None
+    while waiting and not budget.is_spent():
         for number in tuple(waiting):
             alone = len(waiting) == 1
-            seconds = budget.remaining() if alone else _seconds(turn, share[number], budget)
+            seconds = budget.remaining() if alone else _turn_seconds(turn, share[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
-            verdict = _turn(engines[number], problem, share_of_time, budget)
+            verdict = _take_turn(engines[number], problem, share_of_time, budget)
             if _is_cut_short(verdict):
-                cut = Answered(verdict, (engines[number],))
+                cut = PortfolioAnswer(verdict, (engines[number],))
                 continue
             if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
-                return Answered(verdict, (engines[number],))
+                return PortfolioAnswer(verdict, (engines[number],))
             heard[number] = verdict
-            known = _better(known, verdict)
+            known = _better_known(known, verdict)
             if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
-                return Answered(_with_knowledge(verdict, known), tuple(engines))
+                return PortfolioAnswer(_with_knowledge(verdict, known), tuple(engines))
             if not isinstance(verdict, Unknown) or verdict.reason is not Reason.TIMEOUT:
                 waiting.remove(number)  # it would say the same again
         turn *= 2
-    return cut or _together(engines, heard, known)
+    return cut or _combine_answers(engines, heard, known)
 
 
 def _is_cut_short(verdict: Verdict) -> bool:
@@ -104,24 +108,24 @@ def _is_interrupted(verdict: Verdict) -> bool:
     return isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED
 
 
-def _suits(engine: Engine, problem: Problem) -> bool:
+def _is_suited(engine: Engine, problem: Problem) -> bool:
     suits = getattr(engine, "suits", None)
     return suits is not None and suits(problem)
 
 
-def _seconds(turn: float, share: int, budget: Budget) -> float:
+def _turn_seconds(turn: float, share: int, budget: Budget) -> float:
     """A longer turn is at most half of the time that is left."""
     return min(max(turn, min(turn * share, 0.5 * budget.remaining())), budget.remaining())
 
 
-def _turn(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+def _take_turn(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
     try:
-        return guarded(engine, problem, budget, whole)
+        return _check_guarded(engine, problem, budget, whole)
     except (Unsupported, SolverFailure) as why:  # only while at work; another engine may still answer
         return Unknown(Reason.INCOMPLETE, str(why))
 
 
-def guarded(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+def _check_guarded(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
     """An engine that runs out of memory, or is interrupted by the user or the clock, has not answered."""
 
     def late() -> Verdict:
@@ -135,7 +139,7 @@ def guarded(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> 
         return Unknown(Reason.INTERRUPTED, "interrupted by the user")
 
 
-def _better(known: Unknown, verdict: Partial) -> Unknown:
+def _better_known(known: Unknown, verdict: Partial) -> Unknown:
     """Whichever excludes violations up to more steps."""
     steps = verdict.up_to if isinstance(verdict, Holds) else verdict.holds_up_to
     if steps is None or (known.holds_up_to is not None and known.holds_up_to >= steps):
@@ -147,14 +151,16 @@ def _with_knowledge(unknown: Unknown, known: Unknown) -> Unknown:
     return Unknown(unknown.reason, unknown.detail, known.holds_up_to, known.uncertified_by)
 
 
-def _together(engines: Sequence[Engine], heard: Mapping[int, Partial], known: Unknown) -> Answered:
+def _combine_answers(
+    engines: Sequence[Engine], heard: Mapping[int, Partial], known: Unknown
+) -> PortfolioAnswer:
     """All that was found out, as one answer."""
     for number, verdict in heard.items():
         if isinstance(verdict, Holds):  # as far as the depth that was asked for
-            return Answered(verdict, (engines[number],))
+            return PortfolioAnswer(verdict, (engines[number],))
     answers = {engines[n].name: v for n, v in sorted(heard.items()) if isinstance(v, Unknown)}
     reasons = [v.reason for v in answers.values()]
     late = Reason.TIMEOUT in reasons or not reasons  # more time might help
     detail = "; ".join(f"{name}: {v.detail}" for name, v in answers.items()) or "the budget was spent at once"
     unknown = Unknown(Reason.TIMEOUT if late else reasons[0], detail)
-    return Answered(_with_knowledge(unknown, known), tuple(engines))
+    return PortfolioAnswer(_with_knowledge(unknown, known), tuple(engines))

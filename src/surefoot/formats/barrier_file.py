@@ -21,7 +21,7 @@ from typing import Any
 from surefoot.errors import InvalidProblem
 from surefoot.formats.inert.file import require_file
 from surefoot.problem.parse import parse_term
-from surefoot.problem.term import Const, Term, Var, substitute
+from surefoot.problem.term import Const, Term, Var, substitute_names
 
 LARGEST_BYTES = 1 << 24
 LARGEST, MOST_EXPONENT = 10**300, 30
@@ -46,17 +46,17 @@ def read_barriers(path: Path, variables: Sequence[str], controls: Sequence[str])
     if path.stat().st_size > LARGEST_BYTES:
         raise InvalidProblem("larger than 16 MB", where=str(path))
     try:
-        data = json.loads(path.read_text("utf-8"), parse_float=_number)
+        data = json.loads(path.read_text("utf-8"), parse_float=_exact_number)
     except (ValueError, RecursionError):
         what = "not a JSON document, or a number in it is beyond 1e300 or below 1e-300"
         raise InvalidProblem(what, where=str(path)) from None
     try:
-        return _rules(data, tuple(variables), tuple(controls))
+        return _parse_rules(data, tuple(variables), tuple(controls))
     except InvalidProblem as error:
         raise error.at(str(path)) from None
 
 
-def _number(word: str) -> Fraction:
+def _exact_number(word: str) -> Fraction:
     """What is written, if doubles come near it."""
     if not re.fullmatch(rf"-?(?:{_NUMBER})", word) or not _is_plain(found := Fraction(word)):
         raise ValueError(word)
@@ -67,12 +67,12 @@ def _is_plain(value: Fraction) -> bool:
     return not value or Fraction(1, LARGEST) <= abs(value) <= LARGEST
 
 
-def is_foreign(data: object) -> bool:
+def is_foreign_barrier(data: object) -> bool:
     return isinstance(data, dict) and "barriers_le_0" in data
 
 
-def _rules(data: Any, variables: tuple[str, ...], controls: tuple[str, ...]) -> tuple[ForeignRule, ...]:
-    if not is_foreign(data):
+def _parse_rules(data: Any, variables: tuple[str, ...], controls: tuple[str, ...]) -> tuple[ForeignRule, ...]:
+    if not is_foreign_barrier(data):
         raise InvalidProblem("no `barriers_le_0`", fix="give one polynomial for each rule")
     texts, programs = data["barriers_le_0"], data.get("program", data.get("K"))
     if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
@@ -92,7 +92,7 @@ def _rules(data: Any, variables: tuple[str, ...], controls: tuple[str, ...]) -> 
     for i, (text, program) in enumerate(zip(texts, programs, strict=True)):
         if not isinstance(program, list) or len(program) != len(controls):
             raise InvalidProblem(f"not {len(controls)} controls", where=f"{where}[{i}]")
-        then = tuple(_control(part, names, variables, f"{where}[{i}]") for part in program)
+        then = tuple(_parse_control(part, names, variables, f"{where}[{i}]") for part in program)
         try:
             found.append(ForeignRule(then, read_polynomial(text, names)))
         except InvalidProblem as error:
@@ -100,11 +100,11 @@ def _rules(data: Any, variables: tuple[str, ...], controls: tuple[str, ...]) -> 
     return tuple(found)
 
 
-def _control(part: Any, names: Sequence[str], variables: Sequence[str], where: str) -> Term:
+def _parse_control(part: Any, names: Sequence[str], variables: Sequence[str], where: str) -> Term:
     """A text, or a row of a matrix."""
     if isinstance(part, str):
         read = parse_term(part.replace("**", "^"), names=names)
-        return substitute(read, {n: Var(v) for n, v in zip(names, variables, strict=True)})
+        return substitute_names(read, {n: Var(v) for n, v in zip(names, variables, strict=True)})
     numbers = part if isinstance(part, list) else []
     if len(numbers) != len(variables) or not all(
         type(k) in (int, Fraction) and _is_plain(k) for k in numbers
@@ -141,7 +141,7 @@ def read_polynomial(text: str, names: Sequence[str]) -> Terms:
             elif kind == "name" and word in places:
                 power = 1
                 if index + 2 < len(tokens) and tokens[index + 1][1] in ("**", "^"):
-                    power, index = _exponent(tokens[index + 2]), index + 2
+                    power, index = _parse_exponent(tokens[index + 2]), index + 2
                 exponents[places[word]] += power
             else:
                 raise InvalidProblem(
@@ -164,7 +164,7 @@ def read_polynomial(text: str, names: Sequence[str]) -> Terms:
     return {m: c for m, c in found.items() if c}
 
 
-def _exponent(token: tuple[str | None, str]) -> int:
+def _parse_exponent(token: tuple[str | None, str]) -> int:
     kind, word = token
     if kind != "number" or not word.isdigit() or int(word) > MOST_EXPONENT:
         raise InvalidProblem(f"`{word[:40]}` is not an exponent up to {MOST_EXPONENT}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.formats.inert.file import read_bytes
+from surefoot.formats.inert.file import read_input_bytes
 from surefoot.problem.parse import parse_term
 from surefoot.problem.term import Term
 
@@ -19,8 +19,8 @@ def read_conditions(given: str) -> tuple[Term, ...]:
         if path.suffix == ".txt" and not set(given) & set(" ;<>=!&|"):
             fix = "name a file with one condition a line, or write conditions: 'x < 3; y = 0'"
             raise InvalidProblem(f"there is no file `{given}`", fix=fix, where="--predicates")
-        return tuple(_parsed(given, "--predicates"))
-    data = read_bytes(path)
+        return tuple(_parse_conditions(given, "--predicates"))
+    data = read_input_bytes(path)
     if len(data) > MOST_BYTES:
         raise InvalidProblem(f"the file has {len(data)} bytes, more than {MOST_BYTES}", where=given)
     try:
@@ -29,7 +29,7 @@ def read_conditions(given: str) -> tuple[Term, ...]:
         raise InvalidProblem("not a text file", where=given) from None
     found: list[Term] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        found += _parsed(line.partition("#")[0], f"{given}:{number}")
+        found += _parse_conditions(line.partition("#")[0], f"{given}:{number}")
     return tuple(found)
 
 
@@ -40,7 +40,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _parsed(text: str, where: str) -> list[Term]:
+def _parse_conditions(text: str, where: str) -> list[Term]:
     found: list[Term] = []
     for part in text.split(";"):
         if part.strip():

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.formats.inert.file import read_bytes
+from surefoot.formats.inert.file import read_input_bytes
 from surefoot.formats.jani import JaniModel
-from surefoot.formats.wiring import Wiring as ModelWiring
+from surefoot.formats.wiring import PolicyWiring as ModelWiring
 from surefoot.problem.names import location_key
 from surefoot.problem.network import Affine, Network
 from surefoot.problem.policy import Choose
@@ -37,7 +37,7 @@ class WiredInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Wiring:
+class Jani2NnetWiring:
     network: str  # as written: relative to the folder of the .jani2nnet file
     inputs: tuple[WiredInput, ...]
     outputs: tuple[str, ...]  # action labels
@@ -45,10 +45,10 @@ class Wiring:
     filtered: bool = False  # whether the policy chooses among the applicable actions only
 
 
-def read_jani2nnet(path: Path) -> Wiring:
+def read_jani2nnet(path: Path) -> Jani2NnetWiring:
     """The wiring of a network to a JANI model."""
     where = str(path)
-    data = read_bytes(path)
+    data = read_input_bytes(path)
     if len(data) > MOST_BYTES:
         raise InvalidProblem(f"the file has {len(data)} bytes, more than {MOST_BYTES}", where=where)
     try:
@@ -61,19 +61,19 @@ def read_jani2nnet(path: Path) -> Wiring:
     except (ValueError, RecursionError) as problem:
         raise InvalidProblem("not JSON", where=where) from problem
     try:
-        return _wiring(fields)
+        return _parse_wiring(fields)
     except (InvalidProblem, Unsupported) as problem:
         raise problem.at(where) from None
 
 
-def wired_to(model: JaniModel, wiring: Wiring) -> ModelWiring:
+def wire_to_model(model: JaniModel, wiring: Jani2NnetWiring) -> ModelWiring:
     """The same wiring in the names of a model; `filter` means: choose among the applicable actions."""
-    observe = tuple(_observed(model, entry, f"input[{i}]") for i, entry in enumerate(wiring.inputs))
+    observe = tuple(_observed_term(model, entry, f"input[{i}]") for i, entry in enumerate(wiring.inputs))
     choose = Choose.ARGMAX_APPLICABLE if wiring.filtered else Choose.ARGMAX
     return ModelWiring(observe, wiring.outputs, choose)
 
 
-def check_layers(wiring: Wiring, network: Network) -> None:
+def check_layers(wiring: Jani2NnetWiring, network: Network) -> None:
     """The sizes of hidden layers that the file states are those of the network."""
     sizes = [node.bias.size for node in network.nodes if isinstance(node, Affine)][:-1]
     stated = list(wiring.hidden)
@@ -82,7 +82,7 @@ def check_layers(wiring: Wiring, network: Network) -> None:
         raise InvalidProblem(what, fix="name the network that is meant", where="elements")
 
 
-def _observed(model: JaniModel, entry: WiredInput, where: str) -> Term:
+def _observed_term(model: JaniModel, entry: WiredInput, where: str) -> Term:
     components = model.environment.components
     owner = entry.automaton
     if owner is not None and owner.index >= len(components):
@@ -110,12 +110,14 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _wiring(fields: Any) -> Wiring:
+def _parse_wiring(fields: Any) -> Jani2NnetWiring:
     if not isinstance(fields, dict):
         raise InvalidProblem("an object expected")
     _check_keys(fields, ("file", "input", "output", "elements", "filter"), "")
-    inputs = [_input(entry, f"input[{i}]") for i, entry in enumerate(_list(fields, "input"))]
-    outputs = [_output(entry, f"output[{i}]") for i, entry in enumerate(_list(fields, "output"))]
+    inputs = [_parse_input(entry, f"input[{i}]") for i, entry in enumerate(_require_list(fields, "input"))]
+    outputs = [
+        _parse_output(entry, f"output[{i}]") for i, entry in enumerate(_require_list(fields, "output"))
+    ]
     if len(set(inputs)) != len(inputs):
         raise InvalidProblem("two inputs read the same", where="input")
     if len(set(outputs)) != len(outputs):
@@ -129,7 +131,7 @@ def _wiring(fields: Any) -> Wiring:
     filtered = fields.get("filter", False)
     if not isinstance(filtered, bool):
         raise InvalidProblem("true or false expected", where="filter")
-    return Wiring(file, tuple(inputs), tuple(outputs), tuple(hidden), filtered)
+    return Jani2NnetWiring(file, tuple(inputs), tuple(outputs), tuple(hidden), filtered)
 
 
 def _check_keys(table: dict[str, Any], known: tuple[str, ...], where: str) -> None:
@@ -139,42 +141,42 @@ def _check_keys(table: dict[str, Any], known: tuple[str, ...], where: str) -> No
             raise InvalidProblem(f"unknown key `{key}`", fix=did_you_mean(key, known), where=where)
 
 
-def _list(fields: dict[str, Any], key: str) -> list[Any]:
+def _require_list(fields: dict[str, Any], key: str) -> list[Any]:
     entries = fields.get(key)
     if not isinstance(entries, list) or not entries:
         raise InvalidProblem("a list with at least one entry expected", where=key)
     return entries
 
 
-def _input(entry: Any, where: str) -> WiredInput:
+def _parse_input(entry: Any, where: str) -> WiredInput:
     """An object with `automaton` is a variable or array element; without it, the location of an automaton."""
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         raise InvalidProblem('an object with a "name" expected', where=where)
     _check_keys(entry, ("name", "automaton", "index"), where)
     if "automaton" not in entry:
-        return WiredInput(None, _automaton(entry, where))
+        return WiredInput(None, _parse_automaton(entry, where))
     owner = entry["automaton"]
-    automaton = None if owner is None else _automaton(owner, f"{where}.automaton")
-    return WiredInput(name, automaton, _index(entry, where) if "index" in entry else None)
+    automaton = None if owner is None else _parse_automaton(owner, f"{where}.automaton")
+    return WiredInput(name, automaton, _parse_index(entry, where) if "index" in entry else None)
 
 
-def _automaton(entry: Any, where: str) -> Automaton:
+def _parse_automaton(entry: Any, where: str) -> Automaton:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         raise InvalidProblem("an automaton with name and index expected", where=where)
     _check_keys(entry, ("name", "index"), where)
-    return Automaton(name, _index(entry, where))
+    return Automaton(name, _parse_index(entry, where))
 
 
-def _index(entry: dict[str, Any], where: str) -> int:
+def _parse_index(entry: dict[str, Any], where: str) -> int:
     index = entry.get("index")
     if type(index) is not int or index < 0:
         raise InvalidProblem("an index of 0 or more expected", where=where)
     return index
 
 
-def _output(entry: Any, where: str) -> str:
+def _parse_output(entry: Any, where: str) -> str:
     if isinstance(entry, dict):
         raise Unsupported("an output that lists edges", fix="name the action label", where=where)
     if not isinstance(entry, str) or not entry:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.inert.file import read_bytes
+from surefoot.formats.inert.file import read_input_bytes
 from surefoot.formats.normalize import clip_nodes
 from surefoot.problem.network import (
     Activation,
@@ -26,7 +26,7 @@ from surefoot.problem.network import (
     Network,
     Node,
     Shape,
-    frozen,
+    freeze_float32,
 )
 from surefoot.visible import make_visible
 
@@ -55,23 +55,23 @@ def read_nnet(path: Path, *, clip: bool | None = None) -> Network:
     into layers unless `clip` is true. In both cases a note says what was done.
     """
     where = str(path)
-    data = read_bytes(path)
+    data = read_input_bytes(path)
     if len(data) > MOST_BYTES:
         raise InvalidProblem(f"the file has {len(data)} bytes, more than {MOST_BYTES}", where=where)
     try:
         text = data.decode("ascii")
     except UnicodeDecodeError as problem:
         raise InvalidProblem("the file is not plain text", where=where) from problem
-    lines = _lines(text)
+    lines = _iterate_lines(text)
     try:
-        header = _header(lines)
-        layers = [_layer(lines, n, m) for n, m in zip(header.sizes, header.sizes[1:], strict=False)]
+        header = _read_header(lines)
+        layers = [_read_layer(lines, n, m) for n, m in zip(header.sizes, header.sizes[1:], strict=False)]
         if (left := next(lines, None)) is not None:
             raise InvalidProblem("there is more than the header announces", where=str(left[0]))
     except InvalidProblem as problem:
         raise problem.at(where) from None
     normalises = bool(header.means.any() or (header.ranges != 1).any())
-    return _network(header, layers, path.stem, normalises, normalises if clip is None else clip)
+    return _build_network(header, layers, path.stem, normalises, normalises if clip is None else clip)
 
 
 def write_nnet(
@@ -81,7 +81,7 @@ def write_nnet(
     layers = _dense_layers(network)
     sizes = [network.width, *(layer.weights.shape[0] for layer in layers)]
     bounds = [
-        np.full(network.width, value, np.float32) if given is None else frozen(given)
+        np.full(network.width, value, np.float32) if given is None else freeze_float32(given)
         for given, value in ((low, -_LARGEST), (high, _LARGEST))
     ]
     rows: list[object] = [
@@ -99,7 +99,7 @@ def write_nnet(
     path.write_text(f"// Neural network in NNet format: {name}\n{body}", encoding="ascii")
 
 
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+def _iterate_lines(text: str) -> Iterator[tuple[int, list[str]]]:
     """Line number and entries of every line after the comments; blank lines only at the end."""
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
@@ -110,7 +110,7 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
         yield number, [entry.strip() for entry in entries]
 
 
-def _row(lines: Iterator[tuple[int, list[str]]], count: int, what: str) -> Array32:
+def _read_row(lines: Iterator[tuple[int, list[str]]], count: int, what: str) -> Array32:
     """The next line as exactly `count` finite float32 numbers."""
     number, entries = next(lines, (0, None))
     if entries is None:
@@ -123,13 +123,13 @@ def _row(lines: Iterator[tuple[int, list[str]]], count: int, what: str) -> Array
         if not _NUMBER.fullmatch(entry):
             raise InvalidProblem(f"`{entry[:40]}` is not a finite decimal number ({what})", where=str(number))
     with np.errstate(over="ignore"):
-        values = frozen([float(entry) for entry in entries])
+        values = freeze_float32([float(entry) for entry in entries])
     if not np.isfinite(values).all():
         raise InvalidProblem(f"a number is beyond float32 ({what})", where=str(number))
     return values
 
 
-def _counts(lines: Iterator[tuple[int, list[str]]], what: str) -> tuple[int, list[int]]:
+def _read_counts(lines: Iterator[tuple[int, list[str]]], what: str) -> tuple[int, list[int]]:
     number, entries = next(lines, (0, None))
     if entries is None:
         raise InvalidProblem(f"the file ends before {what}")
@@ -138,8 +138,8 @@ def _counts(lines: Iterator[tuple[int, list[str]]], what: str) -> tuple[int, lis
     return number, [int(entry) for entry in entries]
 
 
-def _header(lines: Iterator[tuple[int, list[str]]]) -> _Header:
-    number, counts = _counts(lines, "number of layers, inputs, outputs and largest layer")
+def _read_header(lines: Iterator[tuple[int, list[str]]]) -> _Header:
+    number, counts = _read_counts(lines, "number of layers, inputs, outputs and largest layer")
     if len(counts) != 4:
         raise InvalidProblem(
             f"{len(counts)} counts, 4 expected (layers, inputs, outputs, largest)", where=str(number)
@@ -147,7 +147,7 @@ def _header(lines: Iterator[tuple[int, list[str]]]) -> _Header:
     layers, inputs, outputs, _ = counts
     if layers > MOST_LAYERS:
         raise InvalidProblem(f"{layers} layers, more than {MOST_LAYERS}", where=str(number))
-    number, sizes = _counts(lines, "layer sizes")
+    number, sizes = _read_counts(lines, "layer sizes")
     if len(sizes) != layers + 1:
         raise InvalidProblem(f"{len(sizes)} layer sizes, {layers + 1} expected", where=str(number))
     if sizes[0] != inputs or sizes[-1] != outputs:
@@ -156,8 +156,8 @@ def _header(lines: Iterator[tuple[int, list[str]]]) -> _Header:
             where=str(number),
         )
     number, _ = next(lines, (number, []))  # a flag that no program uses
-    low, high = _row(lines, inputs, "input minima"), _row(lines, inputs, "input maxima")
-    means, ranges = _row(lines, inputs + 1, "means"), _row(lines, inputs + 1, "ranges")
+    low, high = _read_row(lines, inputs, "input minima"), _read_row(lines, inputs, "input maxima")
+    means, ranges = _read_row(lines, inputs + 1, "means"), _read_row(lines, inputs + 1, "ranges")
     if (low > high).any():
         index = int(np.argmax(low > high))
         raise InvalidProblem(f"minimum above maximum for input {index}", where=str(number + 1))
@@ -166,13 +166,13 @@ def _header(lines: Iterator[tuple[int, list[str]]]) -> _Header:
     return _Header(tuple(sizes), low, high, means, ranges)
 
 
-def _layer(lines: Iterator[tuple[int, list[str]]], inputs: int, outputs: int) -> tuple[Array32, Array32]:
-    weights = [_row(lines, inputs, "weights") for _ in range(outputs)]
-    bias = [_row(lines, 1, "bias")[0] for _ in range(outputs)]
-    return frozen(weights), frozen(bias)
+def _read_layer(lines: Iterator[tuple[int, list[str]]], inputs: int, outputs: int) -> tuple[Array32, Array32]:
+    weights = [_read_row(lines, inputs, "weights") for _ in range(outputs)]
+    bias = [_read_row(lines, 1, "bias")[0] for _ in range(outputs)]
+    return freeze_float32(weights), freeze_float32(bias)
 
 
-def _network(
+def _build_network(
     header: _Header, layers: list[tuple[Array32, Array32]], name: str, normalises: bool, clip: bool
 ) -> Network:
     inputs = header.sizes[0]
@@ -183,8 +183,8 @@ def _network(
         else "inputs are not clipped to the header's bounds"
     ]
     if normalises:
-        nodes.append(Elementwise(len(nodes), Constant.ADD, frozen(-header.means[:inputs])))
-        nodes.append(Elementwise(len(nodes), Constant.DIVIDE, frozen(header.ranges[:inputs])))
+        nodes.append(Elementwise(len(nodes), Constant.ADD, freeze_float32(-header.means[:inputs])))
+        nodes.append(Elementwise(len(nodes), Constant.DIVIDE, freeze_float32(header.ranges[:inputs])))
         notes.append("inputs and outputs are normalised as the header says (folded around the layers)")
     for number, (weights, bias) in enumerate(layers):
         if number:
@@ -192,8 +192,10 @@ def _network(
         nodes.append(Affine(len(nodes), weights, bias))
     if normalises:
         outputs = header.sizes[-1]
-        nodes.append(Elementwise(len(nodes), Constant.MULTIPLY, frozen([header.ranges[-1]] * outputs)))
-        nodes.append(Elementwise(len(nodes), Constant.ADD, frozen([header.means[-1]] * outputs)))
+        nodes.append(
+            Elementwise(len(nodes), Constant.MULTIPLY, freeze_float32([header.ranges[-1]] * outputs))
+        )
+        nodes.append(Elementwise(len(nodes), Constant.ADD, freeze_float32([header.means[-1]] * outputs)))
     return Network(inputs, tuple(nodes), name, tuple(notes))
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.formats.inert.arrays import ARRAY_SYMBOLS, float_array
-from surefoot.formats.inert.file import read_bytes
-from surefoot.formats.inert.opcodes import Record, Value, read_pickle
+from surefoot.formats.inert.file import read_input_bytes
+from surefoot.formats.inert.opcodes import PickleRecord, Value, read_pickle
 from surefoot.problem.network import (
     Activation,
     Constant,
@@ -29,9 +29,9 @@ from surefoot.problem.network import (
     Node,
     Pick,
     Shape,
-    frozen,
-    frozen_indices,
-    renumbered,
+    freeze_float32,
+    freeze_indices,
+    shift_node_sources,
 )
 
 NOT_NORMALISED = "observations are not normalised"
@@ -72,7 +72,7 @@ class Normalization:
 
 def read_normalization(path: Path) -> Normalization:
     """Statistics from JSON or from a VecNormalize pickle; nothing in the pickle is executed."""
-    where, data = str(path), read_bytes(path)
+    where, data = str(path), read_input_bytes(path)
     try:
         if data.lstrip()[:1] == b"{":
             return _from_json(data, where)
@@ -81,24 +81,24 @@ def read_normalization(path: Path) -> Normalization:
         raise (problem if problem.where else problem.at(where)) from None
 
 
-def normalised(network: Network, statistics: Normalization) -> Network:
+def prepend_normalization(network: Network, statistics: Normalization) -> Network:
     """The network behind its normalisation, with a note that says so."""
     if statistics.mean.size != network.width:
         raise InvalidProblem(
             f"statistics for {statistics.mean.size} observations, but the network has {network.width} inputs",
             where=statistics.source,
         )
-    coarse = frozen(statistics.mean)
+    coarse = freeze_float32(statistics.mean)
     # What float32 cannot hold of the mean is subtracted next: it matters where the deviation is small.
-    fine = frozen(statistics.mean - coarse)
-    front: list[Node] = [Elementwise(0, Constant.ADD, frozen(-coarse))]
+    fine = freeze_float32(statistics.mean - coarse)
+    front: list[Node] = [Elementwise(0, Constant.ADD, freeze_float32(-coarse))]
     if fine.any():
-        front.append(Elementwise(len(front), Constant.ADD, frozen(-fine)))
-    front.append(Elementwise(len(front), Constant.DIVIDE, frozen(statistics.deviation())))
+        front.append(Elementwise(len(front), Constant.ADD, freeze_float32(-fine)))
+    front.append(Elementwise(len(front), Constant.DIVIDE, freeze_float32(statistics.deviation())))
     limit = float(np.float32(statistics.clip))
     front.append(Activation(len(front), Shape.CLIP, (-limit, limit)))
     note = f"observations are normalised with {statistics.source} (folded in front of the first layer)"
-    nodes = (*front, *(renumbered(node, len(front)) for node in network.nodes))
+    nodes = (*front, *(shift_node_sources(node, len(front)) for node in network.nodes))
     return replace(network, nodes=nodes, notes=(*network.notes, note))
 
 
@@ -119,13 +119,13 @@ def clip_nodes(source: int, low: NDArray[np.float32], high: NDArray[np.float32])
     order: list[int] = []
     for group in groups:
         members = [i for i, own in enumerate(bounds) if own == group]
-        nodes.append(Pick(source, frozen_indices(members)))
+        nodes.append(Pick(source, freeze_indices(members)))
         if group != (-_LARGEST, _LARGEST):
             nodes.append(Activation(source + len(nodes), Shape.CLIP, group))
         parts.append(source + len(nodes))
         order += members
     nodes.append(Join(tuple(parts)))
-    nodes.append(Pick(source + len(nodes), frozen_indices(np.argsort(order))))
+    nodes.append(Pick(source + len(nodes), freeze_indices(np.argsort(order))))
     return nodes
 
 
@@ -143,19 +143,19 @@ def _from_json(data: bytes, where: str) -> Normalization:
     missing = [name for name in ("mean", "variance") if name not in fields]
     if missing:
         raise InvalidProblem(f"the statistics have no `{missing[0]}`", fix=_FIX, where=where)
-    mean, variance = (_numbers(fields, name, where) for name in ("mean", "variance"))
-    epsilon, clip = (_number(fields.get(n, d), n, where) for n, d in (("epsilon", 1e-8), ("clip", 10)))
+    mean, variance = (_parse_numbers(fields, name, where) for name in ("mean", "variance"))
+    epsilon, clip = (_parse_number(fields.get(n, d), n, where) for n, d in (("epsilon", 1e-8), ("clip", 10)))
     return Normalization(mean, variance, epsilon, clip, where)
 
 
-def _numbers(fields: dict[str, Any], name: str, where: str) -> NDArray[np.float64]:
+def _parse_numbers(fields: dict[str, Any], name: str, where: str) -> NDArray[np.float64]:
     values = fields[name]
     if not isinstance(values, list):
         raise InvalidProblem(f"`{name}` is not a list of numbers", fix=_FIX, where=where)
-    return np.array([_number(value, name, where) for value in values], dtype=np.float64)
+    return np.array([_parse_number(value, name, where) for value in values], dtype=np.float64)
 
 
-def _number(value: Value, name: str, where: str) -> float:
+def _parse_number(value: Value, name: str, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e300:
         raise InvalidProblem(f"`{name}` holds something other than finite numbers", fix=_FIX, where=where)
     return float(value)
@@ -166,7 +166,7 @@ def _from_pickle(data: bytes, where: str) -> Normalization:
         return symbol in _SYMBOLS or symbol.startswith(_PREFIXES)
 
     top = read_pickle(data, permits=permits, where=where)
-    if not isinstance(top, Record) or str(top.symbol) != _WRAPPER or not isinstance(top.state, dict):
+    if not isinstance(top, PickleRecord) or str(top.symbol) != _WRAPPER or not isinstance(top.state, dict):
         raise InvalidProblem("the pickle holds no VecNormalize", fix=_FIX, where=where)
     state: Mapping[Value, Value] = top.state
     if state.get("norm_obs") is not True:
@@ -178,8 +178,8 @@ def _from_pickle(data: bytes, where: str) -> Normalization:
     statistics = state.get("obs_rms")
     if isinstance(statistics, dict):
         raise Unsupported("statistics of dictionary observations", fix=_FIX, where=where)
-    if not isinstance(statistics, Record) or not isinstance(statistics.state, dict):
+    if not isinstance(statistics, PickleRecord) or not isinstance(statistics.state, dict):
         raise InvalidProblem("the VecNormalize has no observation statistics", fix=_FIX, where=where)
     mean, variance = (float_array(statistics.state.get(n), f"obs_rms.{n}", where) for n in ("mean", "var"))
-    epsilon, clip = (_number(state.get(n), n, where) for n in ("epsilon", "clip_obs"))
+    epsilon, clip = (_parse_number(state.get(n), n, where) for n in ("epsilon", "clip_obs"))
     return Normalization(mean, variance, epsilon, clip, where)

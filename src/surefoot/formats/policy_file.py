@@ -10,14 +10,14 @@ from typing import Literal
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, WrongType
 from surefoot.formats.inert.archive import is_zip, open_archive
-from surefoot.formats.inert.file import read_bytes
+from surefoot.formats.inert.file import read_input_bytes
 from surefoot.formats.inert.opcodes import read_pickle
 from surefoot.formats.inert.torch_file import is_torch_archive, read_state_dict
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.nnet import read_nnet
-from surefoot.formats.normalize import NOT_NORMALISED, Normalization, normalised
+from surefoot.formats.normalize import NOT_NORMALISED, Normalization, prepend_normalization
 from surefoot.formats.sb3 import is_sb3_archive, read_sb3
-from surefoot.problem.door import described
+from surefoot.problem.door import describe_value
 from surefoot.problem.network import Network
 
 __all__ = ["LoadedPolicy", "load_policy"]
@@ -39,10 +39,10 @@ def load_policy(
 ) -> LoadedPolicy:
     """The policy in a file; `output` names an ONNX output, `activation` what an SB3 file keeps to itself."""
     if not isinstance(path, str | PathLike):
-        raise WrongType(f"{described(path)} is not the path of a file", fix="give a str or a Path")
+        raise WrongType(f"{describe_value(path)} is not the path of a file", fix="give a str or a Path")
     path = Path(path)
-    data = read_bytes(path)
-    kind = _kind(data, path)
+    data = read_input_bytes(path)
+    kind = _detect_format(data, path)
     if activation is not None and kind != "sb3":
         raise InvalidProblem(
             "the activation is written in the file", fix="leave --activation out", where=str(path)
@@ -55,16 +55,16 @@ def load_policy(
     head: Literal["argmax", "scores"] = "argmax" if network.head == "argmax" else "scores"
     if normalization is None:
         return LoadedPolicy(network, head, kind, notes=(*network.notes, NOT_NORMALISED))
-    network = normalised(network, normalization)
+    network = prepend_normalization(network, normalization)
     return LoadedPolicy(network, head, kind, notes=network.notes)
 
 
 def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
     from surefoot.formats.onnx import read_onnx_bytes
-    from surefoot.formats.onnx.file import unpacked
+    from surefoot.formats.onnx.file import unpack_model
 
     try:
-        content = unpacked(data)
+        content = unpack_model(data)
         if content[:1] not in _ONNX_FIRST_BYTES:
             raise Unsupported("the gzip file holds no ONNX model", fix=SUPPORTED)
         return read_onnx_bytes(content, path.name.split(".")[0], output=output)
@@ -72,7 +72,7 @@ def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
         raise problem.at(str(path)) from None
 
 
-def _kind(data: bytes, path: Path) -> str:
+def _detect_format(data: bytes, path: Path) -> str:
     """`sb3`, `onnx` or `nnet`; everything else is an error that says what the file is."""
     where = str(path)
     if is_zip(data):

@@ -15,11 +15,11 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.inert.archive import Archive, open_archive, read_member
-from surefoot.formats.inert.file import read_bytes
-from surefoot.formats.inert.sb3_settings import ActionBox, Settings, read_settings
+from surefoot.formats.inert.file import read_input_bytes
+from surefoot.formats.inert.sb3_settings import ActionBox, Sb3Settings, read_sb3_settings
 from surefoot.formats.inert.torch_file import read_state_dict
 from surefoot.formats.loaded_policy import LoadedPolicy
-from surefoot.formats.normalize import NOT_NORMALISED, Normalization, clip_nodes, normalised
+from surefoot.formats.normalize import NOT_NORMALISED, Normalization, clip_nodes, prepend_normalization
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -29,7 +29,7 @@ from surefoot.problem.network import (
     Network,
     Node,
     Shape,
-    frozen,
+    freeze_float32,
 )
 
 ACTIVATIONS = {
@@ -80,29 +80,29 @@ def read_sb3(
 ) -> LoadedPolicy:
     """The deterministic policy of a saved model; `activation` is needed only where the file hides it."""
     where = str(path)
-    archive = open_archive(read_bytes(path), where)
-    settings = read_settings(read_member(archive, "data"), f"{where}:data")
+    archive = open_archive(read_input_bytes(path), where)
+    settings = read_sb3_settings(read_member(archive, "data"), f"{where}:data")
     weights = read_state_dict(read_member(archive, "policy.pth"), f"{where}:policy.pth")
-    name = _algorithm(weights, settings, where)
+    name = _detect_algorithm(weights, settings, where)
     kind = _KINDS[name]
     if kind.actions and kind.actions != settings.actions.kind:
         raise InvalidProblem(f"{name} with a {settings.actions.kind} action space", where=f"{where}:data")
-    hidden = _hidden(kind, settings, activation, where)
-    nodes = list(_layers(weights, kind, hidden, settings, where))
+    hidden = _hidden_activation(kind, settings, activation, where)
+    nodes = list(_iterate_layers(weights, kind, hidden, settings, where))
     squashed = name in ("SAC", "TD3") or settings.squash_output
     if squashed:
         nodes.append(Activation(len(nodes), Shape.TANH))
-    network = _assembled(nodes, weights, settings, where)
-    network, low, high = _bounded(network, settings.actions, squashed, where)
+    network = _assemble_network(nodes, weights, settings, where)
+    network, low, high = _bound_actions(network, settings.actions, squashed, where)
     network = replace(network, name=path.stem, notes=settings.notes)
-    network = normalised(network, normalization) if normalization else network
+    network = prepend_normalization(network, normalization) if normalization else network
     notes = network.notes if normalization else (*network.notes, NOT_NORMALISED)
     if low is None:
         return LoadedPolicy(network, "argmax", f"sb3 {name}", notes=notes)
     return LoadedPolicy(network, "value", f"sb3 {name}", low, high, notes=notes)
 
 
-def _algorithm(weights: dict[str, Array32], settings: Settings, where: str) -> str:
+def _detect_algorithm(weights: dict[str, Array32], settings: Sb3Settings, where: str) -> str:
     """Which algorithm wrote these weights, or what kind of policy it is that is not read."""
     for part, kind in (
         ("lstm", "recurrent (LSTM) policy"),
@@ -125,7 +125,7 @@ def _algorithm(weights: dict[str, Array32], settings: Settings, where: str) -> s
     raise Unsupported("no known algorithm has these weights", fix=_SUPPORTED, where=f"{where}:policy.pth")
 
 
-def _hidden(kind: _Kind, settings: Settings, asked: str | None, where: str) -> Shape:
+def _hidden_activation(kind: _Kind, settings: Sb3Settings, asked: str | None, where: str) -> Shape:
     """The hidden activation: as printed in the file, else the library's default, else as the caller says."""
     if asked is not None and asked not in ACTIVATIONS:
         raise InvalidProblem(f"unknown activation `{asked}`", fix=f"one of {', '.join(ACTIVATIONS)}")
@@ -153,27 +153,27 @@ def _hidden(kind: _Kind, settings: Settings, asked: str | None, where: str) -> S
     return found
 
 
-def _layers(
-    weights: dict[str, Array32], kind: _Kind, hidden: Shape, settings: Settings, where: str
+def _iterate_layers(
+    weights: dict[str, Array32], kind: _Kind, hidden: Shape, settings: Sb3Settings, where: str
 ) -> Iterator[Node]:
     """Linear layers and activations from the observation to the raw output."""
     count = 0
-    names = _chain(weights, kind.trunk, where)
+    names = _linear_layer_names(weights, kind.trunk, where)
     for number, name in enumerate(names):
-        yield _linear(weights, name, count, where)
+        yield _linear_layer(weights, name, count, where)
         count += 1
         if kind.head or number < len(names) - 1:
             yield Activation(count, hidden, (_LEAK,) if hidden is Shape.LEAKY_RELU else ())
             count += 1
     if kind.head:
         with_clip = f"{kind.head}.0.weight" in weights  # SAC with state-dependent exploration clips the mean
-        yield _linear(weights, f"{kind.head}.0" if with_clip else kind.head, count, where)
+        yield _linear_layer(weights, f"{kind.head}.0" if with_clip else kind.head, count, where)
         if with_clip:
             limit = float(np.float32(_GSDE_CLIP if settings.clip_mean is None else settings.clip_mean))
             yield Activation(count + 1, Shape.CLIP, (-limit, limit))
 
 
-def _chain(weights: dict[str, Array32], trunk: str, where: str) -> list[str]:
+def _linear_layer_names(weights: dict[str, Array32], trunk: str, where: str) -> list[str]:
     """The linear layers under `trunk`: modules 0, 2, 4, … because the activations between have no weights."""
     found = {name.removeprefix(trunk) for name in weights if name.startswith(trunk)}
     count = len(found) // 2
@@ -187,14 +187,16 @@ def _chain(weights: dict[str, Array32], trunk: str, where: str) -> list[str]:
     return [f"{trunk}{2 * i}" for i in range(count)]
 
 
-def _linear(weights: dict[str, Array32], name: str, source: int, where: str) -> Affine:
+def _linear_layer(weights: dict[str, Array32], name: str, source: int, where: str) -> Affine:
     matrix, bias = weights.get(f"{name}.weight"), weights.get(f"{name}.bias")
     if matrix is None or bias is None or matrix.ndim != 2 or bias.shape != matrix.shape[:1]:
         raise InvalidProblem(f"`{name}` is not a linear layer", where=f"{where}:policy.pth")
     return Affine(source, matrix, bias)
 
 
-def _assembled(nodes: list[Node], weights: dict[str, Array32], settings: Settings, where: str) -> Network:
+def _assemble_network(
+    nodes: list[Node], weights: dict[str, Array32], settings: Sb3Settings, where: str
+) -> Network:
     first = nodes[0]
     assert isinstance(first, Affine)
     if first.weights.shape[1] != settings.observations:
@@ -214,13 +216,13 @@ def _assembled(nodes: list[Node], weights: dict[str, Array32], settings: Setting
     return network
 
 
-def _bounded(
+def _bound_actions(
     network: Network, actions: ActionBox, squashed: bool, where: str
 ) -> tuple[Network, tuple[float, ...] | None, tuple[float, ...] | None]:
     """The outputs as actions of the box: clipped, or (behind a tanh) scaled as the library does."""
     if actions.low is None or actions.high is None:
         return network, None, None
-    low, high = frozen(actions.low), frozen(actions.high)
+    low, high = freeze_float32(actions.low), freeze_float32(actions.high)
     nodes = list(network.nodes)
     if squashed:
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
@@ -232,7 +234,7 @@ def _bounded(
             (Constant.MULTIPLY, high - low),
             (Constant.ADD, low),
         ):
-            nodes.append(Elementwise(len(nodes), kind, frozen(constant)))
+            nodes.append(Elementwise(len(nodes), kind, freeze_float32(constant)))
     else:
         nodes += clip_nodes(len(nodes), low, high)
     bounded = replace(network, nodes=tuple(nodes))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.inert.file import read_bytes
+from surefoot.formats.inert.file import read_input_bytes
 from surefoot.problem.parse import parse_term
 from surefoot.problem.parse.number import read_number
 from surefoot.problem.term import Const, Term
@@ -44,14 +44,16 @@ _SYNTAX_FIXES = {  # by how the message of tomllib begins
 Result = TypeVar("Result")
 
 
-def read_document(path: Path) -> Entry:
+def read_toml_document(path: Path) -> TomlEntry:
     """The top of a TOML file; errors carry line and column but not yet the name of the file."""
-    text = _text(path)
+    text = _read_text(path)
     if found := _LONG_KEY.search(text):
         where = _line_and_column(text, found.start())
         raise InvalidProblem("a key of more than 40 parts", fix="use shorter keys", where=where)
     try:
-        return Entry(tomllib.loads(text, parse_float=lambda literal: _exact(literal, text)), "", text)
+        return TomlEntry(
+            tomllib.loads(text, parse_float=lambda literal: _parse_number(literal, text)), "", text
+        )
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(str(error), text) from None
     except RecursionError:
@@ -60,11 +62,11 @@ def read_document(path: Path) -> Entry:
         raise InvalidProblem("a number has too many digits", fix="write it as text in quotes") from None
 
 
-def _text(path: Path) -> str:
-    if (size := _size(path)) > MOST_BYTES:
+def _read_text(path: Path) -> str:
+    if (size := _file_size(path)) > MOST_BYTES:
         raise InvalidProblem(f"the file has {size} bytes", fix=f"at most {MOST_BYTES} are read")
     try:
-        data = read_bytes(path)
+        data = read_input_bytes(path)
     except InvalidProblem as error:
         raise InvalidProblem(error.what, fix=error.fix) from None
     try:
@@ -74,14 +76,14 @@ def _text(path: Path) -> str:
         raise InvalidProblem(what, fix="save the file as UTF-8") from None
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size if path.is_file() else 0
     except (OSError, ValueError):
         return 0  # reading it will say what is wrong
 
 
-def _exact(literal: str, text: str) -> Fraction:
+def _parse_number(literal: str, text: str) -> Fraction:
     digits = literal.lstrip("+-").replace("_", "")
     try:
         if digits in _SPECIAL:
@@ -107,7 +109,7 @@ def _syntax_error(message: str, text: str) -> InvalidProblem:
     return InvalidProblem(f"not valid TOML: {what[:1].lower()}{what[1:]}", fix=fix, where=where)
 
 
-def _numbered(header: str, opens: bool, tables: Counter[str]) -> str:
+def _table_path(header: str, opens: bool, tables: Counter[str]) -> str:
     """The path below a header, such as `edges[1].outcomes[0]`; `opens` begins another table of a list."""
     path, parts = "", header.split(".")
     for number, part in enumerate(parts):
@@ -122,7 +124,7 @@ def _line_and_column(text: str, offset: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TomlEntry:
     """A value of the file, the keys that lead to it, and the text in which to look for its line."""
 
     value: object
@@ -145,7 +147,7 @@ class Entry:
         tables: Counter[str] = Counter()  # how many tables the lists of tables have so far
         for line in self.text.split("\n"):
             if header := _HEADER.match(line):
-                section = _numbered(header[1], line.lstrip().startswith("[["), tables)
+                section = _table_path(header[1], line.lstrip().startswith("[["), tables)
             elif section == table and (set_here := _SETS_KEY.match(line)):
                 found += [offset + set_here.start(1)] * (set_here[1].strip("\"'") == key)
             offset += len(line) + 1
@@ -180,25 +182,25 @@ class Entry:
 
     # What the value has to be.
 
-    def table(self, *known: str) -> dict[str, Entry]:
+    def table(self, *known: str) -> dict[str, TomlEntry]:
         """The entries of a table; with `known`, no other keys may occur."""
         if not isinstance(self.value, dict):
-            self._wanted("a table", '{ key = "value" }')
+            self._fail_expected("a table", '{ key = "value" }')
         prefix = f"{self.path}." if self.path else ""
-        entries = {k: Entry(v, f"{prefix}{k}", self.text) for k, v in self.value.items()}
+        entries = {k: TomlEntry(v, f"{prefix}{k}", self.text) for k, v in self.value.items()}
         for key, entry in entries.items():
             if known and key not in known:
                 entry.fail(f"unknown key `{key}`", did_you_mean(key, known))
         return entries
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[TomlEntry]:
         if not isinstance(self.value, list):
-            self._wanted("a list", '["x", "y"]')
-        return [Entry(v, f"{self.path}[{i}]", self.text) for i, v in enumerate(self.value)]
+            self._fail_expected("a list", '["x", "y"]')
+        return [TomlEntry(v, f"{self.path}[{i}]", self.text) for i, v in enumerate(self.value)]
 
     def string(self) -> str:
         if not isinstance(self.value, str):
-            self._wanted("text in quotes", '"…"')
+            self._fail_expected("text in quotes", '"…"')
         return self.value
 
     def strings(self) -> tuple[str, ...]:
@@ -206,17 +208,17 @@ class Entry:
 
     def integer(self) -> int:
         if not isinstance(self.value, int) or isinstance(self.value, bool):
-            self._wanted("a whole number", "3")
+            self._fail_expected("a whole number", "3")
         return self.value
 
     def truth(self) -> bool:
         if not isinstance(self.value, bool):
-            self._wanted("true or false", "true")
+            self._fail_expected("true or false", "true")
         return self.value
 
     def number(self) -> int | Fraction:
         if not isinstance(self.value, int | Fraction) or isinstance(self.value, bool):
-            self._wanted("a number", "0.5")
+            self._fail_expected("a number", "0.5")
         return self.value
 
     def term(self, names: Iterable[str] | None, constants: Mapping[str, Const]) -> Term:
@@ -225,7 +227,7 @@ class Entry:
             return Const(self.value)
         return self.inside(lambda text: parse_term(text, names=names, constants=constants))
 
-    def _wanted(self, what: str, example: str) -> NoReturn:
+    def _fail_expected(self, what: str, example: str) -> NoReturn:
         key = self.path.rpartition(".")[2]
         written = example if "[" in key or not key else f"{key} = {example}"
         self.fail(f"`{key}` has to be {what}" if key else f"the file has to be {what}", f"write {written}")

@@ -30,7 +30,7 @@ class Track:
         """All (x, y) whose cell is of one of these kinds, row by row."""
         return tuple((x, y) for y, row in enumerate(self.cells) for x, c in enumerate(row) if c in kinds)
 
-    def blocked(self, x: int, y: int) -> bool:
+    def is_blocked(self, x: int, y: int) -> bool:
         return not (0 <= x < self.width and 0 <= y < self.height) or self.cells[y][x] == WALL
 
 

@@ -16,13 +16,18 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.inert.file import NO_SUCH_FILE
-from surefoot.formats.normalize import NOT_NORMALISED, Normalization, normalised, read_normalization
-from surefoot.formats.toml_document import Entry, read_document
+from surefoot.formats.normalize import (
+    NOT_NORMALISED,
+    Normalization,
+    prepend_normalization,
+    read_normalization,
+)
+from surefoot.formats.toml_document import TomlEntry, read_toml_document
 from surefoot.problem.network import Network
-from surefoot.problem.parse.terms import Reader
+from surefoot.problem.parse.terms import TermReader
 from surefoot.problem.policy import Actions, Choose, EdgesOf, NeuralPolicy
-from surefoot.problem.term import Const, Term, Var, substitute
-from surefoot.problem.window import Window, interleave
+from surefoot.problem.term import Const, Term, Var, substitute_names
+from surefoot.problem.window import Window, interleave_windows
 
 KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output")
 _EDGES_OF = re.compile(r"\s*edges_of\s*\(\s*([^()]+?)\s*\)\s*\Z")
@@ -30,7 +35,7 @@ _INTERLEAVE = re.compile(r"\s*interleave\s*\(([^()]*)\)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Wiring:
+class PolicyWiring:
     """Observed terms in order, actions in order, the way of choosing, statistics for normalisation, and
     the name of the output that decides (None: the file has only one).
     """
@@ -43,7 +48,7 @@ class Wiring:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewiring:
+class WiringChanges:
     """What replaces parts of a wiring that stands in a file; what is empty stays as it is."""
 
     actions: Actions = ()
@@ -60,64 +65,66 @@ class Vocabulary:
     windows: tuple[Window, ...] = ()
 
 
-def sidecar(network: Path) -> Path:
+def wiring_path(network: Path) -> Path:
     """Where the wiring of a network is looked for."""
     return network.with_suffix(".wiring.toml")
 
 
-def read_wiring(path: str | Path, vocabulary: Vocabulary | None = None) -> Wiring:
+def read_wiring(path: str | Path, vocabulary: Vocabulary | None = None) -> PolicyWiring:
     """The wiring in a TOML file; with a vocabulary, the names in it are checked at once."""
     place = Path(path)
     try:
-        return wiring_from(read_document(place).table(*KEYS), place.parent, vocabulary or Vocabulary())
+        return wiring_from_table(
+            read_toml_document(place).table(*KEYS), place.parent, vocabulary or Vocabulary()
+        )
     except InvalidProblem as error:
         raise error.at(str(path)) from None
 
 
-def wiring_from(entries: Mapping[str, Entry], folder: Path, vocabulary: Vocabulary) -> Wiring:
+def wiring_from_table(entries: Mapping[str, TomlEntry], folder: Path, vocabulary: Vocabulary) -> PolicyWiring:
     """The wiring that the keys of a table describe; file names are relative to `folder`."""
     if "observe" not in entries:
         raise InvalidProblem("`observe` is missing", fix='list the observed terms: observe = ["x", "y"]')
-    observe = tuple(t for e in entries["observe"].entries() for t in _observed(e, vocabulary))
-    actions = _actions(entries)
+    observe = tuple(t for e in entries["observe"].entries() for t in _observed_terms(e, vocabulary))
+    actions = _read_actions(entries)
     choose = Choose.ARGMAX if actions != () else Choose.VALUE
     if "choose" in entries:
-        choose = entries["choose"].inside(read_choose)
-    statistics = _normalization(entries["normalize"], folder) if "normalize" in entries else None
+        choose = entries["choose"].inside(_parse_choose)
+    statistics = _read_statistics(entries["normalize"], folder) if "normalize" in entries else None
     output = entries["output"].string() if "output" in entries else None
-    return Wiring(observe, actions, choose, statistics, output)
+    return PolicyWiring(observe, actions, choose, statistics, output)
 
 
 def wiring_from_options(
     observe: str, actions: str = "", choose: str = "", vocabulary: Vocabulary | None = None
-) -> Wiring:
+) -> PolicyWiring:
     """The wiring that command-line texts describe: `x, y - 1`, `left,right`, `argmax`."""
     known = vocabulary or Vocabulary()
-    changes = rewiring_from_options(actions, choose)
+    changes = wiring_changes_from_options(actions, choose)
     way = changes.choose or (Choose.ARGMAX if changes.actions else Choose.VALUE)
     try:
-        reader = Reader(observe, names=known.names, constants=known.constants)
+        reader = TermReader(observe, names=known.names, constants=known.constants)
         terms = [reader.term()]
         while reader.takes(","):
             terms.append(reader.term())
         reader.finish("`,`", fix="write commas between the terms")
     except InvalidProblem as error:
         raise error.at("--observe") from None
-    return Wiring(resolved(tuple(terms), known), changes.actions, way)
+    return PolicyWiring(resolve_observations(tuple(terms), known), changes.actions, way)
 
 
-def rewiring_from_options(actions: str = "", choose: str = "") -> Rewiring:
+def wiring_changes_from_options(actions: str = "", choose: str = "") -> WiringChanges:
     """The parts of a wiring that command-line texts replace: `left,right` or `edges_of(car)`, `argmax`."""
     meant: Actions = tuple(a.strip() for a in actions.split(",")) if actions.strip() else ()
     if found := _EDGES_OF.match(actions):
         meant = EdgesOf(found[1])
     try:
-        return Rewiring(meant, read_choose(choose) if choose else None)
+        return WiringChanges(meant, _parse_choose(choose) if choose else None)
     except InvalidProblem as error:
         raise error.at("--choose") from None
 
 
-def rewired(wiring: Wiring, changes: Rewiring) -> Wiring:
+def change_wiring(wiring: PolicyWiring, changes: WiringChanges) -> PolicyWiring:
     """The wiring with these changes; naming actions means choosing among them, setting values needs none."""
     choose = changes.choose or wiring.choose
     if changes.actions and changes.choose is None and choose is Choose.VALUE:
@@ -126,49 +133,53 @@ def rewired(wiring: Wiring, changes: Rewiring) -> Wiring:
     return replace(wiring, actions=actions, choose=choose, normalize=changes.normalize or wiring.normalize)
 
 
-def resolved(terms: tuple[Term, ...], vocabulary: Vocabulary) -> tuple[Term, ...]:
+def resolve_observations(terms: tuple[Term, ...], vocabulary: Vocabulary) -> tuple[Term, ...]:
     """Terms that were read before the model was known: constants replaced, windows as all their values."""
     windows: dict[Term, tuple[Term, ...]] = {Var(w.name): w.terms for w in vocabulary.windows}
-    return tuple(substitute(t, vocabulary.constants) for term in terms for t in windows.get(term, (term,)))
+    return tuple(
+        substitute_names(t, vocabulary.constants) for term in terms for t in windows.get(term, (term,))
+    )
 
 
-def wire(network: Network, wiring: Wiring, notes: Iterable[str] = ()) -> NeuralPolicy:
+def wire_network(network: Network, wiring: PolicyWiring, notes: Iterable[str] = ()) -> NeuralPolicy:
     """The network as a policy; statistics become nodes in front of it. `notes` are those of its file."""
     told = tuple(notes)
     if wiring.normalize is not None:
-        network = normalised(network, wiring.normalize)
+        network = prepend_normalization(network, wiring.normalize)
         told = (*(n for n in told if n != NOT_NORMALISED), network.notes[-1])
     return NeuralPolicy(network, wiring.observe, wiring.actions, wiring.choose, told)
 
 
-def read_choose(text: str) -> Choose:
+def _parse_choose(text: str) -> Choose:
     known = {c.value: c for c in Choose}
     if text not in known:
         raise InvalidProblem(f"unknown way to choose `{text}`", fix=did_you_mean(text, known))
     return known[text]
 
 
-def _observed(entry: Entry, vocabulary: Vocabulary) -> tuple[Term, ...]:
+def _observed_terms(entry: TomlEntry, vocabulary: Vocabulary) -> tuple[Term, ...]:
     """One term, or all values of a window (oldest first), or several windows time-major."""
     windows = {w.name: w for w in vocabulary.windows}
     if isinstance(entry.value, str):
         if entry.value in windows:
             return windows[entry.value].terms
         if found := _INTERLEAVE.match(entry.value):
-            return _interleaved([n.strip() for n in found[1].split(",")], windows, entry)
+            return _interleave_windows([n.strip() for n in found[1].split(",")], windows, entry)
     return (entry.term(vocabulary.names, vocabulary.constants),)
 
 
-def _interleaved(names: list[str], windows: Mapping[str, Window], entry: Entry) -> tuple[Term, ...]:
+def _interleave_windows(
+    names: list[str], windows: Mapping[str, Window], entry: TomlEntry
+) -> tuple[Term, ...]:
     for name in names:
         if name not in windows:
             entry.fail(f"unknown window `{name}`", did_you_mean(name, windows))
     if len({windows[n].length for n in names}) > 1:
         entry.fail("the windows have different lengths", "list them one by one")
-    return interleave(*(windows[n] for n in names))
+    return interleave_windows(*(windows[n] for n in names))
 
 
-def _actions(entries: Mapping[str, Entry]) -> Actions:
+def _read_actions(entries: Mapping[str, TomlEntry]) -> Actions:
     if "edges_of" not in entries:
         if "order" in entries:
             entries["order"].fail("`order` needs `edges_of`", "name the component")
@@ -179,7 +190,7 @@ def _actions(entries: Mapping[str, Entry]) -> Actions:
     return EdgesOf(entries["edges_of"].string(), order)
 
 
-def _normalization(entry: Entry, folder: Path) -> Normalization:
+def _read_statistics(entry: TomlEntry, folder: Path) -> Normalization:
     if isinstance(entry.value, str):
         if not os.path.exists(folder / entry.value):
             entry.fail(NO_SUCH_FILE, "check the path, which is relative to this file")
@@ -189,17 +200,18 @@ def _normalization(entry: Entry, folder: Path) -> Normalization:
         if name not in fields:
             entry.fail(f"`normalize` has no `{name}`", "give mean and variance of every observation")
     mean, variance = (
-        np.array([_float(e) for e in fields[n].entries()], dtype=np.float64) for n in ("mean", "variance")
+        np.array([_read_float(e) for e in fields[n].entries()], dtype=np.float64)
+        for n in ("mean", "variance")
     )
-    epsilon = _float(fields["epsilon"]) if "epsilon" in fields else 1e-8
-    clip = _float(fields["clip"]) if "clip" in fields else 10.0
+    epsilon = _read_float(fields["epsilon"]) if "epsilon" in fields else 1e-8
+    clip = _read_float(fields["clip"]) if "clip" in fields else 10.0
     try:
         return replace(Normalization(mean, variance, epsilon, clip), source="the statistics of the wiring")
     except InvalidProblem as error:
         raise error.at(entry.place()) from None
 
 
-def _float(entry: Entry) -> float:
+def _read_float(entry: TomlEntry) -> float:
     try:
         return float(entry.number())
     except OverflowError:

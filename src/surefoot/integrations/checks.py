@@ -29,36 +29,47 @@ from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.problem.semantics import State
 from surefoot.problem.show import show_property
 from surefoot.report.drawing import svg
-from surefoot.report.heatmap.cells import varying
-from surefoot.report.heatmap.critical import Critical, critical, critical_data, read_threshold
+from surefoot.report.heatmap.cells import varying_names
+from surefoot.report.heatmap.critical import (
+    CriticalStart,
+    critical_data,
+    find_critical_starts,
+    read_threshold,
+)
 from surefoot.report.heatmap.figure import Figure
-from surefoot.report.heatmap.layout import drawn
+from surefoot.report.heatmap.layout import draw_figure
 from surefoot.report.heatmap.made import result_figure
-from surefoot.report.heatmap.measured import Measured, Table, measured, together, values
+from surefoot.report.heatmap.measured import (
+    StartValue,
+    Table,
+    aggregate_values,
+    value_from_verdict,
+    value_table,
+)
 from surefoot.run import verify
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Result, Unknown, Verdict
 from surefoot.work.budget import Budget
 
-Question: TypeAlias = Callable[[Network], Problem]
+ProblemOfNetwork: TypeAlias = Callable[[Network], Problem]
 
 
-class Model(Protocol):
+class _SavableModel(Protocol):
     """What is trained: it saves itself as a file."""
 
     def save(self, path: str) -> None: ...
 
 
-class Logger(Protocol):
+class _Logger(Protocol):
     """Where numbers go."""
 
     def record(self, key: str, value: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CheckSettings:
     """What is asked of a policy, how often, and where the answers go."""
 
-    problem: Question | Problem
+    problem: ProblemOfNetwork | Problem
     """A function from a network to the problem, or a problem whose network is replaced."""
     every: int = 10_000
     """Steps of training from one check to the next."""
@@ -83,10 +94,10 @@ class Check:
 
     step: int
     verdict: Verdict
-    mean: Measured | None
-    least: Measured | None
-    greatest: Measured | None
-    critical: tuple[Critical, ...]
+    mean: StartValue | None
+    least: StartValue | None
+    greatest: StartValue | None
+    critical: tuple[CriticalStart, ...]
     figure: Figure | None
 
 
@@ -94,7 +105,7 @@ class Check:
 class Checks:
     """The checks of one training."""
 
-    settings: Settings
+    settings: CheckSettings
     threshold: Threshold | None = None
     done: list[Check] = field(default_factory=list)
     last: int = 0
@@ -110,41 +121,45 @@ class Checks:
     def due(self, step: int) -> bool:
         return step - self.last >= self.settings.every
 
-    def check(self, model: Model, step: int, logger: Logger) -> Check:
+    def check(self, model: _SavableModel, step: int, logger: _Logger) -> Check:
         """Ask about the model as it is now."""
         self.last = step
         with tempfile.TemporaryDirectory() as place:
-            network = saved_network(model, self.settings.folder or Path(place), step)
-        problem = asked(self.settings.problem, network)
+            network = _save_and_reload(model, self.settings.folder or Path(place), step)
+        problem = start_value_problem(self.settings.problem, network)
         budget = Budget(self.settings.seconds, self.settings.seed)
         result = verify(problem, self.settings.engine, budget, certificates=False)
-        found = self._judged(problem, result, step)
+        found = self._judge_result(problem, result, step)
         self.done.append(found)
-        record(found, logger)
+        _record_check(found, logger)
         if self.settings.folder is not None:
             self._write(found, show_property(problem.property), self.settings.folder)
         if found.critical and self.settings.on_critical is not None:
             self.settings.on_critical([c.start for c in found.critical])
         return found
 
-    def _judged(self, problem: Problem, result: Result, step: int) -> Check:
-        table = table_of(result.verdict)
+    def _judge_result(self, problem: Problem, result: Result, step: int) -> Check:
+        table = _value_table(result.verdict)
         if not table:
             return Check(step, result.verdict, None, None, None, (), None)
         every = [value for _, value in table]
-        bad = () if self.threshold is None else critical(table, self.threshold)
+        bad = () if self.threshold is None else find_critical_starts(table, self.threshold)
         figure = None
         if isinstance(result.verdict, PerStart) and (
-            self.settings.x is not None or 1 <= len(varying(s for s, _ in table)) <= 2
+            self.settings.x is not None or 1 <= len(varying_names(s for s, _ in table)) <= 2
         ):
             x, y, down = self.settings.x, self.settings.y, self.settings.down
             figure = result_figure(problem, result, x=x, y=y, down=down, title=f"step {step}")
-        mean, least, greatest = together(every, "mean"), together(every, "min"), together(every, "max")
+        mean, least, greatest = (
+            aggregate_values(every, "mean"),
+            aggregate_values(every, "min"),
+            aggregate_values(every, "max"),
+        )
         return Check(step, result.verdict, mean, least, greatest, bad, figure)
 
     def _write(self, found: Check, words: str, folder: Path) -> None:
         if found.figure is not None:
-            (folder / f"heatmap-{found.step}.svg").write_text(svg(drawn(found.figure)), "utf-8")
+            (folder / f"heatmap-{found.step}.svg").write_text(svg(draw_figure(found.figure)), "utf-8")
         if self.threshold is not None:
             data = critical_data(found.critical, self.threshold, words)
             (folder / f"critical-{found.step}.json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
@@ -157,12 +172,14 @@ class Checks:
         writer.writerow(["step", "mean", "low", "high", "critical"])
         for one in self.done:
             if one.mean is not None and one.mean.low is not None and one.mean.high is not None:
-                ends = [float(v) for v in (one.mean.shown() or Fraction(0), one.mean.low, one.mean.high)]
+                ends = [
+                    float(v) for v in (one.mean.displayed_value() or Fraction(0), one.mean.low, one.mean.high)
+                ]
                 writer.writerow([one.step, *ends, len(one.critical)])
         return stream.getvalue()
 
 
-def asked(question: Question | Problem, network: Network) -> Problem:
+def start_value_problem(question: ProblemOfNetwork | Problem, network: Network) -> Problem:
     """The problem with this network; its property asks for the value of each start."""
     if isinstance(question, Problem):
         if not isinstance(question.policy, NeuralPolicy):
@@ -177,7 +194,7 @@ def asked(question: Question | Problem, network: Network) -> Problem:
     return replace(problem, property=replace(problem.property, over="values", threshold=None))
 
 
-def saved_network(model: Model, folder: Path, step: int) -> Network:
+def _save_and_reload(model: _SavableModel, folder: Path, step: int) -> Network:
     """Save the model and read it back as it would be deployed, with the normalisation of its observations."""
     path = folder / f"agent-{step}.zip"
     model.save(str(path))
@@ -190,18 +207,18 @@ def saved_network(model: Model, folder: Path, step: int) -> Network:
     return load_policy(path, normalization=statistics).network
 
 
-def table_of(verdict: Verdict) -> Table:
+def _value_table(verdict: Verdict) -> Table:
     """The values of a verdict; of one start only, a table of one row without a state. Unknown: none."""
     match verdict:
         case PerStart():
-            return values(verdict)
+            return value_table(verdict)
         case Exact() | Estimated():
-            return [({}, measured(verdict))]
+            return [({}, value_from_verdict(verdict))]
         case _:
             return []
 
 
-def record(found: Check, logger: Logger) -> None:
+def _record_check(found: Check, logger: _Logger) -> None:
     """Bounds as numbers for a log; what is unknown is recorded as such and nothing else."""
     logger.record("surefoot/unknown", int(isinstance(found.verdict, Unknown)))
     for name, value in (("mean", found.mean), ("least", found.least), ("greatest", found.greatest)):

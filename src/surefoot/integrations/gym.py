@@ -19,20 +19,26 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.simulation import FAILED, SUCCEEDED, UNDECIDED, Runs
-from surefoot.engines.statistical.experiment import Experiment, Prefix, prefixes
-from surefoot.engines.statistical.question import Cell, Mean, Question, Share, named_counts
-from surefoot.errors import missing
-from surefoot.solve.sampling import Betting, Range, choose
+from surefoot.compile.simulation import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
+from surefoot.engines.statistical.experiment import Experiment, Prefix, run_prefixes
+from surefoot.engines.statistical.question import (
+    ProbabilityQuestion,
+    RewardQuestion,
+    RunQuestion,
+    StartCell,
+    named_counts,
+)
+from surefoot.errors import missing_backend
+from surefoot.solve.sampling import Betting, RewardRange, choose_plan
 from surefoot.solve.sampling.boundary.store import user_folder
 from surefoot.verdict.verdict import Estimated
 from surefoot.work.budget import Budget
-from surefoot.work.crew import Alone, Crew, Processes
-from surefoot.work.philox import words
+from surefoot.work.crew import ProcessPool, SerialPool, WorkerPool
+from surefoot.work.philox import philox_words
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EpisodeStep:
     """What is known after a step; number 0 is the reset."""
 
     observation: Any
@@ -44,10 +50,10 @@ class Step:
 
 
 Make = str | Callable[[], Any]
-Judge = Callable[[Step], bool | None]
+Judge = Callable[[EpisodeStep], bool | None]
 
 
-def by_termination(step: Step) -> bool | None:
+def by_termination(step: EpisodeStep) -> bool | None:
     """An episode that terminates has succeeded."""
     return True if step.terminated else None
 
@@ -69,8 +75,10 @@ def estimate_success(
     An episode that terminates undecided has failed. One that is cut off (by `max_steps` or by the environment
     itself, `truncated`) is undecided and widens the interval.
     """
-    plan = choose(method, eps, delta, folder=user_folder(os.environ))
-    return _estimate(Share(plan), (environment, act, judge, max_steps), workers, budget or Budget())
+    plan = choose_plan(method, eps, delta, folder=user_folder(os.environ))
+    return _estimate_episodes(
+        ProbabilityQuestion(plan), (environment, act, judge, max_steps), workers, budget or Budget()
+    )
 
 
 def estimate_return(
@@ -86,19 +94,27 @@ def estimate_return(
     budget: Budget | None = None,
 ) -> Estimated:
     """The expected sum of rewards of an episode, none of which is outside of `least` and `most`."""
-    question = Mean(Betting(Range(least, most), eps, delta), endless=False)
-    return _estimate(question, (environment, act, _never, max_steps), workers, budget or Budget())
+    question = RewardQuestion(Betting(RewardRange(least, most), eps, delta), endless=False)
+    return _estimate_episodes(
+        question, (environment, act, _is_never_decided, max_steps), workers, budget or Budget()
+    )
 
 
-def _never(_: Step) -> bool | None:
+def _is_never_decided(_: EpisodeStep) -> bool | None:
     return None
 
 
-def _estimate(question: Question, made: tuple[Any, ...], workers: int, budget: Budget) -> Estimated:
-    crew: Crew = Alone(episodes(*made)) if workers == 1 else Processes(workers, episodes, *made)
-    cell = Cell(None, question, question.begin())
+def _estimate_episodes(
+    question: RunQuestion, made: tuple[Any, ...], workers: int, budget: Budget
+) -> Estimated:
+    crew: WorkerPool = (
+        SerialPool(_episode_prefixes(*made))
+        if workers == 1
+        else ProcessPool(workers, _episode_prefixes, *made)
+    )
+    cell = StartCell(None, question, question.begin())
     try:
-        stop = Experiment([cell], budget.seed, budget, crew).run()
+        stop = Experiment([cell], budget.seed, budget, crew).execute()
     finally:
         crew.dismiss()
     known = question.interval(cell.state)
@@ -106,22 +122,24 @@ def _estimate(question: Question, made: tuple[Any, ...], workers: int, budget: B
     return Estimated(known.low, known.high, known.confidence, counts, stop or str(cell.state.stop.value))
 
 
-def episodes(environment: Make, act: Any, judge: Judge, max_steps: int) -> Callable[..., Prefix]:
+def _episode_prefixes(environment: Make, act: Any, judge: Judge, max_steps: int) -> Callable[..., Prefix]:
     """What makes episodes by their numbers."""
-    return prefixes(Episodes(_made(environment), _acting(act), judge, max_steps).runs)
+    return run_prefixes(
+        EpisodeSampler(_make_environment(environment), _action_function(act), judge, max_steps).runs
+    )
 
 
-def _made(environment: Make) -> Any:
+def _make_environment(environment: Make) -> Any:
     if not isinstance(environment, str):
         return environment()
     try:
         import gymnasium
     except ImportError:
-        raise missing("gymnasium", "gym") from None
+        raise missing_backend("gymnasium", "gym") from None
     return gymnasium.make(environment)
 
 
-def _acting(act: Any) -> Callable[[Any], Any]:
+def _action_function(act: Any) -> Callable[[Any], Any]:
     """A function of the observation, or a model of Stable-Baselines3, whose best action is taken."""
     predict = getattr(act, "predict", None)
     if predict is None:
@@ -130,17 +148,17 @@ def _acting(act: Any) -> Callable[[Any], Any]:
 
 
 @dataclass(slots=True)
-class Episodes:
+class EpisodeSampler:
     environment: Any
     act: Callable[[Any], Any]
     judge: Judge
     max_steps: int
 
-    def runs(self, seed: int, _: int | None, first: int, count: int) -> Runs:
-        seeds = words(seed, np.arange(first, first + count), 0, 1)[:, 0] >> np.uint64(33)
+    def runs(self, seed: int, _: int | None, first: int, count: int) -> RunOutcomes:
+        seeds = philox_words(seed, np.arange(first, first + count), 0, 1)[:, 0] >> np.uint64(33)
         made = [self._episode(int(own)) for own in seeds]
         gained = np.array([total for _, _, total in made], dtype=float)
-        return Runs(
+        return RunOutcomes(
             np.array([outcome for outcome, _, _ in made], dtype=np.int8),
             np.array([steps for _, steps, _ in made], dtype=np.int64),
             gained,
@@ -149,7 +167,7 @@ class Episodes:
 
     def _episode(self, seed: int) -> tuple[int, int, float]:
         observation, info = self.environment.reset(seed=seed)
-        step = Step(observation, 0.0, 0.0, 0, False, info)
+        step = EpisodeStep(observation, 0.0, 0.0, 0, False, info)
         truncated = False
         while True:
             judged = self.judge(step)
@@ -163,4 +181,6 @@ class Episodes:
                 self.act(step.observation)
             )
             gained = float(reward)
-            step = Step(observation, gained, step.total + gained, step.steps + 1, bool(terminated), info)
+            step = EpisodeStep(
+                observation, gained, step.total + gained, step.steps + 1, bool(terminated), info
+            )

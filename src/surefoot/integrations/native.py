@@ -18,15 +18,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct, error
 
-from surefoot.compile.source.guard import symbol_of
-from surefoot.compile.source.machine import Step
+from surefoot.compile.source.guard import c_symbol
+from surefoot.compile.source.machine import StepFunction
 from surefoot.errors import InvalidProblem
 
 
-def native(path: str | Path, name: str | None = None) -> Step:
+def native(path: str | Path, name: str | None = None) -> StepFunction:
     """The step of a compiled shield; `name`: of the C file without `.c`, if the library has another."""
     file = Path(path).resolve()
-    symbol = symbol_of(file.stem if name is None else name)
+    symbol = c_symbol(file.stem if name is None else name)
     try:
         library = ctypes.PyDLL(str(file))  # the interpreter's lock is kept: a step is shorter than a switch
         function = getattr(library, f"{symbol}_step")

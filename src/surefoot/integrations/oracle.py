@@ -15,7 +15,7 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.term import Term
@@ -29,11 +29,11 @@ def oracle_policy(
     shown = name or type(box).__name__
     if not callable(box) and not callable(getattr(box, "predict", None)):
         raise InvalidProblem(f"`{shown}` is neither a function nor something with `predict`")
-    return OraclePolicy(shown, Box(shown, box, terms, tuple(actions)), tuple(actions))
+    return OraclePolicy(shown, BlackBox(shown, box, terms, tuple(actions)), tuple(actions))
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class BlackBox:
     """What is asked. It can be sent to other processes if the box can."""
 
     name: str
@@ -42,7 +42,7 @@ class Box:
     actions: tuple[str, ...]
 
     def __call__(self, state: Mapping[str, Any]) -> str:
-        seen = [float(evaluate(term, state, Arithmetic.EXACT)) for term in self.observe]
+        seen = [float(evaluate_term(term, state, Arithmetic.EXACT)) for term in self.observe]
         predict = getattr(self.box, "predict", None)
         return self._label(self.box(seen) if predict is None else predict([seen])[0])
 

@@ -12,16 +12,16 @@ from typing import Any
 
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.protocol import Engine
-from surefoot.errors import missing
-from surefoot.integrations.checks import Check, Checks, Question, Settings
+from surefoot.errors import missing_backend
+from surefoot.integrations.checks import Check, Checks, CheckSettings, ProblemOfNetwork
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
-from surefoot.report.drawing.raster import pixels
-from surefoot.report.heatmap.layout import drawn
+from surefoot.report.drawing.raster import render_pixels
+from surefoot.report.heatmap.layout import draw_figure
 
 
 def check_callback(
-    problem: Question | Problem,
+    problem: ProblemOfNetwork | Problem,
     *,
     every: int = 10_000,
     engine: Engine | None = None,
@@ -40,8 +40,8 @@ def check_callback(
     try:
         from stable_baselines3.common.callbacks import BaseCallback
     except ImportError:
-        raise missing("stable-baselines3", "train") from None
-    settings = Settings(
+        raise missing_backend("stable-baselines3", "train") from None
+    settings = CheckSettings(
         problem,
         every,
         engine or Explicit(),
@@ -72,15 +72,15 @@ def check_callback(
                 self._check()
 
         def _check(self) -> None:
-            log_image(self.checks.check(self.model, self.num_timesteps, self.logger), self.logger)
+            _log_image(self.checks.check(self.model, self.num_timesteps, self.logger), self.logger)
 
     return CheckCallback()
 
 
-def log_image(found: Check, logger: Any) -> None:
+def _log_image(found: Check, logger: Any) -> None:
     """The heat map where the logger shows pictures (TensorBoard)."""
     from stable_baselines3.common.logger import Image
 
     if found.figure is not None:
-        picture = Image(pixels(drawn(found.figure), zoom=1), "HWC")
+        picture = Image(render_pixels(draw_figure(found.figure), zoom=1), "HWC")
         logger.record("surefoot/heatmap", picture, exclude=("stdout", "log", "json", "csv"))

@@ -24,45 +24,45 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.source.machine import Step, machine_step
-from surefoot.errors import Unsupported, missing
+from surefoot.compile.source.machine import StepFunction, machine_step
+from surefoot.errors import Unsupported, missing_backend
 
 try:
     import gymnasium
 except ImportError:
-    raise missing("gymnasium", "gym") from None
+    raise missing_backend("gymnasium", "gym") from None
 
 _ARRAY = np.ndarray
 
 
-class _Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
+class _ShieldWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     """What both kinds of shields do: know the state, and count."""
 
     def __init__(self, env: Any, state_of: Callable[[Any], Sequence[float]] | None) -> None:
         super().__init__(env)
         self.state_of = state_of
         self.state: list[float] | None = None
-        self.told = _nothing()
+        self.told = _empty_record()
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**options)
-        self.state = _numbers(observation if self.state_of is None else self.state_of(observation))
-        self.told = _nothing()
+        self.state = _float_list(observation if self.state_of is None else self.state_of(observation))
+        self.told = _empty_record()
         return observation, info
 
-    def known(self) -> list[float]:
+    def current_state(self) -> list[float]:
         """The present state."""
         if self.state is None:
             raise RuntimeError("reset the environment first")
         return self.state
 
-    def stepped(
+    def take_step(
         self, action: Any, proposed: Any, applied: Any, intervened: int
     ) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Make the step, and tell about it in its info."""
         result: tuple[Any, Any, bool, bool, dict[str, Any]] = self.env.step(action)
         seen = result[0] if self.state_of is None else self.state_of(result[0])
-        self.state = seen.tolist() if type(seen) is _ARRAY and seen.ndim == 1 else _numbers(seen)
+        self.state = seen.tolist() if type(seen) is _ARRAY and seen.ndim == 1 else _float_list(seen)
         told = self.told
         told["proposed"], told["applied"], told["intervened"] = proposed, applied, intervened
         told["steps"] += 1
@@ -73,13 +73,13 @@ class _Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
         return result
 
 
-def _nothing() -> dict[str, Any]:
+def _empty_record() -> dict[str, Any]:
     """What is told of a step, before the first one of an episode."""
     counters = {"steps": 0, "interventions": 0, "outside": 0}
     return {"proposed": None, "applied": None, "intervened": 0, **counters}
 
 
-def _numbers(values: Any) -> list[float]:
+def _float_list(values: Any) -> list[float]:
     """As numbers of Python: a step of a shield takes any kind."""
     if type(values) is _ARRAY and values.ndim == 1:
         return values.tolist()  # type: ignore[no-any-return]
@@ -87,36 +87,36 @@ def _numbers(values: Any) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Deciding:
+class ShieldStep:
     """The step of a shield as it was given, and what is called in its place."""
 
-    step: Step
-    call: Step  # machine code, or the step itself
+    step: StepFunction
+    call: StepFunction  # machine code, or the step itself
     objection: str | None  # why it is the step itself
 
-    def __deepcopy__(self, known: dict[int, Any]) -> Deciding:
+    def __deepcopy__(self, known: dict[int, Any]) -> ShieldStep:
         if self.objection is None:
             return self  # machine code has no memory that copies could disturb
         own = deepcopy(self.step, known)
-        return Deciding(own, own, self.objection)
+        return ShieldStep(own, own, self.objection)
 
-    def __reduce__(self) -> tuple[Callable[[Step], Deciding], tuple[Step]]:
-        return deciding, (self.step,)  # addresses mean nothing in another process
+    def __reduce__(self) -> tuple[Callable[[StepFunction], ShieldStep], tuple[StepFunction]]:
+        return _compile_shield_step, (self.step,)  # addresses mean nothing in another process
 
 
-def deciding(step: Step) -> Deciding:
+def _compile_shield_step(step: StepFunction) -> ShieldStep:
     """In machine code, if it is the step of an exported module."""
     try:
-        return Deciding(step, machine_step(step), None)
+        return ShieldStep(step, machine_step(step), None)
     except Unsupported as reason:
-        return Deciding(step, step, str(reason))
+        return ShieldStep(step, step, str(reason))
 
 
-class Shielded(_Watched):
+class Shielded(_ShieldWrapper):
     """`state_of`: from an observation to the values of the model's variables, in their order."""
 
     def __init__(
-        self, env: Any, step: Step, state_of: Callable[[Any], Sequence[float]] | None = None
+        self, env: Any, step: StepFunction, state_of: Callable[[Any], Sequence[float]] | None = None
     ) -> None:
         super().__init__(env, state_of)
         if not isinstance(env.action_space, gymnasium.spaces.Box):
@@ -125,7 +125,7 @@ class Shielded(_Watched):
             raise TypeError(
                 f"a shield of controls needs actions that are floats, not {env.action_space.dtype}"
             )
-        self.deciding = deciding(step)
+        self.deciding = _compile_shield_step(step)
         self.decide = self.deciding.call
         self.dtype, self.shape = env.action_space.dtype, env.action_space.shape
         self.flat = len(self.shape) == 1
@@ -133,14 +133,14 @@ class Shielded(_Watched):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Apply the action, or what the shield puts in its place."""
         plain = type(action) is _ARRAY and action.ndim == 1 and action.dtype is self.dtype
-        proposed = tuple(action.tolist() if plain else _numbers(np.asarray(action, self.dtype)))
-        values, intervened = self.decide(self.state or self.known(), proposed)
+        proposed = tuple(action.tolist() if plain else _float_list(np.asarray(action, self.dtype)))
+        values, intervened = self.decide(self.state or self.current_state(), proposed)
         if not (plain and self.flat and values == proposed):
             action = np.array(values, self.dtype)
             values = tuple(action.tolist())  # what a float32 makes of them
             if not self.flat:
                 action = action.reshape(self.shape)
-        return self.stepped(action, proposed, values, intervened)
+        return self.take_step(action, proposed, values, intervened)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "decide"}
@@ -149,7 +149,7 @@ class Shielded(_Watched):
         self.__dict__.update(state, decide=state["deciding"].call)
 
 
-class Masked(_Watched):
+class Masked(_ShieldWrapper):
     """A shield of actions: `module` is what `surefoot shield MODEL --python` wrote for a finite system.
 
     Action i of the environment is `module.ACTIONS[i]`, or the one that `names[i]` names. `action_masks` is
@@ -171,9 +171,9 @@ class Masked(_Watched):
             raise ValueError(f"the environment's {env.action_space.n} actions are not {module.ACTIONS}")
         self.module, self.first = module, int(env.action_space.start)
 
-    def known(self) -> list[float]:
+    def current_state(self) -> list[float]:
         """The present state, if it is one of the shield's model: any other would be looked up, too."""
-        state, names = super().known(), self.module.STATE
+        state, names = super().current_state(), self.module.STATE
         if len(state) != len(names):
             raise ValueError(
                 f"the shield's states are {len(names)} values ({', '.join(names)}), not {len(state)}: "
@@ -183,7 +183,7 @@ class Masked(_Watched):
 
     def action_masks(self) -> Any:
         """Which actions are permitted now, in the order of the environment."""
-        by_name = dict(zip(self.module.ACTIONS, self.module.action_masks(self.known()), strict=True))
+        by_name = dict(zip(self.module.ACTIONS, self.module.action_masks(self.current_state()), strict=True))
         return np.array([by_name[name] for name in self.names], dtype=np.bool_)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -192,5 +192,5 @@ class Masked(_Watched):
         if not 0 <= place < len(self.names):  # a negative one would count from the end
             raise ValueError(f"action {action} is none of {self.env.action_space}")
         proposed = self.names[place]
-        taken, intervened = self.module.step(self.known(), proposed)
-        return self.stepped(self.first + self.names.index(taken), proposed, taken, intervened)
+        taken, intervened = self.module.step(self.current_state(), proposed)
+        return self.take_step(self.first + self.names.index(taken), proposed, taken, intervened)

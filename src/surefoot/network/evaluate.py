@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import Array, Box
-from surefoot.network.rounding import propagate
-from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer_all
+from surefoot.network.outward import Array, BoxArray
+from surefoot.network.rounding import propagate_rounding_errors
+from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer_all_values
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -49,76 +49,76 @@ class Decisions:
     finite: Mask  # no value of the reference evaluation is infinite or NaN, inner ones included
 
 
-def evaluate(network: Network, batch: Array32) -> Evaluation:
+def evaluate_network_batch(network: Network, batch: Array32) -> Evaluation:
     """Float32 outputs with error bounds; one bound per chunk of rows, from the largest magnitudes in it."""
-    rows = _checked(network, batch)
+    rows = _check_batch_shape(network, batch)
     outputs = np.empty((len(rows), network.outputs), dtype=np.float32)
     error = np.empty(outputs.shape, dtype=np.float64)
     for start in range(0, len(rows), _ROWS):
         part = slice(start, start + _ROWS)
-        outputs[part], error[part] = _evaluated(network, rows[part], together=True)
+        outputs[part], error[part] = _evaluate_rows(network, rows[part], together=True)
     return Evaluation(outputs, error)
 
 
-def outputs_of(network: Network, batch: Array32) -> Array32:
+def network_batch_outputs(network: Network, batch: Array32) -> Array32:
     """Float32 outputs alone: in the last places they may differ from the reference."""
-    values = [_checked(network, batch)]
+    values = [_check_batch_shape(network, batch)]
     for node in network.nodes:
-        values.append(_node(node, values))
+        values.append(_evaluate_node(node, values))
     return values[-1]
 
 
-def decide(network: Network, batch: Array32, applicable: Mask | None = None) -> Decisions:
+def decide_batch_actions(network: Network, batch: Array32, applicable: Mask | None = None) -> Decisions:
     """The index of the largest output, the lowest of equals, among the applicable ones if these are given."""
-    rows = _checked(network, batch)
-    fast = evaluate(network, rows)
+    rows = _check_batch_shape(network, batch)
+    fast = evaluate_network_batch(network, rows)
     allowed = np.ones(fast.outputs.shape, dtype=np.bool_) if applicable is None else np.asarray(applicable)
     if allowed.shape != fast.outputs.shape:
         raise ValueError(f"expected a mask of shape {fast.outputs.shape}, got {allowed.shape}")
-    actions, sure = _best(fast, allowed)
+    actions, sure = _best_actions(fast, allowed)
     doubtful = np.flatnonzero(~sure)
     for start in range(0, len(doubtful), _ROWS):  # bounds for each row by itself settle most of them
         some = doubtful[start : start + _ROWS]
-        actions[some], sure[some] = _best(
-            Evaluation(*_evaluated(network, rows[some], together=False)), allowed[some]
+        actions[some], sure[some] = _best_actions(
+            Evaluation(*_evaluate_rows(network, rows[some], together=False)), allowed[some]
         )
     doubtful = np.flatnonzero(~sure)
     finite = np.ones(len(rows), dtype=np.bool_)
     if doubtful.size:
-        values = infer_all(network, rows[doubtful])
+        values = infer_all_values(network, rows[doubtful])
         finite[doubtful] = _finite_rows(values)
-        actions[doubtful] = _largest(values[-1], allowed[doubtful])
+        actions[doubtful] = _argmax_allowed(values[-1], allowed[doubtful])
     actions[~finite | ~allowed.any(axis=1)] = -1
     return Decisions(actions, ~sure & finite, finite)
 
 
-def _checked(network: Network, batch: Array32) -> Array32:
+def _check_batch_shape(network: Network, batch: Array32) -> Array32:
     rows = np.asarray(batch, dtype=np.float32)
     if rows.ndim != 2 or rows.shape[1] != network.width:
         raise ValueError(f"expected a batch of {network.width} inputs, got shape {rows.shape}")
     return rows
 
 
-def _evaluated(network: Network, rows: Array32, *, together: bool) -> tuple[Array32, Array]:
+def _evaluate_rows(network: Network, rows: Array32, *, together: bool) -> tuple[Array32, Array]:
     """Outputs and error bounds, from the largest magnitudes of all rows together or from each row's own."""
     values = [rows]
     with np.errstate(all="ignore"):
         for node in network.nodes:
-            values.append(_node(node, values))
-    measure, divisors = _magnitude if together else _magnitude_of_each, network.divisors()
+            values.append(_evaluate_node(node, values))
+    measure, divisors = _column_magnitudes if together else _entry_magnitudes, network.divisors()
     magnitudes = [measure(v, n in divisors) for n, v in enumerate(values)]
     usable = np.ones(len(rows), dtype=np.bool_)
     if not all(np.isfinite(m.high).all() for m in magnitudes):
         usable = _finite_rows(values)
         if together:
-            magnitudes = [_magnitude(v[usable], n in divisors) for n, v in enumerate(values)]
+            magnitudes = [_column_magnitudes(v[usable], n in divisors) for n, v in enumerate(values)]
     # Twice the rounding of one computation: this one and the reference, from the same inputs.
-    errors = propagate(network, magnitudes, np.zeros_like(magnitudes[0].high), roundings=2)
+    errors = propagate_rounding_errors(network, magnitudes, np.zeros_like(magnitudes[0].high), roundings=2)
     certain = np.logical_and.reduce([np.isfinite(e).all(axis=-1) for e in errors]) & usable
     return values[-1], np.where(certain[:, None], errors[-1], np.inf)
 
 
-def _node(node: Node, values: Sequence[Array32]) -> Array32:
+def _evaluate_node(node: Node, values: Sequence[Array32]) -> Array32:
     """As the reference, but for the order of summation."""
     match node:
         case Affine(source, weights, bias):
@@ -137,19 +137,19 @@ def _node(node: Node, values: Sequence[Array32]) -> Array32:
             return np.concatenate([values[s] for s in several], axis=1)
 
 
-def _magnitude(value: Array32, divisor: bool) -> Box:
+def _column_magnitudes(value: Array32, divisor: bool) -> BoxArray:
     """The largest absolute value in each column, of a divisor also the smallest."""
     largest: Array = np.maximum(value.max(axis=0, initial=0), -value.min(axis=0, initial=0)).astype(
         np.float64
     )
     if not divisor:
-        return Box(np.zeros_like(largest), largest)
-    return Box(np.abs(value).min(axis=0, initial=np.inf).astype(np.float64), largest)
+        return BoxArray(np.zeros_like(largest), largest)
+    return BoxArray(np.abs(value).min(axis=0, initial=np.inf).astype(np.float64), largest)
 
 
-def _magnitude_of_each(value: Array32, _: bool) -> Box:
+def _entry_magnitudes(value: Array32, _: bool) -> BoxArray:
     size = np.abs(value).astype(np.float64)
-    return Box(size, size)
+    return BoxArray(size, size)
 
 
 def _finite_rows(values: Sequence[Array32]) -> Mask:
@@ -157,14 +157,14 @@ def _finite_rows(values: Sequence[Array32]) -> Mask:
     return finite
 
 
-def _largest(outputs: Array32, allowed: Mask) -> NDArray[np.int64]:
+def _argmax_allowed(outputs: Array32, allowed: Mask) -> NDArray[np.int64]:
     indices: NDArray[np.int64] = np.where(allowed, outputs, -np.inf).argmax(axis=1)
     return indices
 
 
-def _best(evaluation: Evaluation, allowed: Mask) -> tuple[NDArray[np.int64], Mask]:
+def _best_actions(evaluation: Evaluation, allowed: Mask) -> tuple[NDArray[np.int64], Mask]:
     """The largest output of each row, and whether it is surely the largest for the reference."""
-    actions = _largest(evaluation.outputs, allowed)
+    actions = _argmax_allowed(evaluation.outputs, allowed)
     index = np.arange(len(actions)), actions
     outputs = evaluation.outputs.astype(np.float64)
     with np.errstate(invalid="ignore"):

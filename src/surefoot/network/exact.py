@@ -35,7 +35,7 @@ _ROOM = 62 - 24  # places by which a mantissa can be moved within 64 bits
 
 
 @dataclass(frozen=True, slots=True)
-class _Scaled:
+class _ScaledVector:
     """The vector numerators / denominator."""
 
     numerators: list[int]
@@ -49,44 +49,46 @@ def exact_outputs(network: Network, inputs: Sequence[Fraction]) -> list[Fraction
     """
     if len(inputs) != network.width:
         raise InvalidProblem(f"the network has {network.width} inputs, not {len(inputs)}")
-    return list(_latest(network, tuple(Fraction(x) for x in inputs)))
+    return list(_cached_outputs(network, tuple(Fraction(x) for x in inputs)))
 
 
 @lru_cache(maxsize=4)
-def _latest(network: Network, inputs: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+def _cached_outputs(network: Network, inputs: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
     """A solution is looked at several times: by who finds it, and by those who verify it."""
-    values = [_scaled(inputs)]
+    values = [_scaled_from_fractions(inputs)]
     for node in network.nodes:
-        values.append(_node(node, values))
-    return tuple(_fractions(values[-1]))
+        values.append(_evaluate_node(node, values))
+    return tuple(_scaled_to_fractions(values[-1]))
 
 
-def _scaled(numbers: Sequence[Fraction]) -> _Scaled:
+def _scaled_from_fractions(numbers: Sequence[Fraction]) -> _ScaledVector:
     common = lcm(*(n.denominator for n in numbers))
-    return _Scaled([n.numerator * (common // n.denominator) for n in numbers], common)
+    return _ScaledVector([n.numerator * (common // n.denominator) for n in numbers], common)
 
 
-def _fractions(value: _Scaled) -> list[Fraction]:
+def _scaled_to_fractions(value: _ScaledVector) -> list[Fraction]:
     return [Fraction(n, value.denominator) for n in value.numerators]
 
 
-def _node(node: Node, values: list[_Scaled]) -> _Scaled:
+def _evaluate_node(node: Node, values: list[_ScaledVector]) -> _ScaledVector:
     match node:
         case Affine(source, weights, bias):
-            return _affine(values[source], weights, bias)
+            return _apply_affine(values[source], weights, bias)
         case Elementwise(source, kind, constant):
-            return _elementwise(values[source], kind, constant)
+            return _apply_constant(values[source], kind, constant)
         case Activation(source, shape, parameters):
-            return _activation(values[source], shape, [Fraction(p) for p in parameters])
+            return _apply_activation(values[source], shape, [Fraction(p) for p in parameters])
         case Combine(left, right, pairing):
-            return _combine(values[left], values[right], pairing)
+            return _combine_vectors(values[left], values[right], pairing)
         case Pick(source, indices):
-            return _Scaled([values[source].numerators[int(i)] for i in indices], values[source].denominator)
+            return _ScaledVector(
+                [values[source].numerators[int(i)] for i in indices], values[source].denominator
+            )
         case Join(several):
-            return _join([values[s] for s in several])
+            return _concatenate_vectors([values[s] for s in several])
 
 
-def dyadic(array: Array32) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.object_]], int]:
+def dyadic_integers(array: Array32) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.object_]], int]:
     """Integers n (same shape) and an exponent e >= 0 such that array = n / 2**e exactly."""
     if not np.isfinite(array).all():
         raise InvalidProblem("the network has a weight that is not a finite number")
@@ -101,43 +103,49 @@ def dyadic(array: Array32) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.obje
     return np.left_shift(whole.astype(object), places.astype(object)), exponent
 
 
-def _affine(x: _Scaled, weights: Array32, bias: Array32) -> _Scaled:
+def _apply_affine(x: _ScaledVector, weights: Array32, bias: Array32) -> _ScaledVector:
     if not np.isfinite(weights).all():
         raise InvalidProblem("the network has a weight that is not a finite number")
     counts = [j for j, n in enumerate(x.numerators) if n]  # after a ReLU many are zero
-    rows, weight_exponent = dyadic(weights[:, counts])
-    constants, bias_exponent = dyadic(bias)
+    rows, weight_exponent = dyadic_integers(weights[:, counts])
+    constants, bias_exponent = dyadic_integers(bias)
     some = np.array([x.numerators[j] for j in counts], dtype=object)
     products = rows @ some if counts else np.zeros(len(bias), dtype=object)
     exponent = max(weight_exponent, bias_exponent)
     up, factor = 1 << (exponent - weight_exponent), x.denominator << (exponent - bias_exponent)
     numerators = [int(p) * up + int(c) * factor for p, c in zip(products, constants, strict=True)]
-    return _Scaled(numerators, x.denominator << exponent)
+    return _ScaledVector(numerators, x.denominator << exponent)
 
 
-def _elementwise(x: _Scaled, kind: Constant, constant: Array32) -> _Scaled:
+def _apply_constant(x: _ScaledVector, kind: Constant, constant: Array32) -> _ScaledVector:
     if not np.isfinite(constant).all() or (kind is Constant.DIVIDE and (constant == 0).any()):
         raise InvalidProblem("the network has a constant that is not a finite number, or divides by zero")
     constants = [Fraction(float(c)) for c in constant]
     match kind:
         case Constant.ADD:
-            return _scaled([v + c for v, c in zip(_fractions(x), constants, strict=True)])
+            return _scaled_from_fractions(
+                [v + c for v, c in zip(_scaled_to_fractions(x), constants, strict=True)]
+            )
         case Constant.MULTIPLY:
-            return _scaled([v * c for v, c in zip(_fractions(x), constants, strict=True)])
+            return _scaled_from_fractions(
+                [v * c for v, c in zip(_scaled_to_fractions(x), constants, strict=True)]
+            )
         case Constant.DIVIDE:
-            return _scaled([v / c for v, c in zip(_fractions(x), constants, strict=True)])
+            return _scaled_from_fractions(
+                [v / c for v, c in zip(_scaled_to_fractions(x), constants, strict=True)]
+            )
 
 
-def _activation(x: _Scaled, shape: Shape, parameters: list[Fraction]) -> _Scaled:
+def _apply_activation(x: _ScaledVector, shape: Shape, parameters: list[Fraction]) -> _ScaledVector:
     match shape:
         case Shape.RELU:
-            return _Scaled([max(n, 0) for n in x.numerators], x.denominator)
+            return _ScaledVector([max(n, 0) for n in x.numerators], x.denominator)
         case Shape.LEAKY_RELU:
             up, down = parameters[0].denominator, parameters[0].numerator
-            return _Scaled([n * (down if n < 0 else up) for n in x.numerators], x.denominator * up)
+            return _ScaledVector([n * (down if n < 0 else up) for n in x.numerators], x.denominator * up)
         case Shape.CLIP:
             low, high = parameters
-            return _scaled([min(max(v, low), high) for v in _fractions(x)])
+            return _scaled_from_fractions([min(max(v, low), high) for v in _scaled_to_fractions(x)])
         case Shape.TANH | Shape.SIGMOID:
             raise Unsupported(
                 f"exact evaluation of a network with {shape.value}",
@@ -145,27 +153,29 @@ def _activation(x: _Scaled, shape: Shape, parameters: list[Fraction]) -> _Scaled
             )
 
 
-def _combine(x: _Scaled, y: _Scaled, pairing: Pairing) -> _Scaled:
+def _combine_vectors(x: _ScaledVector, y: _ScaledVector, pairing: Pairing) -> _ScaledVector:
     if pairing is Pairing.MULTIPLY:
         products = [a * b for a, b in zip(x.numerators, y.numerators, strict=True)]
-        return _Scaled(products, x.denominator * y.denominator)
+        return _ScaledVector(products, x.denominator * y.denominator)
     if pairing is Pairing.DIVIDE:
         if not all(y.numerators):
             raise Undefined("the network divides by a value that is zero at these inputs")
-        return _scaled([a / b for a, b in zip(_fractions(x), _fractions(y), strict=True)])
-    left, right = _common(x, y)
+        return _scaled_from_fractions(
+            [a / b for a, b in zip(_scaled_to_fractions(x), _scaled_to_fractions(y), strict=True)]
+        )
+    left, right = _common_denominator(x, y)
     if pairing is Pairing.ADD:
         numerators = [a + b for a, b in zip(left.numerators, right.numerators, strict=True)]
     else:
         numerators = [max(a, b) for a, b in zip(left.numerators, right.numerators, strict=True)]
-    return _Scaled(numerators, left.denominator)
+    return _ScaledVector(numerators, left.denominator)
 
 
-def _common(*values: _Scaled) -> list[_Scaled]:
+def _common_denominator(*values: _ScaledVector) -> list[_ScaledVector]:
     shared = lcm(*(v.denominator for v in values))
-    return [_Scaled([n * (shared // v.denominator) for n in v.numerators], shared) for v in values]
+    return [_ScaledVector([n * (shared // v.denominator) for n in v.numerators], shared) for v in values]
 
 
-def _join(values: list[_Scaled]) -> _Scaled:
-    parts = _common(*values)
-    return _Scaled([n for p in parts for n in p.numerators], parts[0].denominator if parts else 1)
+def _concatenate_vectors(values: list[_ScaledVector]) -> _ScaledVector:
+    parts = _common_denominator(*values)
+    return _ScaledVector([n for p in parts for n in p.numerators], parts[0].denominator if parts else 1)

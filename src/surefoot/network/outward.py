@@ -25,7 +25,7 @@ _STEP, _LEAST = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Box:
+class BoxArray:
     """low <= x <= high entry by entry; any leading axes are batch axes."""
 
     low: Array
@@ -43,13 +43,13 @@ class Box:
         without: NDArray[np.bool_] = np.asarray((self.low > self.high).any(axis=-1))
         return without
 
-    def intersect(self, other: Box) -> Box:
-        return Box(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
+    def intersect(self, other: BoxArray) -> BoxArray:
+        return BoxArray(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
 
 
-def input_box(width: int, low: object, high: object) -> Box:
+def check_input_box(width: int, low: object, high: object) -> BoxArray:
     """The box of network inputs, checked: shape, order and no NaN."""
-    box = Box(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
+    box = BoxArray(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
     if box.low.shape != box.high.shape or box.low.shape[-1:] != (width,):
         raise ValueError(
             f"expected bounds of {width} inputs, got shapes {box.low.shape} and {box.high.shape}"
@@ -59,32 +59,35 @@ def input_box(width: int, low: object, high: object) -> Box:
     return box
 
 
-def up(x: Array) -> Array:
+def round_up(x: Array) -> Array:
     """The next float64 above, or the one after that."""
     with np.errstate(over="ignore", invalid="ignore"):
         above: Array = x + (np.abs(x) * _STEP + _LEAST)
     return above if np.isfinite(above).all() else np.nextafter(x, np.inf)
 
 
-def down(x: Array) -> Array:
+def round_down(x: Array) -> Array:
     """The next float64 below, or the one before that."""
     with np.errstate(over="ignore", invalid="ignore"):
         below: Array = x - (np.abs(x) * _STEP + _LEAST)
     return below if np.isfinite(below).all() else np.nextafter(x, -np.inf)
 
 
-def gamma(operations: int) -> float:
+def gamma_factor(operations: int) -> float:
     """Twice the relative error of `operations` roundings, for fewer than 2^40 of them."""
     return 2.0 * (operations + 4) * UNIT
 
 
-def outward(low: Array, high: Array) -> Box:
+def round_box_outward(low: Array, high: Array) -> BoxArray:
     """A box around bounds that are each off by one rounding; one that overflowed or is NaN is given up."""
-    return Box(down(np.where(np.isfinite(low), low, -np.inf)), up(np.where(np.isfinite(high), high, np.inf)))
+    return BoxArray(
+        round_down(np.where(np.isfinite(low), low, -np.inf)),
+        round_up(np.where(np.isfinite(high), high, np.inf)),
+    )
 
 
-def centre_radius(box: Box) -> tuple[Array, Array]:
+def centre_radius(box: BoxArray) -> tuple[Array, Array]:
     """A point of the box (0 for unbounded entries) and how far entries can be from it, rounded up."""
     bounded = np.isfinite(box.low) & np.isfinite(box.high)
     centre = np.where(bounded, 0.5 * box.low + 0.5 * box.high, 0.0)
-    return centre, up(np.maximum(box.high - centre, centre - box.low))
+    return centre, round_up(np.maximum(box.high - centre, centre - box.low))

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from surefoot.network import interval
 from surefoot.network.interval import Parameters
-from surefoot.network.outward import Array, Box, down, up
-from surefoot.network.quotient import below_quotient
+from surefoot.network.outward import Array, BoxArray, round_down, round_up
+from surefoot.network.quotient import plane_below_quotient
 from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Pairing, Shape
 
 _BISECTIONS = 16
@@ -34,40 +34,40 @@ class Relaxation:
     above_constant: Array
 
 
-def relax(node: Elementwise | Activation | Combine, boxes: Sequence[Box]) -> Relaxation:
+def relax_node(node: Elementwise | Activation | Combine, boxes: Sequence[BoxArray]) -> Relaxation:
     """Linear bounds of a node from the boxes of the values before it."""
     with np.errstate(all="ignore"):
         match node:
             case Elementwise(source, kind, constant):
-                return _elementwise(source, kind, constant.astype(np.float64), boxes[source])
+                return _relax_constant(source, kind, constant.astype(np.float64), boxes[source])
             case Activation(source, shape, parameters):
                 box = boxes[source]
                 if shape in _SMOOTH:
-                    below, below_constant, above, above_constant = _smooth(shape, box)
+                    below, below_constant, above, above_constant = _relax_smooth(shape, box)
                 else:
-                    below, below_constant, above, above_constant = _piecewise(shape, parameters, box)
+                    below, below_constant, above, above_constant = _relax_piecewise(shape, parameters, box)
                 return Relaxation((source,), (below,), below_constant, (above,), above_constant)
             case Combine(left, right, pairing):
                 return _PAIRING[pairing]((left, right), boxes[left], boxes[right])
 
 
-def _least(points: Sequence[Array], values: Sequence[Box], slope: Array) -> Array:
+def _least_offset(points: Sequence[Array], values: Sequence[BoxArray], slope: Array) -> Array:
     """A lower bound of value - slope * point over all points: two roundings, each outward."""
     found: Array = np.minimum.reduce(
-        [down(v.low - up(slope * p)) for p, v in zip(points, values, strict=True)]
+        [round_down(v.low - round_up(slope * p)) for p, v in zip(points, values, strict=True)]
     )
     return found
 
 
-def _greatest(points: Sequence[Array], values: Sequence[Box], slope: Array) -> Array:
+def _greatest_offset(points: Sequence[Array], values: Sequence[BoxArray], slope: Array) -> Array:
     """An upper bound of value - slope * point over all points."""
     found: Array = np.maximum.reduce(
-        [up(v.high - down(slope * p)) for p, v in zip(points, values, strict=True)]
+        [round_up(v.high - round_down(slope * p)) for p, v in zip(points, values, strict=True)]
     )
     return found
 
 
-def _elementwise(source: int, kind: Constant, constant: Array, box: Box) -> Relaxation:
+def _relax_constant(source: int, kind: Constant, constant: Array, box: BoxArray) -> Relaxation:
     zero, shape = np.zeros_like(box.low), box.low.shape
     constants = np.broadcast_to(constant, shape)
     if kind is Constant.ADD:
@@ -77,58 +77,66 @@ def _elementwise(source: int, kind: Constant, constant: Array, box: Box) -> Rela
         return Relaxation((source,), (constants,), zero, (constants,), zero)
     slope = np.broadcast_to(1.0 / constant, shape)  # rounded: the constants make up for it
     points = [box.low, box.high]
-    values = [interval.CONSTANT[kind](Box(p, p), constant) for p in points]
-    least, greatest = _least(points, values, slope), _greatest(points, values, slope)
+    values = [interval.CONSTANT[kind](BoxArray(p, p), constant) for p in points]
+    least, greatest = _least_offset(points, values, slope), _greatest_offset(points, values, slope)
     return Relaxation((source,), (slope,), least, (slope,), greatest)
 
 
-def _piecewise(shape: Shape, parameters: Parameters, box: Box) -> tuple[Array, Array, Array, Array]:
+def _relax_piecewise(
+    shape: Shape, parameters: Parameters, box: BoxArray
+) -> tuple[Array, Array, Array, Array]:
     kinks = [np.clip(k, box.low, box.high) for k in _KINKS[shape](parameters)]
     points = [box.low, box.high, *kinks]
-    values = [interval.ACTIVATION[shape](Box(p, p), parameters) for p in points]
+    values = [interval.ACTIVATION[shape](BoxArray(p, p), parameters) for p in points]
     below, above = _SLOPES[shape](box, parameters)
-    return below, _least(points, values, below), above, _greatest(points, values, above)
+    return below, _least_offset(points, values, below), above, _greatest_offset(points, values, above)
 
 
-def _chord(start: Array, end: Array, start_value: Array, end_value: Array) -> Array:
+def _chord_slope(start: Array, end: Array, start_value: Array, end_value: Array) -> Array:
     """The slope between two points, 0 where they coincide."""
     width = end - start
     slope: Array = np.divide(end_value - start_value, width, out=np.zeros_like(width), where=width != 0)
     return slope
 
 
-def _leaky_slopes(box: Box, slope: float) -> tuple[Array, Array]:
+def _leaky_slopes(box: BoxArray, slope: float) -> tuple[Array, Array]:
     """The chord on one side; on the other the piece that covers the larger part of the interval."""
     low, high = box.low, box.high
-    chord = _chord(low, high, np.where(low < 0, slope * low, low), np.where(high < 0, slope * high, high))
+    chord = _chord_slope(
+        low, high, np.where(low < 0, slope * low, low), np.where(high < 0, slope * high, high)
+    )
     piece = np.where(high >= -low, 1.0, slope)
     return (piece, chord) if slope <= 1 else (chord, piece)
 
 
-def _clip_slopes(box: Box, parameters: Parameters) -> tuple[Array, Array]:
+def _clip_slopes(box: BoxArray, parameters: Parameters) -> tuple[Array, Array]:
     least, most = parameters
     low, high = box.low, box.high
 
-    def clipped(x: Array) -> Array:
+    def clip_value(x: Array) -> Array:
         return np.minimum(np.maximum(x, least), most)
 
     end, start = np.minimum(high, most), np.maximum(low, least)
-    above = np.where(low < least, _chord(low, end, clipped(low), clipped(end)), most - low >= high - most)
+    above = np.where(
+        low < least, _chord_slope(low, end, clip_value(low), clip_value(end)), most - low >= high - most
+    )
     below = np.where(
-        high > most, _chord(start, high, clipped(start), clipped(high)), high - least >= least - low
+        high > most,
+        _chord_slope(start, high, clip_value(start), clip_value(high)),
+        high - least >= least - low,
     )
     return below, above
 
 
-def _smooth(shape: Shape, box: Box) -> tuple[Array, Array, Array, Array]:
+def _relax_smooth(shape: Shape, box: BoxArray) -> tuple[Array, Array, Array, Array]:
     """Above directly; below by symmetry, since f(x) = top - f(-x)."""
-    above, above_constant = _above_smooth(shape, box.low, box.high)
-    below, mirrored = _above_smooth(shape, -box.high, -box.low)
+    above, above_constant = _line_above_smooth(shape, box.low, box.high)
+    below, mirrored = _line_above_smooth(shape, -box.high, -box.low)
     top = 1.0 if shape is Shape.SIGMOID else 0.0
-    return below, down(top - mirrored), above, above_constant
+    return below, round_down(top - mirrored), above, above_constant
 
 
-def _above_smooth(shape: Shape, low: Array, high: Array) -> tuple[Array, Array]:
+def _line_above_smooth(shape: Shape, low: Array, high: Array) -> tuple[Array, Array]:
     """slope, constant with f(x) <= slope * x + constant on [low, high]; f is convex below 0, concave above.
 
     g(x) = f(x) - slope * x is convex up to `bend` (0, or the end nearest to it), so there it is largest at
@@ -136,18 +144,18 @@ def _above_smooth(shape: Shape, low: Array, high: Array) -> tuple[Array, Array]:
     g(x) <= f(m) - slope * m + (f'(m) - slope) * (x - m). Both bounds hold for every slope and every m.
     """
     bend = np.clip(0.0, low, high)
-    slope, touch = _tangent(shape, low, bend, high)
+    slope, touch = _tangent_slope(shape, low, bend, high)
     points = [low, touch]
-    at_low, at_touch = (interval.ACTIVATION[shape](Box(p, p), ()) for p in points)
+    at_low, at_touch = (interval.ACTIVATION[shape](BoxArray(p, p), ()) for p in points)
     steep = _SMOOTH[shape](at_touch)  # where touch < 0 both distances below are 0 and this is not used
-    before = up(up(slope - steep.low) * up(touch - bend))
-    after = up(up(steep.high - slope) * up(high - touch))
+    before = round_up(round_up(slope - steep.low) * round_up(touch - bend))
+    after = round_up(round_up(steep.high - slope) * round_up(high - touch))
     excess = np.maximum(np.maximum(before, after), 0.0)
-    constant = up(_greatest([touch], [at_touch], slope) + excess)
-    return slope, np.maximum(constant, _greatest([low], [at_low], slope))
+    constant = round_up(_greatest_offset([touch], [at_touch], slope) + excess)
+    return slope, np.maximum(constant, _greatest_offset([low], [at_low], slope))
 
 
-def _tangent(shape: Shape, low: Array, bend: Array, high: Array) -> tuple[Array, Array]:
+def _tangent_slope(shape: Shape, low: Array, bend: Array, high: Array) -> tuple[Array, Array]:
     """A good slope and touch point: the tangent through the left end if there is one, else the chord."""
 
     def value(x: Array) -> Array:
@@ -169,43 +177,49 @@ def _tangent(shape: Shape, low: Array, bend: Array, high: Array) -> tuple[Array,
     # Of all tangents above the left end the one that touches nearest to the middle encloses the least area.
     touch = np.where(touches, np.maximum(right, 0.5 * (low + high)), high)
     touch = np.clip(touch, bend, high)
-    chord = _chord(low, high, value(low), value(high))
+    chord = _chord_slope(low, high, value(low), value(high))
     return np.where(touches, derivative(touch), chord), touch
 
 
-def _tanh_derivative(value: Box) -> Box:
+def _tanh_derivative(value: BoxArray) -> BoxArray:
     """1 - t^2 for t >= 0, from an enclosure of t."""
     least = np.maximum(value.low, 0.0)
-    return Box(down(1.0 - up(value.high * value.high)), up(1.0 - down(least * least)))
+    return BoxArray(
+        round_down(1.0 - round_up(value.high * value.high)), round_up(1.0 - round_down(least * least))
+    )
 
 
-def _sigmoid_derivative(value: Box) -> Box:
+def _sigmoid_derivative(value: BoxArray) -> BoxArray:
     """s * (1 - s) for s >= 1/2, where it falls with s, from an enclosure of s."""
     least = np.maximum(value.low, 0.5)
-    return Box(down(value.high * down(1.0 - value.high)), up(least * up(1.0 - least)))
+    return BoxArray(
+        round_down(value.high * round_down(1.0 - value.high)), round_up(least * round_up(1.0 - least))
+    )
 
 
-def _sum(sources: tuple[int, int], left: Box, right: Box) -> Relaxation:
+def _relax_sum(sources: tuple[int, int], left: BoxArray, right: BoxArray) -> Relaxation:
     one, zero = np.ones_like(left.low), np.zeros_like(left.low)
     return Relaxation(sources, (one, one), zero, (one, one), zero)
 
 
-def _product(sources: tuple[int, int], left: Box, right: Box) -> Relaxation:
+def _relax_product(sources: tuple[int, int], left: BoxArray, right: BoxArray) -> Relaxation:
     """McCormick: (x - lx)(y - ly) >= 0 and (ux - x)(y - ly) >= 0, solved for x * y."""
     below, above = (right.low, left.low), (right.low, left.high)
-    return Relaxation(sources, below, down(-(left.low * right.low)), above, up(-(left.high * right.low)))
+    return Relaxation(
+        sources, below, round_down(-(left.low * right.low)), above, round_up(-(left.high * right.low))
+    )
 
 
-def _quotient(sources: tuple[int, int], left: Box, right: Box) -> Relaxation:
+def _relax_quotient(sources: tuple[int, int], left: BoxArray, right: BoxArray) -> Relaxation:
     """Above by symmetry, since x / y = -(-x / y)."""
-    *below, below_constant = below_quotient(left, right)
-    of_left, of_right, mirrored = below_quotient(Box(-left.high, -left.low), right)
+    *below, below_constant = plane_below_quotient(left, right)
+    of_left, of_right, mirrored = plane_below_quotient(BoxArray(-left.high, -left.low), right)
     return Relaxation(sources, tuple(below), below_constant, (of_left, -of_right), -mirrored)
 
 
-def _maximum(sources: tuple[int, int], left: Box, right: Box) -> Relaxation:
+def _relax_maximum(sources: tuple[int, int], left: BoxArray, right: BoxArray) -> Relaxation:
     """max(x, y) is at least either, and is y + relu(x - y)."""
-    difference = Box(down(left.low - right.high), up(left.high - right.low))
+    difference = BoxArray(round_down(left.low - right.high), round_up(left.high - right.low))
     larger = left.low + left.high >= right.low + right.high
     larger = np.where(difference.low >= 0, True, np.where(difference.high <= 0, False, larger))
     zero = np.zeros_like(left.low)
@@ -214,7 +228,9 @@ def _maximum(sources: tuple[int, int], left: Box, right: Box) -> Relaxation:
     of_right = 1.0 - np.clip(chord, 0.0, 1.0)
     of_left = 1.0 - of_right
     ends = [difference.low, difference.high]
-    constant = _greatest(ends, [interval.ACTIVATION[Shape.RELU](Box(d, d), ()) for d in ends], of_left)
+    constant = _greatest_offset(
+        ends, [interval.ACTIVATION[Shape.RELU](BoxArray(d, d), ()) for d in ends], of_left
+    )
     left_slope = larger.astype(np.float64)
     return Relaxation(sources, (left_slope, 1.0 - left_slope), zero, (of_left, of_right), constant)
 
@@ -224,18 +240,18 @@ _KINKS: dict[Shape, Callable[[Parameters], Parameters]] = {
     Shape.LEAKY_RELU: lambda _: (0.0,),
     Shape.CLIP: lambda parameters: parameters,
 }
-_SLOPES: dict[Shape, Callable[[Box, Parameters], tuple[Array, Array]]] = {
+_SLOPES: dict[Shape, Callable[[BoxArray, Parameters], tuple[Array, Array]]] = {
     Shape.RELU: lambda box, _: _leaky_slopes(box, 0.0),
     Shape.LEAKY_RELU: lambda box, parameters: _leaky_slopes(box, parameters[0]),
     Shape.CLIP: _clip_slopes,
 }
-_SMOOTH: dict[Shape, Callable[[Box], Box]] = {
+_SMOOTH: dict[Shape, Callable[[BoxArray], BoxArray]] = {
     Shape.TANH: _tanh_derivative,
     Shape.SIGMOID: _sigmoid_derivative,
 }
-_PAIRING: dict[Pairing, Callable[[tuple[int, int], Box, Box], Relaxation]] = {
-    Pairing.ADD: _sum,
-    Pairing.MULTIPLY: _product,
-    Pairing.MAXIMUM: _maximum,
-    Pairing.DIVIDE: _quotient,
+_PAIRING: dict[Pairing, Callable[[tuple[int, int], BoxArray, BoxArray], Relaxation]] = {
+    Pairing.ADD: _relax_sum,
+    Pairing.MULTIPLY: _relax_product,
+    Pairing.MAXIMUM: _relax_maximum,
+    Pairing.DIVIDE: _relax_quotient,
 }

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias, TypeVar
 
 from surefoot.errors import WrongType, did_you_mean
 
-Number: TypeAlias = int | Fraction
-Take: TypeAlias = Callable[[Any], object]
+_Number: TypeAlias = int | Fraction
+_Take: TypeAlias = Callable[[Any], object]
 T = TypeVar("T")
 
 
-def settle(data: object, **takes: Take) -> None:
+def check_fields(data: object, **takes: _Take) -> None:
     """Replace each field by what is taken from it; an error names the field."""
     for field, take in takes.items():
         value = getattr(data, field)
@@ -32,7 +32,7 @@ def settle(data: object, **takes: Take) -> None:
             object.__setattr__(data, field, taken)
 
 
-def exact_number(value: object) -> Number:
+def exact_number(value: object) -> _Number:
     """The number that is meant: a float is the decimal that Python prints for it, so 0.1 is 1/10.
 
     Truth values are refused: they come from `==`, `and`, `not`, which do not build terms.
@@ -52,10 +52,10 @@ def exact_number(value: object) -> Number:
             return Fraction(value if isinstance(value, Decimal) else str(value))
         except (ValueError, OverflowError):
             raise WrongType(f"{value} is not a finite number", fix="give a finite number") from None
-    raise WrongType(f"{described(value)} is not a number", fix="give an int, Fraction, Decimal or float")
+    raise WrongType(f"{describe_value(value)} is not a number", fix="give an int, Fraction, Decimal or float")
 
 
-def limit(value: object) -> Number | None:
+def take_limit(value: object) -> _Number | None:
     """A limit of values, or None for no limit."""
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         raise WrongType(f"{value} is not a limit", fix="leave it out: without a limit there is none")
@@ -66,28 +66,28 @@ def whole_number(value: object) -> int:
     if type(value) is int:
         return value
     if isinstance(value, bool) or not isinstance(value, Rational) or value.denominator != 1:
-        raise WrongType(f"{described(value)} is not a whole number", fix="give an int")
+        raise WrongType(f"{describe_value(value)} is not a whole number", fix="give an int")
     return int(value.numerator)
 
 
-def text(value: object) -> str:
+def take_text(value: object) -> str:
     if not isinstance(value, str):
-        raise WrongType(f"{described(value)} is not a name", fix="give a str")
+        raise WrongType(f"{describe_value(value)} is not a name", fix="give a str")
     return value
 
 
-def truth(value: object) -> bool:
+def take_bool(value: object) -> bool:
     if not isinstance(value, bool):
-        raise WrongType(f"{described(value)} is not a truth value", fix="give True or False")
+        raise WrongType(f"{describe_value(value)} is not a truth value", fix="give True or False")
     return value
 
 
-def optional(take: Take) -> Take:
+def take_optional(take: _Take) -> _Take:
     """None, or what `take` takes."""
     return lambda value: None if value is None else take(value)
 
 
-def one_of(*kinds: type[T], fix: str = "", **fixes: str) -> Callable[[object], T]:
+def take_instance(*kinds: type[T], fix: str = "", **fixes: str) -> Callable[[object], T]:
     """A value of one of these types; `fixes` says what to do about another one, by the name of its type."""
     names = " or ".join(f"`{kind.__name__}`" for kind in kinds)
 
@@ -97,32 +97,34 @@ def one_of(*kinds: type[T], fix: str = "", **fixes: str) -> Callable[[object], T
         remedy = fixes.get(type(value).__name__, fix)
         if isinstance(value, type) and issubclass(value, kinds):
             remedy = f"make a value of it: {value.__name__}(…)"
-        raise WrongType(f"{described(value)} is not {names}", fix=remedy or f"give {names}")
+        raise WrongType(f"{describe_value(value)} is not {names}", fix=remedy or f"give {names}")
 
     return take
 
 
-def several(take: Take, what: str) -> Take:
+def take_tuple(take: _Take, what: str) -> _Take:
     """A tuple of what `take` takes, from a tuple, list or any other ordered iterable."""
 
     def take_all(values: object) -> tuple[object, ...]:
         if isinstance(values, str | bytes | Mapping | AnySet) or not isinstance(values, Iterable):
-            raise WrongType(f"{described(values)} is not a series of {what}", fix="give a tuple or a list")
+            raise WrongType(
+                f"{describe_value(values)} is not a series of {what}", fix="give a tuple or a list"
+            )
         items = values if type(values) is tuple else tuple(values)
-        taken = tuple(_taken(take, item, number) for number, item in enumerate(items))
+        taken = tuple(_take_item(take, item, number) for number, item in enumerate(items))
         return items if all(a is b for a, b in zip(items, taken, strict=True)) else taken
 
     return take_all
 
 
-def _taken(take: Take, item: object, number: int) -> object:
+def _take_item(take: _Take, item: object, number: int) -> object:
     try:
         return take(item)
     except WrongType as problem:
         raise problem.at(f"[{number}]") from None
 
 
-def member(kind: type[Enum]) -> Take:
+def take_enum(kind: type[Enum]) -> _Take:
     """A member of an enumeration, or its value: `"argmax"`."""
 
     def take(value: object) -> Enum:
@@ -131,40 +133,40 @@ def member(kind: type[Enum]) -> Take:
         known = {m.value: m for m in kind}
         if not isinstance(value, str) or value not in known:
             fix = did_you_mean(value if isinstance(value, str) else "", known)
-            raise WrongType(f"{described(value)} is not `{kind.__name__}`", fix=fix)
+            raise WrongType(f"{describe_value(value)} is not `{kind.__name__}`", fix=fix)
         return known[value]
 
     return take
 
 
-def word(*known: str) -> Take:
+def take_word(*known: str) -> _Take:
     """One of these words."""
 
     def take(value: object) -> str:
         if not isinstance(value, str) or value not in known:
             fix = did_you_mean(value if isinstance(value, str) else "", known)
-            raise WrongType(f"{described(value)} cannot stand here", fix=fix)
+            raise WrongType(f"{describe_value(value)} cannot stand here", fix=fix)
         return value
 
     return take
 
 
-def called(value: object) -> Callable[..., Any]:
+def take_callable(value: object) -> Callable[..., Any]:
     if not callable(value):
-        raise WrongType(f"{described(value)} cannot be called", fix="give a function")
+        raise WrongType(f"{describe_value(value)} cannot be called", fix="give a function")
     return value
 
 
-def described(value: object) -> str:
+def describe_value(value: object) -> str:
     """A Python value in a message: itself if it is short and plain, its type otherwise."""
     if isinstance(value, type):
         return f"the class `{value.__name__}`"
     if isinstance(value, str):
-        return f"the text {quoted(value)}"
+        return f"the text {quote_text(value)}"
     if value is None or isinstance(value, bool | int | float):
         return f"`{value!r}`"
     return f"a value of type `{type(value).__name__}`"
 
 
-def quoted(value: str, most: int = 40) -> str:
+def quote_text(value: str, most: int = 40) -> str:
     return repr(value if len(value) <= most else value[: most - 1] + "…")

@@ -14,19 +14,19 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from surefoot.problem.door import (
+    check_fields,
     exact_number,
-    limit,
-    member,
-    one_of,
-    optional,
-    settle,
-    several,
-    text,
-    truth,
+    take_bool,
+    take_enum,
+    take_instance,
+    take_limit,
+    take_optional,
+    take_text,
+    take_tuple,
     whole_number,
 )
 from surefoot.problem.flow import Flow
-from surefoot.problem.term import TRUE, Const, Term, substitute, take_named, term
+from surefoot.problem.term import TRUE, Const, Term, substitute_names, take_named, term_from_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Int:
     high: int | None = None
 
     def __post_init__(self) -> None:
-        settle(self, low=optional(whole_number), high=optional(whole_number))
+        check_fields(self, low=take_optional(whole_number), high=take_optional(whole_number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +54,22 @@ class Real:
     float32: bool = False
 
     def __post_init__(self) -> None:
-        settle(self, low=limit, high=limit, float32=truth)
+        check_fields(self, low=take_limit, high=take_limit, float32=take_bool)
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
     """A fixed number of values of one kind (which may be an array)."""
 
-    element: Kind
+    element: ValueType
     length: int
 
     def __post_init__(self) -> None:
-        settle(self, element=take_kind, length=whole_number)
+        check_fields(self, element=take_value_type, length=whole_number)
 
 
-Kind: TypeAlias = Bool | Int | Real | Array
-take_kind = one_of(
+ValueType: TypeAlias = Bool | Int | Real | Array
+take_value_type = take_instance(
     Bool, Int, Real, Array, fix="give Bool(), Int(low, high), Real(low, high) or Array(kind, length)"
 )
 
@@ -77,10 +77,10 @@ take_kind = one_of(
 @dataclass(frozen=True, slots=True)
 class Variable:
     name: str
-    kind: Kind
+    kind: ValueType
 
     def __post_init__(self) -> None:
-        settle(self, name=text, kind=take_kind)
+        check_fields(self, name=take_text, kind=take_value_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Control:
     clipped: bool = True
 
     def __post_init__(self) -> None:
-        settle(self, name=text, low=limit, high=limit, clipped=truth)
+        check_fields(self, name=take_text, low=take_limit, high=take_limit, clipped=take_bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Law:
     parameters: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
-        settle(self, name=text, parameters=several(exact_number, "numbers"))
+        check_fields(self, name=take_text, parameters=take_tuple(exact_number, "numbers"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,11 @@ class Choice:
     """A value that the environment picks freely; `law` is used by simulation only."""
 
     name: str
-    kind: Kind
+    kind: ValueType
     law: Law | None = None
 
     def __post_init__(self) -> None:
-        settle(self, name=text, kind=take_kind, law=optional(one_of(Law)))
+        check_fields(self, name=take_text, kind=take_value_type, law=take_optional(take_instance(Law)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Update:
     index: int = 0
 
     def __post_init__(self) -> None:
-        settle(self, target=term, value=term, index=whole_number)
+        check_fields(self, target=term_from_python, value=term_from_python, index=whole_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +139,16 @@ class Outcome:
     target: str = "here"
 
     def __post_init__(self) -> None:
-        settle(self, probability=term, updates=_updates, rewards=take_named, target=text)
+        check_fields(
+            self, probability=term_from_python, updates=_take_updates, rewards=take_named, target=take_text
+        )
 
 
-def _updates(given: object) -> object:
+def _take_updates(given: object) -> object:
     """Updates, also written as {x: x + 1}: all at once."""
     if isinstance(given, Mapping):
         return tuple(Update(target, value) for target, value in given.items())
-    return several(one_of(Update, fix="give Update(x, x + 1)"), "updates")(given)
+    return take_tuple(take_instance(Update, fix="give Update(x, x + 1)"), "updates")(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +163,14 @@ class Edge:
     outcomes: tuple[Outcome, ...] = (Outcome(),)
 
     def __post_init__(self) -> None:
-        settle(
+        check_fields(
             self,
-            source=text,
-            action=optional(text),
-            guard=term,
-            chosen=several(one_of(Choice), "choices"),
-            assuming=term,
-            outcomes=several(one_of(Outcome), "outcomes"),
+            source=take_text,
+            action=take_optional(take_text),
+            guard=term_from_python,
+            chosen=take_tuple(take_instance(Choice), "choices"),
+            assuming=term_from_python,
+            outcomes=take_tuple(take_instance(Outcome), "outcomes"),
         )
 
 
@@ -180,8 +182,14 @@ class Component:
     initial: tuple[str, ...] = ("here",)
 
     def __post_init__(self) -> None:
-        names = several(text, "names of locations")
-        settle(self, name=text, edges=several(one_of(Edge), "edges"), locations=names, initial=names)
+        names = take_tuple(take_text, "names of locations")
+        check_fields(
+            self,
+            name=take_text,
+            edges=take_tuple(take_instance(Edge), "edges"),
+            locations=names,
+            initial=names,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +200,9 @@ class Synchronisation:
     result: str | None = None
 
     def __post_init__(self) -> None:
-        settle(self, actions=several(optional(text), "actions"), result=optional(text))
+        check_fields(
+            self, actions=take_tuple(take_optional(take_text), "actions"), result=take_optional(take_text)
+        )
 
 
 class Arithmetic(Enum):
@@ -218,23 +228,23 @@ class Environment:
     notes: tuple[str, ...] = field(default=())  # what a reader must know: dropped branches, normalisation
 
     def __post_init__(self) -> None:
-        settle(
+        check_fields(
             self,
-            name=text,
-            variables=several(one_of(Variable), "variables"),
-            initial=term,
-            components=several(one_of(Component), "components"),
-            controls=several(one_of(Control), "controls"),
-            synchronisations=several(one_of(Synchronisation), "synchronisations"),
-            arithmetic=member(Arithmetic),
-            flow=optional(one_of(Flow)),
-            overapproximate=truth,
+            name=take_text,
+            variables=take_tuple(take_instance(Variable), "variables"),
+            initial=term_from_python,
+            components=take_tuple(take_instance(Component), "components"),
+            controls=take_tuple(take_instance(Control), "controls"),
+            synchronisations=take_tuple(take_instance(Synchronisation), "synchronisations"),
+            arithmetic=take_enum(Arithmetic),
+            flow=take_optional(take_instance(Flow)),
+            overapproximate=take_bool,
             definitions=take_named,
-            normalised=several(text, "names of edges"),
-            notes=several(text, "notes"),
+            normalised=take_tuple(take_text, "names of edges"),
+            notes=take_tuple(take_text, "notes"),
         )
 
 
 def expand_definitions(asked: Term, environment: Environment) -> Term:
     """What is asked, with the terms that its names stand for."""
-    return substitute(asked, dict(environment.definitions)) if environment.definitions else asked
+    return substitute_names(asked, dict(environment.definitions)) if environment.definitions else asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from surefoot.problem.door import exact_number, settle, text, truth
+from surefoot.problem.door import check_fields, exact_number, take_bool, take_text
 from surefoot.problem.term import Term, take_named
 
 
@@ -25,4 +25,4 @@ class Flow:
     continuous: bool = False
 
     def __post_init__(self) -> None:
-        settle(self, derivatives=take_named, step=exact_number, method=text, continuous=truth)
+        check_fields(self, derivatives=take_named, step=exact_number, method=take_text, continuous=take_bool)

@@ -17,7 +17,7 @@ _CHOSEN = re.compile(r"chosen\((.+)\)\Z", re.DOTALL)
 _AT = re.compile(r"at\((.+), (.+)\)\Z", re.DOTALL)
 
 
-def output_name(index: int) -> str:
+def network_output_name(index: int) -> str:
     return f"output[{index}]"
 
 

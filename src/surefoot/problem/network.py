@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.door import one_of, settle, several, text, whole_number
+from surefoot.problem.door import check_fields, take_instance, take_text, take_tuple, whole_number
 
 Array32: TypeAlias = NDArray[np.float32]
 IndexArray: TypeAlias = NDArray[np.int64]
 
 
-def frozen(values: object) -> Array32:
+def freeze_float32(values: object) -> Array32:
     """A read-only, contiguous float32 copy."""
     array = np.array(values, dtype=np.float32, order="C")
     array.setflags(write=False)
     return array
 
 
-def frozen_indices(values: object) -> IndexArray:
+def freeze_indices(values: object) -> IndexArray:
     array = np.array(values, dtype=np.int64)
     array.setflags(write=False)
     return array
@@ -126,21 +126,23 @@ class Network:
     _widths: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        nodes = several(one_of(Affine, Elementwise, Activation, Combine, Pick, Join), "nodes")
-        settle(self, width=whole_number, nodes=nodes, name=text, notes=several(text, "notes"))
-        object.__setattr__(self, "_widths", self._fitting())
+        nodes = take_tuple(take_instance(Affine, Elementwise, Activation, Combine, Pick, Join), "nodes")
+        check_fields(
+            self, width=whole_number, nodes=nodes, name=take_text, notes=take_tuple(take_text, "notes")
+        )
+        object.__setattr__(self, "_widths", self._derive_widths())
 
     def widths(self) -> tuple[int, ...]:
         """The width of every value, input first."""
         return self._widths
 
-    def _fitting(self) -> tuple[int, ...]:
+    def _derive_widths(self) -> tuple[int, ...]:
         """The widths; raises if the nodes do not fit together."""
         widths = [self.width]
         for number, node in enumerate(self.nodes):
-            if any(not 0 <= s <= number for s in sources(node)):
+            if any(not 0 <= s <= number for s in node_sources(node)):
                 raise InvalidProblem(f"network node {number} reads a value that does not exist yet")
-            widths.append(_width(node, widths, number))
+            widths.append(_node_width(node, widths, number))
         return tuple(widths)
 
     @property
@@ -180,7 +182,7 @@ class Network:
         )
 
 
-def renumbered(node: Node, by: int) -> Node:
+def shift_node_sources(node: Node, by: int) -> Node:
     """The node when all values that it reads have moved on by so many places."""
     match node:
         case Combine(left, right, _):
@@ -191,7 +193,7 @@ def renumbered(node: Node, by: int) -> Node:
             return replace(node, source=node.source + by)
 
 
-def sources(node: Node) -> tuple[int, ...]:
+def node_sources(node: Node) -> tuple[int, ...]:
     """Which values a node reads."""
     match node:
         case Combine(left, right, _):
@@ -202,7 +204,7 @@ def sources(node: Node) -> tuple[int, ...]:
             return (node.source,)
 
 
-def _width(node: Node, widths: list[int], number: int) -> int:
+def _node_width(node: Node, widths: list[int], number: int) -> int:
     def require(fits: bool) -> None:
         if not fits:
             raise InvalidProblem(
@@ -233,13 +235,15 @@ def _width(node: Node, widths: list[int], number: int) -> int:
             return sum(widths[s] for s in several)
 
 
-def dense(layers: list[tuple[object, object]], hidden: Shape = Shape.RELU, name: str = "network") -> Network:
+def dense_network(
+    layers: list[tuple[object, object]], hidden: Shape = Shape.RELU, name: str = "network"
+) -> Network:
     """A plain multi-layer network from (weights, bias) pairs, `hidden` between the layers."""
     nodes: list[Node] = []
     for i, (weights, bias) in enumerate(layers):
         if i:
             nodes.append(Activation(len(nodes), hidden))
-        nodes.append(Affine(len(nodes), frozen(weights), frozen(bias)))
+        nodes.append(Affine(len(nodes), freeze_float32(weights), freeze_float32(bias)))
     first = nodes[0]
     assert isinstance(first, Affine)
     return Network(int(first.weights.shape[1]), tuple(nodes), name)

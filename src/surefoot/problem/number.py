@@ -56,19 +56,19 @@ def brief_number(value: Any) -> str:
     return str(value)
 
 
-def bounded(number: _Exact) -> _Exact:
+def check_bit_length(number: _Exact) -> _Exact:
     """The number itself, unless it is too long; of a sum or product of two that are not."""
     if bits_of(number) > MOST_BITS:
         raise LongNumber
     return number
 
 
-def bounded_power(base: int | Fraction, exponent: int) -> Fraction:
+def integer_power(base: int | Fraction, exponent: int) -> Fraction:
     """Refused before it is computed, if it would be too long."""
     size = bits_of(base)
     if size > 1 and (size - 1) * abs(exponent) > MOST_BITS:
         raise LongNumber
-    return bounded(Fraction(base) ** exponent)
+    return check_bit_length(Fraction(base) ** exponent)
 
 
 def within_doubles(value: float, low: Fraction | None, high: Fraction | None) -> bool:

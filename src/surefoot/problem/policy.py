@@ -9,19 +9,19 @@ from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.problem.door import (
-    called,
-    described,
-    member,
-    one_of,
-    optional,
-    settle,
-    several,
-    text,
+    check_fields,
+    describe_value,
+    take_callable,
+    take_enum,
+    take_instance,
+    take_optional,
+    take_text,
+    take_tuple,
     whole_number,
 )
 from surefoot.problem.environment import Environment
 from surefoot.problem.network import Network
-from surefoot.problem.term import Term, term
+from surefoot.problem.term import Term, term_from_python
 
 
 class Choose(Enum):
@@ -41,7 +41,7 @@ class EdgesOf:
     order: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        settle(self, component=text, order=several(whole_number, "numbers of edges"))
+        check_fields(self, component=take_text, order=take_tuple(whole_number, "numbers of edges"))
 
 
 Actions: TypeAlias = tuple[str, ...] | EdgesOf
@@ -61,20 +61,20 @@ class NeuralPolicy:
     notes: tuple[str, ...] = ()  # e.g. "observations are normalised: folded into the first layer"
 
     def __post_init__(self) -> None:
-        settle(
+        check_fields(
             self,
-            network=one_of(
+            network=take_instance(
                 Network, fix="read it with load_policy(path).network", LoadedPolicy="give its `.network`"
             ),
-            observe=several(term, "terms"),
-            actions=_actions,
-            choose=member(Choose),
-            notes=several(text, "notes"),
+            observe=take_tuple(term_from_python, "terms"),
+            actions=_take_actions,
+            choose=take_enum(Choose),
+            notes=take_tuple(take_text, "notes"),
         )
 
 
-def _actions(given: object) -> object:
-    return given if isinstance(given, EdgesOf) else several(text, "names of actions")(given)
+def _take_actions(given: object) -> object:
+    return given if isinstance(given, EdgesOf) else take_tuple(take_text, "names of actions")(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +85,15 @@ class Branch:
     then: str | tuple[Term, ...] | Policy
 
     def __post_init__(self) -> None:
-        settle(self, when=term, then=_decision)
+        check_fields(self, when=term_from_python, then=_take_decision)
 
 
-def _decision(given: object) -> object:
+def _take_decision(given: object) -> object:
     if isinstance(given, str | NeuralPolicy | ProgramPolicy | ShieldedPolicy | OraclePolicy):
         return given
     if isinstance(given, tuple | list):
-        return several(term, "terms")(given)
-    what = f"{described(given)} is no decision"
+        return take_tuple(term_from_python, "terms")(given)
+    what = f"{describe_value(given)} is no decision"
     raise WrongType(what, fix="give an action's name, a tuple with one term for each control, or a policy")
 
 
@@ -105,7 +105,11 @@ class ProgramPolicy:
     actions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        settle(self, branches=several(one_of(Branch), "branches"), actions=several(text, "names of actions"))
+        check_fields(
+            self,
+            branches=take_tuple(take_instance(Branch), "branches"),
+            actions=take_tuple(take_text, "names of actions"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +126,8 @@ class ShieldedPolicy:
     model: Environment | None = None
 
     def __post_init__(self) -> None:
-        model = optional(one_of(Environment))
-        settle(self, policy=take_policy, permits=term, fallback=take_policy, model=model)
+        model = take_optional(take_instance(Environment))
+        check_fields(self, policy=take_policy, permits=term_from_python, fallback=take_policy, model=model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,9 @@ class OraclePolicy:
     actions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        settle(self, name=text, decide=called, actions=several(text, "names of actions"))
+        check_fields(
+            self, name=take_text, decide=take_callable, actions=take_tuple(take_text, "names of actions")
+        )
 
 
 def _not_asked(_: Mapping[str, Any]) -> str:
@@ -145,7 +151,7 @@ def _not_asked(_: Mapping[str, Any]) -> str:
 RANDOM = OraclePolicy("random", _not_asked)  # leaves all open: simulation makes it equally likely if asked to
 
 Policy: TypeAlias = NeuralPolicy | ProgramPolicy | ShieldedPolicy | OraclePolicy
-take_policy = one_of(
+take_policy = take_instance(
     *(NeuralPolicy, ProgramPolicy, ShieldedPolicy, OraclePolicy),
     fix="give a NeuralPolicy, ProgramPolicy or ShieldedPolicy",
     str="read the network with load_policy(path).network and put it into a NeuralPolicy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.problem.door import one_of, optional, settle, text
+from surefoot.problem.door import check_fields, take_instance, take_optional, take_text
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Policy, take_policy
 from surefoot.problem.property import Property, take_property
@@ -18,5 +18,11 @@ class Problem:
     property: Property
 
     def __post_init__(self) -> None:
-        environment = one_of(Environment)
-        settle(self, name=text, environment=environment, policy=optional(take_policy), property=take_property)
+        environment = take_instance(Environment)
+        check_fields(
+            self,
+            name=take_text,
+            environment=environment,
+            policy=take_optional(take_policy),
+            property=take_property,
+        )

@@ -7,17 +7,17 @@ from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
 from surefoot.problem.door import (
+    check_fields,
     exact_number,
-    one_of,
-    optional,
-    settle,
-    several,
-    text,
-    truth,
+    take_bool,
+    take_instance,
+    take_optional,
+    take_text,
+    take_tuple,
+    take_word,
     whole_number,
-    word,
 )
-from surefoot.problem.term import TRUE, Term, term
+from surefoot.problem.term import TRUE, Term, term_from_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Never:
     steps: int | None = None
 
     def __post_init__(self) -> None:
-        settle(self, bad=term, steps=optional(whole_number))
+        check_fields(self, bad=term_from_python, steps=take_optional(whole_number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class NeverBefore:
     steps: int | None = None
 
     def __post_init__(self) -> None:
-        settle(self, bad=term, goal=term, steps=optional(whole_number))
+        check_fields(self, bad=term_from_python, goal=term_from_python, steps=take_optional(whole_number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Eventually:
     good: Term
 
     def __post_init__(self) -> None:
-        settle(self, good=term)
+        check_fields(self, good=term_from_python)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Recurs:
     good: Term
 
     def __post_init__(self) -> None:
-        settle(self, good=term)
+        check_fields(self, good=term_from_python)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Within:
     after: int = 0
 
     def __post_init__(self) -> None:
-        settle(self, good=term, steps=whole_number, after=whole_number)
+        check_fields(self, good=term_from_python, steps=whole_number, after=whole_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,13 @@ class Bound:
     strict: bool = False  # the upper limit is exclusive
 
     def __post_init__(self) -> None:
-        settle(self, low=optional(term), high=optional(term), reward=optional(text), strict=truth)
+        check_fields(
+            self,
+            low=take_optional(term_from_python),
+            high=take_optional(term_from_python),
+            reward=take_optional(take_text),
+            strict=take_bool,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +111,14 @@ class Path:
     bounds: tuple[Bound, ...] = ()
 
     def __post_init__(self) -> None:
-        operator = word("X", "F", "G", "U", "W", "R")
-        settle(self, operator=operator, right=term, left=term, bounds=several(one_of(Bound), "bounds"))
+        operator = take_word("X", "F", "G", "U", "W", "R")
+        check_fields(
+            self,
+            operator=operator,
+            right=term_from_python,
+            left=term_from_python,
+            bounds=take_tuple(take_instance(Bound), "bounds"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +129,10 @@ class Threshold:
     value: Fraction
 
     def __post_init__(self) -> None:
-        settle(self, relation=word("<", "<=", ">", ">="), value=exact_number)
+        check_fields(self, relation=take_word("<", "<=", ">", ">="), value=exact_number)
 
 
-def filter_for(threshold: Threshold | None) -> Filter:
+def default_filter(threshold: Threshold | None) -> Filter:
     """Which start counts if a text does not say: the largest value, or what a threshold is hardest for.
 
     So a threshold is met only if every start meets it.
@@ -131,8 +143,8 @@ def filter_for(threshold: Threshold | None) -> Filter:
 STEPS = "steps"  # the reward that every step earns once
 Optimise: TypeAlias = Literal["min", "max"]
 Filter: TypeAlias = Literal["min", "max", "sum", "avg", "count", "values", "argmin", "argmax"]
-_optimise = optional(word(*get_args(Optimise)))
-_filter = word(*get_args(Filter))
+_take_optimise = take_optional(take_word(*get_args(Optimise)))
+_take_filter = take_word(*get_args(Filter))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +158,15 @@ class Probability:
     starts: Term | None = None  # None: the initial states
 
     def __post_init__(self) -> None:
-        threshold, starts = optional(one_of(Threshold)), optional(term)
-        settle(self, path=one_of(Path), threshold=threshold, optimise=_optimise, over=_filter, starts=starts)
+        threshold, starts = take_optional(take_instance(Threshold)), take_optional(term_from_python)
+        check_fields(
+            self,
+            path=take_instance(Path),
+            threshold=threshold,
+            optimise=_take_optimise,
+            over=_take_filter,
+            starts=starts,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,24 +185,24 @@ class Expected:
     steps: int | None = None
 
     def __post_init__(self) -> None:
-        settle(
+        check_fields(
             self,
-            reward=lambda reward: reward if isinstance(reward, str) else term(reward),
-            until=term,
-            threshold=optional(one_of(Threshold)),
-            optimise=_optimise,
-            over=_filter,
-            starts=optional(term),
-            steps=optional(whole_number),
+            reward=lambda reward: reward if isinstance(reward, str) else term_from_python(reward),
+            until=term_from_python,
+            threshold=take_optional(take_instance(Threshold)),
+            optimise=_take_optimise,
+            over=_take_filter,
+            starts=take_optional(term_from_python),
+            steps=take_optional(whole_number),
         )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expected) or type(self.reward) is not type(other.reward):
             return False  # a name and a term are not compared: see `Term.__eq__`
-        return _values(self) == _values(other)
+        return _field_values(self) == _field_values(other)
 
     def __hash__(self) -> int:
-        return hash(_values(self))
+        return hash(_field_values(self))
 
 
 def counts_steps(reward: str | Term | None) -> bool:
@@ -191,12 +210,12 @@ def counts_steps(reward: str | Term | None) -> bool:
     return isinstance(reward, str) and reward == STEPS
 
 
-def _values(data: Expected) -> tuple[object, ...]:
+def _field_values(data: Expected) -> tuple[object, ...]:
     return tuple(getattr(data, field.name) for field in fields(data))
 
 
 Property: TypeAlias = Never | NeverBefore | Eventually | Recurs | Within | Probability | Expected
-take_property = one_of(
+take_property = take_instance(
     *(Never, NeverBefore, Eventually, Recurs, Within, Probability, Expected),
     fix="give Never(condition), Eventually(condition), … or parse_property(text)",
     str='write parse_property("never x > 5")',

@@ -34,15 +34,15 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Outcome,
     Real,
     Update,
+    ValueType,
 )
-from surefoot.problem.meaning.decision import Decision, action_of, decide
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.decision import Decision, action_of, decide_in_state
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.inference import round_to_float32
-from surefoot.problem.meaning.transition import Transition, enabled
+from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.names import (
     DEADLOCKED,
     STALLED,
@@ -79,7 +79,7 @@ class NotAStep(InvalidProblem):
     """The move cannot be made in this state."""
 
 
-def conforms(value: Any, kind: Kind, arithmetic: Arithmetic = Arithmetic.EXACT) -> bool:
+def has_value_type(value: Any, kind: ValueType, arithmetic: Arithmetic = Arithmetic.EXACT) -> bool:
     """Is the value one of this kind? In float64 a real number is a `float`."""
     match kind:
         case Bool():
@@ -100,13 +100,13 @@ def conforms(value: Any, kind: Kind, arithmetic: Arithmetic = Arithmetic.EXACT) 
             return (low is None or low <= value) and (high is None or value <= high)
         case Array(element, length):
             several = isinstance(value, tuple) and len(value) == length
-            return several and all(conforms(v, element, arithmetic) for v in value)
+            return several and all(has_value_type(v, element, arithmetic) for v in value)
 
 
 def is_initial(environment: Environment, state: State) -> bool:
     """Is this one of the states in which runs start?"""
     own, arithmetic = environment.variables, environment.arithmetic
-    if not all(v.name in state and conforms(state[v.name], v.kind, arithmetic) for v in own):
+    if not all(v.name in state and has_value_type(state[v.name], v.kind, arithmetic) for v in own):
         return False
     for component in environment.components:
         if len(component.locations) > 1:
@@ -115,21 +115,21 @@ def is_initial(environment: Environment, state: State) -> bool:
                 return False
             if component.locations[index] not in component.initial:
                 return False
-    return bool(evaluate(environment.initial, state, environment.arithmetic))
+    return bool(evaluate_term(environment.initial, state, environment.arithmetic))
 
 
-def decision(problem: Problem, state: State) -> Decision | None:
+def policy_decision(problem: Problem, state: State) -> Decision | None:
     """What the policy does here; None when the problem has no policy."""
-    return None if problem.policy is None else decide(problem.policy, problem.environment, state)
+    return None if problem.policy is None else decide_in_state(problem.policy, problem.environment, state)
 
 
-def transitions(problem: Problem, state: State) -> tuple[Transition, ...]:
+def permitted_transitions(problem: Problem, state: State) -> tuple[Transition, ...]:
     """The transitions that policy and environment together permit in this state."""
     environment, policy = problem.environment, problem.policy
-    made = decision(problem, state)
+    made = policy_decision(problem, state)
     if policy is None or made is None:
-        return enabled(environment, state)
-    possible = enabled(environment, state, made.controls)
+        return enabled_transitions(environment, state)
+    possible = enabled_transitions(environment, state, made.controls)
     return tuple(t for t in possible if (a := action_of(policy, environment, t)) is None or a in made.actions)
 
 
@@ -139,8 +139,8 @@ def may_end(problem: Problem, state: State) -> bool:
     Where the policy draws, a run may end although other draws go on.
     """
     environment, policy = problem.environment, problem.policy
-    made = decision(problem, state)
-    possible = enabled(environment, state, made.controls if made else {})
+    made = policy_decision(problem, state)
+    possible = enabled_transitions(environment, state, made.controls if made else {})
     if policy is None or made is None:
         return not possible
     if any(action_of(policy, environment, t) is None for t in possible):
@@ -148,12 +148,12 @@ def may_end(problem: Problem, state: State) -> bool:
     return made.stalls or not any(action_of(policy, environment, t) in made.actions for t in possible)
 
 
-def choices(environment: Environment, transition: Transition) -> tuple[Choice, ...]:
+def free_choices(environment: Environment, transition: Transition) -> tuple[Choice, ...]:
     """The values that the environment picks freely when it takes this transition."""
-    return tuple(c for edge in _edges(environment, transition) for c in edge.chosen)
+    return tuple(c for edge in _transition_edges(environment, transition) for c in edge.chosen)
 
 
-def outcomes(
+def enumerate_outcomes(
     environment: Environment,
     state: State,
     transition: Transition,
@@ -162,12 +162,12 @@ def outcomes(
 ) -> Iterator[Successor]:
     """Every outcome of positive probability, with the next state."""
     names = {**state, **controls, **chosen}
-    edges = _edges(environment, transition)
+    edges = _transition_edges(environment, transition)
     for picks in product(*(range(len(e.outcomes)) for e in edges)):
         parts = [e.outcomes[i] for e, i in zip(edges, picks, strict=True)]
         likelihood = Fraction(1)
         for part in parts:
-            likelihood *= Fraction(evaluate(part.probability, names, environment.arithmetic))
+            likelihood *= Fraction(evaluate_term(part.probability, names, environment.arithmetic))
         if likelihood < 0 or likelihood > 1:
             raise Undefined(
                 f"probability {brief_number(likelihood)} in transition `{transition.describe(environment)}`"
@@ -177,11 +177,13 @@ def outcomes(
             rewards: dict[str, Any] = {}
             for part in parts:
                 for reward, amount in part.rewards:
-                    rewards[reward] = rewards.get(reward, 0) + evaluate(amount, names, environment.arithmetic)
+                    rewards[reward] = rewards.get(reward, 0) + evaluate_term(
+                        amount, names, environment.arithmetic
+                    )
             yield Successor(Move(transition, picks, dict(chosen)), likelihood, after, rewards)
 
 
-def _edges(environment: Environment, transition: Transition) -> list[Edge]:
+def _transition_edges(environment: Environment, transition: Transition) -> list[Edge]:
     return [environment.components[c].edges[e] for c, e in transition.edges]
 
 
@@ -198,13 +200,13 @@ def _next_state(
         before = {**names, **after}
         written: set[object] = set()
         for update in (u for u in updates if u.index == index):
-            _write(environment, after, before, update, written)
+            _apply_update(environment, after, before, update, written)
     for (number, _), part in zip(transition.edges, parts, strict=True):
         component = environment.components[number]
         if len(component.locations) > 1:
             after[location_key(component.name)] = component.locations.index(part.target)
     for variable in environment.variables:
-        if not conforms(after[variable.name], variable.kind, environment.arithmetic):
+        if not has_value_type(after[variable.name], variable.kind, environment.arithmetic):
             raise Undefined(
                 f"`{variable.name}` becomes {brief_number(after[variable.name])}, outside its kind, "
                 f"in transition `{transition.describe(environment)}`"
@@ -212,21 +214,21 @@ def _next_state(
     return after
 
 
-def _write(
+def _apply_update(
     environment: Environment,
     after: dict[str, Any],
     before: Mapping[str, Any],
     update: Update,
     written: set[object],
 ) -> None:
-    value = evaluate(update.value, before, environment.arithmetic)
-    name, path = _place(environment, update.target, before)
+    value = evaluate_term(update.value, before, environment.arithmetic)
+    name, path = _resolve_target(environment, update.target, before)
     if environment.arithmetic is Arithmetic.FLOAT64 and _holds_reals(environment, name):
-        value = _as_written(value, name)
+        value = _double_to_write(value, name)
     if (name, path) in written:
         raise Undefined(f"`{name}` is written twice in one step")
     written.add((name, path))
-    after[name] = _placed(after[name], path, value)
+    after[name] = _replace_element(after[name], path, value)
 
 
 def _holds_reals(environment: Environment, name: str) -> bool:
@@ -236,7 +238,7 @@ def _holds_reals(environment: Environment, name: str) -> bool:
     return isinstance(kind, Real)
 
 
-def _as_written(value: Any, name: str) -> Any:
+def _double_to_write(value: Any, name: str) -> Any:
     """What a float64 environment writes into a real variable is a double."""
     try:
         return as_doubles(value)
@@ -244,38 +246,40 @@ def _as_written(value: Any, name: str) -> Any:
         raise Undefined(f"what is written into `{name}` is beyond float64") from None
 
 
-def _place(environment: Environment, target: Term, before: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
+def _resolve_target(
+    environment: Environment, target: Term, before: Mapping[str, Any]
+) -> tuple[str, tuple[int, ...]]:
     match target:
         case Var(name):
             return name, ()
         case Apply(Op.SELECT, (array, index)):
-            name, path = _place(environment, array, before)
-            return name, (*path, evaluate(index, before, environment.arithmetic))
+            name, path = _resolve_target(environment, array, before)
+            return name, (*path, evaluate_term(index, before, environment.arithmetic))
         case _:
             raise InvalidProblem("an update's target must be a variable or an array element")
 
 
-def _placed(old: Any, path: tuple[int, ...], value: Any) -> Any:
+def _replace_element(old: Any, path: tuple[int, ...], value: Any) -> Any:
     if not path:
         return value
     if not 0 <= path[0] < len(old):
         raise Undefined(f"index {brief_number(path[0])} is outside an array of {len(old)}")
-    return (*old[: path[0]], _placed(old[path[0]], path[1:], value), *old[path[0] + 1 :])
+    return (*old[: path[0]], _replace_element(old[path[0]], path[1:], value), *old[path[0] + 1 :])
 
 
-def successors(problem: Problem, state: State) -> Iterator[Successor]:
+def enumerate_successors(problem: Problem, state: State) -> Iterator[Successor]:
     """Every next state; only where the environment's free choices are finitely many."""
-    made = decision(problem, state)
+    made = policy_decision(problem, state)
     controls = made.controls if made else {}
-    for transition in transitions(problem, state):
-        for chosen in _choices(problem.environment, transition):
-            if _assumed(problem.environment, state, transition, chosen, controls):
-                yield from outcomes(problem.environment, state, transition, chosen, controls)
+    for transition in permitted_transitions(problem, state):
+        for chosen in _enumerate_choices(problem.environment, transition):
+            if _satisfies_assumption(problem.environment, state, transition, chosen, controls):
+                yield from enumerate_outcomes(problem.environment, state, transition, chosen, controls)
 
 
-def _choices(environment: Environment, transition: Transition) -> Iterator[Mapping[str, Any]]:
+def _enumerate_choices(environment: Environment, transition: Transition) -> Iterator[Mapping[str, Any]]:
     picks: list[range | tuple[bool, bool]] = []
-    free = choices(environment, transition)
+    free = free_choices(environment, transition)
     for choice in free:
         match choice.kind:
             case Bool():
@@ -288,7 +292,7 @@ def _choices(environment: Environment, transition: Transition) -> Iterator[Mappi
         yield {c.name: v for c, v in zip(free, values, strict=True)}
 
 
-def _assumed(
+def _satisfies_assumption(
     environment: Environment,
     state: State,
     transition: Transition,
@@ -296,47 +300,50 @@ def _assumed(
     controls: Mapping[str, Any],
 ) -> bool:
     names = {**state, **controls, **chosen}
-    return all(evaluate(e.assuming, names, environment.arithmetic) for e in _edges(environment, transition))
+    return all(
+        evaluate_term(e.assuming, names, environment.arithmetic)
+        for e in _transition_edges(environment, transition)
+    )
 
 
-def step(problem: Problem, state: State, move: Move) -> State:
+def apply_move(problem: Problem, state: State, move: Move) -> State:
     """The state that a move leads to; raises `NotAStep` unless policy and environment permit it."""
     environment = problem.environment
-    if move.transition not in transitions(problem, state):
+    if move.transition not in permitted_transitions(problem, state):
         raise NotAStep(f"transition `{move.transition.describe(environment)}` is not permitted here")
-    free = choices(environment, move.transition)
+    free = free_choices(environment, move.transition)
     if {c.name for c in free} != set(move.chosen):
         raise NotAStep("the move chooses other values than the transition leaves open")
     for choice in free:
-        if not conforms(move.chosen[choice.name], choice.kind, environment.arithmetic):
+        if not has_value_type(move.chosen[choice.name], choice.kind, environment.arithmetic):
             raise NotAStep(f"`{choice.name}` = {brief_number(move.chosen[choice.name])} is outside its kind")
-    made = decision(problem, state)
+    made = policy_decision(problem, state)
     controls = made.controls if made else {}
-    if not _assumed(environment, state, move.transition, move.chosen, controls):
+    if not _satisfies_assumption(environment, state, move.transition, move.chosen, controls):
         raise NotAStep("the chosen values do not satisfy the edge's assumption")
-    for successor in outcomes(environment, state, move.transition, move.chosen, controls):
+    for successor in enumerate_outcomes(environment, state, move.transition, move.chosen, controls):
         if successor.move.outcomes == move.outcomes:
             return successor.state
     raise NotAStep("the outcome has probability 0")
 
 
-def holds(problem: Problem, state: State, condition: Term) -> bool:
+def holds_in_state(problem: Problem, state: State, condition: Term) -> bool:
     """Does the state satisfy a condition, which may also mention the names of `problem/names.py`?"""
     own = {v.name for v in problem.environment.variables}
     names = {name: state[name] for name in own}
     for name in free_names(condition) - own:
-        names[name] = _reserved(problem, state, name)
-    return bool(evaluate(condition, names, problem.environment.arithmetic))
+        names[name] = _reserved_value(problem, state, name)
+    return bool(evaluate_term(condition, names, problem.environment.arithmetic))
 
 
-def _reserved(problem: Problem, state: State, name: str) -> Any:
+def _reserved_value(problem: Problem, state: State, name: str) -> Any:
     environment = problem.environment
     if (place := location_parts(name)) is not None:
         component = next(c for c in environment.components if c.name == place[0])
         return component.locations[state.get(location_key(component.name), 0)] == place[1]
-    made = decision(problem, state)
+    made = policy_decision(problem, state)
     if name == DEADLOCKED:
-        return not enabled(environment, state, made.controls if made else {})
+        return not enabled_transitions(environment, state, made.controls if made else {})
     if made is None:
         raise InvalidProblem(f"`{name}` needs a policy")
     if name == STALLED:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefoot.problem.door import settle, text, whole_number
-from surefoot.problem.environment import Environment, Kind, Outcome, Update, Variable, take_kind
+from surefoot.problem.door import check_fields, take_text, whole_number
+from surefoot.problem.environment import Environment, Outcome, Update, ValueType, Variable, take_value_type
 from surefoot.problem.term import Term, Var
 
 
@@ -16,10 +16,10 @@ class Window:
 
     name: str
     length: int
-    kind: Kind
+    kind: ValueType
 
     def __post_init__(self) -> None:
-        settle(self, name=text, length=whole_number, kind=take_kind)
+        check_fields(self, name=take_text, length=whole_number, kind=take_value_type)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,12 +39,12 @@ class Window:
         return tuple(Update(old, new) for old, new in zip(self.terms, values, strict=True))
 
 
-def window(name: str, length: int, kind: Kind) -> Window:
+def window(name: str, length: int, kind: ValueType) -> Window:
     """A history buffer of `length` values of one kind."""
     return Window(name, length, kind)
 
 
-def interleave(*windows: Window) -> tuple[Var, ...]:
+def interleave_windows(*windows: Window) -> tuple[Var, ...]:
     """All windows time-major: first every window's oldest value, last every window's newest."""
     return tuple(w.terms[i] for i in range(windows[0].length) for w in windows)
 
@@ -70,7 +70,7 @@ def windows_of(environment: Environment) -> tuple[Window, ...]:
 def _always_shifted(buffer: Window, environment: Environment) -> bool:
     """Some step shifts the buffer, and no step does anything else with it."""
     shifted = False
-    for outcome in _outcomes(environment):
+    for outcome in _iterate_outcomes(environment):
         written = {u.target: u.value for u in outcome.updates if u.target in buffer.terms}
         if not written:
             continue
@@ -83,7 +83,7 @@ def _always_shifted(buffer: Window, environment: Environment) -> bool:
     return shifted
 
 
-def _outcomes(environment: Environment) -> Iterator[Outcome]:
+def _iterate_outcomes(environment: Environment) -> Iterator[Outcome]:
     for component in environment.components:
         for edge in component.edges:
             yield from edge.outcomes

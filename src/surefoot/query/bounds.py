@@ -12,9 +12,17 @@ import numpy as np
 
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.inference import round_to_float32
-from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of
-from surefoot.query.linear import Linear
-from surefoot.query.query import Quantity
+from surefoot.query.formula import (
+    All,
+    AnyOf,
+    Formula,
+    LinearAtom,
+    Relation,
+    conjoin_formulas,
+    disjoin_formulas,
+)
+from surefoot.query.linear import LinearForm
+from surefoot.query.query import QueryVariable
 
 Interval: TypeAlias = tuple[Fraction | None, Fraction | None]  # None: no bound on that side
 Box: TypeAlias = Mapping[str, Interval]
@@ -24,7 +32,7 @@ _SMALL = 1 << 64  # numbers and their quotients that neither overflow nor vanish
 _WORTH = Fraction(1, 1000)  # a tightening that gains less than this part of the width is not made
 
 
-def declared(quantities: Iterable[Quantity]) -> dict[str, Interval]:
+def declared_box(quantities: Iterable[QueryVariable]) -> dict[str, Interval]:
     """The bounds with which the quantities are declared; truth values are 0 to 1, float32 bounds float32."""
     box: dict[str, Interval] = {}
     for quantity in quantities:
@@ -38,7 +46,7 @@ def declared(quantities: Iterable[Quantity]) -> dict[str, Interval]:
                 None if high is None else float32_near(high, up=False),
             )
         else:
-            box[quantity.name] = (_fraction(kind.low), _fraction(kind.high))
+            box[quantity.name] = (_optional_fraction(kind.low), _optional_fraction(kind.high))
     return box
 
 
@@ -85,17 +93,17 @@ def _is_moderate(value: Fraction) -> bool:
     return value.denominator <= _SMALL and abs(value.numerator) <= _SMALL
 
 
-def whole_names(quantities: Iterable[Quantity]) -> frozenset[str]:
+def integer_variable_names(quantities: Iterable[QueryVariable]) -> frozenset[str]:
     """The quantities whose values are whole numbers."""
     return frozenset(q.name for q in quantities if isinstance(q.kind, Bool | Int))
 
 
-def interval(linear: Linear, box: Box) -> Interval:
+def linear_range(linear: LinearForm, box: Box) -> Interval:
     """The range of a linear expression over a box."""
     low: Fraction | None = linear.constant
     high: Fraction | None = linear.constant
     for name, coefficient in linear.coefficients:
-        smallest, largest = _times(coefficient, box[name])
+        smallest, largest = _scale_interval(coefficient, box[name])
         low = None if low is None or smallest is None else low + smallest
         high = None if high is None or largest is None else high + largest
     return low, high
@@ -106,7 +114,7 @@ def is_empty(bounds: Interval) -> bool:
     return low is not None and high is not None and low > high
 
 
-def intersect(left: Interval, right: Interval) -> Interval:
+def intersect_intervals(left: Interval, right: Interval) -> Interval:
     (low, high), (other_low, other_high) = left, right
     if low is None or (other_low is not None and other_low > low):
         low = other_low
@@ -115,7 +123,7 @@ def intersect(left: Interval, right: Interval) -> Interval:
     return low, high
 
 
-def hull(several: Iterable[Interval]) -> Interval:
+def hull_of_intervals(several: Iterable[Interval]) -> Interval:
     """The smallest interval around all of these (at least one)."""
     lows, highs = zip(*several, strict=True)
     return (
@@ -124,48 +132,56 @@ def hull(several: Iterable[Interval]) -> Interval:
     )
 
 
-def tighten(
+def tighten_box(
     box: Box, formulas: Iterable[Formula], whole: frozenset[str], rounds: int = 4
 ) -> dict[str, Interval] | None:
     """A box that still holds every solution of the formulas; None if there is none. Uses plain atoms only."""
     tight = dict(box)
-    plain: list[Atom] = []
+    plain: list[LinearAtom] = []
     for formula in formulas:
         if isinstance(formula, AnyOf) and not formula.parts:
             return None
         parts = formula.parts if isinstance(formula, All) else (formula,)
-        plain.extend(a for a in parts if isinstance(a, Atom))
+        plain.extend(a for a in parts if isinstance(a, LinearAtom))
     for _ in range(rounds):
         before = dict(tight)
         for atom in plain:
-            _propagate(atom.linear, tight, whole)
+            _propagate_inequality(atom.linear, tight, whole)
             if atom.relation is Relation.EQ:
-                _propagate(
-                    Linear(tuple((n, -c) for n, c in atom.linear.coefficients), -atom.linear.constant),
+                _propagate_inequality(
+                    LinearForm(tuple((n, -c) for n, c in atom.linear.coefficients), -atom.linear.constant),
                     tight,
                     whole,
                 )
-            if any(is_empty(tight[name]) for name, _ in atom.linear.coefficients) or _fails(atom, tight):
+            if any(is_empty(tight[name]) for name, _ in atom.linear.coefficients) or _fails_everywhere(
+                atom, tight
+            ):
                 return None
         if tight == before:
             break
     return None if any(is_empty(b) for b in tight.values()) else tight
 
 
-def simplify(formula: Formula, box: Box) -> Formula:
+def simplify_formula(formula: Formula, box: Box) -> Formula:
     """The same formula within the box, without the parts that are true or false everywhere in it."""
     match formula:
         case All(parts):
-            return all_of(simplify(p, box) for p in parts)
+            return conjoin_formulas(simplify_formula(p, box) for p in parts)
         case AnyOf(parts):
-            return any_of(simplify(p, box) for p in parts)
-        case Atom():
-            return AnyOf() if _fails(formula, box) else All() if _succeeds(formula, box) else formula
+            return disjoin_formulas(simplify_formula(p, box) for p in parts)
+        case LinearAtom():
+            return (
+                AnyOf()
+                if _fails_everywhere(formula, box)
+                else All()
+                if _holds_everywhere(formula, box)
+                else formula
+            )
 
 
-def _succeeds(atom: Atom, box: Box) -> bool:
+def _holds_everywhere(atom: LinearAtom, box: Box) -> bool:
     """Is an atom true everywhere in the box?"""
-    low, high = interval(atom.linear, box)
+    low, high = linear_range(atom.linear, box)
     if high is None:
         return False
     match atom.relation:
@@ -177,16 +193,16 @@ def _succeeds(atom: Atom, box: Box) -> bool:
             return low == high == 0
 
 
-def _fails(atom: Atom, box: Box) -> bool:
+def _fails_everywhere(atom: LinearAtom, box: Box) -> bool:
     """Is an atom false everywhere in the box?"""
-    low, high = interval(atom.linear, box)
+    low, high = linear_range(atom.linear, box)
     above = low is not None and (low >= 0 if atom.relation is Relation.LT else low > 0)
     return above or (atom.relation is Relation.EQ and high is not None and high < 0)
 
 
-def _propagate(linear: Linear, box: dict[str, Interval], whole: frozenset[str]) -> None:
+def _propagate_inequality(linear: LinearForm, box: dict[str, Interval], whole: frozenset[str]) -> None:
     """Use `linear <= 0` to tighten the box in place."""
-    least = [_times(c, box[n])[0] for n, c in linear.coefficients]
+    least = [_scale_interval(c, box[n])[0] for n, c in linear.coefficients]
     open_ended = sum(x is None for x in least)
     if open_ended > 1:
         return
@@ -198,32 +214,32 @@ def _propagate(linear: Linear, box: dict[str, Interval], whole: frozenset[str]) 
         bound = limit / coefficient
         low, high = box[name]
         if coefficient > 0:
-            rounded = Fraction(floor(bound)) if name in whole else _coarse(bound, up=True)
-            if high is None or _gains(high - rounded, low, high):
+            rounded = Fraction(floor(bound)) if name in whole else _coarsen_bound(bound, up=True)
+            if high is None or _is_worthwhile(high - rounded, low, high):
                 box[name] = (low, rounded)
         else:
-            rounded = Fraction(ceil(bound)) if name in whole else _coarse(bound, up=False)
-            if low is None or _gains(rounded - low, low, high):
+            rounded = Fraction(ceil(bound)) if name in whole else _coarsen_bound(bound, up=False)
+            if low is None or _is_worthwhile(rounded - low, low, high):
                 box[name] = (rounded, high)
 
 
-def _gains(gain: Fraction, low: Fraction | None, high: Fraction | None) -> bool:
+def _is_worthwhile(gain: Fraction, low: Fraction | None, high: Fraction | None) -> bool:
     return gain > 0 and (low is None or high is None or gain > _WORTH * (high - low))
 
 
-def _coarse(value: Fraction, up: bool) -> Fraction:
+def _coarsen_bound(value: Fraction, up: bool) -> Fraction:
     """Outward to a multiple of 1/_FINE, so that denominators do not grow from round to round."""
     if value.denominator <= _FINE:
         return value
     return Fraction(ceil(value * _FINE) if up else floor(value * _FINE), _FINE)
 
 
-def _times(coefficient: Fraction, bounds: Interval) -> Interval:
+def _scale_interval(coefficient: Fraction, bounds: Interval) -> Interval:
     if coefficient == 1:
         return bounds
     low, high = bounds if coefficient > 0 else (bounds[1], bounds[0])
     return (None if low is None else coefficient * low, None if high is None else coefficient * high)
 
 
-def _fraction(value: int | Fraction | None) -> Fraction | None:
+def _optional_fraction(value: int | Fraction | None) -> Fraction | None:
     return value if value is None or type(value) is Fraction else Fraction(value)

@@ -21,9 +21,9 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
 )
-from surefoot.query.bounds import declared
-from surefoot.query.formula import All, AnyOf, Atom, Formula
-from surefoot.query.linear import Linear, linearise
+from surefoot.query.bounds import declared_box
+from surefoot.query.formula import All, AnyOf, Formula, LinearAtom
+from surefoot.query.linear import LinearForm, linearise_term
 from surefoot.query.query import Json, Proof, Query
 
 _PAIRING = {
@@ -34,21 +34,21 @@ _PAIRING = {
 }
 
 
-Text: TypeAlias = tuple[Json, tuple[Json, ...]]  # claim and cases
+_ProofText: TypeAlias = tuple[Json, tuple[Json, ...]]  # claim and cases
 
 
-class WrittenLater(Proof):
+class LazyProof(Proof):
     """A proof whose text is written when somebody first reads it; what is pickled is the text."""
 
     __slots__ = ("_text", "_write")
-    _text: Text | None
-    _write: Callable[[], Text]
+    _text: _ProofText | None
+    _write: Callable[[], _ProofText]
 
-    def __init__(self, arithmetic: str, write: Callable[[], Text]) -> None:
+    def __init__(self, arithmetic: str, write: Callable[[], _ProofText]) -> None:
         for name, value in (("arithmetic", arithmetic), ("_write", write), ("_text", None)):
             object.__setattr__(self, name, value)
 
-    def _read(self) -> Text:
+    def _proof_text(self) -> _ProofText:
         found = self._text
         if found is None:
             found = self._write()
@@ -58,39 +58,43 @@ class WrittenLater(Proof):
 
     @property
     def claim(self) -> Json:
-        return self._read()[0]
+        return self._proof_text()[0]
 
     @property
     def cases(self) -> tuple[Json, ...]:
-        return self._read()[1]
+        return self._proof_text()[1]
 
     def __reduce__(self) -> tuple[type[Proof], tuple[Json, str, tuple[Json, ...]]]:
         return Proof, (self.claim, self.arithmetic, self.cases)
 
 
-def claim(query: Query, formulas: Sequence[Formula]) -> Json:
+def write_unsat_claim(query: Query, formulas: Sequence[Formula]) -> Json:
     """That nothing satisfies a lowered query; `formulas` are its constraints in normal form."""
     networks: dict[int, tuple[int, Network]] = {}
     calls = []
     for call in query.calls:
         number, _ = networks.setdefault(id(call.network), (len(networks), call.network))
-        calls.append([number, [written(linearise(t)) for t in call.inputs], list(call.outputs)])
-    bounds = declared(query.quantities)
-    variables = [[q.name, *map(_end, bounds[q.name]), _kind(q.kind)] for q in query.quantities]
+        calls.append(
+            [number, [linear_form_to_json(linearise_term(t)) for t in call.inputs], list(call.outputs)]
+        )
+    bounds = declared_box(query.quantities)
+    variables = [
+        [q.name, *map(_bound_to_json, bounds[q.name]), _type_to_json(q.kind)] for q in query.quantities
+    ]
     return {
         "kind": "query",
         "variables": variables,
-        "networks": [network_written(n) for _, n in networks.values()],
+        "networks": [network_to_json(n) for _, n in networks.values()],
         "calls": calls,
-        "formula": ["and", *map(formula_written, formulas)],
+        "formula": ["and", *map(formula_to_json, formulas)],
     }
 
 
-def _end(value: Fraction | None) -> str | None:
+def _bound_to_json(value: Fraction | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _kind(kind: Bool | Int | Real) -> str:
+def _type_to_json(kind: Bool | Int | Real) -> str:
     match kind:
         case Real(_, _, float32):
             return "float32" if float32 else "real"
@@ -98,32 +102,32 @@ def _kind(kind: Bool | Int | Real) -> str:
             return "integer"
 
 
-def written(linear: Linear) -> dict[str, str]:
+def linear_form_to_json(linear: LinearForm) -> dict[str, str]:
     """A linear form as an object from names to coefficients, the constant under the empty name."""
     found = {name: str(coefficient) for name, coefficient in linear.coefficients}
     return found | {"": str(linear.constant)} if linear.constant else found
 
 
-def formula_written(formula: Formula) -> list[object]:
+def formula_to_json(formula: Formula) -> list[object]:
     match formula:
         case All(parts):
-            return ["and", *map(formula_written, parts)]
+            return ["and", *map(formula_to_json, parts)]
         case AnyOf(parts):
-            return ["or", *map(formula_written, parts)]
-        case Atom(linear, relation):
-            return [relation.value, written(linear)]
+            return ["or", *map(formula_to_json, parts)]
+        case LinearAtom(linear, relation):
+            return [relation.value, linear_form_to_json(linear)]
 
 
-def network_written(network: Network) -> Json:
-    return {"width": network.width, "nodes": [_node(n) for n in network.nodes]}
+def network_to_json(network: Network) -> Json:
+    return {"width": network.width, "nodes": [_node_to_json(n) for n in network.nodes]}
 
 
-def _node(node: Node) -> list[object]:
+def _node_to_json(node: Node) -> list[object]:
     match node:
         case Affine(source, weights, bias):
-            return ["affine", source, *weights.shape, _numbers(weights), _numbers(bias)]
+            return ["affine", source, *weights.shape, _weights_to_base64(weights), _weights_to_base64(bias)]
         case Elementwise(source, kind, constant):
-            return [kind.value, source, _numbers(constant)]
+            return [kind.value, source, _weights_to_base64(constant)]
         case Activation(source, shape, parameters):
             return [shape.value, source, *(float(p).hex() for p in parameters)]
         case Combine(left, right, pairing):
@@ -134,5 +138,5 @@ def _node(node: Node) -> list[object]:
             return ["join", list(several)]
 
 
-def _numbers(values: object) -> str:
+def _weights_to_base64(values: object) -> str:
     return b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()

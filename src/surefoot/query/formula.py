@@ -10,9 +10,9 @@ from math import floor, gcd, lcm
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
-from surefoot.query.linear import Linear, linearise, minus, scaled
+from surefoot.query.linear import LinearForm, linearise_term, scale_form, subtract_forms
 
 
 class Relation(Enum):
@@ -22,10 +22,10 @@ class Relation(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class LinearAtom:
     """`linear relation 0`. A truth value b is the number 1 or 0: `b` is 1 - b = 0, `not b` is b = 0."""
 
-    linear: Linear
+    linear: LinearForm
     relation: Relation
 
 
@@ -43,31 +43,33 @@ class AnyOf:
     parts: tuple[Formula, ...] = ()
 
 
-Formula: TypeAlias = Atom | All | AnyOf
+Formula: TypeAlias = LinearAtom | All | AnyOf
 
 
-def normal(term: Term, positive: bool = True) -> Formula:
+def negation_normal_form(term: Term, positive: bool = True) -> Formula:
     """The normal form of a lowered term, or of its negation; `Unsupported` for what lowering removes."""
     match term:
         case Apply(Op.LE | Op.LT | Op.EQ as op, (left, right)):
-            return _comparison(op, minus(linearise(left), linearise(right)), positive)
+            return _normalise_comparison(
+                op, subtract_forms(linearise_term(left), linearise_term(right)), positive
+            )
         case Const(bool(value)):
             return All() if value is positive else AnyOf()
         case Var(name):
             sign, base = (Fraction(-1), Fraction(1)) if positive else (Fraction(1), Fraction(0))
-            return Atom(Linear(((name, sign),), base), Relation.EQ)
+            return LinearAtom(LinearForm(((name, sign),), base), Relation.EQ)
         case Apply(Op.NOT, (inner,)):
-            return normal(inner, not positive)
+            return negation_normal_form(inner, not positive)
         case Apply(Op.AND | Op.OR as op, args):
-            parts = (normal(a, positive) for a in args)
-            return all_of(parts) if (op is Op.AND) is positive else any_of(parts)
+            parts = (negation_normal_form(a, positive) for a in args)
+            return conjoin_formulas(parts) if (op is Op.AND) is positive else disjoin_formulas(parts)
         case _:
             raise Unsupported(
-                f"`{show(term)}` is not a comparison of linear terms", fix="lower the query first"
+                f"`{show_term(term)}` is not a comparison of linear terms", fix="lower the query first"
             )
 
 
-def all_of(parts: Iterable[Formula]) -> Formula:
+def conjoin_formulas(parts: Iterable[Formula]) -> Formula:
     kept: list[Formula] = []
     for part in parts:
         if isinstance(part, AnyOf) and not part.parts:
@@ -76,7 +78,7 @@ def all_of(parts: Iterable[Formula]) -> Formula:
     return kept[0] if len(kept) == 1 else All(tuple(kept))
 
 
-def any_of(parts: Iterable[Formula]) -> Formula:
+def disjoin_formulas(parts: Iterable[Formula]) -> Formula:
     kept: list[Formula] = []
     for part in parts:
         if isinstance(part, All) and not part.parts:
@@ -85,32 +87,32 @@ def any_of(parts: Iterable[Formula]) -> Formula:
     return kept[0] if len(kept) == 1 else AnyOf(tuple(kept))
 
 
-def atoms(formula: Formula) -> Iterable[Atom]:
+def formula_atoms(formula: Formula) -> Iterable[LinearAtom]:
     """Every atom of a formula, from left to right."""
-    if isinstance(formula, Atom):
+    if isinstance(formula, LinearAtom):
         yield formula
     else:
         for part in formula.parts:
-            yield from atoms(part)
+            yield from formula_atoms(part)
 
 
-def _comparison(op: Op, difference: Linear, positive: bool) -> Formula:
+def _normalise_comparison(op: Op, difference: LinearForm, positive: bool) -> Formula:
     if op is Op.EQ and not positive:
-        opposite = scaled(difference, Fraction(-1))
-        return any_of((_atom(difference, Relation.LT), _atom(opposite, Relation.LT)))
+        opposite = scale_form(difference, Fraction(-1))
+        return disjoin_formulas((_make_atom(difference, Relation.LT), _make_atom(opposite, Relation.LT)))
     if op is Op.EQ:
-        return _atom(difference, Relation.EQ)
+        return _make_atom(difference, Relation.EQ)
     relation = Relation.LT if (op is Op.LT) is positive else Relation.LE
-    return _atom(difference if positive else scaled(difference, Fraction(-1)), relation)
+    return _make_atom(difference if positive else scale_form(difference, Fraction(-1)), relation)
 
 
-def _atom(linear: Linear, relation: Relation) -> Formula:
+def _make_atom(linear: LinearForm, relation: Relation) -> Formula:
     if not linear.is_constant():
-        return Atom(linear, relation)
-    return All() if holds(linear.constant, relation) else AnyOf()
+        return LinearAtom(linear, relation)
+    return All() if relation_holds(linear.constant, relation) else AnyOf()
 
 
-def holds(value: Fraction, relation: Relation) -> bool:
+def relation_holds(value: Fraction, relation: Relation) -> bool:
     """Does `value relation 0` hold?"""
     match relation:
         case Relation.LE:
@@ -121,27 +123,27 @@ def holds(value: Fraction, relation: Relation) -> bool:
             return value == 0
 
 
-def sharpen(formula: Formula, whole: frozenset[str]) -> Formula:
+def sharpen_integer_atoms(formula: Formula, whole: frozenset[str]) -> Formula:
     """The same formula with comparisons of whole numbers made as tight as they are: 2x < 5 becomes x <= 2."""
     if not whole:
         return formula
     match formula:
         case All(parts):
-            return all_of(sharpen(p, whole) for p in parts)
+            return conjoin_formulas(sharpen_integer_atoms(p, whole) for p in parts)
         case AnyOf(parts):
-            return any_of(sharpen(p, whole) for p in parts)
-        case Atom(linear, relation) if all(n in whole for n, _ in linear.coefficients):
-            return _sharp(linear, relation)
+            return disjoin_formulas(sharpen_integer_atoms(p, whole) for p in parts)
+        case LinearAtom(linear, relation) if all(n in whole for n, _ in linear.coefficients):
+            return _sharpen_atom(linear, relation)
         case _:
             return formula
 
 
-def _sharp(linear: Linear, relation: Relation) -> Formula:
+def _sharpen_atom(linear: LinearForm, relation: Relation) -> Formula:
     up = lcm(*(c.denominator for _, c in linear.coefficients))
     divisor = gcd(*(int(c * up) for _, c in linear.coefficients))
-    exact = scaled(linear, Fraction(up, divisor))  # whole coefficients without a common divisor
+    exact = scale_form(linear, Fraction(up, divisor))  # whole coefficients without a common divisor
     if relation is Relation.EQ:
-        return Atom(exact, relation) if exact.constant.denominator == 1 else AnyOf()
+        return LinearAtom(exact, relation) if exact.constant.denominator == 1 else AnyOf()
     limit = -exact.constant
     largest = floor(limit) - (1 if relation is Relation.LT and limit.denominator == 1 else 0)
-    return Atom(Linear(exact.coefficients, Fraction(-largest)), Relation.LE)
+    return LinearAtom(LinearForm(exact.coefficients, Fraction(-largest)), Relation.LE)

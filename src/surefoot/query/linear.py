@@ -11,14 +11,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from surefoot.errors import Unsupported
-from surefoot.problem.meaning.evaluate import evaluate
-from surefoot.problem.number import bounded
-from surefoot.problem.show import show
+from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.problem.number import check_bit_length
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearForm:
     """Sum of coefficient times name, plus a constant. No coefficient is zero, no name occurs twice."""
 
     coefficients: tuple[tuple[str, Fraction], ...] = ()
@@ -34,65 +34,65 @@ class Linear:
 _ONE, _MINUS_ONE = Fraction(1), Fraction(-1)
 
 
-def constant(value: bool | int | Fraction) -> Linear:
-    return Linear((), value if type(value) is Fraction else Fraction(value))
+def constant_form(value: bool | int | Fraction) -> LinearForm:
+    return LinearForm((), value if type(value) is Fraction else Fraction(value))
 
 
 @lru_cache(1 << 12)  # the inputs of one network call are those of the next
-def variable(name: str) -> Linear:
-    return Linear(((name, _ONE),))
+def variable_form(name: str) -> LinearForm:
+    return LinearForm(((name, _ONE),))
 
 
-def plus(left: Linear, right: Linear) -> Linear:
+def add_forms(left: LinearForm, right: LinearForm) -> LinearForm:
     if right.is_constant():
         total_constant = left.constant + right.constant if left.constant else right.constant
-        return Linear(left.coefficients, total_constant)
+        return LinearForm(left.coefficients, total_constant)
     if left.is_constant() and not left.constant:
         return right
     total = dict(left.coefficients)
     for name, coefficient in right.coefficients:
         total[name] = total[name] + coefficient if name in total else coefficient
     together = left.constant + right.constant if right.constant else left.constant
-    return Linear(tuple((n, c) for n, c in total.items() if c), together)
+    return LinearForm(tuple((n, c) for n, c in total.items() if c), together)
 
 
-def bounded_linear(linear: Linear) -> Linear:
+def check_form_length(linear: LinearForm) -> LinearForm:
     """The expression itself, unless a number in it is too long: `LongNumber`."""
     for _, coefficient in linear.coefficients:
-        bounded(coefficient)
-    bounded(linear.constant)
+        check_bit_length(coefficient)
+    check_bit_length(linear.constant)
     return linear
 
 
-def total_of(parts: Sequence[Linear]) -> Linear:
+def sum_forms(parts: Sequence[LinearForm]) -> LinearForm:
     """Their sum; how long its numbers are is looked at now and then, because that takes as long as adding."""
     total = parts[0]
     for number, part in enumerate(parts[1:], 1):
-        total = plus(total, part)
+        total = add_forms(total, part)
         if number % 50 == 0:
-            bounded_linear(total)
-    return bounded_linear(total)
+            check_form_length(total)
+    return check_form_length(total)
 
 
-def scaled(linear: Linear, factor: Fraction) -> Linear:
+def scale_form(linear: LinearForm, factor: Fraction) -> LinearForm:
     if not factor:
-        return Linear()
+        return LinearForm()
     if factor == 1:
         return linear
     if factor == -1:
-        return _opposite(linear)
-    return Linear(tuple((n, c * factor) for n, c in linear.coefficients), linear.constant * factor)
+        return _negate_form(linear)
+    return LinearForm(tuple((n, c * factor) for n, c in linear.coefficients), linear.constant * factor)
 
 
-def minus(left: Linear, right: Linear) -> Linear:
-    return plus(left, _opposite(right))
+def subtract_forms(left: LinearForm, right: LinearForm) -> LinearForm:
+    return add_forms(left, _negate_form(right))
 
 
-def _opposite(linear: Linear) -> Linear:
-    return Linear(tuple((n, -c) for n, c in linear.coefficients), -linear.constant)
+def _negate_form(linear: LinearForm) -> LinearForm:
+    return LinearForm(tuple((n, -c) for n, c in linear.coefficients), -linear.constant)
 
 
-def as_term(linear: Linear) -> Term:
+def term_from_linear(linear: LinearForm) -> Term:
     """The expression as a sum of products."""
     parts: list[Term] = [
         Var(n) if c == 1 else Apply(Op.MUL, (Const(c), Var(n))) for n, c in linear.coefficients
@@ -102,105 +102,105 @@ def as_term(linear: Linear) -> Term:
     return parts[0] if len(parts) == 1 else Apply(Op.ADD, tuple(parts))
 
 
-def linearise(term: Term) -> Linear:
+def linearise_term(term: Term) -> LinearForm:
     """A number-valued term as a linear expression; `Unsupported` names the first part that is none."""
     match term:
         case Const(value) if not isinstance(value, bool):
-            return constant(value)
+            return constant_form(value)
         case Var(name):
-            return variable(name)
+            return variable_form(name)
         case Apply(op, _):
-            return LINEAR[op](term)
+            return LINEAR_RULES[op](term)
         case _:
-            raise not_linear(term)
+            raise nonlinear_error(term)
 
 
-def not_linear(term: Term) -> Unsupported:
+def nonlinear_error(term: Term) -> Unsupported:
     return Unsupported(
-        f"`{show(term)}` is not linear", fix="use a solver for non-linear terms, or bound its integers"
+        f"`{show_term(term)}` is not linear", fix="use a solver for non-linear terms, or bound its integers"
     )
 
 
-def _sum(term: Apply) -> Linear:
-    return total_of([linearise(a) for a in term.args])
+def _linearise_sum(term: Apply) -> LinearForm:
+    return sum_forms([linearise_term(a) for a in term.args])
 
 
-def _difference(term: Apply) -> Linear:
+def _linearise_difference(term: Apply) -> LinearForm:
     left, right = term.args
-    return bounded_linear(minus(linearise(left), linearise(right)))
+    return check_form_length(subtract_forms(linearise_term(left), linearise_term(right)))
 
 
-def _negation(term: Apply) -> Linear:
-    return scaled(linearise(term.args[0]), _MINUS_ONE)
+def _linearise_negation(term: Apply) -> LinearForm:
+    return scale_form(linearise_term(term.args[0]), _MINUS_ONE)
 
 
-def _product(term: Apply) -> Linear:
-    total = constant(1)
-    for factor in (linearise(a) for a in term.args):
+def _linearise_product(term: Apply) -> LinearForm:
+    total = constant_form(1)
+    for factor in (linearise_term(a) for a in term.args):
         if total.is_constant():
-            total = scaled(factor, total.constant)
+            total = scale_form(factor, total.constant)
         elif factor.is_constant():
-            total = scaled(total, factor.constant)
+            total = scale_form(total, factor.constant)
         else:
-            raise not_linear(term)
-        bounded_linear(total)
+            raise nonlinear_error(term)
+        check_form_length(total)
     return total
 
 
-def _quotient(term: Apply) -> Linear:
-    left, right = (linearise(a) for a in term.args)
+def _linearise_quotient(term: Apply) -> LinearForm:
+    left, right = (linearise_term(a) for a in term.args)
     if not right.is_constant() or not right.constant:
-        raise not_linear(term)
-    return bounded_linear(scaled(left, 1 / right.constant))
+        raise nonlinear_error(term)
+    return check_form_length(scale_form(left, 1 / right.constant))
 
 
-def _only_of_constants(term: Apply) -> Linear:
+def _linearise_constant(term: Apply) -> LinearForm:
     """Other operators are linear only where nothing in them varies."""
     if free_names(term):
-        raise not_linear(term)
-    value = evaluate(term, {})
+        raise nonlinear_error(term)
+    value = evaluate_term(term, {})
     if isinstance(value, bool | tuple):
-        raise not_linear(term)
-    return constant(Fraction(value))
+        raise nonlinear_error(term)
+    return constant_form(Fraction(value))
 
 
-def _refuse(term: Apply) -> Linear:
-    raise not_linear(term)
+def _refuse_nonlinear(term: Apply) -> LinearForm:
+    raise nonlinear_error(term)
 
 
-LINEAR: dict[Op, Callable[[Apply], Linear]] = {
-    Op.ADD: _sum,
-    Op.SUB: _difference,
-    Op.NEG: _negation,
-    Op.MUL: _product,
-    Op.DIV: _quotient,
-    Op.MOD: _only_of_constants,
-    Op.POW: _only_of_constants,
-    Op.MIN: _only_of_constants,
-    Op.MAX: _only_of_constants,
-    Op.ABS: _only_of_constants,
-    Op.SIGN: _only_of_constants,
-    Op.FLOOR: _only_of_constants,
-    Op.CEIL: _only_of_constants,
-    Op.TRUNC: _only_of_constants,
-    Op.LT: _refuse,
-    Op.LE: _refuse,
-    Op.EQ: _refuse,
-    Op.NOT: _refuse,
-    Op.AND: _refuse,
-    Op.OR: _refuse,
-    Op.IMPLIES: _refuse,
-    Op.ITE: _only_of_constants,
-    Op.ARRAY: _refuse,
-    Op.SELECT: _only_of_constants,
-    Op.SQRT: _only_of_constants,
-    Op.EXP: _only_of_constants,
-    Op.LOG: _only_of_constants,
-    Op.SIN: _only_of_constants,
-    Op.COS: _only_of_constants,
-    Op.TAN: _only_of_constants,
-    Op.ASIN: _only_of_constants,
-    Op.ACOS: _only_of_constants,
-    Op.ATAN: _only_of_constants,
-    Op.TANH: _only_of_constants,
+LINEAR_RULES: dict[Op, Callable[[Apply], LinearForm]] = {
+    Op.ADD: _linearise_sum,
+    Op.SUB: _linearise_difference,
+    Op.NEG: _linearise_negation,
+    Op.MUL: _linearise_product,
+    Op.DIV: _linearise_quotient,
+    Op.MOD: _linearise_constant,
+    Op.POW: _linearise_constant,
+    Op.MIN: _linearise_constant,
+    Op.MAX: _linearise_constant,
+    Op.ABS: _linearise_constant,
+    Op.SIGN: _linearise_constant,
+    Op.FLOOR: _linearise_constant,
+    Op.CEIL: _linearise_constant,
+    Op.TRUNC: _linearise_constant,
+    Op.LT: _refuse_nonlinear,
+    Op.LE: _refuse_nonlinear,
+    Op.EQ: _refuse_nonlinear,
+    Op.NOT: _refuse_nonlinear,
+    Op.AND: _refuse_nonlinear,
+    Op.OR: _refuse_nonlinear,
+    Op.IMPLIES: _refuse_nonlinear,
+    Op.ITE: _linearise_constant,
+    Op.ARRAY: _refuse_nonlinear,
+    Op.SELECT: _linearise_constant,
+    Op.SQRT: _linearise_constant,
+    Op.EXP: _linearise_constant,
+    Op.LOG: _linearise_constant,
+    Op.SIN: _linearise_constant,
+    Op.COS: _linearise_constant,
+    Op.TAN: _linearise_constant,
+    Op.ASIN: _linearise_constant,
+    Op.ACOS: _linearise_constant,
+    Op.ATAN: _linearise_constant,
+    Op.TANH: _linearise_constant,
 }

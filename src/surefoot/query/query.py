@@ -24,7 +24,7 @@ Json: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class QueryVariable:
     """A variable of a query: truth value, bounded integer or bounded real."""
 
     name: str
@@ -44,12 +44,12 @@ class NetworkCall:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[QueryVariable, ...]
     constraints: tuple[Term, ...]
     calls: tuple[NetworkCall, ...] = ()
 
 
-class Why(Enum):
+class UndecidedReason(Enum):
     """Why a solver did not decide."""
 
     TIMEOUT = "timeout"
@@ -92,7 +92,7 @@ class Undecided:
     `near`: a point that satisfies the query up to the tolerances of a solver, but not exactly.
     """
 
-    why: Why
+    why: UndecidedReason
     detail: str
     proof: Proof | None = field(default=None, compare=False)
     near: Assignment | None = field(default=None, compare=False)

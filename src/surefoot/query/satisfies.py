@@ -12,33 +12,33 @@ import numpy as np
 
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
-from surefoot.problem.show import show
-from surefoot.query.query import Assignment, NetworkCall, Quantity, Query
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.problem.show import show_term
+from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def satisfies(query: Query, assignment: Assignment) -> str | None:
+def assignment_defect(query: Query, assignment: Assignment) -> str | None:
     """None if every bound, constraint and network call holds exactly; else the first that does not."""
     for quantity in query.quantities:
-        if (trouble := _within(quantity, assignment)) is not None:
+        if (trouble := _variable_defect(quantity, assignment)) is not None:
             return trouble
-    names = {q.name: _plain(assignment[q.name]) for q in query.quantities}
+    names = {q.name: _normalise_integer(assignment[q.name]) for q in query.quantities}
     for constraint in query.constraints:
         try:
-            holds = evaluate(constraint, names)
+            holds = evaluate_term(constraint, names)
         except Undefined as error:
-            return f"constraint `{show(constraint)}` is undefined: {error.what}"
+            return f"constraint `{show_term(constraint)}` is undefined: {error.what}"
         if holds is not True:
-            return f"constraint `{show(constraint)}` does not hold"
+            return f"constraint `{show_term(constraint)}` does not hold"
     for number, call in enumerate(query.calls):
-        if (trouble := _call(number, call, names)) is not None:
+        if (trouble := _call_defect(number, call, names)) is not None:
             return trouble
     return None
 
 
-def _within(quantity: Quantity, assignment: Assignment) -> str | None:
+def _variable_defect(quantity: QueryVariable, assignment: Assignment) -> str | None:
     if quantity.name not in assignment:
         return f"`{quantity.name}` has no value"
     value, kind = assignment[quantity.name], quantity.kind
@@ -63,18 +63,18 @@ def _is_float32(value: int | Fraction) -> bool:
     return abs(near) <= _LARGEST and float(np.float32(near)) == near and Fraction(near) == value
 
 
-def _plain(value: bool | int | Fraction) -> bool | int | Fraction:
+def _normalise_integer(value: bool | int | Fraction) -> bool | int | Fraction:
     """Whole numbers as `int`, as the evaluator has them: an array index must be one."""
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
-def _call(number: int, call: NetworkCall, names: Assignment) -> str | None:
+def _call_defect(number: int, call: NetworkCall, names: Assignment) -> str | None:
     inputs = []
     for term in call.inputs:
         try:
-            inputs.append(Fraction(evaluate(term, names)))
+            inputs.append(Fraction(evaluate_term(term, names)))
         except Undefined as error:
-            return f"input `{show(term)}` of network call {number} is undefined: {error.what}"
+            return f"input `{show_term(term)}` of network call {number} is undefined: {error.what}"
     try:
         exact = exact_outputs(call.network, inputs)
     except Undefined as error:

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Var
-from surefoot.query.formula import All, Atom, Formula, Relation, atoms, normal
+from surefoot.query.formula import All, Formula, LinearAtom, Relation, formula_atoms, negation_normal_form
 from surefoot.query.query import NetworkCall, Query
 
 
@@ -19,32 +19,32 @@ def to_vnnlib(query: Query, call: NetworkCall | None = None) -> str:
     """
     if len(query.calls) != 1 or call not in (None, *query.calls):
         raise Unsupported(f"VNN-LIB knows one network call, this query has {len(query.calls)}")
-    names = _names(query, query.calls[0])
-    formulas = [normal(c) for c in query.constraints]
+    names = _vnnlib_names(query, query.calls[0])
+    formulas = [negation_normal_form(c) for c in query.constraints]
     lines = []
     if any(query.calls[0].slack):
         lines.append("; outputs in real arithmetic; the original allows for rounding on each")
-    if any(a.relation is Relation.LT for f in formulas for a in atoms(f)):
+    if any(a.relation is Relation.LT for f in formulas for a in formula_atoms(f)):
         lines.append("; strict comparisons are written as non-strict ones")
     lines.extend(f"(declare-const {symbol} Real)" for symbol in names.values())
     for quantity in query.quantities:
         kind, symbol = quantity.kind, names[quantity.name]
         assert isinstance(kind, Real)
         if kind.low is not None:
-            lines.append(f"(assert (>= {symbol} {_decimal(Fraction(kind.low))}))")
+            lines.append(f"(assert (>= {symbol} {_vnnlib_decimal(Fraction(kind.low))}))")
         if kind.high is not None:
-            lines.append(f"(assert (<= {symbol} {_decimal(Fraction(kind.high))}))")
+            lines.append(f"(assert (<= {symbol} {_vnnlib_decimal(Fraction(kind.high))}))")
     for formula in formulas:
         parts = formula.parts if isinstance(formula, All) else (formula,)
-        lines.extend(f"(assert {_formula(p, names)})" for p in parts)
+        lines.extend(f"(assert {_vnnlib_formula(p, names)})" for p in parts)
     return "\n".join([*lines, ""])
 
 
-def _names(query: Query, call: NetworkCall) -> dict[str, str]:
+def _vnnlib_names(query: Query, call: NetworkCall) -> dict[str, str]:
     names: dict[str, str] = {}
     for i, term in enumerate(call.inputs):
         if not isinstance(term, Var) or term.name in names:
-            raise Unsupported(f"input {i} of the network is `{show(term)}`, not a quantity of its own")
+            raise Unsupported(f"input {i} of the network is `{show_term(term)}`, not a quantity of its own")
         names[term.name] = f"X_{i}"
     names |= {name: f"Y_{i}" for i, name in enumerate(call.outputs)}
     for quantity in query.quantities:
@@ -55,36 +55,38 @@ def _names(query: Query, call: NetworkCall) -> dict[str, str]:
     return names
 
 
-def _formula(formula: Formula, names: dict[str, str]) -> str:
-    if isinstance(formula, Atom):
-        return _atom(formula, names)
+def _vnnlib_formula(formula: Formula, names: dict[str, str]) -> str:
+    if isinstance(formula, LinearAtom):
+        return _vnnlib_atom(formula, names)
     if not formula.parts:
         raise Unsupported("VNN-LIB has no constant `false` or `true`")
     word = "and" if isinstance(formula, All) else "or"
-    return f"({word} {' '.join(_formula(p, names) for p in formula.parts)})"
+    return f"({word} {' '.join(_vnnlib_formula(p, names) for p in formula.parts)})"
 
 
-def _atom(atom: Atom, names: dict[str, str]) -> str:
+def _vnnlib_atom(atom: LinearAtom, names: dict[str, str]) -> str:
     if atom.relation is Relation.EQ:
-        return f"(and {_compare(atom, names, '<=')} {_compare(atom, names, '>=')})"
-    return _compare(atom, names, "<=")
+        return f"(and {_vnnlib_comparison(atom, names, '<=')} {_vnnlib_comparison(atom, names, '>=')})"
+    return _vnnlib_comparison(atom, names, "<=")
 
 
-def _compare(atom: Atom, names: dict[str, str], sign: str) -> str:
+def _vnnlib_comparison(atom: LinearAtom, names: dict[str, str], sign: str) -> str:
     """`X_0 <= c` and `Y_0 <= Y_1` in the form that every tool reads, anything else as a sum."""
     coefficients, constant = atom.linear.coefficients, atom.linear.constant
     flipped = {"<=": ">=", ">=": "<="}
     if len(coefficients) == 1:
         name, factor = coefficients[0]
-        return f"({sign if factor > 0 else flipped[sign]} {names[name]} {_decimal(-constant / factor)})"
+        return (
+            f"({sign if factor > 0 else flipped[sign]} {names[name]} {_vnnlib_decimal(-constant / factor)})"
+        )
     if len(coefficients) == 2 and not constant and coefficients[0][1] == -coefficients[1][1]:
         (left, factor), (right, _) = coefficients
         return f"({sign if factor > 0 else flipped[sign]} {names[left]} {names[right]})"
-    parts = [names[n] if c == 1 else f"(* {_decimal(c)} {names[n]})" for n, c in coefficients]
-    return f"({sign} (+ {' '.join(parts)}) {_decimal(-constant)})"
+    parts = [names[n] if c == 1 else f"(* {_vnnlib_decimal(c)} {names[n]})" for n, c in coefficients]
+    return f"({sign} (+ {' '.join(parts)}) {_vnnlib_decimal(-constant)})"
 
 
-def _decimal(value: Fraction) -> str:
+def _vnnlib_decimal(value: Fraction) -> str:
     """A finite decimal, exactly."""
     twos, fives, rest = 0, 0, value.denominator
     while rest % 2 == 0:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from surefoot.report.drawing.frame import Frame, ticks
+from surefoot.report.drawing.frame import Frame, tick_values
 from surefoot.visible import escape_html
 
 WIDTH, HEIGHT = 640, 170
@@ -28,27 +28,27 @@ def line_chart(title: str, series: Sequence[Series], *, since: float = 0.0, loop
     points = [p for s in shown for p in s.points]
     if not points:
         return ""
-    across, along = _scale([x for x, _ in points], 0.0), _scale([y for _, y in points], 0.08)
+    across, along = _padded_range([x for x, _ in points], 0.0), _padded_range([y for _, y in points], 0.08)
     frame = Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, across, along)
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape_html(title)}">']
     parts.append(f'<text x="{LEFT}" y="16" class="title">{escape_html(title)}</text>')
-    parts += _history(frame, since)
-    parts += _grid(frame)
+    parts += _draw_history(frame, since)
+    parts += _draw_grid(frame)
     for number, one in enumerate(shown):
-        parts += _line(one, COLOURS[number % len(COLOURS)], frame)
+        parts += _draw_series(one, COLOURS[number % len(COLOURS)], frame)
     if loop is not None:
-        parts += _return(frame, loop, max(x for x, _ in points))
-    parts += _legend(shown)
+        parts += _draw_loop(frame, loop, max(x for x, _ in points))
+    parts += _draw_legend(shown)
     return "".join([*parts, "</svg>"])
 
 
-def _scale(values: Sequence[float], margin: float) -> tuple[float, float]:
+def _padded_range(values: Sequence[float], margin: float) -> tuple[float, float]:
     low, high = min(values), max(values)
     room = (high - low) * margin if high > low else max(abs(high) * 0.1, 1e-6)
     return low - room, high + room
 
 
-def _history(frame: Frame, since: float) -> list[str]:
+def _draw_history(frame: Frame, since: float) -> list[str]:
     if since <= frame.across[0]:
         return []
     width = frame.x(since) - LEFT
@@ -58,20 +58,20 @@ def _history(frame: Frame, since: float) -> list[str]:
     ]
 
 
-def _grid(frame: Frame) -> list[str]:
+def _draw_grid(frame: Frame) -> list[str]:
     parts = []
-    for value in ticks(*frame.along):
+    for value in tick_values(*frame.along):
         y = frame.y(value)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" class="tick end">{value:.6g}</text>')
-    for value in ticks(*frame.across, whole=True):
+    for value in tick_values(*frame.across, whole=True):
         x = frame.x(value)
         parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 15}" class="tick middle">{value:g}</text>')
     parts.append(f'<text x="{LEFT - 6}" y="{HEIGHT - BOTTOM + 15}" class="tick end">step</text>')
     return parts
 
 
-def _line(one: Series, colour: str, frame: Frame) -> list[str]:
+def _draw_series(one: Series, colour: str, frame: Frame) -> list[str]:
     spots = [(*frame.place(x, y), x, y) for x, y in one.points]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in spots)
     marks = (
@@ -82,7 +82,7 @@ def _line(one: Series, colour: str, frame: Frame) -> list[str]:
     return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>', *marks]
 
 
-def _return(frame: Frame, loop: float, last: float) -> list[str]:
+def _draw_loop(frame: Frame, loop: float, last: float) -> list[str]:
     y, start, end = HEIGHT - BOTTOM + 3, frame.x(loop), frame.x(last)
     return [
         f'<line x1="{start:.1f}" x2="{end:.1f}" y1="{y}" y2="{y}" class="loop"/>',
@@ -90,7 +90,7 @@ def _return(frame: Frame, loop: float, last: float) -> list[str]:
     ]
 
 
-def _legend(series: Sequence[Series]) -> list[str]:
+def _draw_legend(series: Sequence[Series]) -> list[str]:
     if len(series) < 2:
         return []
     parts, x = [], WIDTH - RIGHT

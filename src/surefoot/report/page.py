@@ -9,24 +9,24 @@ import re
 from collections.abc import Sequence
 
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State, decision
+from surefoot.problem.semantics import State, policy_decision
 from surefoot.problem.show import show_property
 from surefoot.report import abstraction, region
 from surefoot.report.chart import Series, line_chart
-from surefoot.report.found_page import found_html, listed
+from surefoot.report.found_page import html_table, search_html
 from surefoot.report.heatmap import html as heatmap
-from surefoot.report.heatmap.cells import varying
+from surefoot.report.heatmap.cells import varying_names
 from surefoot.report.heatmap.figure import interval_text, state_text
-from surefoot.report.heatmap.html import section
+from surefoot.report.heatmap.html import heatmap_section
 from surefoot.report.heatmap.made import result_figure
-from surefoot.report.heatmap.measured import measured
+from surefoot.report.heatmap.measured import value_from_verdict
 from surefoot.report.region import certified_scene
 from surefoot.report.run_table import RunTable, run_table
-from surefoot.report.shell import shell
-from surefoot.report.text import FINITE_RUNS, evidence, headline
+from surefoot.report.shell import render_html_page
+from surefoot.report.text import FINITE_RUNS, evidence_lines, verdict_headline
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.threshold import answer_threshold, best_start_counts
+from surefoot.verdict.threshold import answer_threshold, best_start_reminder
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -39,7 +39,7 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import round_long_numbers, statement
+from surefoot.verdict.words import round_long_numbers, verdict_sentences
 from surefoot.visible import escape_html
 
 MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
@@ -47,53 +47,54 @@ MOST_LINES = 9  # outputs in one chart
 _LABEL = re.compile(r"([a-z]+) {2,}(.*)", re.DOTALL)
 
 
-def page(results: Sequence[tuple[Problem, Result]]) -> str:
+def render_result_page(results: Sequence[tuple[Problem, Result]]) -> str:
     """The whole file."""
     title = "surefoot: " + ", ".join(dict.fromkeys(r.problem for _, r in results))
-    parts = [_section(problem, result) for problem, result in results]
+    parts = [_result_section(problem, result) for problem, result in results]
     used = [
         (style, written())
         for sign, style, written in (
-            ('<figure class="heat">', heatmap.STYLE, heatmap.script),
-            ('<section class="abstraction"', abstraction.style(), abstraction.script),
-            ('<section class="region"', region.style(), region.script),
+            ('<figure class="heat">', heatmap.STYLE, heatmap.heatmap_script),
+            ('<section class="abstraction"', abstraction.graph_style(), abstraction.graph_script),
+            ('<section class="region"', region.region_style(), region.region_script),
         )
         if any(sign in part for part in parts)
     ]
     style, script = ("\n".join(texts) for texts in zip(*used, strict=True)) if used else ("", "")
-    return shell(title, parts, style=style, script=script)
+    return render_html_page(title, parts, style=style, script=script)
 
 
-def _section(problem: Problem, result: Result) -> str:
-    words = "".join(f"<p>{escape_html(s)}</p>" for s in statement(problem, result.verdict))
+def _result_section(problem: Problem, result: Result) -> str:
+    words = "".join(f"<p>{escape_html(s)}</p>" for s in verdict_sentences(problem, result.verdict))
     asked = show_property(problem.property)
-    lines = [] if isinstance(result.verdict, Found) else evidence(problem, result, runs=False)
+    lines = [] if isinstance(result.verdict, Found) else evidence_lines(problem, result, runs=False)
     parts = [
-        f'<section><h2 class="{_mood(problem, result)}">{escape_html(headline(problem, result))}: '
+        "<section><h2 "
+        f'class="{_verdict_class(problem, result)}">{escape_html(verdict_headline(problem, result))}: '
         f"<code>{escape_html(asked)}</code></h2>",
         "" if (short := round_long_numbers(asked)) == asked else f"<p>Rounded: {escape_html(short)}</p>",
         words,
-        *map(_told, lines),
+        *map(_evidence_html, lines),
     ]
     match result.verdict:
         case Violated(trace):
-            parts.append(_run(problem, trace))
+            parts.append(_trace_html(problem, trace))
         case Found(artifact):
-            parts.append(found_html(artifact))
+            parts.append(search_html(artifact))
         case Proved(Certificate("barrier", {"claim": _} as content)) if result.certified:
             parts.append(
                 region.region_section(certified_scene(problem, content, result.problem, result.seed))
             )
         case PerStart(table):
-            parts.append(_starts(problem, result, table))
+            parts.append(_starts_html(problem, result, table))
     graph = getattr(result.verdict, "artifact", None)
     if isinstance(graph, AbstractGraph):
         run = result.verdict.trace if isinstance(result.verdict, Violated) else None
         parts.append(abstraction.graph_section(problem, graph, run))
-    return "\n".join([*parts, _facts(problem, result), "</section>"])
+    return "\n".join([*parts, _facts_html(problem, result), "</section>"])
 
 
-def _told(line: str) -> str:
+def _evidence_html(line: str) -> str:
     """A line of the text report; the word in its first column stands out."""
     label = _LABEL.match(line)
     if label is None:
@@ -101,20 +102,20 @@ def _told(line: str) -> str:
     return f"<p><strong>{escape_html(label[1].capitalize())}:</strong> {escape_html(label[2])}</p>"
 
 
-def _starts(problem: Problem, result: Result, table: tuple[tuple[State, Verdict], ...]) -> str:
+def _starts_html(problem: Problem, result: Result, table: tuple[tuple[State, Verdict], ...]) -> str:
     """A heat map where the starts differ in one or two variables, otherwise a list of them."""
-    different = varying(state for state, _ in table)
+    different = varying_names(state for state, _ in table)
     if 1 <= len(different) <= 2:
-        return section(result_figure(problem, result), heading=False)
+        return heatmap_section(result_figure(problem, result), heading=False)
     rows = [
-        (state_text({n: state[n] for n in different}), interval_text(measured(verdict)))
+        (state_text({n: state[n] for n in different}), interval_text(value_from_verdict(verdict)))
         for state, verdict in table[:MOST_ROWS]
     ]
     cut = "" if len(table) <= MOST_ROWS else f"<p>The first {MOST_ROWS} of {len(table)} starts.</p>"
-    return cut + listed(("start", "value"), rows)
+    return cut + html_table(("start", "value"), rows)
 
 
-def _mood(problem: Problem, result: Result) -> str:
+def _verdict_class(problem: Problem, result: Result) -> str:
     """The colour of an answer: green is for yes, where that is certified; a value is neither good nor bad."""
     match answer_threshold(problem.property, result.verdict), result.verdict:
         case "missed", _:
@@ -131,22 +132,26 @@ def _mood(problem: Problem, result: Result) -> str:
             return "open"
 
 
-def _run(problem: Problem, trace: Trace) -> str:
+def _trace_html(problem: Problem, trace: Trace) -> str:
     shown = Trace(trace.states[:MOST_ROWS], trace.moves[: MOST_ROWS - 1], trace.loop)
     table = run_table(problem, shown)
-    charts = [*_outputs(problem, shown), *_buffers(table, shown), *_variables(problem, table, shown)]
+    charts = [
+        *_output_charts(problem, shown),
+        *_buffer_charts(table, shown),
+        *_variable_charts(problem, table, shown),
+    ]
     cut = ""
     if len(trace.states) > MOST_ROWS:
         cut = f"<p>The first {MOST_ROWS} of {len(trace.states)} states; the JSON result has all.</p>"
     if table.rounded:
         cut += "<p>Some numbers are rounded; the JSON result has them as they are.</p>"
-    return "\n".join([*charts, cut, _table(table)])
+    return "\n".join([*charts, cut, _run_table_html(table)])
 
 
-def _outputs(problem: Problem, trace: Trace) -> list[str]:
+def _output_charts(problem: Problem, trace: Trace) -> list[str]:
     """The network's outputs in every state."""
     executed, _ = discretise(problem)
-    made = [decision(executed, state) for state in trace.states]
+    made = [policy_decision(executed, state) for state in trace.states]
     outputs = [(step, d.outputs) for step, d in enumerate(made) if d is not None and d.outputs]
     if not outputs:
         return []
@@ -156,7 +161,7 @@ def _outputs(problem: Problem, trace: Trace) -> list[str]:
     return [line_chart(title, series, loop=trace.loop)]
 
 
-def _buffers(table: RunTable, trace: Trace) -> list[str]:
+def _buffer_charts(table: RunTable, trace: Trace) -> list[str]:
     """Each history buffer as one line through time: what was in it at the start, then what came."""
     charts = []
     for window in table.windows:
@@ -167,7 +172,7 @@ def _buffers(table: RunTable, trace: Trace) -> list[str]:
     return charts
 
 
-def _variables(problem: Problem, table: RunTable, trace: Trace) -> list[str]:
+def _variable_charts(problem: Problem, table: RunTable, trace: Trace) -> list[str]:
     inside = {name for w in table.windows for name in w.names}
     names = [v.name for v in problem.environment.variables if v.name not in inside]
     if len(trace.states) < 2:
@@ -181,7 +186,7 @@ def _variables(problem: Problem, table: RunTable, trace: Trace) -> list[str]:
     return charts
 
 
-def _table(table: RunTable) -> str:
+def _run_table_html(table: RunTable) -> str:
     head = "".join(f"<th>{escape_html(name)}</th>" for name in ("state", *table.names))
     body = "".join(
         f"<tr><td>{i}</td>"
@@ -198,7 +203,7 @@ def _table(table: RunTable) -> str:
     return f'<div class="table"><table><tr>{head}</tr>{body}</table></div>{before}'
 
 
-def _facts(problem: Problem, result: Result) -> str:
+def _facts_html(problem: Problem, result: Result) -> str:
     facts = [
         ("problem", result.problem),
         ("engine", result.engine),
@@ -206,7 +211,7 @@ def _facts(problem: Problem, result: Result) -> str:
     ]
     if type(problem.property) in FINITE_RUNS:
         facts.append(("note", FINITE_RUNS[type(problem.property)]))
-    if reminder := best_start_counts(problem.property, problem.environment):
+    if reminder := best_start_reminder(problem.property, problem.environment):
         facts.append(("note", reminder))
     facts += [("note", note) for note in result.notes]
     facts += [("input", f"{path}, SHA-256 {digest}") for path, digest in result.inputs.items()]

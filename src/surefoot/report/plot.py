@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import log
 
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Const
 from surefoot.report.drawing.frame import Frame
 from surefoot.verdict.artifact import TippingPoint, Trial
@@ -37,22 +37,22 @@ def bounds_svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        _text(LEFT, 20, title, size=14),
+        _text_svg(LEFT, 20, title, size=14),
         f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
-        _text(WIDTH - RIGHT, HEIGHT - BOTTOM + 34, across, anchor="end"),
-        _text(LEFT - 60, TOP - 8, along),
+        _text_svg(WIDTH - RIGHT, HEIGHT - BOTTOM + 34, across, anchor="end"),
+        _text_svg(LEFT - 60, TOP - 8, along),
     ]
     for x in sorted({p[0] for p in points}):
-        parts.append(_text(place(x, 1.0)[0], HEIGHT - BOTTOM + 18, f"{x:.4g}", anchor="middle"))
+        parts.append(_text_svg(place(x, 1.0)[0], HEIGHT - BOTTOM + 18, f"{x:.4g}", anchor="middle"))
     for y in sorted({min(p[1] for p in points), max(p[2] for p in points)}):
-        parts.append(_text(LEFT - 6, place(1.0, y)[1] + 4, f"{y:.4g}", anchor="end"))
+        parts.append(_text_svg(LEFT - 6, place(1.0, y)[1] + 4, f"{y:.4g}", anchor="end"))
     for number, (label, line) in enumerate(found):
-        parts += _bars(label, line, place, LINES[number % len(LINES)])
-        parts.append(_text(LEFT + 10, TOP + 14 * (number + 1), label, colour=LINES[number % len(LINES)]))
+        parts += _bars_svg(label, line, place, LINES[number % len(LINES)])
+        parts.append(_text_svg(LEFT + 10, TOP + 14 * (number + 1), label, colour=LINES[number % len(LINES)]))
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _bars(
+def _bars_svg(
     label: str,
     line: Sequence[tuple[float, float, float]],
     place: Callable[[float, float], tuple[float, float]],
@@ -79,15 +79,15 @@ def tipping_point_svg(found: TippingPoint) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        _text(LEFT, 24, found.statement, size=15),
-        *_gap(found, frame, HEIGHT - TOP - BOTTOM),
+        _text_svg(LEFT, 24, found.statement, size=15),
+        *_gap_svg(found, frame, HEIGHT - TOP - BOTTOM),
         f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
-        _text(LEFT, HEIGHT - BOTTOM + 18, f"{low:.6g}"),
-        _text(WIDTH - RIGHT, HEIGHT - BOTTOM + 18, f"{high:.6g}", anchor="end"),
-        _text(LEFT - 6, TOP + 4, f"{slowest:.2g} s", anchor="end"),
-        _text(LEFT - 6, HEIGHT - BOTTOM, "0 s", anchor="end"),
-        *(_mark(t, *frame.place(float(t.value), t.seconds)) for t in found.trials),
-        *_legend(found),
+        _text_svg(LEFT, HEIGHT - BOTTOM + 18, f"{low:.6g}"),
+        _text_svg(WIDTH - RIGHT, HEIGHT - BOTTOM + 18, f"{high:.6g}", anchor="end"),
+        _text_svg(LEFT - 6, TOP + 4, f"{slowest:.2g} s", anchor="end"),
+        _text_svg(LEFT - 6, HEIGHT - BOTTOM, "0 s", anchor="end"),
+        *(_trial_mark(t, *frame.place(float(t.value), t.seconds)) for t in found.trials),
+        *_legend_svg(found),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -103,20 +103,20 @@ def verdicts_svg(found: TippingPoint) -> str:
 
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {bottom + 30}" role="img" aria-label="{escape_html(found.statement)}">',
-        *_gap(found, frame, bottom - TOP),
+        *_gap_svg(found, frame, bottom - TOP),
         f'<path d="M{LEFT} {TOP} V{bottom} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
-        _text(frame.x(low), bottom + 18, f"{low:.6g}", anchor="middle"),
+        _text_svg(frame.x(low), bottom + 18, f"{low:.6g}", anchor="middle"),
     ]
     if high > low:
-        parts.append(_text(frame.x(high), bottom + 18, f"{high:.6g}", anchor="middle"))
+        parts.append(_text_svg(frame.x(high), bottom + 18, f"{high:.6g}", anchor="middle"))
     for number, answer in enumerate(lanes):
         y = TOP + LANE * (number + 0.5)
-        parts.append(_text(LEFT - 8, y + 4, answer, anchor="end", colour=COLOURS[answer]))
-        parts += [_mark(t, frame.x(float(t.value)), y) for t in found.trials if t.answer == answer]
+        parts.append(_text_svg(LEFT - 8, y + 4, answer, anchor="end", colour=COLOURS[answer]))
+        parts += [_trial_mark(t, frame.x(float(t.value)), y) for t in found.trials if t.answer == answer]
     return "\n".join([*parts, "</svg>"])
 
 
-def _gap(found: TippingPoint, frame: Frame, height: int) -> list[str]:
+def _gap_svg(found: TippingPoint, frame: Frame, height: int) -> list[str]:
     if found.proved is None or found.refuted is None:
         return []
     left, right = sorted(frame.x(float(t.value)) for t in (found.proved, found.refuted))
@@ -125,14 +125,16 @@ def _gap(found: TippingPoint, frame: Frame, height: int) -> list[str]:
     words = f"{ends[0]:.6g} … {ends[1]:.6g}"
     return [
         f'<rect x="{left:.2f}" y="{TOP}" {size} fill="#54aeff"/>',
-        _text((left + right) / 2, TOP - 6, words, anchor="middle"),
+        _text_svg((left + right) / 2, TOP - 6, words, anchor="middle"),
     ]
 
 
-def _mark(trial: Trial, x: float, y: float) -> str:
+def _trial_mark(trial: Trial, x: float, y: float) -> str:
     """A disc for a proof, a cross for a violation, a ring for anything else."""
     colour = COLOURS[trial.answer]
-    title = f"<title>{escape_html(show(Const(trial.value)))}: {trial.answer}, {trial.seconds:.2f} s</title>"
+    title = (
+        f"<title>{escape_html(show_term(Const(trial.value)))}: {trial.answer}, {trial.seconds:.2f} s</title>"
+    )
     if trial.answer == "refuted":
         path = f"M{x - 4:.2f} {y - 4:.2f} l8 8 m0 -8 l-8 8"
         return f'<path d="{path}" stroke="{colour}" stroke-width="2">{title}</path>'
@@ -140,16 +142,16 @@ def _mark(trial: Trial, x: float, y: float) -> str:
     return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="4" fill="{fill}" stroke="{colour}">{title}</circle>'
 
 
-def _legend(found: TippingPoint) -> list[str]:
+def _legend_svg(found: TippingPoint) -> list[str]:
     lines, x = [], float(LEFT)
     for answer in dict.fromkeys(t.answer for t in found.trials):
         count = sum(t.answer == answer for t in found.trials)
-        lines.append(_text(x, HEIGHT - 12, f"{answer}: {count}", colour=COLOURS[answer]))
+        lines.append(_text_svg(x, HEIGHT - 12, f"{answer}: {count}", colour=COLOURS[answer]))
         x += 120
     return lines
 
 
-def _text(
+def _text_svg(
     x: float, y: float, text: str, *, size: int = 12, anchor: str = "start", colour: str = "black"
 ) -> str:
     style = f'font-size="{size}" text-anchor="{anchor}" fill="{colour}"'

@@ -7,9 +7,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from surefoot.problem.meaning.transition import enabled
+from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State, decision
+from surefoot.problem.semantics import State, policy_decision
 from surefoot.problem.window import Window, windows_of
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Trace
@@ -32,42 +32,46 @@ def run_table(problem: Problem, trace: Trace) -> RunTable:
     """Variables, locations, network outputs and what the policy decides, state by state."""
     executed, _ = discretise(problem)
     windows = windows_of(executed.environment)
-    rows = [_row(executed, state, windows) for state in trace.states]
+    rows = [_state_row(executed, state, windows) for state in trace.states]
     for row, move in zip(rows, trace.moves, strict=False):
         taken = move.transition.label or "silent"
         if row.get("action", taken) != taken and not row["action"].startswith(f"{taken} "):
             row["taken"] = f"{taken} (the environment's own)"
     names = tuple(dict.fromkeys(name for row in rows for name in row))
-    before = {w.name: tuple(number(trace.states[0][n]) for n in w.names) for w in windows}
+    before = {w.name: tuple(format_number(trace.states[0][n]) for n in w.names) for w in windows}
     rounded = any(not _is_exact(value) for state in trace.states for value in state.values())
-    outputs = [o for state in trace.states for o in getattr(decision(executed, state), "outputs", None) or ()]
-    rounded |= any(Fraction(_output(o)) != Fraction(float(o)) for o in outputs if isfinite(o))
+    outputs = [
+        o for state in trace.states for o in getattr(policy_decision(executed, state), "outputs", None) or ()
+    ]
+    rounded |= any(Fraction(_format_output(o)) != Fraction(float(o)) for o in outputs if isfinite(o))
     return RunTable(names, tuple(rows), windows, before, rounded)
 
 
-def _row(problem: Problem, state: State, windows: tuple[Window, ...]) -> dict[str, str]:
+def _state_row(problem: Problem, state: State, windows: tuple[Window, ...]) -> dict[str, str]:
     environment = problem.environment
     inside = {name for w in windows for name in w.names}
-    row = {w.name: number(state[w.names[-1]]) for w in windows}
-    row |= {v.name: number(state[v.name]) for v in environment.variables if v.name not in inside}
+    row = {w.name: format_number(state[w.names[-1]]) for w in windows}
+    row |= {v.name: format_number(state[v.name]) for v in environment.variables if v.name not in inside}
     for component in environment.components:
         if len(component.locations) > 1:
             row[component.name] = component.locations[state[f"@{component.name}"]]
-    made = decision(problem, state)
+    made = policy_decision(problem, state)
     if made is None:
         return row
-    row |= {f"output[{i}]": _output(o) for i, o in enumerate(made.outputs or ())}
+    row |= {f"output[{i}]": _format_output(o) for i, o in enumerate(made.outputs or ())}
     if list(made.controls.values()) != list(made.outputs or ()):
-        row |= {name: number(value) for name, value in made.controls.items()}
+        row |= {name: format_number(value) for name, value in made.controls.items()}
     if made.actions:
         row["action"] = " or ".join(made.actions) if len(made.actions) < 4 else "sampled"
         row["action"] += " (not enabled: stalls)" if made.stalls else ""
-    if any(c.edges for c in environment.components) and not enabled(environment, state, made.controls):
+    if any(c.edges for c in environment.components) and not enabled_transitions(
+        environment, state, made.controls
+    ):
         row["action"] = "none enabled: deadlock"
     return row
 
 
-def _output(value: float) -> str:
+def _format_output(value: float) -> str:
     return f"{value:.7g}"
 
 
@@ -77,15 +81,15 @@ def _is_exact(value: Any) -> bool:
         return all(map(_is_exact, value))
     if isinstance(value, bool | int):
         return True
-    return not isfinite(value) or Fraction(number(value)) == Fraction(value)
+    return not isfinite(value) or Fraction(format_number(value)) == Fraction(value)
 
 
-def number(value: Any) -> str:
+def format_number(value: Any) -> str:
     """A number short enough to read; the exact one is in the JSON."""
     if isinstance(value, Fraction):
         return str(value) if len(str(value)) <= WIDTH else f"{float(value):.10g}"
     if isinstance(value, tuple):
-        return "[" + ", ".join(number(v) for v in value) + "]"
+        return "[" + ", ".join(format_number(v) for v in value) + "]"
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.10g}" if isinstance(value, float) else str(value)

@@ -26,7 +26,7 @@ a{color:#6fb1f5}code{background:#232b33}th,td{border-color:#3a444d}svg{backgroun
 """
 
 
-def shell(title: str, parts: Iterable[str], *, style: str = "", script: str = "") -> str:
+def render_html_page(title: str, parts: Iterable[str], *, style: str = "", script: str = "") -> str:
     """A whole page; the parts are HTML already."""
     run, shown = f"<script>{script}</script>" if script else "", escape_html(title)
     lines = [

@@ -10,26 +10,32 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from surefoot.certify.evidence import IN_REALS, Evidence, aided, certify
-from surefoot.certify.execution.argument import Aid
+from surefoot.certify.evidence import IN_REALS, CheckedEvidence, certify_verdict, certify_with_aid
+from surefoot.certify.execution.argument import ProofAid
 from surefoot.certify.replay import replay
 from surefoot.engines.dependence import needed_inputs
-from surefoot.engines.invariants import Search, confirmed, grid, refined, tipping_point
+from surefoot.engines.invariants import (
+    TippingPointSearch,
+    bisect_tipping_point,
+    bisection_grid,
+    confirm_tipping_point,
+    refine_grid,
+)
 from surefoot.engines.protocol import Engine
-from surefoot.engines.strengthen import Bound, find_bounds
+from surefoot.engines.strengthen import MovingBound, find_bounds
 from surefoot.errors import Unsupported
-from surefoot.problem.names import output_name
+from surefoot.problem.names import network_output_name
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Term, Var
-from surefoot.run import arithmetic_of, in_reals_only, unanswered, verify
-from surefoot.transform.abstraction import Abstraction, Freed, abstract
+from surefoot.run import arithmetic_of, in_reals_only, unanswered_result, verify
+from surefoot.transform.abstraction import FreedValues, NetworkAbstraction, abstract_network_io
 from surefoot.transform.discretise import discretise
-from surefoot.transform.naming import shown_inputs
-from surefoot.transform.obligations import assuming, never_left
+from surefoot.transform.naming import describe_inputs
+from surefoot.transform.obligations import assume_invariant, invariance_problem
 from surefoot.transform.span import Span
-from surefoot.transform.tighten import Tighten
-from surefoot.verdict.artifact import TippingPoint, Trial, answered
+from surefoot.transform.tighten import BoundTemplate
+from surefoot.verdict.artifact import TippingPoint, Trial, property_answer
 from surefoot.verdict.verdict import (
     Found,
     Holds,
@@ -49,7 +55,7 @@ SEARCHING = 0.6  # of the time; the rest is for the certificate of what was foun
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class SearchSettings:
     """How the single problems are verified, and what is written into every result."""
 
     engine: Engine | Sequence[Engine] | None = None
@@ -70,36 +76,36 @@ class Asking:
         """A budget of all the time that is left, or of a part of it."""
         return Budget(self.budget.remaining() * part, self.budget.seed, self.budget.progress)
 
-    def certified(self, problem: Problem, holds: Holds, aid: Aid) -> Evidence:
+    def certify_with_aid(self, problem: Problem, holds: Holds, aid: ProofAid) -> CheckedEvidence:
         """What holds of the problem as it looks with an aid, certified of the problem itself."""
-        return aided(discretise(problem)[0], holds, aid, self.inputs, self.rest())
+        return certify_with_aid(discretise(problem)[0], holds, aid, self.inputs, self.rest())
 
     def result(self, problem: Problem, verdict: Verdict, certified: bool, how: str, *notes: str) -> Result:
-        plain = unanswered(problem, verdict, self.budget, self.inputs, self.source)
-        seconds, more = self.budget.elapsed(), tuple(n for n in notes if n)
+        plain = unanswered_result(problem, verdict, self.budget, self.inputs, self.source)
+        seconds, more = self.budget.elapsed_seconds(), tuple(n for n in notes if n)
         return replace(plain, engine=how, certified=certified, seconds=seconds, notes=plain.notes + more)
 
 
 def find_tipping_point(
     problem: Problem,
-    tighten: Tighten,
+    tighten: BoundTemplate,
     between: tuple[Fraction, Fraction],
     precision: Fraction,
-    asking: Asking,
+    asking: SearchSettings,
     probes: int = 0,
 ) -> tuple[Problem, Result]:
     """Where bounds make a property hold: a result, and the problem that it is about."""
-    where = refined(grid(*between, precision, rises=tighten.rises))
+    where = refine_grid(bisection_grid(*between, precision, rises=tighten.rises))
 
     def family(value: Fraction) -> Problem:
         return tighten.at(problem, value)
 
-    search = tipping_point(family, where, asking.sketch, asking.rest(SEARCHING), probes)
+    search = bisect_tipping_point(family, where, asking.sketch, asking.rest(SEARCHING), probes)
     if search.contradiction is None and search.reason is not Reason.INTERRUPTED:
-        search = confirmed(search, family, asking.decide, asking.budget)
+        search = confirm_tipping_point(search, family, asking.decide, asking.budget)
     if search.contradiction is not None:
         against = Unknown(Reason.INCOMPLETE, search.contradiction)
-        return problem, asking.result(problem, against, False, _how(search), _counted(search))
+        return problem, asking.result(problem, against, False, _engine_text(search), _question_count(search))
     if search.proved is None:
         return _nothing_proved(problem, search, family, asking)
     proved, refuted = search.proved, search.refuted
@@ -119,28 +125,31 @@ def find_tipping_point(
     while_kept = f"only runs that keep {text} are meant" if tighten.of_inputs else ""
     about = family(proved.value)
     verdict = Found(found, certificate)
-    result = asking.result(about, verdict, certified, _how(search), while_kept, _rests_on(proved))
-    return about, _for(about, result, proved.verdict)
+    result = asking.result(about, verdict, certified, _engine_text(search), while_kept, _rests_on(proved))
+    return about, _with_arithmetic(about, result, proved.verdict)
 
 
-def _for(problem: Problem, result: Result, *shown: Verdict) -> Result:
+def _with_arithmetic(problem: Problem, result: Result, *shown: Verdict) -> Result:
     """The result with the arithmetic in which everything that it rests on was shown."""
     if any(map(in_reals_only, shown)):
         return replace(result, arithmetic=arithmetic_of(problem, real=True))
     return result
 
 
-def _how(search: Search) -> str:
+def _engine_text(search: TippingPointSearch) -> str:
     """The search, and the engine that answered its questions."""
     decisive = search.proved or search.refuted or (search.trials[0] if search.trials else None)
     return f"tipping point with {decisive.engine}" if decisive and decisive.engine else "tipping point"
 
 
 def _nothing_proved(
-    problem: Problem, search: Search, family: Callable[[Fraction], Problem], asking: Asking
+    problem: Problem,
+    search: TippingPointSearch,
+    family: Callable[[Fraction], Problem],
+    asking: SearchSettings,
 ) -> tuple[Problem, Result]:
     """No value in the range is proved: the easy end tells why."""
-    how, counted = _how(search), _counted(search)
+    how, counted = _engine_text(search), _question_count(search)
     first = search.trials[0] if search.trials else None
     match None if first is None else first.verdict:
         case Violated() as violated if first is not None and first.certified:
@@ -164,11 +173,11 @@ def _rests_on(trial: Trial) -> str:
             return ""
 
 
-def _counted(search: Search) -> str:
+def _question_count(search: TippingPointSearch) -> str:
     return f"{len(search.trials)} questions" if len(search.trials) != 1 else "1 question"
 
 
-def find_invariant(problem: Problem, moving: tuple[Bound, ...], asking: Asking) -> Result:
+def find_invariant(problem: Problem, moving: tuple[MovingBound, ...], asking: SearchSettings) -> Result:
     """Bounds that hold at the start, that no step leaves, and that exclude every bad state."""
     outcome = find_bounds(problem, moving, asking.sketch, asking.budget, asking.decide)
     how = "invariant by weakening and strengthening"
@@ -184,15 +193,15 @@ def find_invariant(problem: Problem, moving: tuple[Bound, ...], asking: Asking) 
     shown = [o.verdict for o in outcome.invariant.obligations]
     real = IN_REALS if any(map(in_reals_only, shown)) else ""
     result = asking.result(problem, Found(outcome.invariant, None), certified, how, note, real, tried)
-    return _for(problem, result, *shown)
+    return _with_arithmetic(problem, result, *shown)
 
 
-def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result:
+def verify_assuming(problem: Problem, invariant: Term, asking: SearchSettings) -> Result:
     """Decide a problem with the help of an invariant, which is proved first."""
-    text = show(invariant)
+    text = show_term(invariant)
     asking.budget.progress(f"proving the assumed invariant {text}")
-    first = asking.decide(never_left(problem, invariant), asking.rest(0.5))
-    match answered(first.verdict, first.certified):
+    first = asking.decide(invariance_problem(problem, invariant), asking.rest(0.5))
+    match property_answer(first.verdict, first.certified):
         case "proved" if not in_reals_only(first.verdict):
             pass
         case "refuted":
@@ -201,56 +210,63 @@ def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result
         case _:
             why = f"the assumed invariant {text} could not be proved"
             return asking.result(problem, Unknown(Reason.INCOMPLETE, why), False, first.engine)
-    result = asking.sketch(assuming(problem, invariant), asking.rest(SEARCHING))
-    note = f"with the invariant {text}, which was proved first ({_word(first)})"
+    result = asking.sketch(assume_invariant(problem, invariant), asking.rest(SEARCHING))
+    note = f"with the invariant {text}, which was proved first ({_proof_text(first)})"
     match result.verdict:
         case Violated(trace) if trace.recurrence:  # its certificate is about the other problem
             original = asking.decide(problem, asking.rest())
-            return replace(original, seconds=asking.budget.elapsed())
+            return replace(original, seconds=asking.budget.elapsed_seconds())
         case Violated(trace):
-            return _replayed(problem, trace, result, asking, note)
+            return _replay_violation(problem, trace, result, asking, note)
         case Holds() as holds:
-            carried = _carried(holds, f"with an invariant that was proved first: {text}")
-            found = Evidence(carried, False, ("not certified: the assumed invariant has no certificate",))
+            carried = _carry_over(holds, f"with an invariant that was proved first: {text}")
+            found = CheckedEvidence(
+                carried, False, ("not certified: the assumed invariant has no certificate",)
+            )
             if isinstance(first.verdict, Proved):
-                aid = Aid(invariant=first.verdict.certificate)
-                found = asking.certified(problem, carried, aid)
+                aid = ProofAid(invariant=first.verdict.certificate)
+                found = asking.certify_with_aid(problem, carried, aid)
             return asking.result(problem, found.verdict, found.certified, result.engine, note, *found.notes)
         case other:
             return asking.result(problem, other, False, result.engine, note)
 
 
-def _word(result: Result) -> str:
+def _proof_text(result: Result) -> str:
     kind = "certified" if result.certified else "not certified"
     how = result.verdict.how if isinstance(result.verdict, Holds) else ""
     return f"{how}, {kind}" if how else kind
 
 
-def _replayed(problem: Problem, trace: Trace, result: Result, asking: Asking, note: str) -> Result:
+def _replay_violation(
+    problem: Problem, trace: Trace, result: Result, asking: SearchSettings, note: str
+) -> Result:
     """A violation of a problem with the same runs is one of the original, if its evidence is about that."""
     executed, rest = discretise(problem)[0], asking.rest()
-    found = certify(executed, Violated(trace), "", asking.source, asking.inputs, rest)
+    found = certify_verdict(executed, Violated(trace), "", asking.source, asking.inputs, rest)
     return asking.result(problem, found.verdict, found.certified, result.engine, note)
 
 
-def _carried(holds: Holds, how: str) -> Holds:
+def _carry_over(holds: Holds, how: str) -> Holds:
     """What holds of another problem, as a statement about this one."""
     return replace(holds, how=f"{how}; {holds.how}" if holds.how else how)
 
 
 def verify_abstracted(
-    problem: Problem, freed: Freed | None, asking: Asking, ranges: Mapping[int, Span] | None = None
+    problem: Problem,
+    freed: FreedValues | None,
+    asking: SearchSettings,
+    ranges: Mapping[int, Span] | None = None,
 ) -> Result:
     """Prove a problem with fewer inputs, or decide it as it is.
 
     Without `freed` find out which inputs a proof needs; `ranges`: in which the others are freed then.
     """
     if freed is None:
-        return _automatic(problem, asking, ranges or {})
+        return _find_needed_inputs(problem, asking, ranges or {})
     for index, span in freed.output_ranges.items():
         if (refused := _unproved_range(problem, index, span, asking)) is not None:
             return refused
-    made = abstract(problem, freed)
+    made = abstract_network_io(problem, freed)
     result = asking.sketch(made.problem, asking.rest(0.5))
     match result.verdict:
         case Holds() as holds:
@@ -269,32 +285,34 @@ def verify_abstracted(
         case _:
             note = f"with {made.words()} there was no answer: all inputs were used"
     original = asking.decide(problem, asking.rest())
-    return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
+    return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed_seconds())
 
 
-def _unproved_range(problem: Problem, index: int, span: Span, asking: Asking) -> Result | None:
+def _unproved_range(problem: Problem, index: int, span: Span, asking: SearchSettings) -> Result | None:
     """Why a range that is given for an output must not be used; None if it is proved."""
-    inside = span.condition(Var(output_name(index)))
-    result = asking.decide(never_left(problem, inside), asking.rest(0.5))
-    if answered(result.verdict, result.certified) == "proved" and not in_reals_only(result.verdict):
+    inside = span.condition(Var(network_output_name(index)))
+    result = asking.decide(invariance_problem(problem, inside), asking.rest(0.5))
+    if property_answer(result.verdict, result.certified) == "proved" and not in_reals_only(result.verdict):
         return None
     why = f"that output[{index}] keeps the given range could not be proved"
     return asking.result(problem, Unknown(Reason.INCOMPLETE, why), False, result.engine)
 
 
-def _with_fewer(problem: Problem, made: Abstraction, holds: Holds, how: str, asking: Asking) -> Result:
+def _with_fewer(
+    problem: Problem, made: NetworkAbstraction, holds: Holds, how: str, asking: SearchSettings
+) -> Result:
     """What holds with fewer inputs, certified of the problem itself."""
-    carried = _carried(holds, f"proved with {made.words()}")
-    found = asking.certified(problem, carried, Aid(*made.ranges()))
-    depends = f"depends only on: {shown_inputs(made.kept, problem)}"
+    carried = _carry_over(holds, f"proved with {made.words()}")
+    found = asking.certify_with_aid(problem, carried, ProofAid(*made.ranges()))
+    depends = f"depends only on: {describe_inputs(made.kept, problem)}"
     carry = "the other inputs may be anything within their ranges at every step, so every run is covered"
     return asking.result(problem, found.verdict, found.certified, how, depends, carry, *found.notes)
 
 
-def _automatic(problem: Problem, asking: Asking, ranges: Mapping[int, Span]) -> Result:
+def _find_needed_inputs(problem: Problem, asking: SearchSettings, ranges: Mapping[int, Span]) -> Result:
     """The problem itself first; if it holds, with as few inputs as a proof needs."""
     original = asking.decide(problem, asking.rest(0.4))
-    if answered(original.verdict, original.certified) != "proved":
+    if property_answer(original.verdict, original.certified) != "proved":
         return original
     try:
         needed = needed_inputs(problem, asking.sketch, asking.rest(SEARCHING), ranges)
@@ -302,16 +320,18 @@ def _automatic(problem: Problem, asking: Asking, ranges: Mapping[int, Span]) -> 
         return replace(original, notes=(*original.notes, f"no abstraction: {why}"))
     if needed.abstraction is None or needed.result is None:
         note = f"depends on every input, as far as {needed.questions} questions tell"
-        return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
+        return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed_seconds())
     made = needed.abstraction
     assert isinstance(needed.result.verdict, Holds)
-    found = asking.certified(problem, needed.result.verdict, Aid(*made.ranges()))
+    found = asking.certify_with_aid(problem, needed.result.verdict, ProofAid(*made.ranges()))
     if isinstance(found.verdict, Unknown):
         note = "the inputs that a proof needs are not known: an answer was not confirmed"
-        return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
+        return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed_seconds())
     how = "no proof without any of these" if needed.complete else "perhaps on fewer: the time ran out"
     names = (
-        f"{shown_inputs(made.kept, problem)} ({how})" if made.kept else "nothing but the ranges of the inputs"
+        f"{describe_inputs(made.kept, problem)} ({how})"
+        if made.kept
+        else "nothing but the ranges of the inputs"
     )
     note = f"proved with {made.words()} as well; depends only on: {names}"
     rests = f"of the proof with fewer inputs, {found.notes[0]}" if found.notes else ""
@@ -320,13 +340,13 @@ def _automatic(problem: Problem, asking: Asking, ranges: Mapping[int, Span]) -> 
         verdict, certified = found.verdict, True
     notes = tuple(n for n in (*original.notes, note, rests) if n)
     return replace(
-        original, verdict=verdict, certified=certified, notes=notes, seconds=asking.budget.elapsed()
+        original, verdict=verdict, certified=certified, notes=notes, seconds=asking.budget.elapsed_seconds()
     )
 
 
 __all__ = [
     "IN_REALS",
-    "Asking",
+    "SearchSettings",
     "find_invariant",
     "find_tipping_point",
     "verify_abstracted",

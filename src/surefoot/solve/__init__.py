@@ -1,7 +1,7 @@
 """Solvers by name. `Scripted` is not listed: it has to be given its answers."""
 
 from surefoot.errors import WrongType, did_you_mean
-from surefoot.problem.door import described
+from surefoot.problem.door import describe_value
 from surefoot.solve.milp import Milp
 from surefoot.solve.native import Native
 from surefoot.solve.protocol import Solver
@@ -17,5 +17,7 @@ def take_solver(given: object) -> Solver:
             raise WrongType(f"unknown solver {given!r}", fix=did_you_mean(given, SOLVERS))
         return SOLVERS[given]()
     if isinstance(given, type) or not hasattr(given, "session"):
-        raise WrongType(f"{described(given)} is not a solver", fix='give its name: "milp", "z3", "native"')
+        raise WrongType(
+            f"{describe_value(given)} is not a solver", fix='give its name: "milp", "z3", "native"'
+        )
     return given  # type: ignore[return-value]

@@ -20,20 +20,31 @@ from typing import TypeAlias
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Term, Var, equal
-from surefoot.query.formula import Atom, atoms, normal
-from surefoot.query.lower import lower
-from surefoot.query.query import Answer, Assignment, Quantity, Query, Sat, Undecided, Unsat, Why
-from surefoot.solve.many import Local
-from surefoot.solve.nearby import settled
+from surefoot.query.formula import LinearAtom, formula_atoms, negation_normal_form
+from surefoot.query.lower import lower_query
+from surefoot.query.query import (
+    Answer,
+    Assignment,
+    Query,
+    QueryVariable,
+    Sat,
+    Undecided,
+    UndecidedReason,
+    Unsat,
+)
+from surefoot.solve.many import LocalSolver
+from surefoot.solve.nearby import round_to_witness
 from surefoot.solve.protocol import Ask, Solver
 from surefoot.solve.remote import Question
 
-WHOLE = Fraction(1, 10**5)  # a value this close to a whole number counts as one, until it is checked exactly
-Bounds: TypeAlias = dict[str, tuple[int, int]]
+INTEGER_TOLERANCE = Fraction(
+    1, 10**5
+)  # a value this close to a whole number counts as one, until it is checked exactly
+IntegerBounds: TypeAlias = dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchAndBound:
     """Algorithm 1 over `relaxed`. Its Unsat rests on those of the relaxed solver."""
 
     relaxed: Solver
@@ -49,60 +60,62 @@ class Branch:
                     return f"`{self.name}` takes numbers; `{quantity.name}` is a truth value"
                 case Int(low, high) if low is None or high is None:
                     return f"`{self.name}` needs bounds of whole numbers; `{quantity.name}` has none"
-        return self.relaxed.objection(relaxation(query))
+        return self.relaxed.objection(_relax_integers(query))
 
     @contextmanager
     def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
-        with self.relaxed.session(relaxation(base), seconds=seconds) as ask_relaxed:
-            yield lambda *more: _branched(base, more, ask_relaxed)
+        with self.relaxed.session(_relax_integers(base), seconds=seconds) as ask_relaxed:
+            yield lambda *more: _branch_and_bound(base, more, ask_relaxed)
 
     def question(self, base: Query) -> Question:
-        if not isinstance(self.relaxed, Local):
+        if not isinstance(self.relaxed, LocalSolver):
             raise Unsupported(f"`{self.relaxed.name}` answers in sessions only")
-        relaxed = self.relaxed.question(relaxation(base))
+        relaxed = self.relaxed.question(_relax_integers(base))
 
         def question(more: tuple[Term, ...], seconds: float) -> Answer:
             deadline = monotonic() + seconds
-            return _branched(base, more, lambda *all: relaxed(all, max(0.0, deadline - monotonic())))
+            return _branch_and_bound(base, more, lambda *all: relaxed(all, max(0.0, deadline - monotonic())))
 
         return question
 
 
-def _ends(kind: Int) -> tuple[int, int]:
+def _integer_bounds(kind: Int) -> tuple[int, int]:
     assert kind.low is not None
     assert kind.high is not None
     return kind.low, kind.high
 
 
-def relaxation(query: Query) -> Query:
+def _relax_integers(query: Query) -> Query:
     """The same question with whole variables as real ones."""
-    return replace(query, quantities=tuple(map(_relaxed, query.quantities)))
+    return replace(query, quantities=tuple(map(_relax_quantity, query.quantities)))
 
 
-def _relaxed(quantity: Quantity) -> Quantity:
+def _relax_quantity(quantity: QueryVariable) -> QueryVariable:
     if not isinstance(quantity.kind, Int):
         return quantity
-    low, high = _ends(quantity.kind)
-    return Quantity(quantity.name, Real(Fraction(low), Fraction(high)))
+    low, high = _integer_bounds(quantity.kind)
+    return QueryVariable(quantity.name, Real(Fraction(low), Fraction(high)))
 
 
-def _branched(base: Query, more: tuple[Term, ...], ask_relaxed: Ask) -> Answer:
-    whole = {q.name: _ends(q.kind) for q in base.quantities if isinstance(q.kind, Int)}
+def _branch_and_bound(base: Query, more: tuple[Term, ...], ask_relaxed: Ask) -> Answer:
+    whole = {q.name: _integer_bounds(q.kind) for q in base.quantities if isinstance(q.kind, Int)}
     if any(low > high for low, high in whole.values()):
         return Unsat()
     query = Query(base.quantities, base.constraints + more, base.calls)
-    wanted = _comparisons(query)
-    waiting: list[Bounds] = [whole]
+    wanted = _comparison_atoms(query)
+    waiting: list[IntegerBounds] = [whole]
     doubt: Undecided | None = None
     while waiting:
         bounds = waiting.pop()
-        answer = ask_relaxed(*more, *_as_terms(bounds, whole))
+        answer = ask_relaxed(*more, *_bounds_to_terms(bounds, whole))
         match answer:
             case Unsat():
                 continue
-            case Undecided(why) if why in (Why.TIMEOUT, Why.MEMORY) or answer.near is None:
+            case Undecided(why) if (
+                why in (UndecidedReason.TIMEOUT, UndecidedReason.MEMORY) or answer.near is None
+            ):
                 doubt = answer
-                if why in (Why.TIMEOUT, Why.MEMORY):
+                if why in (UndecidedReason.TIMEOUT, UndecidedReason.MEMORY):
                     break
                 continue
             case Undecided():
@@ -110,24 +123,28 @@ def _branched(base: Query, more: tuple[Term, ...], ask_relaxed: Ask) -> Answer:
                 point = answer.near
             case Sat():
                 point = answer.assignment
-        found = settled(query, {n: Fraction(v) for n, v in point.items()}, wanted)
+        found = round_to_witness(query, {n: Fraction(v) for n, v in point.items()}, wanted)
         if found.exact:
             return Sat(found.assignment)
-        parts = _divided(bounds, point)
+        parts = _split_bounds(bounds, point)
         if not parts:
-            doubt = Undecided(Why.NUMERICS, "a point is within tolerances of a solution, but is none")
+            doubt = Undecided(
+                UndecidedReason.NUMERICS, "a point is within tolerances of a solution, but is none"
+            )
         waiting += reversed(parts)
     return doubt or Unsat()
 
 
-def _comparisons(query: Query) -> tuple[Atom, ...]:
+def _comparison_atoms(query: Query) -> tuple[LinearAtom, ...]:
     try:
-        return tuple(a for c in lower(query).query.constraints for a in atoms(normal(c)))
+        return tuple(
+            a for c in lower_query(query).query.constraints for a in formula_atoms(negation_normal_form(c))
+        )
     except Unsupported:
         return ()
 
 
-def _as_terms(bounds: Bounds, whole: Bounds) -> Iterator[Term]:
+def _bounds_to_terms(bounds: IntegerBounds, whole: IntegerBounds) -> Iterator[Term]:
     for name, (low, high) in bounds.items():
         least, most = whole[name]
         if low == high and least < most:
@@ -139,18 +156,20 @@ def _as_terms(bounds: Bounds, whole: Bounds) -> Iterator[Term]:
             yield Var(name) <= high
 
 
-def _divided(bounds: Bounds, point: Assignment) -> list[Bounds]:
+def _split_bounds(bounds: IntegerBounds, point: Assignment) -> list[IntegerBounds]:
     """Lines 6 to 11: both sides of a value between whole numbers; none if every variable is fixed."""
     for name, (low, high) in bounds.items():
         value = min(max(Fraction(point[name]), Fraction(low)), Fraction(high))  # bounds have a tolerance too
-        if abs(value - round(value)) > WHOLE:
-            return _kept(bounds, name, ((ceil(value), high), (low, floor(value))))
+        if abs(value - round(value)) > INTEGER_TOLERANCE:
+            return _nonempty_parts(bounds, name, ((ceil(value), high), (low, floor(value))))
     for name, (low, high) in bounds.items():
         if low < high:
             here = min(max(round(Fraction(point[name])), low), high)
-            return _kept(bounds, name, ((here, here), (here + 1, high), (low, here - 1)))
+            return _nonempty_parts(bounds, name, ((here, here), (here + 1, high), (low, here - 1)))
     return []
 
 
-def _kept(bounds: Bounds, name: str, parts: tuple[tuple[int, int], ...]) -> list[Bounds]:
+def _nonempty_parts(
+    bounds: IntegerBounds, name: str, parts: tuple[tuple[int, int], ...]
+) -> list[IntegerBounds]:
     return [{**bounds, name: part} for part in parts if part[0] <= part[1]]

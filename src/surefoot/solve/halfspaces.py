@@ -20,7 +20,7 @@ from surefoot.query.polynomial import Polynomial
 Floats = NDArray[np.float64]
 BITS = 52  # of a weight, behind the point
 LEAST = 1e-13  # smaller weights are left out
-FAR = 1e6  # below minus this a program is said to be unbounded
+UNBOUNDED_BELOW = 1e6  # below minus this a program is said to be unbounded
 
 
 class HalfSpaces:
@@ -41,7 +41,7 @@ class HalfSpaces:
         nothing = np.array([], dtype=np.int32), np.array([])
         for _ in range(size):
             self._solver.addRow(0.0, 0.0, 0, *nothing)
-        self._solver.addRow(-FAR, np.inf, 0, *nothing)
+        self._solver.addRow(-UNBOUNDED_BELOW, np.inf, 0, *nothing)
 
     def add(self, normal: Floats, offset: float) -> None:
         places = np.append(np.flatnonzero(normal), self.size).astype(np.int32)
@@ -49,11 +49,11 @@ class HalfSpaces:
         self._solver.addCol(offset, 0.0, np.inf, len(places), places, values)
         self.count += 1
 
-    def without(self, index: int, is_out: bool) -> None:
+    def set_excluded(self, index: int, is_out: bool) -> None:
         """Leave a half-space out, or take it back."""
         self._solver.changeColBounds(index, 0.0, 0.0 if is_out else np.inf)
 
-    def highest(self, direction: Floats, floor: float = -FAR) -> tuple[float, Floats] | None:
+    def upper_bound(self, direction: Floats, floor: float = -UNBOUNDED_BELOW) -> tuple[float, Floats] | None:
         """An upper bound of direction * x, not below the floor, and the weights that show it; None: no bound.
 
         By the dual program: the least sum of weighted offsets where the weighted normals are the direction.
@@ -68,11 +68,11 @@ class HalfSpaces:
         return float(self._solver.getInfo().objective_function_value), weights
 
 
-class Combinations:
+class FarkasCombinations:
     """Proofs about one list of constraints, all of them affine."""
 
     def __init__(self, constraints: Sequence[Polynomial], size: int) -> None:
-        self._scaled = [_scaled(c, size) for c in constraints]
+        self._scaled = [_scale_affine(c, size) for c in constraints]
         self._size, self._space = size, HalfSpaces(size)
         self._sides: dict[tuple[int, bool], int] = {}  # a constraint of one variable alone, by its sign
         for index, (_, row) in enumerate(self._scaled):
@@ -83,8 +83,8 @@ class Combinations:
 
     def weights(self, wanted: Polynomial) -> dict[int, Fraction] | None:
         """Of the constraints, such that wanted minus their sum is a number that is not negative."""
-        factor, row = _scaled(wanted, self._size, by_number=True)
-        found = self._space.highest(-np.array([float(c) for c in row[1:]]), float(row[0]) - 1.0)
+        factor, row = _scale_affine(wanted, self._size, by_number=True)
+        found = self._space.upper_bound(-np.array([float(c) for c in row[1:]]), float(row[0]) - 1.0)
         if found is None:
             return None
         weights = {
@@ -106,7 +106,9 @@ class Combinations:
         return {i: w * factor / self._scaled[i][0] for i, w in weights.items()}
 
 
-def _scaled(polynomial: Polynomial, size: int, by_number: bool = False) -> tuple[Fraction, list[Fraction]]:
+def _scale_affine(
+    polynomial: Polynomial, size: int, by_number: bool = False
+) -> tuple[Fraction, list[Fraction]]:
     """A power of two, and what is left: the number, then the coefficients; the largest of these is near 1.
 
     `by_number`: of all of them, with the number.

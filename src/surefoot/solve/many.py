@@ -9,54 +9,58 @@ from collections.abc import Sequence
 from time import monotonic, process_time
 from typing import Protocol, runtime_checkable
 
-from surefoot.query.query import Answer, Query, Undecided, Why
+from surefoot.query.query import Answer, Query, Undecided, UndecidedReason
 from surefoot.solve.protocol import Solver
-from surefoot.solve.remote import GRACE, Question, late
-from surefoot.work.child import Died, TimedOut, Worker, borrowed
+from surefoot.solve.remote import GRACE_SECONDS, Question, timeout_answer
+from surefoot.work.child import Worker, WorkerDied, WorkerTimedOut, borrow_worker
 
-TOGETHER = 32  # questions in a message
+BATCH_SIZE = 32  # questions in a message
 
 
 @runtime_checkable
-class Local(Solver, Protocol):
+class LocalSolver(Solver, Protocol):
     """A solver that can also answer in this process; it may look at the clock too late, or crash."""
 
     def question(self, base: Query) -> Question: ...
 
 
-def answer_many(solver: Local, queries: Sequence[Query], *, seconds: float) -> tuple[list[Answer], float]:
+def answer_many(
+    solver: LocalSolver, queries: Sequence[Query], *, seconds: float
+) -> tuple[list[Answer], float]:
     """The answers in order, and how long the child computed; one at which it dies is left undecided."""
     deadline = monotonic() + seconds
     found: list[Answer] = []
     spent = 0.0
-    with borrowed() as worker:
-        for first in range(0, len(queries), TOGETHER):
-            answers, took = _answers(worker, solver, queries[first : first + TOGETHER], deadline)
+    with borrow_worker() as worker:
+        for first in range(0, len(queries), BATCH_SIZE):
+            answers, took = _answer_batch(worker, solver, queries[first : first + BATCH_SIZE], deadline)
             found += answers
             spent += took
     return found, spent
 
 
-def _answers(
-    worker: Worker, solver: Local, queries: Sequence[Query], deadline: float
+def _answer_batch(
+    worker: Worker, solver: LocalSolver, queries: Sequence[Query], deadline: float
 ) -> tuple[list[Answer], float]:
     begun = monotonic()
     left = deadline - begun
     if left <= 0:
-        return [late(0.0) for _ in queries], 0.0
+        return [timeout_answer(0.0) for _ in queries], 0.0
     try:
-        return worker.call(_all, solver, tuple(queries), left, seconds=left + GRACE)
-    except TimedOut:
-        return [late(left) for _ in queries], left
-    except Died as death:
+        return worker.call(_answer_locally, solver, tuple(queries), left, seconds=left + GRACE_SECONDS)
+    except WorkerTimedOut:
+        return [timeout_answer(left) for _ in queries], left
+    except WorkerDied as death:
         if len(queries) == 1:
-            why = Why.MEMORY if death.memory else Why.INCOMPLETE
+            why = UndecidedReason.MEMORY if death.memory else UndecidedReason.INCOMPLETE
             return [Undecided(why, str(death))], monotonic() - begun
-        parts = [_answers(worker, solver, (query,), deadline) for query in queries]
+        parts = [_answer_batch(worker, solver, (query,), deadline) for query in queries]
         return [a for answers, _ in parts for a in answers], sum(took for _, took in parts)
 
 
-def _all(solver: Local, queries: tuple[Query, ...], seconds: float) -> tuple[list[Answer], float]:
+def _answer_locally(
+    solver: LocalSolver, queries: tuple[Query, ...], seconds: float
+) -> tuple[list[Answer], float]:
     begun, deadline = process_time(), monotonic() + seconds
     answers = [solver.question(query)((), max(0.0, deadline - monotonic())) for query in queries]
     return answers, process_time() - begun

@@ -14,24 +14,26 @@ from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.query.bounds import declared, float32_within
-from surefoot.query.formula import Atom, Relation
-from surefoot.query.linear import linearise
+from surefoot.query.bounds import declared_box, float32_within
+from surefoot.query.formula import LinearAtom, Relation
+from surefoot.query.linear import linearise_term
 from surefoot.query.query import Assignment, Query
-from surefoot.query.satisfies import satisfies
+from surefoot.query.satisfies import assignment_defect
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class RoundedPoint:
     """`exact`: the assignment satisfies the query; otherwise it is only near one that may."""
 
     assignment: Assignment
     exact: bool
 
 
-def settled(query: Query, near: Mapping[str, float | int | Fraction], atoms: Sequence[Atom]) -> Settled:
+def round_to_witness(
+    query: Query, near: Mapping[str, float | int | Fraction], atoms: Sequence[LinearAtom]
+) -> RoundedPoint:
     """`atoms`: comparisons that should hold, to decide where outputs go."""
-    box = declared(query.quantities)
+    box = declared_box(query.quantities)
     values: dict[str, bool | int | Fraction] = {}
     for quantity in query.quantities:
         low, high = box[quantity.name]
@@ -48,18 +50,18 @@ def settled(query: Query, near: Mapping[str, float | int | Fraction], atoms: Seq
                 values[quantity.name] = value if high is None else min(value, high)
     try:
         for call in query.calls:
-            exact = exact_outputs(call.network, [linearise(t).at(values) for t in call.inputs])
+            exact = exact_outputs(call.network, [linearise_term(t).at(values) for t in call.inputs])
             slack = call.slack or (Fraction(0),) * len(exact)
             for name, value, extra in zip(call.outputs, exact, slack, strict=True):
-                direction = _wanted(name, atoms)
+                direction = _preferred_direction(name, atoms)
                 close = min(max(Fraction(near[name]), value - extra), value + extra)
                 values[name] = close if direction is None else value + direction * extra
     except (Undefined, Unsupported):
-        return Settled(values, False)
-    return Settled(values, satisfies(query, values) is None)
+        return RoundedPoint(values, False)
+    return RoundedPoint(values, assignment_defect(query, values) is None)
 
 
-def _wanted(name: str, atoms: Sequence[Atom]) -> int | None:
+def _preferred_direction(name: str, atoms: Sequence[LinearAtom]) -> int | None:
     """-1: all comparisons want less of it, 1: more; None: some want it one way and some the other."""
     signs = set()
     for atom in atoms:

@@ -32,7 +32,7 @@ class Solver(Protocol):
         ...
 
 
-def solve(solver: Solver, query: Query, *more: Term, seconds: float) -> Answer:
+def solve_query(solver: Solver, query: Query, *more: Term, seconds: float) -> Answer:
     """One question, one answer."""
     if (why := solver.objection(query)) is not None:
         raise Unsupported(why)

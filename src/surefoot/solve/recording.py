@@ -37,11 +37,11 @@ class Recording:
     def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
         with self.solver.session(base, seconds=seconds) as ask:
 
-            def recorded(*more: Term) -> Answer:
+            def record_question(*more: Term) -> Answer:
                 self._write(Query(base.quantities, base.constraints + more, base.calls))
                 return ask(*more)
 
-            yield recorded
+            yield record_question
 
     def _write(self, query: Query) -> None:
         stem = self.folder / f"query-{next(self.numbers):04d}"

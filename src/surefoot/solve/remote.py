@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 from surefoot.errors import SolverFailure
 from surefoot.problem.term import Term
-from surefoot.query.query import Answer, Query, Undecided, Why
+from surefoot.query.query import Answer, Query, Undecided, UndecidedReason
 from surefoot.solve.protocol import Ask
-from surefoot.work.child import Died, TimedOut, borrowed
+from surefoot.work.child import WorkerDied, WorkerTimedOut, borrow_worker
 
 Question: TypeAlias = Callable[[tuple[Term, ...], float], Answer]  # more terms, seconds
 Prepare: TypeAlias = Callable[..., Question]  # from the base query and the solver's options
 
-GRACE = 0.4  # seconds for a solver that does look at the clock to say so itself
+GRACE_SECONDS = 0.4  # seconds for a solver that does look at the clock to say so itself
 
 _prepared: dict[str, Question] = {}  # in the child: the session that its parent has open
 
@@ -25,24 +25,26 @@ _prepared: dict[str, Question] = {}  # in the child: the session that its parent
 def remote_session(prepare: Prepare, base: Query, *options: object, seconds: float) -> Iterator[Ask]:
     """`prepare(base, *options)` once in a child; its answers until `seconds` from now."""
     deadline = monotonic() + seconds
-    with borrowed() as worker:
+    with borrow_worker() as worker:
         is_open = False
 
         def ask(*more: Term) -> Answer:
             nonlocal is_open
             if deadline <= monotonic():
-                return late(seconds)
+                return timeout_answer(seconds)
             was_open, is_open = is_open, False
             try:
                 if not was_open:
-                    worker.call(_open, prepare, base, options, seconds=deadline - monotonic() + GRACE)
+                    worker.call(
+                        _open_session, prepare, base, options, seconds=deadline - monotonic() + GRACE_SECONDS
+                    )
                 left = max(0.0, deadline - monotonic())
-                answer = worker.call(_ask, more, left, seconds=left + GRACE)
-            except TimedOut:
-                return late(seconds)
-            except Died as death:
+                answer = worker.call(_ask_session, more, left, seconds=left + GRACE_SECONDS)
+            except WorkerTimedOut:
+                return timeout_answer(seconds)
+            except WorkerDied as death:
                 if death.memory:
-                    return Undecided(Why.MEMORY, str(death))
+                    return Undecided(UndecidedReason.MEMORY, str(death))
                 raise SolverFailure(str(death), fix="report this with the query (--dump-queries)") from death
             is_open = True
             return answer
@@ -50,13 +52,13 @@ def remote_session(prepare: Prepare, base: Query, *options: object, seconds: flo
         yield ask
 
 
-def late(seconds: float) -> Undecided:
-    return Undecided(Why.TIMEOUT, f"no answer within {seconds:g} s")
+def timeout_answer(seconds: float) -> Undecided:
+    return Undecided(UndecidedReason.TIMEOUT, f"no answer within {seconds:g} s")
 
 
-def _open(prepare: Prepare, base: Query, options: tuple[object, ...]) -> None:
+def _open_session(prepare: Prepare, base: Query, options: tuple[object, ...]) -> None:
     _prepared["session"] = prepare(base, *options)
 
 
-def _ask(more: tuple[Term, ...], seconds: float) -> Answer:
+def _ask_session(more: tuple[Term, ...], seconds: float) -> Answer:
     return _prepared["session"](more, seconds)

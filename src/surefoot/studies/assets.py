@@ -6,17 +6,17 @@ from functools import cache
 from importlib.resources import as_file, files
 
 from surefoot.formats.jani import read_jani
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.environment import Environment
 from surefoot.problem.network import Network
 from surefoot.studies import STUDIES
 
 
 @cache
-def shipped(study: str, policy: str) -> Network:
+def shipped_network(study: str, policy: str) -> Network:
     """The network `assets/POLICY.onnx` of a study."""
     with as_file(files(STUDIES[study]).joinpath("assets", f"{policy}.onnx")) as path:
-        return read_onnx(path)
+        return read_onnx_network(path)
 
 
 @cache

@@ -20,8 +20,8 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
 from surefoot.studies import STUDIES
-from surefoot.studies.assets import shipped
-from surefoot.studies.load import Verify, measured
+from surefoot.studies.assets import shipped_network
+from surefoot.studies.load import Verify, kind_and_steps
 from surefoot.verdict.verdict import Holds, Proved, Violated
 
 HALVINGS = 8
@@ -45,11 +45,11 @@ class TrainingRun:
 
     def network(self, decisions: int) -> Network:
         last = decisions == self.decisions[-1]
-        return shipped(self.study, self.policy if last else f"{self.policy}-after-{decisions}")
+        return shipped_network(self.study, self.policy if last else f"{self.policy}-after-{decisions}")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CheckpointVerdict:
     """One checkpoint: its return, the verdict at the usual value, and between which values it begins to fail.
 
     `holds_up_to` is None if nothing was proved, `fails_from` is None if nothing was refuted.
@@ -70,19 +70,21 @@ def training_run(name: str) -> TrainingRun:
     return run
 
 
-def along(run: TrainingRun, verify: Verify) -> Iterator[Point]:
+def verify_checkpoints(run: TrainingRun, verify: Verify) -> Iterator[CheckpointVerdict]:
     """Every checkpoint in the order of training."""
-    returns = _returns(run)
+    returns = _read_returns(run)
     for decisions in run.decisions:
-        yield _point(run, decisions, returns[decisions], verify)
+        yield _verify_checkpoint(run, decisions, returns[decisions], verify)
 
 
-def _point(run: TrainingRun, decisions: int, mean_return: float, verify: Verify) -> Point:
+def _verify_checkpoint(
+    run: TrainingRun, decisions: int, mean_return: float, verify: Verify
+) -> CheckpointVerdict:
     network = run.network(decisions)
 
     def ask(value: Fraction) -> tuple[str, bool | None]:
         verdict = verify(run.question(network, value), run.engine, run.options or {}).verdict
-        kind, _ = measured(verdict)
+        kind, _ = kind_and_steps(verdict)
         match verdict:
             case Proved() | Holds(as_asked=True):
                 return kind, True
@@ -106,17 +108,17 @@ def _point(run: TrainingRun, decisions: int, mean_return: float, verify: Verify)
         if refuted is None:
             break
         value = (refuted + (proved or 0)) / 2
-    return Point(decisions, mean_return, word, proved, refuted)
+    return CheckpointVerdict(decisions, mean_return, word, proved, refuted)
 
 
-def _returns(run: TrainingRun) -> dict[int, float]:
+def _read_returns(run: TrainingRun) -> dict[int, float]:
     """Mean returns of the checkpoints, from the learning curve of the recipe's first seed."""
     text = files(STUDIES[run.study]).joinpath("assets", f"{run.policy}.toml").read_text("utf-8")
     seed = tomllib.loads(text)["seeds"][0]
     return dict(zip(seed["curve_decisions"], seed["curve_returns"], strict=True))
 
 
-def drawn(run: TrainingRun, points: tuple[Point, ...]) -> str:
+def render_checkpoints(run: TrainingRun, points: tuple[CheckpointVerdict, ...]) -> str:
     """The checkpoints as text, with a bar for the value up to which the question is proved."""
     longest = max((p.holds_up_to or Fraction(0) for p in points), default=Fraction(0)) or Fraction(1)
     lines = [

@@ -21,14 +21,14 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
 from surefoot.studies import STUDIES
 from surefoot.studies.load import judge_claim
-from surefoot.studies.regions import RegionsOf, Shown
+from surefoot.studies.regions import RegionFigureSpec, RegionResult
 from surefoot.verdict.verdict import Estimated, Exact, PerStart
 
 Quantity: TypeAlias = Literal["value", "effort"]
 
 
 @dataclass(frozen=True, slots=True)
-class PanelOf:
+class PanelSpec:
     """One heat map. `sampled`: by runs, as in the paper; otherwise computed from all states."""
 
     name: str
@@ -47,19 +47,19 @@ class LearningCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class FigureOf:
+class FigureSpec:
     """`limits`: the values of the first and the last colour; None: as the picture needs."""
 
     name: str
     title: str
-    panels: tuple[PanelOf, ...]
+    panels: tuple[PanelSpec, ...]
     columns: int
     limits: tuple[float, float] | None = None
     curve: LearningCurve | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class SampledValue:
     """What is known at one start: bounds, how many runs they took, and how many of these succeeded."""
 
     low: Fraction
@@ -73,7 +73,7 @@ class Value:
         return Fraction(self.succeeded, self.runs) if self.runs else (self.low + self.high) / 2
 
 
-Values: TypeAlias = Sequence[tuple[State, Value]]
+SampledValues: TypeAlias = Sequence[tuple[State, SampledValue]]
 Measure: TypeAlias = Callable[[Any], float]  # of what the panels show, by their names
 
 
@@ -95,12 +95,12 @@ class Claim:
     note: str = ""
 
 
-class Unmeasured(Exception):
+class UnmeasuredFigure(Exception):
     """A panel has not all of its values, so that nothing can be measured in its figure."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedClaim:
     """`missing`: why there is no measure, and so no judgement either."""
 
     claim: Claim
@@ -114,18 +114,18 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    figures: Mapping[str, FigureOf | RegionsOf]
+class StudyFigures:
+    figures: Mapping[str, FigureSpec | RegionFigureSpec]
     measures: Mapping[str, Measure]
     claims: tuple[Claim, ...]
 
-    def figure(self, name: str) -> FigureOf | RegionsOf:
+    def figure(self, name: str) -> FigureSpec | RegionFigureSpec:
         if name not in self.figures:
             raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, self.figures))
         return self.figures[name]
 
 
-def figures(study: str) -> Figures:
+def load_study_figures(study: str) -> StudyFigures:
     """The figures of a study; an error if it has none."""
     if find_spec(f"{STUDIES[study]}.figures") is None:
         raise InvalidProblem(
@@ -133,9 +133,9 @@ def figures(study: str) -> Figures:
         )
     module = import_module(f"{STUDIES[study]}.figures")
     text = files(STUDIES[study]).joinpath("expected.toml").read_text("utf-8")
-    made: Mapping[str, FigureOf | RegionsOf] = module.FIGURES
+    made: Mapping[str, FigureSpec | RegionFigureSpec] = module.FIGURES
     measures: Mapping[str, Measure] = module.MEASURES
-    return Figures(made, measures, read_claims(text, f"{study}/expected.toml", made, measures))
+    return StudyFigures(made, measures, read_claims(text, f"{study}/expected.toml", made, measures))
 
 
 def recipe_curve(study: str, policy: str) -> dict[int, float]:
@@ -166,36 +166,38 @@ def read_claims(
     return claims
 
 
-def values(table: PerStart) -> Values:
+def sampled_values(table: PerStart) -> SampledValues:
     """The values of a table; a start without one is an error, for no claim can be judged then."""
     found = []
     for state, verdict in table.table:
         match verdict:
             case Estimated(low, high, _, counts):
-                found.append((state, Value(low, high, counts["runs"], counts["succeeded"])))
+                found.append((state, SampledValue(low, high, counts["runs"], counts["succeeded"])))
             case Exact(low, high) if low is not None and high is not None:
-                found.append((state, Value(low, high)))
+                found.append((state, SampledValue(low, high)))
             case _:
-                raise Unmeasured("a start has no value")
+                raise UnmeasuredFigure("a start has no value")
     return found
 
 
-def check(
-    figure: FigureOf | RegionsOf, all_of: Figures, found: Mapping[str, Values] | Mapping[str, Shown]
-) -> tuple[Checked, ...]:
+def check_figure_claims(
+    figure: FigureSpec | RegionFigureSpec,
+    all_of: StudyFigures,
+    found: Mapping[str, SampledValues] | Mapping[str, RegionResult],
+) -> tuple[CheckedClaim, ...]:
     """Every claim about a figure, measured."""
     wanted = (c for c in all_of.claims if c.figure == figure.name)
-    return tuple(judged(c, all_of.measures[c.measure](found)) for c in wanted)
+    return tuple(check_claim(c, all_of.measures[c.measure](found)) for c in wanted)
 
 
-def leave_open(figure: FigureOf, all_of: Figures, why: str) -> tuple[Checked, ...]:
+def leave_claims_open(figure: FigureSpec, all_of: StudyFigures, why: str) -> tuple[CheckedClaim, ...]:
     """Every claim about a figure that could not be made."""
-    return tuple(Checked(c, None, False, why) for c in all_of.claims if c.figure == figure.name)
+    return tuple(CheckedClaim(c, None, False, why) for c in all_of.claims if c.figure == figure.name)
 
 
-def judged(claim: Claim, number: float) -> Checked:
+def check_claim(claim: Claim, number: float) -> CheckedClaim:
     """A claim and what was measured: is it within its bounds? Not a number: it was not measured."""
     if isnan(number):
-        return Checked(claim, None, False, "nothing was finished that could tell")
+        return CheckedClaim(claim, None, False, "nothing was finished that could tell")
     enough = claim.at_least is None or number >= claim.at_least
-    return Checked(claim, number, enough and (claim.at_most is None or number <= claim.at_most))
+    return CheckedClaim(claim, number, enough and (claim.at_most is None or number <= claim.at_most))

@@ -18,9 +18,9 @@ from math import log
 from surefoot.errors import InvalidProblem
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
-from surefoot.search import Asking, find_tipping_point
+from surefoot.search import SearchSettings, find_tipping_point
 from surefoot.studies import STUDIES
-from surefoot.transform.tighten import parse_tighten
+from surefoot.transform.tighten import parse_bound_template
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, is_interrupted
 
@@ -40,7 +40,7 @@ class Instances:
 
 
 @dataclass(frozen=True, slots=True)
-class Tipping:
+class TippingBounds:
     """Where the property begins to hold: after `refuted`, at the latest at `proved`."""
 
     policy: str
@@ -53,7 +53,7 @@ class Tipping:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DependenceAnswer:
     """What the bound of one policy depends on."""
 
     policy: str
@@ -62,7 +62,7 @@ class Answer:
     sentence: str
 
 
-def instances(name: str) -> Instances:
+def load_instances(name: str) -> Instances:
     """What a study compares; an error if nothing."""
     found = getattr(import_module(f"{STUDIES[name]}.problem"), "INSTANCES", None)
     if not isinstance(found, Instances):
@@ -70,27 +70,31 @@ def instances(name: str) -> Instances:
     return found
 
 
-def tipping(about: Instances, policy: str, network: Network, scale: Fraction, asking: Asking) -> Tipping:
+def find_tipping_bounds(
+    about: Instances, policy: str, network: Network, scale: Fraction, asking: SearchSettings
+) -> TippingBounds:
     """The tipping point of one policy at one scale."""
     problem = about.question(network, scale)
-    moving = parse_tighten(about.tighten, problem)
+    moving = parse_bound_template(about.tighten, problem)
     _, result = find_tipping_point(problem, moving, (about.lowest, scale), about.precision, asking)
     if is_interrupted(result.verdict):
         raise KeyboardInterrupt
     match result.verdict:
         case Found(TippingPoint(proved=proved, refuted=refuted) as point):
             ends = (None if refuted is None else refuted.value, None if proved is None else proved.value)
-            return Tipping(policy, scale, *ends, result.certified, result.seconds, point.reached)
+            return TippingBounds(
+                policy, scale, *ends, result.certified, result.seconds, point.is_within_precision
+            )
         case _:
-            return Tipping(policy, scale, None, None, False, result.seconds, False)
+            return TippingBounds(policy, scale, None, None, False, result.seconds, False)
 
 
-def answer(about: Instances, found: tuple[Tipping, ...]) -> Answer:
+def judge_dependence(about: Instances, found: tuple[TippingBounds, ...]) -> DependenceAnswer:
     """What the tipping points of one policy say, computed from their two ends alone."""
     policy = found[0].policy
     known = [(t.scale, t.refuted or about.lowest, t.proved) for t in found if t.proved is not None]
     if len(known) < 2:
-        return Answer(policy, "not known", None, f"{policy}: bounds at fewer than two scales")
+        return DependenceAnswer(policy, "not known", None, f"{policy}: bounds at fewer than two scales")
     lows, highs = [low for _, low, _ in known], [high for _, _, high in known]
     least = max(scale / high for scale, _, high in known)
     greatest = min(scale / low for scale, low, _ in known)
@@ -98,7 +102,7 @@ def answer(about: Instances, found: tuple[Tipping, ...]) -> Answer:
     refuted = [(t.scale, t.refuted) for t in found if t.proved is not None and t.refuted is not None]
     absolute = all(min(highs) > low for _, low in refuted)
     ratio = all(least < scale / low for scale, low in refuted) and least <= greatest
-    exponent = _exponent(known[0], known[-1])
+    exponent = _growth_exponent(known[0], known[-1])
     scales = f"P = {', '.join(f'{float(s):g}' for s, _, _ in known)}"
     grows = f"L grows like P to the power of {exponent[0]:.2f} to {exponent[1]:.2f}"
     match absolute, ratio:
@@ -117,10 +121,10 @@ def answer(about: Instances, found: tuple[Tipping, ...]) -> Answer:
             depends = "neither alone"
             fits = f"neither one L nor one ratio P / L fits {scales}"
     verb = "" if depends in ("both fit", "neither alone") else "depends on "
-    return Answer(policy, depends, exponent, f"{policy}: {verb}{depends}: {fits}; {grows}")
+    return DependenceAnswer(policy, depends, exponent, f"{policy}: {verb}{depends}: {fits}; {grows}")
 
 
-def _exponent(
+def _growth_exponent(
     first: tuple[Fraction, Fraction, Fraction], last: tuple[Fraction, Fraction, Fraction]
 ) -> tuple[float, float]:
     """Between the smallest and the largest scale."""
@@ -128,7 +132,9 @@ def _exponent(
     return log(last[1] / first[2]) / over, log(last[2] / first[1]) / over
 
 
-def drawn(about: Instances, found: tuple[Tipping, ...], answers: tuple[Answer, ...]) -> str:
+def render_tipping_bounds(
+    about: Instances, found: tuple[TippingBounds, ...], answers: tuple[DependenceAnswer, ...]
+) -> str:
     """The tipping points as text, with the ratio that each means."""
     lines = [
         about.words,

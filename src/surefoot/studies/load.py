@@ -128,7 +128,7 @@ def read_expectations(text: str, where: str) -> tuple[Expectation, ...]:
         raise InvalidProblem(f"not a list of expectations: {error}", where=where) from None
 
 
-def compare(study: Study, verify: Verify, simulate: Simulate | None = None) -> Iterator[Row]:
+def compare_study(study: Study, verify: Verify, simulate: Simulate | None = None) -> Iterator[Row]:
     """Run every expectation through `verify` and set the paper's figure beside the measured one.
 
     `simulate` looks for traces in the simulator of the study.
@@ -139,12 +139,14 @@ def compare(study: Study, verify: Verify, simulate: Simulate | None = None) -> I
         found = None
         if simulate is not None and isinstance(result.verdict, Violated):
             found = simulate(study.name, problem, result.verdict.trace)
-        yield _row(expectation, problem, result, found)
+        yield _comparison_row(expectation, problem, result, found)
 
 
-def _row(expectation: Expectation, problem: Problem, result: Result, simulated: Simulated | None) -> Row:
-    kind, steps = measured(result.verdict)
-    k = induction_depth(result.verdict)
+def _comparison_row(
+    expectation: Expectation, problem: Problem, result: Result, simulated: Simulated | None
+) -> Row:
+    kind, steps = kind_and_steps(result.verdict)
+    k = _induction_depth(result.verdict)
     kinds = (expectation.verdict, "proved") if expectation.verdict == "holds" else (expectation.verdict,)
     met = kind in kinds and (expectation.steps is None or steps == expectation.steps)
     if expectation.simulator and simulated is not None:
@@ -154,8 +156,8 @@ def _row(expectation: Expectation, problem: Problem, result: Result, simulated: 
         engine=expectation.engine,
         paper=expectation.paper,
         figure=expectation.figure,
-        expected=_words(expectation.verdict, expectation.steps, expectation.k),
-        measured=_words(kind, steps, k),
+        expected=_describe_kind(expectation.verdict, expectation.steps, expectation.k),
+        measured=_describe_kind(kind, steps, k),
         as_recorded=met and (expectation.k is None or k == expectation.k),
         differs=expectation.differs,
         note=expectation.note,
@@ -171,7 +173,7 @@ def _row(expectation: Expectation, problem: Problem, result: Result, simulated: 
     )
 
 
-def measured(verdict: Verdict) -> tuple[str, int | None]:
+def kind_and_steps(verdict: Verdict) -> tuple[str, int | None]:
     """The kind of a verdict, and the number of steps it speaks of."""
     kind = type(verdict).__name__.lower()
     match verdict:
@@ -188,7 +190,7 @@ def measured(verdict: Verdict) -> tuple[str, int | None]:
             return kind, None
 
 
-def induction_depth(verdict: Verdict) -> int | None:
+def _induction_depth(verdict: Verdict) -> int | None:
     """The k of a proof by induction."""
     match verdict:
         case Holds(how=how) if found := re.fullmatch(r"by induction with k = (\d+)", how):
@@ -199,7 +201,7 @@ def induction_depth(verdict: Verdict) -> int | None:
             return None
 
 
-def _words(kind: str, steps: int | None, k: int | None = None) -> str:
+def _describe_kind(kind: str, steps: int | None, k: int | None = None) -> str:
     if k is not None:
         return f"{kind} by induction with k = {k}"
     if steps is None:

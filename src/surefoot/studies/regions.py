@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from surefoot.engines.barrier.sampled import evaluated
+from surefoot.engines.barrier.sampled import evaluate_polynomial
 from surefoot.problem.problem import Problem
 from surefoot.query.polynomial import Polynomial
 
@@ -18,7 +18,7 @@ GRID = 200  # points in each of two variables
 
 
 @dataclass(frozen=True, slots=True)
-class RegionOf:
+class RegionSpec:
     """One picture. `barrier`: the set of the problem's own program; `shield`: a program is synthesised."""
 
     name: str
@@ -28,14 +28,14 @@ class RegionOf:
 
 
 @dataclass(frozen=True, slots=True)
-class RegionsOf:
+class RegionFigureSpec:
     name: str
     title: str
-    panels: tuple[RegionOf, ...]
+    panels: tuple[RegionSpec, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RegionResult:
     """What a panel has found: certified sets by domain and rows of the barrier, and how much they cover."""
 
     sets: tuple[tuple[Box, tuple[Polynomial, ...]], ...]
@@ -43,7 +43,7 @@ class Shown:
     unsafe_runs: tuple[int, int]  # without the shield, with it
 
 
-def share(found: Shown, box: Sequence[tuple[float, float]]) -> float:
+def covered_box_share(found: RegionResult, box: Sequence[tuple[float, float]]) -> float:
     """How much of a box in two variables is in one of the sets: points of a grid, counted in floats."""
     (x0, x1), (y0, y1) = box
     steps = (np.arange(GRID) + 0.5) / GRID
@@ -52,6 +52,6 @@ def share(found: Shown, box: Sequence[tuple[float, float]]) -> float:
     inside = np.zeros(len(points), dtype=np.bool_)
     for domain, rows in found.sets:
         low, high = (np.array([float(ends[i]) for ends in domain]) for i in (0, 1))
-        below = np.all([evaluated(row, points) <= 0 for row in rows], axis=0)
+        below = np.all([evaluate_polynomial(row, points) <= 0 for row in rows], axis=0)
         inside |= np.all((points >= low) & (points <= high), axis=1) & below
     return float(inside.mean())

@@ -14,10 +14,10 @@ from surefoot.training.imitation.write import train_imitators
 from surefoot.training.racetrack.recipes import DRIVERS
 from surefoot.training.racetrack.write import train_drivers
 from surefoot.training.recipes import RECIPES, Recipe
-from surefoot.training.rollout import baseline_returns, best, returns
+from surefoot.training.rollout import baseline_returns, greedy_actor, held_out_returns
 from surefoot.training.save import checkpoint_file, network_file, write_network, write_recipe
 from surefoot.training.simulators import SIMULATORS
-from surefoot.work.interrupt import interruptible, leave
+from surefoot.work.interrupt import exit_process, handle_interrupts
 
 DRIVING = "racetrack"  # trained by deep Q-learning, without torch
 IMITATING = sorted({recipe.study for recipe in IMITATORS.values()})  # an adviser; without torch
@@ -25,7 +25,7 @@ ENOUGH = 0.9  # of the baseline's return
 PACKAGES = ("torch", "numpy", "onnx")
 
 
-def main(arguments: list[str] | None = None) -> int:
+def train_from_arguments(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m surefoot.training", description=__doc__)
     parser.add_argument("study", choices=sorted((*SIMULATORS, *IMITATING, DRIVING)))
     parser.add_argument("--seed", type=int, action="append", help="may be given several times; default 0")
@@ -48,7 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     given.output.mkdir(parents=True, exist_ok=True)
     wanted = given.policy or list(RECIPES)
     recipes = [r for r in RECIPES.values() if r.study == given.study and r.name in wanted]
-    reached = [_train(r, s, given.output, given.checkpoints) for r in recipes for s in given.seed or [0]]
+    reached = [
+        _train_recipe(r, s, given.output, given.checkpoints) for r in recipes for s in given.seed or [0]
+    ]
     return 0 if all(reached) else 1
 
 
@@ -70,15 +72,15 @@ def _train_imitators(study: str, wanted: list[str] | None, seeds: list[int], fol
     return 0 if all(one >= ENOUGH for one in found) else 1
 
 
-def _train(recipe: Recipe, seed: int, folder: Path, checkpoints: bool) -> bool:
+def _train_recipe(recipe: Recipe, seed: int, folder: Path, checkpoints: bool) -> bool:
     """Train, compare on held-out episodes, write; is it as good as it has to be?"""
-    from surefoot.training.ppo import train
+    from surefoot.training.ppo import train_ppo
 
     kind = SIMULATORS[recipe.study]
-    trained = train(recipe, seed, lambda line: print(line, file=sys.stderr))
-    own = float(returns(kind, best(trained.layers, recipe.activation, kind)).mean())
+    trained = train_ppo(recipe, seed, lambda line: print(line, file=sys.stderr))
+    own = float(held_out_returns(kind, greedy_actor(trained.layers, recipe.activation, kind)).mean())
     baseline = float(baseline_returns(kind).mean())
-    ratio = share(own, baseline)
+    ratio = baseline_share(own, baseline)
     if checkpoints:
         for point in trained.curve[:-1]:
             write_network(checkpoint_file(folder, recipe, point.decisions), point.layers, recipe)
@@ -100,16 +102,16 @@ def _train(recipe: Recipe, seed: int, folder: Path, checkpoints: bool) -> bool:
     return ratio >= ENOUGH
 
 
-def share(own: float, baseline: float) -> float:
+def baseline_share(own: float, baseline: float) -> float:
     """How much of the baseline's return was reached; of two costs (negative returns) the inverse ratio."""
     return baseline / own if own < 0 and baseline < 0 else own / baseline
 
 
 if __name__ == "__main__":
-    with interruptible() as heard:
+    with handle_interrupts() as heard:
         try:
-            code = main()
+            code = train_from_arguments()
         except KeyboardInterrupt:
             print("interrupted: the training that was under way is lost", file=sys.stderr)
-            leave(heard.code or 130)
+            exit_process(heard.code or 130)
     sys.exit(code)

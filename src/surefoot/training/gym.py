@@ -8,10 +8,10 @@ import numpy as np
 
 from surefoot.errors import MissingBackend
 from surefoot.training.simulators import SIMULATORS
-from surefoot.training.simulators.protocol import Simulator
+from surefoot.training.simulators.protocol import BatchSimulator
 
 
-def environment(name: str) -> Any:
+def make_simulator_env(name: str) -> Any:
     """A `gymnasium.Env` of that name: aurora, deeprm or pensieve."""
     try:
         import gymnasium
@@ -31,20 +31,20 @@ def environment(name: str) -> Any:
             if kind.actions
             else gymnasium.spaces.Box(-np.inf, np.inf, (1,), np.float32)
         )
-        simulator: Simulator
+        simulator: BatchSimulator
 
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[Any, dict[str, Any]]:
             super().reset(seed=seed)
             self.simulator = kind(1, self.np_random)
-            return self._seen(), {}
+            return self._observe(), {}
 
         def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
             reward, over = self.simulator.step(np.asarray(action).reshape(1))
-            return self._seen(), float(reward[0]), bool(over[0]), False, {}
+            return self._observe(), float(reward[0]), bool(over[0]), False, {}
 
-        def _seen(self) -> Any:
+        def _observe(self) -> Any:
             return self.simulator.observe()[0].astype(np.float32)
 
     return Environment()

@@ -15,7 +15,7 @@ import torch
 
 from surefoot.errors import Unsupported
 from surefoot.problem.names import output_index
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 RULES: dict[Op, Callable[..., Any]] = {
@@ -31,7 +31,7 @@ RULES: dict[Op, Callable[..., Any]] = {
 }
 
 
-def degree(condition: Term, outputs: Any) -> Any:
+def robustness_degree(condition: Term, outputs: Any) -> Any:
     """One number per row of outputs."""
     match condition:
         case Var(name) if (index := output_index(name)) is not None:
@@ -39,7 +39,7 @@ def degree(condition: Term, outputs: Any) -> Any:
         case Const(value) if not isinstance(value, bool):
             return torch.full_like(outputs[:, 0], float(value))
         case Apply(op, parts) if op in RULES:
-            return RULES[op](*(degree(part, outputs) for part in parts))
+            return RULES[op](*(robustness_degree(part, outputs) for part in parts))
         case other:
-            what = f"`{show(other)}` cannot be learnt"
+            what = f"`{show_term(other)}` cannot be learnt"
             raise Unsupported(what, fix="ask about outputs of the network, with linear comparisons")

@@ -17,9 +17,17 @@ import numpy as np
 import torch
 
 from surefoot.training.recipes import Recipe
-from surefoot.training.rollout import Act, Episodes, Layers, best, forward, play, returns
+from surefoot.training.rollout import (
+    Act,
+    EpisodeBatch,
+    Layers,
+    forward_dense,
+    greedy_actor,
+    held_out_returns,
+    play_episodes,
+)
 from surefoot.training.simulators import SIMULATORS
-from surefoot.training.simulators.protocol import Actions, Floats, Simulator
+from surefoot.training.simulators.protocol import Actions, BatchSimulator, Floats
 
 CURVE_POINTS = 12
 CURVE_EPISODES = 64
@@ -27,7 +35,7 @@ FIRST_LOG_SPREAD = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Checkpoint:
+class PpoCheckpoint:
     """The policy after so many decisions, and its mean return on held-out episodes."""
 
     iteration: int
@@ -37,34 +45,36 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class PpoPolicy:
     layers: Layers
-    curve: tuple[Checkpoint, ...]
+    curve: tuple[PpoCheckpoint, ...]
     cpu_seconds: float
 
 
-def train(recipe: Recipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> Trained:
+def train_ppo(recipe: Recipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> PpoPolicy:
     """The policy of a recipe, from scratch."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     kind = SIMULATORS[recipe.study]
     began = time.process_time()
-    learner = Learner(recipe, kind)
-    curve: list[Checkpoint] = []
+    learner = PpoLearner(recipe, kind)
+    curve: list[PpoCheckpoint] = []
     decisions = 0
 
     def look(iteration: int) -> None:
         layers = learner.layers()
-        mean = float(returns(kind, best(layers, recipe.activation, kind), CURVE_EPISODES).mean())
-        curve.append(Checkpoint(iteration, decisions, mean, layers))
+        mean = float(
+            held_out_returns(kind, greedy_actor(layers, recipe.activation, kind), CURVE_EPISODES).mean()
+        )
+        curve.append(PpoCheckpoint(iteration, decisions, mean, layers))
         tell(f"{recipe.name}, seed {seed}: iteration {iteration}, mean return {mean:.4g}")
 
     look(0)
     rounds = recipe.imitation + recipe.iterations
     for iteration in range(1, rounds + 1):
         imitating = iteration <= recipe.imitation
-        episodes = play(kind, learner.sampling(rng), recipe.episodes, rng, advised=imitating)
+        episodes = play_episodes(kind, learner.sampling(rng), recipe.episodes, rng, advised=imitating)
         decisions += int(episodes.alive.sum())
         remaining = 1 - (iteration - 1) / rounds
         if imitating:
@@ -73,10 +83,10 @@ def train(recipe: Recipe, seed: int, tell: Callable[[str], None] = lambda _: Non
             learner.improve(episodes, rng, remaining)
         if iteration * CURVE_POINTS // rounds > (iteration - 1) * CURVE_POINTS // rounds:
             look(iteration)
-    return Trained(learner.layers(), tuple(curve), time.process_time() - began)
+    return PpoPolicy(learner.layers(), tuple(curve), time.process_time() - began)
 
 
-def dense(widths: tuple[int, ...], activation: str) -> Any:
+def _dense_module(widths: tuple[int, ...], activation: str) -> Any:
     parts: list[Any] = []
     for before, after in pairwise(widths):
         parts += [
@@ -86,13 +96,13 @@ def dense(widths: tuple[int, ...], activation: str) -> Any:
     return torch.nn.Sequential(*parts[:-1])
 
 
-class Learner:
+class PpoLearner:
     """Actor, critic and their optimiser; alive while a training runs."""
 
-    def __init__(self, recipe: Recipe, kind: type[Simulator]) -> None:
+    def __init__(self, recipe: Recipe, kind: type[BatchSimulator]) -> None:
         self.recipe, self.kind = recipe, kind
-        self.actor = dense((kind.width, *recipe.hidden, kind.actions or 1), recipe.activation)
-        self.critic = dense((kind.width, *recipe.value_hidden, 1), "tanh")
+        self.actor = _dense_module((kind.width, *recipe.hidden, kind.actions or 1), recipe.activation)
+        self.critic = _dense_module((kind.width, *recipe.value_hidden, 1), "tanh")
         self.log_spread = torch.nn.Parameter(torch.full((1,), FIRST_LOG_SPREAD))
         with torch.no_grad():
             self.actor[-1].weight.mul_(0.1)
@@ -118,8 +128,8 @@ class Learner:
     def sampling(self, rng: np.random.Generator) -> Act:
         layers, spread = self.layers(), float(self.log_spread.detach().exp())
 
-        def act(_: Simulator, observations: Floats) -> Actions:
-            outputs = forward(layers, self.recipe.activation, observations)
+        def act(_: BatchSimulator, observations: Floats) -> Actions:
+            outputs = forward_dense(layers, self.recipe.activation, observations)
             chosen: Actions
             if self.kind.actions:
                 chosen = np.argmax(outputs + rng.gumbel(size=outputs.shape), axis=1)
@@ -135,7 +145,7 @@ class Learner:
             return torch.distributions.Categorical(logits=outputs)
         return torch.distributions.Normal(outputs[:, 0], self.log_spread.exp())
 
-    def imitate(self, episodes: Episodes, rng: np.random.Generator) -> None:
+    def imitate(self, episodes: EpisodeBatch, rng: np.random.Generator) -> None:
         """Learn what the baseline advised in all states met so far."""
         alive = episodes.alive
         self.memory.append(
@@ -144,28 +154,28 @@ class Learner:
         seen = torch.cat([m[0] for m in self.memory])
         advice = torch.cat([m[1] for m in self.memory])
         for _ in range(self.recipe.epochs):
-            for part in _parts(len(seen), 256, rng):
+            for part in _random_batches(len(seen), 256, rng):
                 loss = torch.nn.functional.cross_entropy(self.actor(seen[part]), advice[part])
                 self.imitator.zero_grad()
                 loss.backward()
                 self.imitator.step()
 
-    def appraise(self, episodes: Episodes, rng: np.random.Generator) -> None:
+    def appraise(self, episodes: EpisodeBatch, rng: np.random.Generator) -> None:
         """The critic alone learns what the episodes were worth."""
         alive = episodes.alive
         seen = torch.from_numpy(episodes.observations)
         with torch.no_grad():
             values = self.critic(seen)[..., 0].numpy().astype(np.float64)
-        worth = (_advantages(episodes, values, self.recipe) + values)[alive]
+        worth = (_estimate_advantages(episodes, values, self.recipe) + values)[alive]
         target, seen = torch.from_numpy(worth.astype(np.float32)), seen[torch.from_numpy(alive)]
         for _ in range(self.recipe.epochs):
-            for part in _parts(len(seen), self.recipe.batch, rng):
+            for part in _random_batches(len(seen), self.recipe.batch, rng):
                 loss = ((self.critic(seen[part])[:, 0] - target[part]) ** 2).mean()
                 self.optimiser.zero_grad()
                 loss.backward()
                 self.optimiser.step()
 
-    def improve(self, episodes: Episodes, rng: np.random.Generator, remaining: float) -> None:
+    def improve(self, episodes: EpisodeBatch, rng: np.random.Generator, remaining: float) -> None:
         """One PPO update; the rate of learning falls linearly."""
         recipe, alive = self.recipe, episodes.alive
         self.memory.clear()
@@ -174,7 +184,7 @@ class Learner:
         with torch.no_grad():
             seen = torch.from_numpy(episodes.observations)
             values = self.critic(seen)[..., 0].numpy().astype(np.float64)
-        advantage = _advantages(episodes, values, recipe)
+        advantage = _estimate_advantages(episodes, values, recipe)
         target = torch.from_numpy((advantage + values)[alive].astype(np.float32))
         gain = torch.from_numpy(advantage[alive].astype(np.float32))
         gain = (gain - gain.mean()) / (gain.std() + 1e-8)
@@ -185,7 +195,7 @@ class Learner:
         with torch.no_grad():
             before = self.distribution(seen).log_prob(actions)
         for _ in range(recipe.epochs):
-            for part in _parts(len(seen), recipe.batch, rng):
+            for part in _random_batches(len(seen), recipe.batch, rng):
                 self._update(seen[part], actions[part], before[part], gain[part], target[part])
 
     def _update(self, seen: Any, actions: Any, before: Any, gain: Any, target: Any) -> None:
@@ -203,7 +213,7 @@ class Learner:
         self.optimiser.step()
 
 
-def _advantages(episodes: Episodes, values: Floats, recipe: Recipe) -> Floats:
+def _estimate_advantages(episodes: EpisodeBatch, values: Floats, recipe: Recipe) -> Floats:
     advantage, later, value = np.zeros_like(values), np.zeros(values.shape[1]), np.zeros(values.shape[1])
     for t in reversed(range(len(values))):
         alive = episodes.alive[t]
@@ -214,6 +224,6 @@ def _advantages(episodes: Episodes, values: Floats, recipe: Recipe) -> Floats:
     return advantage
 
 
-def _parts(count: int, size: int, rng: np.random.Generator) -> list[Any]:
+def _random_batches(count: int, size: int, rng: np.random.Generator) -> list[Any]:
     order = torch.from_numpy(rng.permutation(count))
     return list(torch.split(order, size))

@@ -25,16 +25,16 @@ class Recipe:
     value_hidden: tuple[int, ...] = (64, 64)
 
 
-def _aurora(name: str, hidden: tuple[int, ...], activation: str) -> Recipe:
+def _aurora_recipe(name: str, hidden: tuple[int, ...], activation: str) -> Recipe:
     return Recipe(name, "aurora", hidden, activation, iterations=150, episodes=48, rate=1e-3, discount=0.95)
 
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        _aurora("aurora-48", (48,), "relu"),
-        _aurora("aurora-32x16", (32, 16), "relu"),
-        _aurora("aurora-32x16-tanh", (32, 16), "tanh"),
+        _aurora_recipe("aurora-48", (48,), "relu"),
+        _aurora_recipe("aurora-32x16", (32, 16), "relu"),
+        _aurora_recipe("aurora-32x16-tanh", (32, 16), "tanh"),
         Recipe(
             "pensieve-32x16", "pensieve", (32, 16), "relu",
             iterations=200, episodes=96, rate=1e-3, discount=0.97, entropy=0.1, reward_scale=0.1,

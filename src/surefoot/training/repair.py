@@ -16,22 +16,29 @@ from typing import Any
 import numpy as np
 import torch
 
-from surefoot.problem.meaning.decision import observation
-from surefoot.problem.meaning.inference import infer_all
-from surefoot.problem.network import Affine, Network, frozen
+from surefoot.problem.meaning.decision import observation_vector
+from surefoot.problem.meaning.inference import infer_all_values
+from surefoot.problem.network import Affine, Network, freeze_float32
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.training.penalty import degree
-from surefoot.training.ppo import Learner
-from surefoot.training.realise.judge import Floats, breaking, declared_ranges, violation
+from surefoot.training.penalty import robustness_degree
+from surefoot.training.ppo import PpoLearner
+from surefoot.training.realise.judge import Floats, declared_ranges, violating_rows, violation_condition
 from surefoot.training.recipes import Recipe
-from surefoot.training.rollout import Episodes, Layers, baseline_returns, best, play, returns
+from surefoot.training.rollout import (
+    EpisodeBatch,
+    Layers,
+    baseline_returns,
+    greedy_actor,
+    held_out_returns,
+    play_episodes,
+)
 from surefoot.training.simulators import SIMULATORS
 from surefoot.verdict.verdict import Result, Trace, Violated
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class RepairSettings:
     """How a policy is trained further."""
 
     rounds: int = 10  # of training, at most
@@ -46,7 +53,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RepairRound:
     """What was known before a round of training."""
 
     number: int
@@ -59,119 +66,127 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Repaired:
+class RepairedPolicy:
     layers: Layers
-    rounds: tuple[Round, ...]
+    rounds: tuple[RepairRound, ...]
 
 
-def repair(
+def repair_policy(
     recipe: Recipe,
     problem: Problem,
     decide: Callable[[Problem], Result],
-    how: Repair | None = None,
+    how: RepairSettings | None = None,
     tell: Callable[[str], None] = lambda _: None,
-) -> Repaired:
+) -> RepairedPolicy:
     """Train the policy of a problem on until it is no longer violated, or the rounds are over."""
-    how = how or Repair()
+    how = how or RepairSettings()
     torch.set_num_threads(1)
     torch.manual_seed(how.seed)
     rng = np.random.default_rng(how.seed)
     kind = SIMULATORS[recipe.study]
-    learner = Learner(recipe, kind)
-    learner.start_from(layers_of(problem), how.spread)
+    learner = PpoLearner(recipe, kind)
+    learner.start_from(policy_weights(problem), how.spread)
     baseline = float(baseline_returns(kind).mean())
-    rounds: list[Round] = []
+    rounds: list[RepairRound] = []
     found: list[Floats] = []
     spent = 0.0
     for number in range(how.rounds + 1):
         layers = learner.layers()
-        asked = with_layers(problem, layers)
+        asked = replace_policy_weights(problem, layers)
         result = decide(asked)
-        own = float(returns(kind, best(layers, recipe.activation, kind)).mean())
+        own = float(held_out_returns(kind, greedy_actor(layers, recipe.activation, kind)).mean())
         word = type(result.verdict).__name__.lower()
         if isinstance(result.verdict, Violated):
-            found.append(broken_observations(asked, result.verdict.trace))
+            found.append(_broken_observations(asked, result.verdict.trace))
         count = sum(map(len, found))
-        rounds.append(Round(number, count, word, result.certified, own, _share(own, baseline), spent))
+        rounds.append(
+            RepairRound(number, count, word, result.certified, own, _baseline_share(own, baseline), spent)
+        )
         tell(f"round {number}: {word}, return {own:.4g}")
         if not isinstance(result.verdict, Violated) or number == how.rounds:
             break
         began = time.process_time()
-        learner.penalty = _penalty(problem, np.concatenate(found), how, rng)
+        learner.penalty = _make_penalty(problem, np.concatenate(found), how, rng)
         if not number:
             for _ in range(how.appraisals):
-                learner.appraise(_episodes(learner, rng), rng)
+                learner.appraise(_play_sampled(learner, rng), rng)
         for _ in range(how.iterations):
-            learner.improve(_episodes(learner, rng), rng, how.rate / recipe.rate)
+            learner.improve(_play_sampled(learner, rng), rng, how.rate / recipe.rate)
         spent += time.process_time() - began
-    return Repaired(layers, tuple(rounds))
+    return RepairedPolicy(layers, tuple(rounds))
 
 
-def _episodes(learner: Learner, rng: np.random.Generator) -> Episodes:
-    return play(learner.kind, learner.sampling(rng), learner.recipe.episodes, rng, advised=False)
+def _play_sampled(learner: PpoLearner, rng: np.random.Generator) -> EpisodeBatch:
+    return play_episodes(learner.kind, learner.sampling(rng), learner.recipe.episodes, rng, advised=False)
 
 
-def _share(own: float, baseline: float) -> float:
+def _baseline_share(own: float, baseline: float) -> float:
     """How much of the baseline's return was reached; of two costs (negative returns) the inverse ratio."""
     return baseline / own if own < 0 and baseline < 0 else own / baseline
 
 
-def broken_observations(problem: Problem, trace: Trace) -> Floats:
+def _broken_observations(problem: Problem, trace: Trace) -> Floats:
     """What the policy saw in the states of a trace in which the property is broken."""
     policy = problem.policy
     assert isinstance(policy, NeuralPolicy)
-    seen = np.array([observation(policy, problem.environment, s) for s in trace.states], dtype=np.float64)
-    return np.unique(seen[breaking(problem, seen)], axis=0)
+    seen = np.array(
+        [observation_vector(policy, problem.environment, s) for s in trace.states], dtype=np.float64
+    )
+    return np.unique(seen[violating_rows(problem, seen)], axis=0)
 
 
-def _penalty(problem: Problem, found: Floats, how: Repair, rng: np.random.Generator) -> Callable[[Any], Any]:
+def _make_penalty(
+    problem: Problem, found: Floats, how: RepairSettings, rng: np.random.Generator
+) -> Callable[[Any], Any]:
     """The mean distance to keeping the property by the margin, over counterexamples and their neighbours."""
     low, high = declared_ranges(problem)
     shape = (how.neighbours, *found.shape)
     corners = np.where(rng.random(shape) < 0.5, low, high)
     share = rng.random((*shape[:2], 1))
     points = np.concatenate([found, (found + share * (corners - found)).reshape(-1, found.shape[1])])
-    data = torch.from_numpy(_read(problem, points))
-    condition, bad = violation(problem)
+    data = torch.from_numpy(_first_layer_inputs(problem, points))
+    condition, bad = violation_condition(problem)
 
     def penalty(actor: Any) -> Any:
-        worth = degree(condition, actor(data))
+        worth = robustness_degree(condition, actor(data))
         return how.weight * torch.relu((worth if bad else -worth) + how.margin).mean()
 
     return penalty
 
 
-def _network(problem: Problem) -> tuple[NeuralPolicy, list[Affine]]:
+def _policy_layers(problem: Problem) -> tuple[NeuralPolicy, list[Affine]]:
     policy = problem.policy
     assert isinstance(policy, NeuralPolicy)
     return policy, [node for node in policy.network.nodes if isinstance(node, Affine)]
 
 
-def layers_of(problem: Problem) -> Layers:
+def policy_weights(problem: Problem) -> Layers:
     """Weights and biases of the policy's layers."""
-    return [(node.weights, node.bias) for node in _network(problem)[1]]
+    return [(node.weights, node.bias) for node in _policy_layers(problem)[1]]
 
 
-def with_layers(problem: Problem, layers: Layers) -> Problem:
+def replace_policy_weights(problem: Problem, layers: Layers) -> Problem:
     """The same problem about a policy with these weights; what comes before the layers stays."""
-    policy, _ = _network(problem)
+    policy, _ = _policy_layers(problem)
     left = iter(layers)
-    nodes = tuple(_replaced(n, *next(left)) if isinstance(n, Affine) else n for n in policy.network.nodes)
+    nodes = tuple(
+        _replace_weights(n, *next(left)) if isinstance(n, Affine) else n for n in policy.network.nodes
+    )
     network = Network(policy.network.width, nodes, policy.network.name, policy.network.notes)
     return replace(problem, policy=replace(policy, network=network))
 
 
-def _replaced(node: Affine, weights: Any, bias: Any) -> Affine:
-    return replace(node, weights=frozen(weights), bias=frozen(bias))
+def _replace_weights(node: Affine, weights: Any, bias: Any) -> Affine:
+    return replace(node, weights=freeze_float32(weights), bias=freeze_float32(bias))
 
 
-def _read(problem: Problem, points: Floats) -> Any:
+def _first_layer_inputs(problem: Problem, points: Floats) -> Any:
     """What the first layer reads; a problem may compute it from its observation, such as size / time."""
-    policy, affine = _network(problem)
-    return infer_all(policy.network, points.astype(np.float32))[affine[0].source].copy()
+    policy, affine = _policy_layers(problem)
+    return infer_all_values(policy.network, points.astype(np.float32))[affine[0].source].copy()
 
 
-def table(rounds: tuple[Round, ...]) -> str:
+def render_rounds(rounds: tuple[RepairRound, ...]) -> str:
     """The rounds as text."""
     lines = [
         f"{'round':>5} {'counterexamples':>15}  {'verdict':9} {'evidence':13} {'return':>8} {'share':>6}"

@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.training.simulators.protocol import Actions, Flags, Floats, Simulator
+from surefoot.training.simulators.protocol import Actions, BatchSimulator, Flags, Floats
 
 Layers: TypeAlias = list[tuple[NDArray[np.float32], NDArray[np.float32]]]  # weights (a row per output), bias
-Act: TypeAlias = Callable[[Simulator, Floats], Actions]
+Act: TypeAlias = Callable[[BatchSimulator, Floats], Actions]
 HELD_OUT = 1_000_003  # seed of the episodes on which policies and baselines are compared
 ACTIVATIONS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
     "relu": lambda x: np.maximum(x, np.float32(0)),
@@ -21,7 +21,7 @@ ACTIVATIONS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Episodes:
+class EpisodeBatch:
     """Decisions in order; first index: decision, second: episode. Where `alive` is false nothing counts."""
 
     observations: NDArray[np.float32]
@@ -31,7 +31,7 @@ class Episodes:
     advice: Actions  # what the baseline would have done
 
 
-def forward(layers: Layers, activation: str, observations: Floats) -> NDArray[np.float32]:
+def forward_dense(layers: Layers, activation: str, observations: Floats) -> NDArray[np.float32]:
     """The outputs of a plain network, in float32."""
     value = observations.astype(np.float32)
     for number, (weights, bias) in enumerate(layers):
@@ -41,7 +41,9 @@ def forward(layers: Layers, activation: str, observations: Floats) -> NDArray[np
     return value
 
 
-def play(kind: type[Simulator], act: Act, count: int, rng: np.random.Generator, advised: bool) -> Episodes:
+def play_episodes(
+    kind: type[BatchSimulator], act: Act, count: int, rng: np.random.Generator, advised: bool
+) -> EpisodeBatch:
     """So many episodes to their end."""
     simulator = kind(count, rng)
     seen, done, rewards, alive, advice = [], [], [], [], []
@@ -58,20 +60,20 @@ def play(kind: type[Simulator], act: Act, count: int, rng: np.random.Generator, 
         going &= ~over
         if not going.any():
             break
-    return Episodes(*(np.stack(part) for part in (seen, done, rewards, alive, advice)))
+    return EpisodeBatch(*(np.stack(part) for part in (seen, done, rewards, alive, advice)))
 
 
-def best(layers: Layers, activation: str, kind: type[Simulator]) -> Act:
+def greedy_actor(layers: Layers, activation: str, kind: type[BatchSimulator]) -> Act:
     """The policy as it is verified: the output itself, or the action with the largest one."""
 
-    def act(_: Simulator, observations: Floats) -> Actions:
-        outputs = forward(layers, activation, observations)
+    def act(_: BatchSimulator, observations: Floats) -> Actions:
+        outputs = forward_dense(layers, activation, observations)
         return np.argmax(outputs, axis=1) if kind.actions else outputs[:, 0]
 
     return act
 
 
-def returns(kind: type[Simulator], act: Act, count: int = 256) -> Floats:
+def held_out_returns(kind: type[BatchSimulator], act: Act, count: int = 256) -> Floats:
     """The return of each held-out episode; the episodes are the same for everybody."""
     simulator = kind(count, np.random.default_rng(HELD_OUT))
     total, going = np.zeros(count), np.ones(count, dtype=np.bool_)
@@ -84,5 +86,5 @@ def returns(kind: type[Simulator], act: Act, count: int = 256) -> Floats:
     return total
 
 
-def baseline_returns(kind: type[Simulator], count: int = 256) -> Floats:
-    return returns(kind, lambda simulator, _: simulator.baseline(), count)
+def baseline_returns(kind: type[BatchSimulator], count: int = 256) -> Floats:
+    return held_out_returns(kind, lambda simulator, _: simulator.baseline(), count)

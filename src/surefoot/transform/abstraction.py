@@ -20,7 +20,7 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.interval import interval_bounds
-from surefoot.network.rounding import error_bounds, overflows
+from surefoot.network.rounding import error_bounds, may_overflow_float32
 from surefoot.problem.environment import (
     Arithmetic,
     Bool,
@@ -28,23 +28,23 @@ from surefoot.problem.environment import (
     Component,
     Environment,
     Int,
-    Kind,
     Real,
     Update,
+    ValueType,
     Variable,
 )
-from surefoot.problem.network import Combine, Join, Network, Node, Pick, frozen_indices
+from surefoot.problem.network import Combine, Join, Network, Node, Pick, freeze_indices
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Var
 from surefoot.transform.span import Span, span_of, term_span
 from surefoot.verdict.verdict import Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Freed:
+class FreedValues:
     """Which inputs and outputs of the network may be anything, and in which ranges."""
 
     inputs: frozenset[int] = frozenset()
@@ -54,18 +54,18 @@ class Freed:
 
 
 @dataclass(frozen=True, slots=True)
-class Abstraction:
+class NetworkAbstraction:
     """A problem with more runs; `added` are the names of its new variables."""
 
     problem: Problem
     added: frozenset[str]
     kept: tuple[int, ...]  # the inputs that are still read
-    freed: Freed
+    freed: FreedValues
 
     def concrete(self, trace: Trace) -> Trace:
         """The trace without the new variables: a candidate for the original."""
         states = tuple({n: v for n, v in s.items() if n not in self.added} for s in trace.states)
-        moves = tuple(_without(m, self.added) for m in trace.moves)
+        moves = tuple(_drop_choices(m, self.added) for m in trace.moves)
         return Trace(states, moves, trace.loop)
 
     def ranges(self) -> tuple[dict[int, Span], dict[int, Span]]:
@@ -93,39 +93,39 @@ class Abstraction:
         return " and ".join(parts)
 
 
-def _with_room(kind: Kind) -> Span:
+def _with_room(kind: ValueType) -> Span:
     span = span_of(kind)
     assert span is not None
     assert span.low is not None
     assert span.high is not None
-    room = (span.high - span.low + 1) * ROOM
+    room = (span.high - span.low + 1) * _ROOM
     return Span(span.low - room, span.high + room)
 
 
-def _without(move: Move, added: frozenset[str]) -> Move:
-    chosen = {n: v for n, v in move.chosen.items() if n.removeprefix(NEXT) not in added}
+def _drop_choices(move: Move, added: frozenset[str]) -> Move:
+    chosen = {n: v for n, v in move.chosen.items() if n.removeprefix(_NEXT) not in added}
     return Move(move.transition, move.outcomes, chosen)
 
 
-NEXT = "next_"
-ROOM = Fraction(1, 2**16)  # of the width of a range
+_NEXT = "next_"
+_ROOM = Fraction(1, 2**16)  # of the width of a range
 
 
-def abstract(problem: Problem, freed: Freed) -> Abstraction:
+def abstract_network_io(problem: Problem, freed: FreedValues) -> NetworkAbstraction:
     """The problem in which these inputs and outputs of the network are free."""
     policy, environment = network_policy(problem), problem.environment
     if environment.flow is not None:
         raise Unsupported("an environment with a flow cannot be abstracted", fix="discretise it first")
     if any(sum(a is not None for a in v.actions) > 1 for v in environment.synchronisations):
         raise Unsupported("an environment whose components move together cannot be abstracted yet")
-    taken = _names(environment)
-    kinds = {i: input_kind(problem, i, freed.ranges.get(i)) for i in sorted(freed.inputs)}
+    taken = _environment_names(environment)
+    kinds = {i: freed_input_type(problem, i, freed.ranges.get(i)) for i in sorted(freed.inputs)}
     results = {
         o: freed.output_ranges[o] if o in freed.output_ranges else output_span(problem, o)
         for o in sorted(freed.outputs)
     }
-    readable = {i: _fresh(f"free_input_{i}", taken) for i in kinds}
-    spoken = {o: _fresh(f"free_output_{o}", taken) for o in results}
+    readable = {i: _fresh_name(f"free_input_{i}", taken) for i in kinds}
+    spoken = {o: _fresh_name(f"free_output_{o}", taken) for o in results}
     new = [Variable(readable[i], kind) for i, kind in kinds.items()]
     new += [Variable(spoken[o], Real(span.low, span.high)) for o, span in results.items()]
     observe = tuple(Var(readable[i]) if i in readable else t for i, t in enumerate(policy.observe))
@@ -137,7 +137,7 @@ def abstract(problem: Problem, freed: Freed) -> Abstraction:
     where = _with_choices(environment, tuple(new))
     kept = tuple(i for i in range(policy.network.width) if i not in freed.inputs)
     made = replace(problem, environment=where, policy=acting)
-    return Abstraction(made, frozenset(v.name for v in new), kept, freed)
+    return NetworkAbstraction(made, frozenset(v.name for v in new), kept, freed)
 
 
 def network_policy(problem: Problem) -> NeuralPolicy:
@@ -147,7 +147,7 @@ def network_policy(problem: Problem) -> NeuralPolicy:
     return problem.policy
 
 
-def input_kind(problem: Problem, index: int, given: Span | None) -> Kind:
+def freed_input_type(problem: Problem, index: int, given: Span | None) -> ValueType:
     """What a freed input may be: all that its term may be, or the wider range that is given."""
     policy, environment = network_policy(problem), problem.environment
     if not 0 <= index < len(policy.observe):
@@ -156,14 +156,14 @@ def input_kind(problem: Problem, index: int, given: Span | None) -> Kind:
     declared = {v.name: v.kind for v in environment.variables}
     own = declared.get(term.name) if isinstance(term, Var) else None
     if own is None and environment.arithmetic is Arithmetic.FLOAT64:
-        what = f"`{show(term)}` is computed in float64, so its range is not known exactly"
+        what = f"`{show_term(term)}` is computed in float64, so its range is not known exactly"
         raise Unsupported(what, fix="free variables only")
     span = term_span(term, declared)
     if span is None or span.low is None or span.high is None:
         fix = "keep it, or give its variables bounds"
-        raise Unsupported(f"the range of the input `{show(term)}` is not known", fix=fix)
+        raise Unsupported(f"the range of the input `{show_term(term)}` is not known", fix=fix)
     if given is not None and not given.contains(span):
-        what = f"the range given for `{show(term)}` does not contain all that it may be"
+        what = f"the range given for `{show_term(term)}` does not contain all that it may be"
         raise InvalidProblem(what, fix=f"it must contain [{span.low}, {span.high}]")
     if given is None and isinstance(own, Int | Real):
         return own
@@ -179,20 +179,20 @@ def output_span(problem: Problem, index: int) -> Span:
     network = policy.network
     if not 0 <= index < network.outputs:
         raise InvalidProblem(f"there is no output {index}; the network has {network.outputs}")
-    box = input_box(problem)
+    box = observed_input_box(problem)
     low, high = np.array([b[0] for b in box]), np.array([b[1] for b in box])
-    if overflows(network, low, high):
+    if may_overflow_float32(network, low, high):
         raise Unsupported("the network may overflow, so the range of its outputs is not known")
     result = interval_bounds(network, low, high)[-1]
     slack = Fraction(float(error_bounds(network, low, high, input_rounding=True)[index]))
     return Span(Fraction(float(result.low[index])) - slack, Fraction(float(result.high[index])) + slack)
 
 
-def input_box(problem: Problem) -> list[tuple[float, float]]:
+def observed_input_box(problem: Problem) -> list[tuple[float, float]]:
     """Rigorous float64 bounds of everything that the network reads."""
     box = []
     for index in range(len(network_policy(problem).observe)):
-        kind = input_kind(problem, index, None)
+        kind = freed_input_type(problem, index, None)
         assert isinstance(kind, Int | Real)
         low, high = Fraction(kind.low or 0), Fraction(kind.high or 0)
         below, above = float(low), float(high)
@@ -208,17 +208,17 @@ def input_box(problem: Problem) -> list[tuple[float, float]]:
 def with_free_outputs(network: Network, freed: tuple[int, ...]) -> Network:
     """The network with one more input for each freed output, which stands in the place of that output."""
     width, outputs = network.width, network.outputs
-    nodes: list[Node] = [Pick(0, frozen_indices(range(width)))]
-    nodes += [_moved(node) for node in network.nodes]
+    nodes: list[Node] = [Pick(0, freeze_indices(range(width)))]
+    nodes += [_shift_node(node) for node in network.nodes]
     last = len(nodes)
-    nodes.append(Pick(0, frozen_indices(range(width, width + len(freed)))))
+    nodes.append(Pick(0, freeze_indices(range(width, width + len(freed)))))
     nodes.append(Join((last, last + 1)))
     places = {output: outputs + number for number, output in enumerate(freed)}
-    nodes.append(Pick(last + 2, frozen_indices([places.get(o, o) for o in range(outputs)])))
+    nodes.append(Pick(last + 2, freeze_indices([places.get(o, o) for o in range(outputs)])))
     return Network(width + len(freed), tuple(nodes), network.name, network.notes, network.head)
 
 
-def _moved(node: Node) -> Node:
+def _shift_node(node: Node) -> Node:
     """The same node where every value has the next number."""
     if isinstance(node, Join):
         return Join(tuple(s + 1 for s in node.sources))
@@ -229,8 +229,8 @@ def _moved(node: Node) -> Node:
 
 def _with_choices(environment: Environment, new: tuple[Variable, ...]) -> Environment:
     """Every step chooses all new variables afresh; nothing is said about their first values."""
-    chosen = tuple(Choice(NEXT + v.name, v.kind) for v in new)
-    updates = tuple(Update(Var(v.name), Var(NEXT + v.name)) for v in new)
+    chosen = tuple(Choice(_NEXT + v.name, v.kind) for v in new)
+    updates = tuple(Update(Var(v.name), Var(_NEXT + v.name)) for v in new)
 
     def choosing(component: Component) -> Component:
         edges = tuple(
@@ -253,18 +253,18 @@ def _with_choices(environment: Environment, new: tuple[Variable, ...]) -> Enviro
     )
 
 
-def _names(environment: Environment) -> set[str]:
+def _environment_names(environment: Environment) -> set[str]:
     names = {v.name for v in environment.variables} | {c.name for c in environment.controls}
     return names | {c.name for k in environment.components for e in k.edges for c in e.chosen}
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken or NEXT + name in taken:
+def _fresh_name(name: str, taken: set[str]) -> str:
+    while name in taken or _NEXT + name in taken:
         name += "_"
-    taken |= {name, NEXT + name}
+    taken |= {name, _NEXT + name}
     return name
 
 
-def all_but(problem: Problem, kept: Iterable[int]) -> frozenset[int]:
+def inputs_except(problem: Problem, kept: Iterable[int]) -> frozenset[int]:
     """Every input that is not kept."""
     return frozenset(range(len(network_policy(problem).observe))) - frozenset(kept)

@@ -22,10 +22,10 @@ from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute
+from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute_names
 from surefoot.verdict.verdict import Verdict
 
-MOST_NODES = 200_000  # of one new value, counted as often as they are computed
+_MOST_NODES = 200_000  # of one new value, counted as often as they are computed
 
 
 def discretise(problem: Problem, *, continuous: bool = False) -> tuple[Problem, Callable[[Verdict], Verdict]]:
@@ -35,27 +35,27 @@ def discretise(problem: Problem, *, continuous: bool = False) -> tuple[Problem, 
     """
     environment = problem.environment
     if environment.flow is None:
-        return problem, _unchanged
+        return problem, _same_verdict
     if environment.flow.continuous:
         if continuous:
-            return problem, _unchanged
+            return problem, _same_verdict
         raise Unsupported(
             "the problem is about continuous time: only `check --engine barrier` and `shield` answer",
             fix="ask about the steps that are executed: `--time steps`, or no `time` in `[flow]`",
         )
     _refuse_joint_steps(environment)
-    values = next_values(environment.flow)
+    values = _next_values(environment.flow)
     for name, value in values.items():
-        if (size := _size(value, {})) > MOST_NODES:
+        if (size := _term_size(value, {})) > _MOST_NODES:
             raise Unsupported(
                 f"the next value of `{name}` by {environment.flow.method} has {size} operations",
                 fix="use method `euler` or simpler derivatives",
             )
     components = tuple(
-        replace(c, edges=tuple(_flowing(edge, values, environment) for edge in c.edges))
+        replace(c, edges=tuple(_edge_with_flow(edge, values, environment) for edge in c.edges))
         for c in environment.components
     )
-    return replace(problem, environment=replace(environment, components=components, flow=None)), _unchanged
+    return replace(problem, environment=replace(environment, components=components, flow=None)), _same_verdict
 
 
 def in_time(problem: Problem, time: str, method: str | None = None) -> Problem:
@@ -73,48 +73,48 @@ def in_time(problem: Problem, time: str, method: str | None = None) -> Problem:
     return replace(problem, environment=replace(problem.environment, flow=changed))
 
 
-def next_values(flow: Flow) -> dict[str, Term]:
+def _next_values(flow: Flow) -> dict[str, Term]:
     """The value of each variable one step later."""
-    if flow.method not in METHODS:
-        raise InvalidProblem(f"unknown method `{flow.method}`", fix=did_you_mean(flow.method, METHODS))
+    if flow.method not in _METHODS:
+        raise InvalidProblem(f"unknown method `{flow.method}`", fix=did_you_mean(flow.method, _METHODS))
     if flow.step <= 0:
         raise InvalidProblem(f"the step of a flow must be positive, not {flow.step}")
     derivatives = dict(flow.derivatives)
     if len(derivatives) != len(flow.derivatives):
         raise InvalidProblem("the flow has two derivatives for one variable")
-    return METHODS[flow.method](derivatives, flow.step)
+    return _METHODS[flow.method](derivatives, flow.step)
 
 
-def _unchanged(verdict: Verdict) -> Verdict:
+def _same_verdict(verdict: Verdict) -> Verdict:
     return verdict
 
 
-def _moved(names: Mapping[str, Term], by: Fraction, slopes: Mapping[str, Term]) -> dict[str, Term]:
+def _advance_state(names: Mapping[str, Term], by: Fraction, slopes: Mapping[str, Term]) -> dict[str, Term]:
     return {name: Var(name) + Const(by) * slopes[name] for name in names}
 
 
-def _euler(derivatives: Mapping[str, Term], step: Fraction) -> dict[str, Term]:
-    return _moved(derivatives, step, derivatives)
+def _euler_step(derivatives: Mapping[str, Term], step: Fraction) -> dict[str, Term]:
+    return _advance_state(derivatives, step, derivatives)
 
 
-def _runge_kutta(derivatives: Mapping[str, Term], step: Fraction) -> dict[str, Term]:
+def _runge_kutta_step(derivatives: Mapping[str, Term], step: Fraction) -> dict[str, Term]:
     def slopes(at: Mapping[str, Term]) -> dict[str, Term]:
-        return {name: substitute(f, at) for name, f in derivatives.items()}
+        return {name: substitute_names(f, at) for name, f in derivatives.items()}
 
     first = dict(derivatives)
-    second = slopes(_moved(derivatives, step / 2, first))
-    third = slopes(_moved(derivatives, step / 2, second))
-    fourth = slopes(_moved(derivatives, step, third))
+    second = slopes(_advance_state(derivatives, step / 2, first))
+    third = slopes(_advance_state(derivatives, step / 2, second))
+    fourth = slopes(_advance_state(derivatives, step, third))
     mean = {
         name: Apply(Op.ADD, (first[name], 2 * second[name], 2 * third[name], fourth[name]))
         for name in derivatives
     }
-    return _moved(derivatives, step / 6, mean)
+    return _advance_state(derivatives, step / 6, mean)
 
 
-METHODS: dict[str, Callable[[Mapping[str, Term], Fraction], dict[str, Term]]] = {
-    "euler": _euler,
-    "rk4": _runge_kutta,
+_METHODS: dict[str, Callable[[Mapping[str, Term], Fraction], dict[str, Term]]] = {
+    "euler": _euler_step,
+    "rk4": _runge_kutta_step,
 }
 
 
@@ -128,7 +128,7 @@ def _refuse_joint_steps(environment: Environment) -> None:
             )
 
 
-def _flowing(edge: Edge, values: Mapping[str, Term], environment: Environment) -> Edge:
+def _edge_with_flow(edge: Edge, values: Mapping[str, Term], environment: Environment) -> Edge:
     declared = {v.name for v in environment.variables} | {c.name for c in environment.controls}
     known = declared | {c.name for c in edge.chosen}
     for name, value in values.items():
@@ -137,30 +137,30 @@ def _flowing(edge: Edge, values: Mapping[str, Term], environment: Environment) -
                 f"the flow mentions `{unknown[0]}`, which an edge does not know",
                 fix=did_you_mean(unknown[0], sorted(known)),
             )
-    return replace(edge, outcomes=tuple(_with_flow(outcome, values) for outcome in edge.outcomes))
+    return replace(edge, outcomes=tuple(_outcome_with_flow(outcome, values) for outcome in edge.outcomes))
 
 
-def _with_flow(outcome: Outcome, values: Mapping[str, Term]) -> Outcome:
-    written = {_written(update.target) for update in outcome.updates}
+def _outcome_with_flow(outcome: Outcome, values: Mapping[str, Term]) -> Outcome:
+    written = {_written_name(update.target) for update in outcome.updates}
     first = min((u.index for u in outcome.updates), default=0)  # before anything else of this step is written
     flow = tuple(Update(Var(name), value, first) for name, value in values.items() if name not in written)
     return replace(outcome, updates=outcome.updates + flow)
 
 
-def _written(target: Term) -> str:
+def _written_name(target: Term) -> str:
     match target:
         case Var(name):
             return name
         case Apply(Op.SELECT, (array, _)):
-            return _written(array)
+            return _written_name(array)
         case _:
             raise InvalidProblem("an update's target must be a variable or an array element")
 
 
-def _size(term: Term, seen: dict[int, int]) -> int:
+def _term_size(term: Term, seen: dict[int, int]) -> int:
     """The number of nodes of a term; parts that are the same object are looked at once."""
     if not isinstance(term, Apply):
         return 1
     if id(term) not in seen:
-        seen[id(term)] = 1 + sum(_size(a, seen) for a in term.args)
+        seen[id(term)] = 1 + sum(_term_size(a, seen) for a in term.args)
     return seen[id(term)]

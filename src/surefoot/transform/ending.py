@@ -15,7 +15,7 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.names import is_about_acting, location_key, location_name
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
-from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction, equal, free_names, substitute
+from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction_of, equal, free_names, substitute_names
 
 
 def end_at_goal(problem: Problem) -> Problem:
@@ -26,17 +26,17 @@ def end_at_goal(problem: Problem) -> Problem:
     if environment.flow is not None:
         what = "`never BAD before GOAL` is about steps, and the problem is about continuous time"
         raise Unsupported(what, fix="ask about the steps that are executed: `--time steps`")
-    going = ~located(asked.goal, environment)
+    going = ~_resolve_locations(asked.goal, environment)
     components = tuple(
-        replace(c, edges=tuple(replace(e, guard=conjunction((going, e.guard))) for e in c.edges))
+        replace(c, edges=tuple(replace(e, guard=conjunction_of((going, e.guard))) for e in c.edges))
         for c in environment.components
     )
-    acting = {n: conjunction((~asked.goal, Var(n))) for n in free_names(asked.bad) if is_about_acting(n)}
-    never = Never(substitute(asked.bad, acting), asked.steps)
+    acting = {n: conjunction_of((~asked.goal, Var(n))) for n in free_names(asked.bad) if is_about_acting(n)}
+    never = Never(substitute_names(asked.bad, acting), asked.steps)
     return replace(problem, environment=replace(environment, components=components), property=never)
 
 
-def located(condition: Term, environment: Environment) -> Term:
+def _resolve_locations(condition: Term, environment: Environment) -> Term:
     """A condition in the words of a guard, which reads the number of a location instead of its name."""
     places: dict[str, Term] = {}
     for component in environment.components:
@@ -44,4 +44,6 @@ def located(condition: Term, environment: Environment) -> Term:
             several = len(component.locations) > 1
             here = equal(Var(location_key(component.name)), number) if several else TRUE
             places[location_name(component.name, place)] = here
-    return substitute(condition, {n: places.get(n, FALSE) for n in free_names(condition) if n in places})
+    return substitute_names(
+        condition, {n: places.get(n, FALSE) for n in free_names(condition) if n in places}
+    )

@@ -18,9 +18,9 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.names import output_index
 from surefoot.problem.parse.number import read_number
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Var
-from surefoot.transform.abstraction import Freed, all_but, network_policy
+from surefoot.transform.abstraction import FreedValues, inputs_except, network_policy
 from surefoot.transform.span import Span
 
 _INPUT = re.compile(r"input\[(\d+)\]\Z")
@@ -28,14 +28,14 @@ _NUMBER = re.compile(r"(-?)(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?:/(\d+))?\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AbstractionRequest:
     """What to free; None: as much as a proof permits, inputs in these ranges."""
 
-    freed: Freed | None
+    freed: FreedValues | None
     ranges: Mapping[int, Span] = field(default_factory=dict)
 
 
-def parse_request(text: str, problem: Problem) -> Request:
+def parse_abstraction_request(text: str, problem: Problem) -> AbstractionRequest:
     """What `free=…`, `keep=…` or `auto` asks for."""
     how, equals, names = text.partition("=")
     if how not in ("free", "keep", "auto") or ((how != "auto" or equals) and not names.strip()):
@@ -52,19 +52,23 @@ def parse_request(text: str, problem: Problem) -> Request:
             raise InvalidProblem("outputs are kept unless they are freed", fix=f"leave `{name}` out")
         if output is not None:
             outputs.add(output)
-            output_ranges |= {output: _span(span)} if at else {}
+            output_ranges |= {output: _parse_span(span)} if at else {}
             continue
         found = named_inputs(name, problem)
-        ranges |= dict.fromkeys(found, _span(span)) if at else {}
+        ranges |= dict.fromkeys(found, _parse_span(span)) if at else {}
         inputs |= set() if at and how == "keep" else found
     match how:
         case "free":
-            return Request(Freed(frozenset(inputs), frozenset(outputs), ranges, output_ranges))
+            return AbstractionRequest(
+                FreedValues(frozenset(inputs), frozenset(outputs), ranges, output_ranges)
+            )
         case "keep":
-            freed = all_but(problem, inputs)
-            return Request(Freed(freed, ranges={i: s for i, s in ranges.items() if i in freed}))
+            freed = inputs_except(problem, inputs)
+            return AbstractionRequest(
+                FreedValues(freed, ranges={i: s for i, s in ranges.items() if i in freed})
+            )
         case _:
-            return Request(None, ranges)
+            return AbstractionRequest(None, ranges)
 
 
 def named_inputs(name: str, problem: Problem) -> set[int]:
@@ -83,18 +87,18 @@ def named_inputs(name: str, problem: Problem) -> set[int]:
     return found
 
 
-def input_name(index: int, problem: Problem) -> str:
+def _input_label(index: int, problem: Problem) -> str:
     """How an input is called: its variable, or its number with the term that it reads."""
     term = network_policy(problem).observe[index]
-    return term.name if isinstance(term, Var) else f"input[{index}] (`{show(term)}`)"
+    return term.name if isinstance(term, Var) else f"input[{index}] (`{show_term(term)}`)"
 
 
-def shown_inputs(indices: tuple[int, ...], problem: Problem) -> str:
+def describe_inputs(indices: tuple[int, ...], problem: Problem) -> str:
     """The names of inputs; all entries of a window that are in a row as one: `send_ratio_5..9`."""
     runs: list[tuple[str, int, int]] = []
     others: list[str] = []
     for index in indices:
-        name = input_name(index, problem)
+        name = _input_label(index, problem)
         stem, _, number = name.rpartition("_")
         if not stem or not number.isdecimal():
             others.append(name)
@@ -108,17 +112,17 @@ def shown_inputs(indices: tuple[int, ...], problem: Problem) -> str:
     return ", ".join((*others, *spans)) or "nothing"
 
 
-def _span(text: str) -> Span:
+def _parse_span(text: str) -> Span:
     low, colon, high = (p.strip() for p in text.partition(":"))
     numbers = [_NUMBER.match(end) for end in (low, high)]
     if not colon or not all(numbers):
         raise InvalidProblem(f"`{text}` is not a range", fix="write NAME@LOW:HIGH, such as x@-1:1")
-    ends = [_value(m) for m in numbers if m is not None]
+    ends = [_read_fraction(m) for m in numbers if m is not None]
     if ends[0] > ends[1]:
         raise InvalidProblem(f"the range `{text}` is empty", fix="give the smaller number first")
     return Span(ends[0], ends[1])
 
 
-def _value(found: re.Match[str]) -> Fraction:
+def _read_fraction(found: re.Match[str]) -> Fraction:
     size = Fraction(read_number(found[2])) / int(found[3] or 1)
     return -size if found[1] else size

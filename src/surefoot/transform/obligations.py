@@ -20,79 +20,88 @@ from surefoot.problem.names import is_reserved, output_index
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.term import Apply, Op, Term, Var, conjunction, disjunction, free_names, substitute
+from surefoot.problem.term import (
+    Apply,
+    Op,
+    Term,
+    Var,
+    conjunction_of,
+    disjunction_of,
+    free_names,
+    substitute_names,
+)
 
 
-def starts_inside(problem: Problem, invariant: Term) -> Problem:
+def initiation_problem(problem: Problem, invariant: Term) -> Problem:
     """Every start satisfies the invariant."""
     return replace(problem, property=Never(~invariant, 0))
 
 
 def starting_in(problem: Problem, part: Term) -> Problem:
     """The same with fewer starts: those that satisfy a condition as well."""
-    start = conjunction((problem.environment.initial, part))
+    start = conjunction_of((problem.environment.initial, part))
     return replace(problem, environment=replace(problem.environment, initial=start))
 
 
-def bad_outside(problem: Problem, invariant: Term) -> Problem:
+def safety_problem(problem: Problem, invariant: Term) -> Problem:
     """No state that satisfies the invariant is bad."""
-    return replace(_from(problem, invariant), property=Never(_bad(problem), 0))
+    return replace(_start_from_invariant(problem, invariant), property=Never(_bad_condition(problem), 0))
 
 
-def closed(problem: Problem, invariant: Term) -> Problem:
+def consecution_problem(problem: Problem, invariant: Term) -> Problem:
     """No step leads from the invariant out of it."""
-    return replace(_from(problem, invariant), property=Never(~invariant, 1))
+    return replace(_start_from_invariant(problem, invariant), property=Never(~invariant, 1))
 
 
-def never_left(problem: Problem, invariant: Term) -> Problem:
+def invariance_problem(problem: Problem, invariant: Term) -> Problem:
     """Every reachable state satisfies the invariant, in whatever way that may be shown."""
     return replace(problem, property=Never(~invariant))
 
 
-def assuming(problem: Problem, invariant: Term) -> Problem:
+def assume_invariant(problem: Problem, invariant: Term) -> Problem:
     """The same runs, if the invariant holds in every reachable state; to be used only where it does."""
-    environment, parts = problem.environment, _conjuncts(invariant)
-    about_state = conjunction(tuple(p for p in parts if not _mentions_policy(p, environment)))
-    in_steps = conjunction(tuple(s for p in parts if (s := _over_controls(p, problem)) is not None))
+    environment, parts = problem.environment, _split_conjuncts(invariant)
+    about_state = conjunction_of(tuple(p for p in parts if not _mentions_policy(p, environment)))
+    in_steps = conjunction_of(tuple(s for p in parts if (s := _over_controls(p, problem)) is not None))
     components = tuple(
-        replace(c, edges=tuple(replace(e, assuming=conjunction((in_steps, e.assuming))) for e in c.edges))
+        replace(c, edges=tuple(replace(e, assuming=conjunction_of((in_steps, e.assuming))) for e in c.edges))
         for c in environment.components
     )
-    start = conjunction((about_state, environment.initial))
+    start = conjunction_of((about_state, environment.initial))
     where = replace(environment, initial=start, components=components)
-    return replace(problem, environment=where, property=_weakened(problem, invariant))
+    return replace(problem, environment=where, property=_weaken_property(problem, invariant))
 
 
-def _weakened(problem: Problem, invariant: Term) -> Never | Within | Eventually | Recurs:
+def _weaken_property(problem: Problem, invariant: Term) -> Never | Within | Eventually | Recurs:
     """The property with what is true of all reachable states built in."""
     match problem.property:
         case Never(bad, steps):
-            return Never(conjunction((bad, invariant)), steps)
+            return Never(conjunction_of((bad, invariant)), steps)
         case Within(good, steps, after):
-            return Within(disjunction((good, ~invariant)), steps, after)
+            return Within(disjunction_of((good, ~invariant)), steps, after)
         case Eventually(good):
-            return Eventually(disjunction((good, ~invariant)))
+            return Eventually(disjunction_of((good, ~invariant)))
         case Recurs(good):
-            return Recurs(disjunction((good, ~invariant)))
+            return Recurs(disjunction_of((good, ~invariant)))
         case other:
             raise Unsupported(f"an invariant cannot be assumed for {type(other).__name__}")
 
 
-def _bad(problem: Problem) -> Term:
+def _bad_condition(problem: Problem) -> Term:
     if not isinstance(problem.property, Never):
         kind = type(problem.property).__name__
         raise Unsupported(f"an invariant separates starts from bad states; this property is {kind}")
     return problem.property.bad
 
 
-def _from(problem: Problem, invariant: Term) -> Problem:
+def _start_from_invariant(problem: Problem, invariant: Term) -> Problem:
     """The same steps from every state that satisfies the invariant, in any location."""
     environment = problem.environment
     anywhere = tuple(replace(c, initial=c.locations) for c in environment.components)
     return replace(problem, environment=replace(environment, initial=invariant, components=anywhere))
 
 
-def _conjuncts(condition: Term) -> Iterable[Term]:
+def _split_conjuncts(condition: Term) -> Iterable[Term]:
     if isinstance(condition, Apply) and condition.op is Op.AND:
         return condition.args
     return (condition,)
@@ -116,4 +125,4 @@ def _over_controls(condition: Term, problem: Problem) -> Term | None:
             names[name] = Var(controls[index].name)
         elif is_reserved(name):
             return None
-    return substitute(condition, names)
+    return substitute_names(condition, names)

@@ -22,14 +22,14 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Outcome,
     Real,
+    ValueType,
     Variable,
 )
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show
-from surefoot.problem.term import FALSE, Const, Term, Var, conjunction, disjunction, substitute
+from surefoot.problem.show import show_term
+from surefoot.problem.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of, substitute_names
 from surefoot.transform.span import Span, span_of, term_span
 
 
@@ -37,32 +37,32 @@ class EmptyRegion(InvalidProblem):
     """No value is within the bounds: whatever were said about them would be vacuous."""
 
 
-def restrict(problem: Problem, spans: Mapping[str, Span]) -> Problem:
+def restrict_variables(problem: Problem, spans: Mapping[str, Span]) -> Problem:
     """The runs all of whose states are within these bounds."""
     environment = problem.environment
     if environment.flow is not None:
         raise Unsupported("bounds of an environment with a flow cannot be moved", fix="discretise it first")
-    narrowed = {v.name: _narrowed_variable(v, spans) for v in environment.variables}
+    narrowed = {v.name: _narrow_variable(v, spans) for v in environment.variables}
     if unknown := sorted(set(spans) - set(narrowed)):
         raise InvalidProblem(f"`{unknown[0]}` is not a variable of `{environment.name}`")
     variables = tuple(narrowed.values())
-    within = conjunction(tuple(span.condition(Var(name)) for name, span in spans.items()))
+    within = conjunction_of(tuple(span.condition(Var(name)) for name, span in spans.items()))
     components = tuple(
-        replace(c, edges=tuple(_keeping(e, spans, variables, environment) for e in c.edges))
+        replace(c, edges=tuple(_keep_bounds(e, spans, variables, environment) for e in c.edges))
         for c in environment.components
     )
-    start = conjunction((environment.initial, within))
+    start = conjunction_of((environment.initial, within))
     where = replace(environment, variables=variables, initial=start, components=components)
     return replace(problem, environment=where)
 
 
-def _narrowed_variable(variable: Variable, spans: Mapping[str, Span]) -> Variable:
+def _narrow_variable(variable: Variable, spans: Mapping[str, Span]) -> Variable:
     if variable.name not in spans:
         return variable
-    return replace(variable, kind=_narrowed(variable.kind, spans[variable.name], variable.name))
+    return replace(variable, kind=_narrow_type(variable.kind, spans[variable.name], variable.name))
 
 
-def _narrowed(kind: Kind, span: Span, name: str) -> Kind:
+def _narrow_type(kind: ValueType, span: Span, name: str) -> ValueType:
     own = span_of(kind)
     if own is None:
         raise Unsupported(f"`{name}` is not a number, so it has no bounds to move")
@@ -72,14 +72,16 @@ def _narrowed(kind: Kind, span: Span, name: str) -> Kind:
         low = None if low is None else Fraction(ceil(low))
         high = None if high is None else Fraction(floor(high))
     if low is not None and high is not None and low > high:
-        raise EmptyRegion(f"no value of `{name}` is left between {show(Const(low))} and {show(Const(high))}")
+        raise EmptyRegion(
+            f"no value of `{name}` is left between {show_term(Const(low))} and {show_term(Const(high))}"
+        )
     if isinstance(kind, Int):
         return Int(None if low is None else int(low), None if high is None else int(high))
     assert isinstance(kind, Real)
     return Real(low, high, kind.float32)
 
 
-def _keeping(
+def _keep_bounds(
     edge: Edge, spans: Mapping[str, Span], variables: tuple[Variable, ...], environment: Environment
 ) -> Edge:
     """The same step, taken only where it keeps the bounds."""
@@ -105,17 +107,17 @@ def _keeping(
         if reached is not None and span.contains(reached):
             continue
         if proper and isinstance(value, Var) and value.name in chosen:
-            chosen[value.name] = _narrowed_choice(chosen[value.name], span)
+            chosen[value.name] = _narrow_choice(chosen[value.name], span)
         else:
             wrong = FALSE if proper else ~whole.condition(value)
-            conditions.append(disjunction((span.condition(value), wrong)))
-    assuming = conjunction((edge.assuming, *conditions))
+            conditions.append(disjunction_of((span.condition(value), wrong)))
+    assuming = conjunction_of((edge.assuming, *conditions))
     return replace(edge, chosen=tuple(chosen.values()), assuming=assuming)
 
 
-def _narrowed_choice(choice: Choice, span: Span) -> Choice:
+def _narrow_choice(choice: Choice, span: Span) -> Choice:
     """Fewer values to pick from; a law of simulation, which is about all of them, no longer fits."""
-    kind = _narrowed(choice.kind, span, choice.name)
+    kind = _narrow_type(choice.kind, span, choice.name)
     return choice if kind == choice.kind else Choice(choice.name, kind)
 
 
@@ -127,7 +129,7 @@ def _next_values(outcome: Outcome, spans: Mapping[str, Span]) -> dict[str, Term]
         written: dict[str, Term] = {}
         for update in group:
             if isinstance(update.target, Var):
-                written[update.target.name] = substitute(update.value, values)
+                written[update.target.name] = substitute_names(update.value, values)
             elif number:
                 raise Unsupported("bounds cannot be moved where elements of arrays are written in sequence")
         values |= written

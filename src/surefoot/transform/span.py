@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
-from surefoot.problem.environment import Array, Bool, Int, Kind, Real
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction
+from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class Span:
         """The value lies within."""
         below = TRUE if self.low is None else value >= self.low
         above = TRUE if self.high is None else value <= self.high
-        return conjunction((below, above))
+        return conjunction_of((below, above))
 
 
-def span_of(kind: Kind) -> Span | None:
+def span_of(kind: ValueType) -> Span | None:
     """The bounds that a kind of numbers has; None for truth values and arrays."""
     match kind:
         case Int(low, high) | Real(low, high):
@@ -50,101 +50,101 @@ def span_of(kind: Kind) -> Span | None:
             return None
 
 
-UNIT = Span(Fraction(0), Fraction(1))
+_UNIT = Span(Fraction(0), Fraction(1))
 
 
-def term_span(term: Term, kinds: Mapping[str, Kind]) -> Span | None:
+def term_span(term: Term, kinds: Mapping[str, ValueType]) -> Span | None:
     """Numbers between which the term always lies; truth values count as 0 and 1."""
     match term:
         case Const(value):
             return Span(Fraction(value), Fraction(value))
         case Var(name):
             kind = kinds.get(name)
-            return None if kind is None else UNIT if isinstance(kind, Bool) else span_of(kind)
+            return None if kind is None else _UNIT if isinstance(kind, Bool) else span_of(kind)
         case Apply(Op.SELECT, (Var(name), Const(int() as index))):
-            return _element(kinds.get(name), index)
+            return _element_span(kinds.get(name), index)
         case Apply(op, args):
             spans = [term_span(a, kinds) for a in args]
             known = [s for s in spans if s is not None and s.low is not None and s.high is not None]
-            if len(known) != len(spans) or op not in RULES:
+            if len(known) != len(spans) or op not in _RULES:
                 return None
-            return RULES[op](known)
+            return _RULES[op](known)
 
 
-def _element(kind: Kind | None, index: int) -> Span | None:
+def _element_span(kind: ValueType | None, index: int) -> Span | None:
     if not isinstance(kind, Array) or not 0 <= index < kind.length:
         return None
-    return UNIT if isinstance(kind.element, Bool) else span_of(kind.element)
+    return _UNIT if isinstance(kind.element, Bool) else span_of(kind.element)
 
 
-def _ends(span: Span) -> tuple[Fraction, Fraction]:
+def _finite_ends(span: Span) -> tuple[Fraction, Fraction]:
     assert span.low is not None
     assert span.high is not None
     return span.low, span.high
 
 
-def _plus(left: Span, right: Span) -> Span:
-    (a, b), (c, d) = _ends(left), _ends(right)
+def _add_spans(left: Span, right: Span) -> Span:
+    (a, b), (c, d) = _finite_ends(left), _finite_ends(right)
     return Span(a + c, b + d)
 
 
-def _negated(span: Span) -> Span:
-    low, high = _ends(span)
+def _negate_span(span: Span) -> Span:
+    low, high = _finite_ends(span)
     return Span(-high, -low)
 
 
-def _times(left: Span, right: Span) -> Span:
-    products = [x * y for x in _ends(left) for y in _ends(right)]
+def _multiply_spans(left: Span, right: Span) -> Span:
+    products = [x * y for x in _finite_ends(left) for y in _finite_ends(right)]
     return Span(min(products), max(products))
 
 
-def _quotient(spans: list[Span]) -> Span | None:
-    low, high = _ends(spans[1])
+def _divide_spans(spans: list[Span]) -> Span | None:
+    low, high = _finite_ends(spans[1])
     if low <= 0 <= high:
         return None
-    return _times(spans[0], Span(1 / high, 1 / low))
+    return _multiply_spans(spans[0], Span(1 / high, 1 / low))
 
 
-def _absolute(spans: list[Span]) -> Span:
-    low, high = _ends(spans[0])
+def _absolute_span(spans: list[Span]) -> Span:
+    low, high = _finite_ends(spans[0])
     least = Fraction(0) if low <= 0 <= high else min(abs(low), abs(high))
     return Span(least, max(abs(low), abs(high)))
 
 
-def _hull(spans: list[Span]) -> Span:
-    ends = [_ends(s) for s in spans]
+def _hull_span(spans: list[Span]) -> Span:
+    ends = [_finite_ends(s) for s in spans]
     return Span(min(low for low, _ in ends), max(high for _, high in ends))
 
 
-def _least(spans: list[Span]) -> Span:
-    ends = [_ends(s) for s in spans]
+def _minimum_span(spans: list[Span]) -> Span:
+    ends = [_finite_ends(s) for s in spans]
     return Span(min(low for low, _ in ends), min(high for _, high in ends))
 
 
-def _largest(spans: list[Span]) -> Span:
-    ends = [_ends(s) for s in spans]
+def _maximum_span(spans: list[Span]) -> Span:
+    ends = [_finite_ends(s) for s in spans]
     return Span(max(low for low, _ in ends), max(high for _, high in ends))
 
 
-def _truth(_: list[Span]) -> Span:
-    return UNIT
+def _truth_span(_: list[Span]) -> Span:
+    return _UNIT
 
 
-RULES: dict[Op, Callable[[list[Span]], Span | None]] = {
-    Op.ADD: lambda spans: reduce(_plus, spans),
-    Op.SUB: lambda spans: _plus(spans[0], _negated(spans[1])),
-    Op.NEG: lambda spans: _negated(spans[0]),
-    Op.MUL: lambda spans: reduce(_times, spans),
-    Op.DIV: _quotient,
-    Op.MIN: _least,
-    Op.MAX: _largest,
-    Op.ABS: _absolute,
-    Op.ITE: lambda spans: _hull(spans[1:]),
-    Op.LT: _truth,
-    Op.LE: _truth,
-    Op.EQ: _truth,
-    Op.NOT: _truth,
-    Op.AND: _truth,
-    Op.OR: _truth,
-    Op.IMPLIES: _truth,
+_RULES: dict[Op, Callable[[list[Span]], Span | None]] = {
+    Op.ADD: lambda spans: reduce(_add_spans, spans),
+    Op.SUB: lambda spans: _add_spans(spans[0], _negate_span(spans[1])),
+    Op.NEG: lambda spans: _negate_span(spans[0]),
+    Op.MUL: lambda spans: reduce(_multiply_spans, spans),
+    Op.DIV: _divide_spans,
+    Op.MIN: _minimum_span,
+    Op.MAX: _maximum_span,
+    Op.ABS: _absolute_span,
+    Op.ITE: lambda spans: _hull_span(spans[1:]),
+    Op.LT: _truth_span,
+    Op.LE: _truth_span,
+    Op.EQ: _truth_span,
+    Op.NOT: _truth_span,
+    Op.AND: _truth_span,
+    Op.OR: _truth_span,
+    Op.IMPLIES: _truth_span,
 }

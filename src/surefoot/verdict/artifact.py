@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from surefoot.problem.semantics import State
-from surefoot.problem.term import Term, disjunction
+from surefoot.problem.term import Term, disjunction_of
 from surefoot.verdict.verdict import Holds, Proved, Reason, Vacuous, Verdict, Violated
 
 Answer: TypeAlias = Literal["proved", "refuted", "vacuous", "unknown"]
@@ -25,7 +25,7 @@ class Trial:
 
     @property
     def answer(self) -> Answer:
-        return answered(self.verdict, self.certified)
+        return property_answer(self.verdict, self.certified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class TippingPoint:
     condition: Term | None = None  # what is proved of every state
 
     @property
-    def reached(self) -> bool:
+    def is_within_precision(self) -> bool:
         return not self.stopped
 
 
 @dataclass(frozen=True, slots=True)
-class Obligation:
+class InvariantObligation:
     """A question about an invariant: starts inside, bad states outside, or closed under steps."""
 
     name: str
@@ -62,7 +62,7 @@ class Invariant:
     """A condition that holds at the start, that no step leaves, and that excludes every bad state."""
 
     condition: Term
-    obligations: tuple[Obligation, ...]  # re-checked from scratch
+    obligations: tuple[InvariantObligation, ...]  # re-checked from scratch
     candidates: tuple[tuple[str, str], ...]  # what was tried, and what became of it
 
 
@@ -77,7 +77,7 @@ class StartGroup:
 
     @property
     def answer(self) -> Answer:
-        return answered(self.verdict, self.certified)
+        return property_answer(self.verdict, self.certified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class SafeStarts:
     def of(self, answer: Answer) -> tuple[StartGroup, ...]:
         return tuple(g for g in self.groups if g.answer == answer)
 
-    def counted(self, answer: Answer) -> int | None:
+    def count_starts(self, answer: Answer) -> int | None:
         """How many starts have this answer."""
         counts = [g.count for g in self.of(answer)]
         return None if None in counts else sum(c for c in counts if c is not None)
@@ -99,7 +99,7 @@ class SafeStarts:
     @property
     def condition(self) -> Term:
         """What every start satisfies that is proved to be safe, and no other."""
-        return disjunction(tuple(g.condition for g in self.of("proved")))
+        return disjunction_of(tuple(g.condition for g in self.of("proved")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class AbstractState:
 
 
 @dataclass(frozen=True, slots=True)
-class Tests:
+class QueryStatistics:
     """How many questions of a kind were asked, how many were answered with yes, and how long it took."""
 
     kind: str
@@ -133,14 +133,14 @@ class AbstractGraph:
     edges: tuple[tuple[int, str, int], ...]  # from, action, to
     means: str  # how the tests were answered
     exact: bool  # every edge is one of some state; else there may be more edges than that
-    tests: tuple[Tests, ...] = ()
+    tests: tuple[QueryStatistics, ...] = ()
     refinements: tuple[tuple[str, Term], ...] = ()  # why a path was spurious, and the predicate that followed
     complete: bool = True  # every reachable abstract state is there
-    splits: tuple[Split, ...] = ()  # what some more predicates would make of it, one at a time
+    splits: tuple[PredicateSplit, ...] = ()  # what some more predicates would make of it, one at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class PredicateSplit:
     """What an abstraction becomes with one more predicate: all of it is built again."""
 
     predicate: Term
@@ -153,7 +153,7 @@ class Split:
     inside: tuple[int, ...] = ()  # for each state of that graph, in which one of the old graph it is
 
 
-def answered(verdict: Verdict, certified: bool) -> Answer:
+def property_answer(verdict: Verdict, certified: bool) -> Answer:
     """What a verdict says about the property itself: only a whole proof counts, only a replayed trace."""
     match verdict:
         case Proved() | Holds(as_asked=True):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import Move, State, decision
+from surefoot.problem.semantics import Move, State, policy_decision
 from surefoot.problem.term import free_names
-from surefoot.verdict.verdict import Region
+from surefoot.verdict.verdict import RecurrenceRegion
 
 
-def move_from(problem: Problem, state: State, region: Region) -> Move:
+def recurrence_move(problem: Problem, state: State, region: RecurrenceRegion) -> Move:
     """The move that a region says, with the values picked in this state."""
-    made = decision(problem, state)
+    made = policy_decision(problem, state)
     names = {**state, **(made.controls if made else {})}
     arithmetic = problem.environment.arithmetic
     for _, term in region.chosen:
         if unknown := sorted(free_names(term) - set(names)):
             raise InvalidProblem(f"`{unknown[0]}` is neither a variable nor a control")
-    picked = {name: evaluate(term, names, arithmetic) for name, term in region.chosen}
+    picked = {name: evaluate_term(term, names, arithmetic) for name, term in region.chosen}
     return Move(region.transition, region.outcomes, picked)

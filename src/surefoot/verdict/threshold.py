@@ -73,32 +73,32 @@ def keeps_threshold(threshold: Threshold, value: Fraction | None) -> bool:
             return value is None or value >= limit
 
 
-def best_start_counts(asked: Property, environment: Environment) -> str:
+def best_start_reminder(asked: Property, environment: Environment) -> str:
     """A reminder where a threshold is met as soon as one of several starts meets it; else nothing."""
     threshold = threshold_of(asked)
     if threshold is None or not isinstance(asked, Probability | Expected):
         return ""
     upward = threshold.relation in (">", ">=")
-    if asked.over != ("max" if upward else "min") or (asked.starts is None and has_one_start(environment)):
+    if asked.over != ("max" if upward else "min") or (asked.starts is None and _has_one_start(environment)):
         return ""
     which, other = ("largest", "min") if upward else ("smallest", "max")
     return f"the {which} value of all starts is compared; `over {other}` asks about every start"
 
 
-def has_one_start(environment: Environment) -> bool:
+def _has_one_start(environment: Environment) -> bool:
     """Does the start condition give every variable a value? (False: it may still do so in another way.)"""
-    fixed = {name for name in map(_fixed, _conjuncts(environment.initial)) if name is not None}
+    fixed = {name for name in map(_fixed_variable, _split_conjuncts(environment.initial)) if name is not None}
     alone = all(len(component.initial) == 1 for component in environment.components)
     return alone and all(v.name in fixed for v in environment.variables)
 
 
-def _conjuncts(term: Term) -> list[Term]:
+def _split_conjuncts(term: Term) -> list[Term]:
     if isinstance(term, Apply) and term.op is Op.AND:
-        return [part for argument in term.args for part in _conjuncts(argument)]
+        return [part for argument in term.args for part in _split_conjuncts(argument)]
     return [term]
 
 
-def _fixed(term: Term) -> str | None:
+def _fixed_variable(term: Term) -> str | None:
     match term:
         case Var(name) | Apply(Op.NOT, (Var(name),)):
             return name

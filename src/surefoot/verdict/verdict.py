@@ -14,7 +14,7 @@ from surefoot.problem.term import Term
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class RecurrenceRegion:
     """A set of states, and the step that the environment can make from each of them."""
 
     where: Term  # over state variables and locations
@@ -34,7 +34,7 @@ class Trace:
     states: tuple[State, ...]
     moves: tuple[Move, ...]
     loop: int | None = None
-    recurrence: tuple[Region, ...] = ()
+    recurrence: tuple[RecurrenceRegion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ Box: TypeAlias = tuple[tuple[int, int], ...]  # the least and the greatest value
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedSet:
+class AbstractInvariant:
     """The states of these boxes that belong to one of these abstract states: every run stays among them."""
 
     predicates: tuple[Term, ...]
@@ -74,7 +74,7 @@ class ClosedSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class ProofArgument:
     """Why a property holds along all runs, in a form that can be proved again.
 
     `unrolled`: no run of 0, 1, … steps violates it, and unless the property itself stops at `steps` there is
@@ -89,7 +89,7 @@ class Argument:
     steps: int
     good: int | None = None
     invariant: Term | None = None
-    states: ClosedSet | None = None
+    states: AbstractInvariant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Holds:
     uncertified_by: str
     as_asked: bool  # the property itself asked for no more than this bound
     how: str = ""  # the argument in a few words, where it is more than "every run was looked at"
-    argument: Argument | None = field(default=None, compare=False)
+    argument: ProofArgument | None = field(default=None, compare=False)
     artifact: object = field(default=None, compare=False)
 
 

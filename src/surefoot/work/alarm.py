@@ -22,8 +22,8 @@ from surefoot.work.budget import Budget
 
 Result = TypeVar("Result")
 
-AGAIN = 1.0  # seconds until the next signal, if the first one was lost (in a destructor, in a callback)
-LONGEST = 1e8  # seconds: more the system's timer does not take
+_AGAIN = 1.0  # seconds until the next signal, if the first one was lost (in a destructor, in a callback)
+_LONGEST = 1e8  # seconds: more the system's timer does not take
 
 
 class Late(BaseException):
@@ -52,7 +52,7 @@ class _Timer:
 _timer = _Timer([])
 
 
-def grace(seconds: float) -> float:
+def _grace_period(seconds: float) -> float:
     """How much later than its deadline work is interrupted; until then it may end by itself."""
     return max(0.5, 0.02 * seconds) if seconds > 2 else 0.25 * seconds
 
@@ -64,8 +64,8 @@ def call_in_time(
 
     `strictly`: at the deadline, because somebody else needs the time after it.
     """
-    seconds = budget.remaining() + (0.0 if strictly else grace(budget.seconds))
-    if not (seconds < LONGEST and threading.current_thread() is threading.main_thread()):
+    seconds = budget.remaining() + (0.0 if strictly else _grace_period(budget.seconds))
+    if not (seconds < _LONGEST and threading.current_thread() is threading.main_thread()):
         return work()
     alarm, done = Alarm(monotonic() + seconds), list[Result]()
     try:
@@ -90,9 +90,9 @@ def set_alarm(alarm: Alarm) -> None:
         left, _timer.interval = signal.getitimer(signal.ITIMER_REAL)
         _timer.deadline = monotonic() + left if left > 0 else inf
         _timer.handler = handler
-        signal.signal(signal.SIGALRM, _ring)
+        signal.signal(signal.SIGALRM, _handle_alarm)
     _timer.alarms.append(alarm)
-    _wind()
+    _set_timer()
 
 
 def end_alarm(alarm: Alarm) -> None:
@@ -101,7 +101,7 @@ def end_alarm(alarm: Alarm) -> None:
         return
     _timer.alarms.remove(alarm)
     if _timer.alarms:
-        _wind()
+        _set_timer()
         return
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, _timer.handler)
@@ -120,14 +120,14 @@ def ending_alarms() -> Iterator[None]:
             end_alarm(alarm)
 
 
-def _wind() -> None:
+def _set_timer() -> None:
     """Set the timer to the first of all deadlines."""
     first = min((a.deadline for a in _timer.alarms), default=inf)
     left = min(first, _timer.deadline) - monotonic()
-    signal.setitimer(signal.ITIMER_REAL, max(1e-3, left) if left < inf else 0.0, AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, max(1e-3, left) if left < inf else 0.0, _AGAIN)
 
 
-def _ring(number: int, frame: FrameType | None) -> None:
+def _handle_alarm(number: int, frame: FrameType | None) -> None:
     now = monotonic()
     if now >= _timer.deadline:
         _timer.deadline = now + _timer.interval if _timer.interval else inf
@@ -136,4 +136,4 @@ def _ring(number: int, frame: FrameType | None) -> None:
     over = [a for a in _timer.alarms if now >= a.deadline]
     if over:
         raise Late(over[0])  # the outermost: whoever is inside of it has no time either
-    _wind()
+    _set_timer()

@@ -9,16 +9,16 @@ from numbers import Real
 from time import monotonic
 
 from surefoot.errors import WrongType
-from surefoot.problem.door import called, described, settle, whole_number
+from surefoot.problem.door import check_fields, describe_value, take_callable, whole_number
 
 
-def _silent(_: str) -> None:
+def _ignore_progress(_: str) -> None:
     pass
 
 
-def _duration(given: object) -> Real:
+def _take_seconds(given: object) -> Real:
     if isinstance(given, bool) or not isinstance(given, Real) or given != given:
-        raise WrongType(f"{described(given)} is not a number of seconds", fix="give Budget(seconds=60)")
+        raise WrongType(f"{describe_value(given)} is not a number of seconds", fix="give Budget(seconds=60)")
     return given
 
 
@@ -28,21 +28,21 @@ class Budget:
 
     seconds: float = inf
     seed: int = 0
-    progress: Callable[[str], None] = _silent  # called with one short line
+    progress: Callable[[str], None] = _ignore_progress  # called with one short line
     started: float = field(default_factory=monotonic)
 
     def __post_init__(self) -> None:
-        settle(self, seconds=_duration, seed=whole_number, progress=called)
+        check_fields(self, seconds=_take_seconds, seed=whole_number, progress=take_callable)
 
-    def elapsed(self) -> float:
+    def elapsed_seconds(self) -> float:
         return monotonic() - self.started
 
     def remaining(self) -> float:
-        return max(0.0, self.seconds - self.elapsed())
+        return max(0.0, self.seconds - self.elapsed_seconds())
 
     def part(self, share: float) -> Budget:
         """The same clock, with this share of the time that is left."""
-        return replace(self, seconds=self.elapsed() + share * self.remaining())
+        return replace(self, seconds=self.elapsed_seconds() + share * self.remaining())
 
-    def spent(self) -> bool:
+    def is_spent(self) -> bool:
         return self.remaining() <= 0.0

@@ -35,11 +35,11 @@ _GRACE = 0.5  # seconds in which a finished child must have died
 _MEMORY_SIGNS = ("MemoryError", "bad_alloc", "out of memory", "Cannot allocate")
 
 
-class TimedOut(Exception):
+class WorkerTimedOut(Exception):
     """The call took longer than it was given; the child is dead."""
 
 
-class Died(Exception):
+class WorkerDied(Exception):
     """The child ended without an answer. `memory`: it looks as if memory ran out."""
 
     def __init__(self, what: str, memory: bool = False) -> None:
@@ -109,7 +109,7 @@ class Worker:
             deadline = monotonic() + seconds
             while not self.line.poll(min(max(0.0, deadline - monotonic()), _LOOK_UP)):
                 if monotonic() >= deadline:
-                    raise TimedOut(f"no answer within {seconds:g} s")
+                    raise WorkerTimedOut(f"no answer within {seconds:g} s")
             worked, result = self.line.recv()
             answered = True
         except (EOFError, ConnectionError):
@@ -130,17 +130,17 @@ class Worker:
             raise
         return self.receive(seconds)  # type: ignore[no-any-return]
 
-    def _death(self) -> Died:
+    def _death(self) -> WorkerDied:
         assert self._process is not None
         try:
             code = self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:
-            return Died("the solver process closed its line")
+            return WorkerDied("the solver process closed its line")
         self._errors.seek(0)
         lines = self._errors.read()[-4000:].decode(errors="replace").strip().splitlines()
         last = lines[-1] if lines else f"exit code {code}"
         memory = any(sign in line for sign in _MEMORY_SIGNS for line in lines) or code == -signal.SIGKILL
-        return Died(f"the solver process died: {last}", memory)
+        return WorkerDied(f"the solver process died: {last}", memory)
 
     def kill(self) -> None:
         """End the child at once; the next call starts a new one."""
@@ -159,7 +159,7 @@ _idle: list[Worker] = []  # warm children, so that opening a session does not im
 
 
 @contextmanager
-def borrowed() -> Iterator[Worker]:
+def borrow_worker() -> Iterator[Worker]:
     """A warm worker if there is one, else a new one; it is kept for the next borrower unless it died."""
     worker = _idle.pop() if _idle else Worker()
     worker.start()
@@ -173,14 +173,14 @@ def borrowed() -> Iterator[Worker]:
 
 
 @atexit.register
-def _dismiss() -> None:
+def _kill_idle_workers() -> None:
     while _idle:
         _idle.pop().kill()
 
 
 def processor_time() -> float:
     """Seconds of this process and of its children; warm ones are ended, for only then they are counted."""
-    _dismiss()
+    _kill_idle_workers()
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

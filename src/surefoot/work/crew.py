@@ -13,17 +13,17 @@ from pickle import PicklingError
 from socket import create_connection
 from typing import Any, Protocol
 
-from surefoot.errors import Unsupported, missing
-from surefoot.work.child import Died, Worker
+from surefoot.errors import Unsupported, missing_backend
+from surefoot.work.child import Worker, WorkerDied
 
-Make = Callable[..., Callable[..., Any]]
+_Make = Callable[..., Callable[..., Any]]
 Answers = list[tuple[int, Any]]
 _AT_ONCE = 60.0  # seconds for an answer that is known to be on the line
 _REACHED = 5.0  # seconds until a cluster must take a connection
 _PREPARED = 600.0  # seconds until a worker must be ready
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Somebody who answers questions; tickets are numbers of the asker."""
 
     @property
@@ -43,7 +43,7 @@ class Crew(Protocol):
     def dismiss(self) -> None: ...
 
 
-class Alone:
+class SerialPool:
     """This process, one question at a time; it works while answers are asked for."""
 
     size = 1
@@ -67,19 +67,19 @@ class Alone:
         self._asked = []
 
 
-class Processes:
+class ProcessPool:
     """Child processes: fresh interpreters, never forks."""
 
-    def __init__(self, size: int, make: Make, *given: object) -> None:
+    def __init__(self, size: int, make: _Make, *given: object) -> None:
         self._free = [Worker() for _ in range(size)]
         self._busy: dict[int, Worker] = {}
         self.size = size
         try:
             for worker in self._free:
-                worker.send(prepare, make, given)
+                worker.send(_prepare_worker, make, given)
             for worker in self._free:
                 worker.receive(_PREPARED)
-        except (PicklingError, AttributeError, TypeError, Died) as why:
+        except (PicklingError, AttributeError, TypeError, WorkerDied) as why:
             self.dismiss()
             raise Unsupported(
                 f"this problem cannot be given to other processes: {why}",
@@ -96,7 +96,7 @@ class Processes:
     def ask(self, ticket: int, *args: object) -> None:
         worker = self._free.pop()
         self._busy[ticket] = worker
-        worker.send(perform, args)
+        worker.send(_perform_call, args)
 
     def answers(self, seconds: float) -> Answers:
         lines = {worker.line: ticket for ticket, worker in self._busy.items()}
@@ -116,31 +116,31 @@ class Processes:
 _prepared: list[Callable[..., Any]] = []
 
 
-def prepare(make: Make, given: tuple[object, ...]) -> bool:
+def _prepare_worker(make: _Make, given: tuple[object, ...]) -> bool:
     """In a child: make the object that answers."""
     _prepared[:] = [make(*given)]
     return True
 
 
-def perform(args: tuple[object, ...]) -> Any:
+def _perform_call(args: tuple[object, ...]) -> Any:
     """In a child: one question."""
     return _prepared[0](*args)
 
 
-class Cluster:
+class RayPool:
     """Long-lived Ray actors, one per processor of the cluster at an address (`local`: one of its own)."""
 
-    def __init__(self, address: str, size: int | None, make: Make, *given: object) -> None:
+    def __init__(self, address: str, size: int | None, make: _Make, *given: object) -> None:
         if find_spec("ray") is None:
-            raise missing("ray", "ray")
+            raise missing_backend("ray", "ray")
         import ray
 
         self._ray, self._own = ray, not ray.is_initialized()
         if self._own:
-            _connect(ray, address, size)
+            _connect_ray(ray, address, size)
         self.size = size or max(1, int(ray.cluster_resources().get("CPU", 1)))
         shared = ray.put((make, given))
-        actor = ray.remote(num_cpus=1)(Held)
+        actor = ray.remote(num_cpus=1)(_RayWorker)
         self._free = [actor.remote(shared) for _ in range(self.size)]
         self._busy: dict[Any, tuple[int, Any]] = {}
 
@@ -171,7 +171,7 @@ class Cluster:
             self._ray.shutdown()
 
 
-def _connect(ray: Any, address: str, size: int | None) -> None:
+def _connect_ray(ray: Any, address: str, size: int | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
         if address == "local":
@@ -189,10 +189,10 @@ def _connect(ray: Any, address: str, size: int | None) -> None:
         ) from None
 
 
-class Held:
+class _RayWorker:
     """What an actor holds."""
 
-    def __init__(self, made: tuple[Make, tuple[object, ...]]) -> None:
+    def __init__(self, made: tuple[_Make, tuple[object, ...]]) -> None:
         make, given = made
         self._work = make(*given)
 

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 
 
-def digest(value: object) -> str:
+def content_fingerprint(value: object) -> str:
     """64 hexadecimal digits."""
-    return _digest(value, {}).hex()
+    return _digest_value(value, {}).hex()
 
 
-def _digest(value: object, known: dict[int, tuple[object, bytes]]) -> bytes:
+def _digest_value(value: object, known: dict[int, tuple[object, bytes]]) -> bytes:
     if id(value) in known:  # terms share their parts: without this a deep one would take for ever
         return known[id(value)][1]
-    found = hashlib.sha256(_content(value, known)).digest()
+    found = hashlib.sha256(_canonical_bytes(value, known)).digest()
     known[id(value)] = (value, found)  # kept alive, so that its id stays its own
     return found
 
 
-def _content(value: Any, known: dict[int, tuple[object, bytes]]) -> bytes:
+def _canonical_bytes(value: Any, known: dict[int, tuple[object, bytes]]) -> bytes:
     name = type(value).__name__
     if isinstance(value, Enum):
         return f"{name}:{value.name}".encode()
@@ -40,15 +40,17 @@ def _content(value: Any, known: dict[int, tuple[object, bytes]]) -> bytes:
     if isinstance(value, np.ndarray):
         return f"array:{value.dtype.str}:{value.shape}:".encode() + np.ascontiguousarray(value).tobytes()
     if isinstance(value, tuple | list):
-        return f"{name}:{len(value)}:".encode() + b"".join(_digest(v, known) for v in value)
+        return f"{name}:{len(value)}:".encode() + b"".join(_digest_value(v, known) for v in value)
     if isinstance(value, frozenset | set):
-        return f"set:{len(value)}:".encode() + b"".join(sorted(_digest(v, known) for v in value))
+        return f"set:{len(value)}:".encode() + b"".join(sorted(_digest_value(v, known) for v in value))
     if isinstance(value, Mapping):
-        pairs = sorted((_digest(k, known), _digest(v, known)) for k, v in value.items())
+        pairs = sorted((_digest_value(k, known), _digest_value(v, known)) for k, v in value.items())
         return f"mapping:{len(pairs)}:".encode() + b"".join(k + v for k, v in pairs)
     if is_dataclass(value) and not isinstance(value, type):
         parts = ((f.name, getattr(value, f.name)) for f in fields(value))
-        return f"{name}:".encode() + b"".join(_digest(n, known) + _digest(v, known) for n, v in parts)
+        return f"{name}:".encode() + b"".join(
+            _digest_value(n, known) + _digest_value(v, known) for n, v in parts
+        )
     named = getattr(value, "__qualname__", None) or type(value).__qualname__
     module = getattr(value, "__module__", "") or ""
     return f"named:{module.rpartition('.')[2]}:{named}".encode()

@@ -22,7 +22,7 @@ from time import monotonic, process_time
 from types import FrameType
 from typing import NoReturn
 
-CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}  # 128 + the number, as shells say it
+_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}  # 128 + the number, as shells say it
 _GRACE = 1.5  # seconds of the processor between the first signal and the end
 _LONGEST = 15.0  # seconds in any case: somebody waits for a disk, or for a processor
 _LOOK_UP = 0.05  # seconds
@@ -30,13 +30,15 @@ LATE = "interrupted: it did not end in time; results that were not written yet a
 
 
 @dataclass(slots=True)
-class Heard:
+class ReceivedSignal:
     """The exit code that follows from the first signal; None as long as there was none."""
 
     code: int | None = None
 
 
-_heard: list[Heard] = []  # of the command that is running, if one is: signals are the whole process's
+_heard: list[
+    ReceivedSignal
+] = []  # of the command that is running, if one is: signals are the whole process's
 
 
 def stop_if_interrupted() -> None:
@@ -46,25 +48,25 @@ def stop_if_interrupted() -> None:
 
 
 @contextmanager
-def interruptible() -> Iterator[Heard]:
+def handle_interrupts() -> Iterator[ReceivedSignal]:
     """Signals are heard as above from here on until the end; for the main thread of a command.
 
     A signal that is ignored (`nohup`, a job in the background of a script) stays ignored.
     """
-    heard = Heard()
+    heard = ReceivedSignal()
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
 
     def handle(number: int, _: FrameType | None) -> NoReturn:
         if heard.code is not None:
-            leave(heard.code)
-        heard.code = CODES[signal.Signals(number)]
+            exit_process(heard.code)
+        heard.code = _CODES[signal.Signals(number)]
         raise KeyboardInterrupt
 
-    heeded = [number for number in CODES if signal.getsignal(number) is not signal.SIG_IGN]
+    heeded = [number for number in _CODES if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handle) for number in heeded}
     wakeup = signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
-    Thread(target=_watch, args=(ours,), daemon=True).start()
+    Thread(target=_watch_signals, args=(ours,), daemon=True).start()
     _heard.append(heard)
     try:
         yield heard
@@ -76,7 +78,7 @@ def interruptible() -> Iterator[Heard]:
         os.close(theirs)
 
 
-def _watch(line: int) -> None:
+def _watch_signals(line: int) -> None:
     """Until the other end is closed, or it is time to end the process."""
     code: int | None = None
     since = used = 0.0
@@ -86,18 +88,18 @@ def _watch(line: int) -> None:
             if not (data := os.read(line, 64)):
                 os.close(line)
                 return
-            numbers = [signal.Signals(n) for n in data if n in CODES]
+            numbers = [signal.Signals(n) for n in data if n in _CODES]
             if numbers and (code is not None or len(numbers) > 1):
-                leave(code or CODES[numbers[0]], flush=False)
+                exit_process(code or _CODES[numbers[0]], flush=False)
             if numbers:
-                code, since, used = CODES[numbers[0]], monotonic(), process_time()
+                code, since, used = _CODES[numbers[0]], monotonic(), process_time()
         elif code is not None and (process_time() - used > _GRACE or monotonic() - since > _LONGEST):
             with suppress(OSError):  # not `print`: the main thread may hold its lock
                 os.write(2, f"{LATE}\n".encode())
-            leave(code, flush=False)
+            exit_process(code, flush=False)
 
 
-def leave(code: int, flush: bool = True) -> NoReturn:
+def exit_process(code: int, flush: bool = True) -> NoReturn:
     """End this process with this code, whatever is still at work in it.
 
     `flush` is for the main thread alone: another one could wait for a lock that it holds.

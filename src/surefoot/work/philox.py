@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from surefoot.errors import InvalidProblem
 
-Words: TypeAlias = NDArray[np.uint64]
+_Words: TypeAlias = NDArray[np.uint64]
 
 M0, M1 = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 W0, W1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
@@ -35,7 +35,9 @@ _WORD = (1 << 64) - 1
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
-def words(seed: int, runs: ArrayLike, start: int, count: int, purpose: int = 0, place: int = 0) -> Words:
+def philox_words(
+    seed: int, runs: ArrayLike, start: int, count: int, purpose: int = 0, place: int = 0
+) -> _Words:
     """Words `start` … `start + count - 1` of every run: one row per run."""
     given = {"seed": seed, "purpose": purpose, "place": place, "start": start, "count": count}
     for name, value in given.items():
@@ -47,27 +49,27 @@ def words(seed: int, runs: ArrayLike, start: int, count: int, purpose: int = 0, 
     shape = np.broadcast_shapes(index.shape, blocks.shape)
     zero = np.zeros(shape, dtype=np.uint64)
     counter = (zero + blocks, zero, zero + np.uint64(purpose), zero + np.uint64(place))
-    lanes = philox((np.uint64(seed) + zero, index + zero), counter)
+    lanes = _philox_blocks((np.uint64(seed) + zero, index + zero), counter)
     rows = np.stack(lanes, axis=-1).reshape(len(index), 4 * blocks.size)
     return rows[:, start - 4 * first : start - 4 * first + count]
 
 
-def philox(
-    key: tuple[Words, Words], counter: tuple[Words, Words, Words, Words]
-) -> tuple[Words, Words, Words, Words]:
+def _philox_blocks(
+    key: tuple[_Words, _Words], counter: tuple[_Words, _Words, _Words, _Words]
+) -> tuple[_Words, _Words, _Words, _Words]:
     """The blocks of these counters under these keys."""
     (k0, k1), (c0, c1, c2, c3) = key, counter
     with np.errstate(over="ignore"):  # all sums and products are modulo 2^64
         for turn in range(ROUNDS):
             if turn:
                 k0, k1 = k0 + np.uint64(W0), k1 + np.uint64(W1)
-            high0, low0 = product(c0, M0)
-            high1, low1 = product(c2, M1)
+            high0, low0 = multiply_to_128_bits(c0, M0)
+            high1, low1 = multiply_to_128_bits(c2, M1)
             c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
     return c0, c1, c2, c3
 
 
-def product(left: Words, right: int) -> tuple[Words, Words]:
+def multiply_to_128_bits(left: _Words, right: int) -> tuple[_Words, _Words]:
     """The high and the low half of a 128-bit product, from 32-bit halves."""
     top, bottom = np.uint64(right >> 32), np.uint64(right & 0xFFFFFFFF)
     high, low = left >> _HALF, left & _LOW
@@ -78,11 +80,11 @@ def product(left: Words, right: int) -> tuple[Words, Words]:
         return high * top + (middle >> _HALF) + (cross >> _HALF), left * np.uint64(right)
 
 
-def below(word: Words, bound: int) -> tuple[Words, NDArray[np.bool_]]:
+def draw_below(word: _Words, bound: int) -> tuple[_Words, NDArray[np.bool_]]:
     """Numbers below `bound` from words, and which of them count (the others take their run's next word)."""
     if not 0 < bound < 1 << 64:
         raise InvalidProblem(f"nothing can be chosen among {bound}")
-    high, low = product(word, bound)
+    high, low = multiply_to_128_bits(word, bound)
     return high, np.asarray(low >= np.uint64((1 << 64) % bound))
 
 
@@ -96,7 +98,7 @@ class Stream:
     def word(self) -> int:
         if not self._block:
             self._counter[0] += 1
-            self._block = _block(*self._key, *self._counter)
+            self._block = _philox_block(*self._key, *self._counter)
         return self._block.pop(0)
 
     def below(self, bound: int) -> int:
@@ -107,7 +109,7 @@ class Stream:
                 return high
 
 
-def _block(k0: int, k1: int, c0: int, c1: int, c2: int, c3: int) -> list[int]:
+def _philox_block(k0: int, k1: int, c0: int, c1: int, c2: int, c3: int) -> list[int]:
     """As `philox`, for one counter."""
     for turn in range(ROUNDS):
         if turn:
@@ -117,6 +119,6 @@ def _block(k0: int, k1: int, c0: int, c1: int, c2: int, c3: int) -> list[int]:
     return [c0, c1, c2, c3]
 
 
-def uniform(word: Words) -> NDArray[np.float64]:
+def uniform_doubles(word: _Words) -> NDArray[np.float64]:
     """Numbers in [0, 1) with 53 bits."""
     return (word >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -10,25 +10,25 @@ from time import monotonic
 
 from surefoot.work.budget import Budget
 
-TASKS = Path("/proc/self/task")
-SLOWEST = 20.0  # seconds on the clock for one of the processor, at most
+_TASKS = Path("/proc/self/task")
+_SLOWEST = 20.0  # seconds on the clock for one of the processor, at most
 
 
-def used() -> float:
+def processor_seconds() -> float:
     """Seconds of this process and of its children, where the system tells also of those that still run."""
     several = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     total = sum(one.ru_utime + one.ru_stime for one in several)
-    return total + sum(map(_of_child, _children()))
+    return total + sum(map(_child_seconds, _child_processes()))
 
 
-def _children() -> list[str]:
+def _child_processes() -> list[str]:
     try:
-        return [child for task in TASKS.iterdir() for child in (task / "children").read_text().split()]
+        return [child for task in _TASKS.iterdir() for child in (task / "children").read_text().split()]
     except OSError:  # no such files on this system: children count when they end
         return []
 
 
-def _of_child(process: str) -> float:
+def _child_seconds(process: str) -> float:
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:  # it ended meanwhile
@@ -42,14 +42,14 @@ class ProcessorTime(Budget):
 
     begun: float = 0.0
 
-    def elapsed(self) -> float:
-        return used() - self.begun
+    def elapsed_seconds(self) -> float:
+        return processor_seconds() - self.begun
 
-    def spent(self) -> bool:
-        return self.elapsed() >= self.seconds
+    def is_spent(self) -> bool:
+        return self.elapsed_seconds() >= self.seconds
 
     def remaining(self) -> float:
         """On the clock, for those who look at it: what is left, as slow as it went so far."""
-        elapsed = self.elapsed()
+        elapsed = self.elapsed_seconds()
         pace = (monotonic() - self.started) / elapsed if elapsed > 1.0 else 1.0
-        return min(max(pace, 1.0), SLOWEST) * max(0.0, self.seconds - elapsed)
+        return min(max(pace, 1.0), _SLOWEST) * max(0.0, self.seconds - elapsed)

@@ -34,7 +34,7 @@ _KINDS = ("|i1", "<i8", "<f8")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class RunRecord:
     """A piece of work (numbers that say which) and its arrays."""
 
     key: tuple[int, ...]
@@ -67,12 +67,12 @@ class RunDirectory:
                 f"another process is at work in `{folder}`", fix="wait for it, or choose another folder"
             ) from None
         try:
-            self.records = self._read()
+            self.records = self._read_records()
         except BaseException:
             self.close()
             raise
 
-    def _read(self) -> tuple[Record, ...]:
+    def _read_records(self) -> tuple[RunRecord, ...]:
         """All whole records; a torn tail is cut off."""
         start = MAGIC + self._question.encode() + b"\n"
         self._file.seek(0)
@@ -86,7 +86,7 @@ class RunDirectory:
             return ()
         records, position = [], len(start)
         try:
-            while (found := _record(data, position)) is not None:
+            while (found := _read_record(data, position)) is not None:
                 record, position = found
                 records.append(record)
         except (ValueError, KeyError, TypeError):  # with the right checksum: somebody has written it so
@@ -151,7 +151,7 @@ class RunDirectory:
         self.close()
 
 
-def _record(data: bytes, position: int) -> tuple[Record, int] | None:
+def _read_record(data: bytes, position: int) -> tuple[RunRecord, int] | None:
     """The record that begins here and where it ends; None where there is none, or a torn one."""
     if position + _HEAD.size > len(data):
         return None
@@ -168,4 +168,4 @@ def _record(data: bytes, position: int) -> tuple[Record, int] | None:
         array = np.frombuffer(data, dtype=np.dtype(kind), count=int(np.prod(shape)), offset=at).reshape(shape)
         arrays.append(array)
         at += array.nbytes
-    return Record(tuple(head["key"]), tuple(arrays)), end
+    return RunRecord(tuple(head["key"]), tuple(arrays)), end

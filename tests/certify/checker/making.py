@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot.certify.checker.bounds.box import root
-from surefoot.certify.checker.bounds.state import Grid, State
-from surefoot.certify.checker.check import Verdict, check
-from surefoot.certify.checker.claim import Places, read_claim
-from surefoot.certify.checker.proof.cases import read_problem
-from surefoot.certify.checker.proof.steps import NotShown, advance
+from surefoot.certify.checker.bounds.box import root_state
+from surefoot.certify.checker.bounds.state import PrecisionGrid, SubdomainState
+from surefoot.certify.checker.check import CheckerVerdict, judge_certificate
+from surefoot.certify.checker.claim import FileLocations, read_query_claim
+from surefoot.certify.checker.proof.cases import build_case_problem
+from surefoot.certify.checker.proof.steps import NotShown, apply_proof_step
 
 Json = dict[str, Any]
 
@@ -59,17 +59,17 @@ def certificate(claimed: Json, case: Json | Sequence[Json], arithmetic: str = "r
     return {"surefoot-certificate": 1, "claim": claimed, "arithmetic": arithmetic, "cases": cases}
 
 
-def verdict(claimed: Json, case: Json | Sequence[Json], arithmetic: str = "real") -> Verdict:
-    return check(certificate(claimed, case, arithmetic), base=Path())
+def verdict(claimed: Json, case: Json | Sequence[Json], arithmetic: str = "real") -> CheckerVerdict:
+    return judge_certificate(certificate(claimed, case, arithmetic), base=Path())
 
 
 def opened(
     claimed: Json, case: Json, arithmetic: str = "real", bits: int = 40, coarse: bool = False
-) -> tuple[Grid, State]:
+) -> tuple[PrecisionGrid, SubdomainState]:
     """The first state of a case."""
-    query = read_claim(claimed, Places(Path()))
-    grid = Grid(read_problem(query, case, arithmetic == "float32"), bits, {}, coarse)
-    return grid, root(grid)
+    query = read_query_claim(claimed, FileLocations(Path()))
+    grid = PrecisionGrid(build_case_problem(query, case, arithmetic == "float32"), bits, {}, coarse)
+    return grid, root_state(grid)
 
 
 def searched(
@@ -84,7 +84,7 @@ def searched(
         state = waiting.pop()
         for step in _attempts(grid, state, choice):
             try:
-                advance(grid, state, step)
+                apply_proof_step(grid, state, step)
             except NotShown:
                 continue
             steps.append(step)
@@ -100,14 +100,14 @@ def searched(
             return None
         middle = f"{state.low[0][i] + state.high[0][i]}/{2 << grid.bits}"
         step = ["split", 0, i, middle]
-        parts = advance(grid, state, step)
+        parts = apply_proof_step(grid, state, step)
         assert parts is not None
         steps.append(step)
         waiting += [parts[1], parts[0]]
     return steps
 
 
-def _attempts(grid: Grid, state: State, choice: random.Random) -> list[list[Any]]:
+def _attempts(grid: PrecisionGrid, state: SubdomainState, choice: random.Random) -> list[list[Any]]:
     last = len(grid.values) - 1
     found: list[list[Any]] = [["forward", 1, last]]
     for v in range(1, last + 1):

@@ -15,7 +15,7 @@ from tests.certify.checker.making import affine, certificate, claim
 
 import surefoot.certify.checker
 from surefoot.certify.checker.__main__ import main
-from surefoot.certify.checker.check import check, read_certificate
+from surefoot.certify.checker.check import judge_certificate, read_certificate
 from surefoot.certify.checker.number import BadCertificate
 
 ATOM = ["<=", {"y": -1, "": 3}]
@@ -52,7 +52,7 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_gzipped(tmp_path: Path) -> None:
     path = tmp_path / "certificate.json.gz"
     path.write_bytes(gzip.compress(json.dumps(GOOD).encode()))
-    assert check(read_certificate(path)).accepted
+    assert judge_certificate(read_certificate(path)).accepted
 
 
 def test_runs_from_a_copy_of_its_folder(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_runs_as_a_module_without_heavy_packages(tmp_path: Path) -> None:
 )
 def test_what_is_no_certificate(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadCertificate):
-        check(read_certificate(written(tmp_path, text)))
+        judge_certificate(read_certificate(written(tmp_path, text)))
 
 
 def _formula(depth: int) -> list[Any]:
@@ -115,16 +115,16 @@ def _formula(depth: int) -> list[Any]:
 def test_hostile_claims_end_quickly() -> None:
     deep = {**GOOD, "claim": {**GOOD["claim"], "formula": _formula(150)}}
     with pytest.raises(BadCertificate, match="nested"):
-        check(deep)
+        judge_certificate(deep)
     wide = [["join", [n, n]] for n in range(40)]
     with pytest.raises(BadCertificate, match="does not fit"):
-        check(certificate(claim([["x", 0, 1, "real"]], wide, ATOM), CASE))
+        judge_certificate(certificate(claim([["x", 0, 1, "real"]], wide, ATOM), CASE))
     calls = [[0, [{"x": 1}], []] for _ in range(3)]
     network = {"width": 1, "nodes": [["join", [0, 0]], ["pick", 1, []]]}
     many = {**GOOD["claim"], "calls": calls, "networks": [network], "formula": ["<=", {"x": -1, "": 2}]}
     many["variables"] = [["x", 0, 1, "real"]]
     case = {**CASE, "atoms": [many["formula"]]}
-    assert check(certificate(many, case)).accepted
+    assert judge_certificate(certificate(many, case)).accepted
 
 
 def test_many_splits_need_no_recursion() -> None:
@@ -137,7 +137,7 @@ def test_many_splits_need_no_recursion() -> None:
     data = certificate(
         claim([["x", 0, 1, "real"]], [["relu", 0]], atom), {**CASE, "atoms": [atom], "steps": [*steps, drop]}
     )
-    found = check(data)
+    found = judge_certificate(data)
     assert found.accepted
     assert found.states == 20001
 
@@ -149,7 +149,7 @@ def test_files_are_found_and_compared(tmp_path: Path) -> None:
         CASE,
     )
     with pytest.raises(BadCertificate, match="no such file"):
-        check(data, base=tmp_path)
+        judge_certificate(data, base=tmp_path)
     (tmp_path / "net.onnx").write_bytes(b"nonsense")
     with pytest.raises(BadCertificate, match="digest differs"):
-        check(data, base=tmp_path)
+        judge_certificate(data, base=tmp_path)

@@ -14,7 +14,7 @@ from tests.certify.checker.execution.test_problem import NOTHING, accepted, clai
 from tests.certify.checker.execution.test_problem import edge as step
 from tests.certify.checker.markov.claims import edge, environment, never
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.markov import starts
 from surefoot.certify.checker.number import BadCertificate
 
@@ -37,7 +37,7 @@ def reason(certificate: dict[str, Any]) -> str:
     """Why it is not accepted, in time."""
     start = process_time()
     try:
-        verdict = check(certificate)
+        verdict = judge_certificate(certificate)
         assert not verdict.accepted
         why = verdict.reason
     except BadCertificate as error:
@@ -113,7 +113,7 @@ def test_candidates_for_starts_are_counted(initial: Any, monkeypatch: pytest.Mon
 
 def test_many_starts_that_are_not_too_many() -> None:
     few = environment(CUBE, ["and", ["<", A, 10], ["=", B, 1], ["<", ["+", A, C], 20]], [edge()])
-    assert check(never(few, ["=", B, 2])).accepted
+    assert judge_certificate(never(few, ["=", B, 2])).accepted
 
 
 @pytest.mark.parametrize("name", ["a product of long numbers", "nested products of long numbers"])
@@ -164,4 +164,4 @@ def test_numbers_of_the_tool_are_read() -> None:
     )
     assert "bits" in reason(never(shrinks, ["<", X, 0]))  # some steps later
     held = environment([["x", ["real", 0, None]]], ["=", X, "1e10000"], [edge([("x", ["/", X, 1])])])
-    assert check(never(held, ["<", X, "1e9999"])).accepted
+    assert judge_certificate(never(held, ["<", X, "1e9999"])).accepted

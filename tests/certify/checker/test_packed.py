@@ -8,17 +8,17 @@ from fractions import Fraction
 import pytest
 
 from surefoot.certify.checker.bounds.packed import (
-    Matrix,
-    Thin,
-    divided,
-    enclosed,
-    entries_of,
-    moved,
-    pack,
-    positive,
-    scaled,
-    unpack,
-    words_of,
+    PackedMatrix,
+    WordMatrix,
+    divide_offset_vectors,
+    enclose_affine,
+    offset_vectors,
+    pack_fields,
+    positive_fields,
+    scale_to_integers,
+    unpack_fields,
+    vector_to_entries,
+    words_to_vector,
 )
 
 
@@ -33,7 +33,9 @@ def test_packing_and_dropping(words: int) -> None:
     for _ in range(100):
         entries = _entries(choice, choice.randrange(8), 64 * words - 1)
         for drop in range(0, 64 * words, 64):
-            assert unpack(pack(entries, words), len(entries), words, drop) == [x >> drop for x in entries]
+            assert unpack_fields(pack_fields(entries, words), len(entries), words, drop) == [
+                x >> drop for x in entries
+            ]
 
 
 @pytest.mark.parametrize("size", [3, 60, 70, 130, 200])
@@ -44,7 +46,7 @@ def test_products_are_within_their_error(size: int) -> None:
         exact = choice.random() < 0.5
         matrix = [_entries(choice, width, choice.choice((10, 66, 100))) for _ in range(height)]
         factors = _entries(choice, height, size)
-        found, error = Matrix(matrix, width, 64, exact).times(factors)
+        found, error = PackedMatrix(matrix, width, 64, exact).times(factors)
         for j, entry in enumerate(found):
             total = sum(c * row[j] for c, row in zip(factors, matrix, strict=True))
             assert entry == total >> 64
@@ -55,7 +57,7 @@ def test_products_are_within_their_error(size: int) -> None:
 def test_numbers_on_the_grid() -> None:
     values = [0.0, -0.0, 1.0, -0.1, 3e-45, -3.4e38, 0.5 + 2.0**-53]
     for bits in (0, 1, 52, 64, 200):
-        found, exact = scaled(values, bits)
+        found, exact = scale_to_integers(values, bits)
         ratios = [v.as_integer_ratio() for v in values]
         assert all(abs(2 * d * x - (2 * n << bits)) <= d for x, (n, d) in zip(found, ratios, strict=True))
         assert exact == all(d * x == n << bits for x, (n, d) in zip(found, ratios, strict=True))
@@ -69,8 +71,8 @@ def test_words() -> None:
     choice = random.Random(1)
     for _ in range(200):
         entries = _entries(choice, choice.randrange(1, 7), 63)
-        assert words_of(entries, len(entries)) == _sum(entries)
-        assert entries_of(_sum(entries), len(entries)) == entries
+        assert words_to_vector(entries, len(entries)) == _sum(entries)
+        assert vector_to_entries(_sum(entries), len(entries)) == entries
 
 
 @pytest.mark.parametrize("bits", [1, 3, 33, 61, 62])
@@ -79,11 +81,13 @@ def test_signs_and_divisions_without_taking_apart(bits: int) -> None:
     for _ in range(200):
         entries = _entries(choice, choice.randrange(1, 7), bits)
         width = len(entries)
-        assert positive(_sum(entries), width, bits) == _sum([max(x, 0) for x in entries])
-        digits = moved([_sum(entries)], width, bits)
+        assert positive_fields(_sum(entries), width, bits) == _sum([max(x, 0) for x in entries])
+        digits = offset_vectors([_sum(entries)], width, bits)
         assert digits is not None
         for places in range(0, bits + 1, 7):
-            assert divided(digits, width, bits, places) == [_sum([x >> places for x in entries])]
+            assert divide_offset_vectors(digits, width, bits, places) == [
+                _sum([x >> places for x in entries])
+            ]
 
 
 @pytest.mark.parametrize("bits", [0, 3, 33, 61])
@@ -92,10 +96,12 @@ def test_entries_that_are_too_large_are_seen(bits: int) -> None:
     for _ in range(300):
         entries = _entries(choice, choice.randrange(1, 7), choice.choice((bits, bits + 1, 62)))
         fits = all(-(1 << bits) <= x < 1 << bits for x in entries)
-        assert (moved([0, _sum(entries)], len(entries), bits) is not None) is fits
+        assert (offset_vectors([0, _sum(entries)], len(entries), bits) is not None) is fits
 
 
-def _thin(choice: random.Random, height: int, width: int) -> tuple[list[list[Fraction]], Thin, Thin]:
+def _thin(
+    choice: random.Random, height: int, width: int
+) -> tuple[list[list[Fraction]], WordMatrix, WordMatrix]:
     """Numbers, what is stored of them, and of their absolute values."""
     places = choice.choice((0, 7, 24, 33))
     exact = choice.random() < 0.5
@@ -111,7 +117,7 @@ def _thin(choice: random.Random, height: int, width: int) -> tuple[list[list[Fra
     norm = max(sum(abs(row[j]) for row in stored) for j in range(width))
     sizes = [list(map(abs, row)) for row in stored]
     shared = {"width": width, "places": places, "exact": exact, "largest": largest, "norm": norm}
-    return true, Thin(stored, **shared), Thin(sizes, **shared)
+    return true, WordMatrix(stored, **shared), WordMatrix(sizes, **shared)
 
 
 @pytest.mark.parametrize("size", [3, 20, 30, 45, 80])
@@ -135,7 +141,7 @@ def test_thin_enclosures_contain_all_products(size: int) -> None:
         true, columns, sizes = _thin(choice, height, width)
         middle = _entries(choice, height, size)
         spread = list(map(abs, _entries(choice, height, choice.choice((0, size)))))
-        down, up = enclosed(columns, sizes, middle, spread)
+        down, up = enclose_affine(columns, sizes, middle, spread)
         for j in range(width):
             centre = sum((m * row[j] for m, row in zip(middle, true, strict=True)), Fraction(0))
             around = sum((s * abs(row[j]) for s, row in zip(spread, true, strict=True)), Fraction(0))

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.engines.held import plant
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.cli.commands.shield.made import make
+from surefoot.cli.commands.shield.made import make_certified_shield
 from surefoot.engines.barrier import Barrier
 from surefoot.run import verify
 from surefoot.transform.discretise import in_time
@@ -37,7 +37,7 @@ def shown() -> dict[str, Any]:
 
 def accepted(data: dict[str, Any]) -> bool:
     try:
-        return check(data).accepted
+        return judge_certificate(data).accepted
     except BadCertificate:
         return False
 
@@ -91,7 +91,7 @@ def is_false(claim: dict[str, Any]) -> bool:
 
 
 def test_the_certificate_is_accepted_and_says_what_it_is_about(shown: dict[str, Any]) -> None:
-    verdict = check(shown)
+    verdict = judge_certificate(shown)
     assert verdict.accepted
     assert "every 1/10 units of continuous time" in verdict.claim
     assert "at these times and between them" in verdict.claim
@@ -149,14 +149,14 @@ def test_a_wrong_integer_is_told_however_long_it_is(shown: dict[str, Any], wrong
     data = copy.deepcopy(shown)
     data["sets"][0]["start"][0] = [{"of": [], "basis": [[0, 0]], "gram": [[1]], "over": wrong}]
     with pytest.raises(BadCertificate, match="over: not an integer"):
-        check(data)
+        judge_certificate(data)
 
 
 def test_a_remainder_is_not_believed(shown: dict[str, Any]) -> None:
     """No margin at all, with every proof of a step made for that: what is refused is the margin itself."""
     data = copy.deepcopy(shown)
     data["sets"][0]["margins"] |= {"step": [0], "barrier": 0}
-    with_reason = check(data)
+    with_reason = judge_certificate(data)
     assert not with_reason.accepted
     assert "a period leaves open" in with_reason.reason
 
@@ -227,7 +227,7 @@ def test_another_form_is_refused(shown: dict[str, Any], change: Any) -> None:
 def test_a_shield_needs_room_for_what_is_proposed() -> None:
     """Margins and boxes of a permit, and slacks for controls that the rule itself never uses."""
     problem = plant({"x": "x/2 + u0"}, "0.1", "-1 <= x <= 1", "x < -2 or x > 2", rule=("-2*x",), limit="4")
-    made = make(in_time(problem, "continuous"), (2,), Budget(60))
+    made = make_certified_shield(in_time(problem, "continuous"), (2,), Budget(60))
     assert made.accepted
     certificate = made.certificate
     assert certificate is not None

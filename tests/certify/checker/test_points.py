@@ -8,26 +8,26 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.certify.checker.network import Activation, Affine, Network, Node
-from surefoot.certify.checker.points import Rough, enclosure, rough
+from surefoot.certify.checker.network import ActivationNode, AffineNode, FlatNetwork, Node
+from surefoot.certify.checker.points import RoughEnclosure, point_enclosure, rough_enclosure
 
 
-def network(draw: Random, widths: list[int], size: float) -> Network:
+def network(draw: Random, widths: list[int], size: float) -> FlatNetwork:
     def numbers(count: int) -> tuple[float, ...]:
         return tuple(float(np.float32(draw.uniform(-size, size))) for _ in range(count))
 
     nodes: list[Node] = []
     for columns, rows in pairwise(widths):
-        nodes += [Affine(len(nodes), columns, numbers(rows * columns), numbers(rows))]
-        nodes += [Activation(len(nodes), "relu")]
-    return Network(widths[0], tuple(nodes[:-1]))
+        nodes += [AffineNode(len(nodes), columns, numbers(rows * columns), numbers(rows))]
+        nodes += [ActivationNode(len(nodes), "relu")]
+    return FlatNetwork(widths[0], tuple(nodes[:-1]))
 
 
-def computed(asked: Network, inputs: tuple[float, ...], draw: Random) -> list[float]:
+def computed(asked: FlatNetwork, inputs: tuple[float, ...], draw: Random) -> list[float]:
     """A float32 evaluation in some order of summation."""
     values = [np.float32(x) for x in inputs]
     for node in asked.nodes:
-        if isinstance(node, Affine):
+        if isinstance(node, AffineNode):
             before = values
             values = []
             for row, bias in enumerate(node.bias):
@@ -50,7 +50,7 @@ def computed(asked: Network, inputs: tuple[float, ...], draw: Random) -> list[fl
 def test_every_order_lies_within(seed: int) -> None:
     draw = Random(seed)
     asked = network(draw, [3, draw.randint(1, 9), draw.randint(1, 9), 4], draw.choice((0.01, 1.0, 40.0)))
-    near, exact = rough(asked), enclosure(asked)
+    near, exact = rough_enclosure(asked), point_enclosure(asked)
     assert near is not None
     for _ in range(30):
         inputs = tuple(
@@ -66,7 +66,7 @@ def test_every_order_lies_within(seed: int) -> None:
 
 def test_the_error_is_small_enough_to_be_of_use() -> None:
     draw = Random(1)
-    near = rough(network(draw, [4, 16, 16, 9], 1.0))
+    near = rough_enclosure(network(draw, [4, 16, 16, 9], 1.0))
     assert near is not None
     for _ in range(20):
         found = near(tuple(float(draw.randint(-10, 10)) for _ in range(4)))
@@ -75,11 +75,16 @@ def test_the_error_is_small_enough_to_be_of_use() -> None:
 
 
 def test_where_a_value_may_overflow_there_are_no_fast_bounds() -> None:
-    near = rough(Network(1, (Affine(0, 1, (3e38,), (0.0,)),)))
-    assert isinstance(near, Rough)
+    near = rough_enclosure(FlatNetwork(1, (AffineNode(0, 1, (3e38,), (0.0,)),)))
+    assert isinstance(near, RoughEnclosure)
     assert near((2.0,)) is None
 
 
 def test_other_layers_have_no_fast_bounds() -> None:
-    assert rough(Network(1, (Affine(0, 1, (1.0,), (0.0,)), Activation(1, "tanh")))) is None
-    assert rough(Network(1, (Affine(0, 1, (1.0,), (0.0,)), Affine(0, 1, (1.0,), (0.0,))))) is None
+    assert (
+        rough_enclosure(FlatNetwork(1, (AffineNode(0, 1, (1.0,), (0.0,)), ActivationNode(1, "tanh")))) is None
+    )
+    assert (
+        rough_enclosure(FlatNetwork(1, (AffineNode(0, 1, (1.0,), (0.0,)), AffineNode(0, 1, (1.0,), (0.0,)))))
+        is None
+    )

@@ -13,9 +13,9 @@ import pytest
 from onnx import helper, numpy_helper
 from tests.certify.checker.making import affine, certificate, claim, verdict
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.checker.vnnlib_file import read_vnnlib
+from surefoot.certify.checker.vnnlib_file import read_vnnlib_claim
 
 
 def written_out(formula: list[Any], case: dict[str, Any], variables: list[Any]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def test_no_point_falls_between_thresholds_of_two_precisions() -> None:
             ["drop", [0], {"atoms": [[0, "1"]]}],
         ],
     }
-    assert not check(written_out(["or", atom, atom], case, [["x", "0", "1", "real"]])).accepted
+    assert not judge_certificate(written_out(["or", atom, atom], case, [["x", "0", "1", "real"]])).accepted
 
 
 def test_a_bias_that_no_word_holds() -> None:
@@ -66,7 +66,7 @@ def test_large_weights_that_nothing_multiplies_are_no_reason_to_crash() -> None:
     case = {"atoms": [atom], "sets": [[0]], "steps": [["drop", [0], {"atoms": [[0, "0"]]}]]}
     data = written_out(["and", atom], case, variables)
     data["claim"] |= {"networks": [network], "calls": [[0, [{"x": "1"}], ["y", "z"]]]}
-    assert not check(data).accepted
+    assert not judge_certificate(data).accepted
 
 
 def test_a_clip_at_a_number_that_float32_does_not_have() -> None:
@@ -115,26 +115,26 @@ def _inside(folder: Path) -> dict[str, Any]:
 def test_a_tensor_inside_the_network_is_not_its_output(tmp_path: Path) -> None:
     """Such a claim was printed as one about the network, under whatever path the certificate gave."""
     given = _inside(tmp_path)
-    found = check(given, base=tmp_path)
+    found = judge_certificate(given, base=tmp_path)
     assert found.accepted
     assert "`inside`" in found.claim
     assert str(tmp_path / "net.onnx") in found.claim
     assert "well known" not in found.claim
     assert any("inside it" in what for what in found.not_certified)
     given["claim"]["output"] = None
-    assert not check(given, base=tmp_path).accepted
+    assert not judge_certificate(given, base=tmp_path).accepted
 
 
 def test_a_query_written_out_is_not_about_a_given_property() -> None:
     given = written_out(["or"], {"atoms": [], "sets": [], "steps": []}, [])
-    assert check(given).accepted
+    assert judge_certificate(given).accepted
     with pytest.raises(BadCertificate, match="property"):
-        check(given, property=Path("property.vnnlib"))
+        judge_certificate(given, property=Path("property.vnnlib"))
 
 
 def test_strings_and_ends_of_lines_in_properties() -> None:
     """What stands in a string asserts nothing; a carriage return ends a comment too."""
     quoted = PROPERTY + '(set-info :a ")(assert (<= X_0 -1))(set-info :b ")'
-    assert read_vnnlib(quoted.encode()) == read_vnnlib(PROPERTY.encode())
+    assert read_vnnlib_claim(quoted.encode()) == read_vnnlib_claim(PROPERTY.encode())
     comment = PROPERTY + "(assert (or (<= Y_0 7) ; or\r (<= Y_0 8)))"
-    assert read_vnnlib(comment.encode()) == read_vnnlib(comment.replace("\r", "\n").encode())
+    assert read_vnnlib_claim(comment.encode()) == read_vnnlib_claim(comment.replace("\r", "\n").encode())

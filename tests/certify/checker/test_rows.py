@@ -11,11 +11,11 @@ import pytest
 from tests.certify.checker.making import affine, claim, floats, opened
 from tests.certify.checker.meaning import exact_values
 
-from surefoot.certify.checker.bounds.backward import Form
+from surefoot.certify.checker.bounds.backward import BackwardForm
 from surefoot.certify.checker.bounds.box import separate_box
 from surefoot.certify.checker.bounds.rows import row_forms
-from surefoot.certify.checker.bounds.state import Grid, State
-from surefoot.certify.checker.proof.steps import advance
+from surefoot.certify.checker.bounds.state import PrecisionGrid, SubdomainState
+from surefoot.certify.checker.proof.steps import apply_proof_step
 
 CASE: dict[str, Any] = {"atoms": [["<=", {"y0": 1}]], "sets": [[0]], "steps": []}
 
@@ -33,7 +33,7 @@ def _network(choice: random.Random, width: int, sizes: Sequence[float] = (1.0,) 
 
 def _opened(
     seed: int, bits: int, spread: str, arithmetic: str = "real"
-) -> tuple[Grid, State, list[Any], list[Fraction]]:
+) -> tuple[PrecisionGrid, SubdomainState, list[Any], list[Fraction]]:
     choice = random.Random(seed)
     nodes = _network(choice, 3)
     low = [Fraction(choice.randrange(-1000, 1000), 512) for _ in range(3)]
@@ -44,12 +44,12 @@ def _opened(
     return grid, state, nodes, low
 
 
-def _rows(grid: Grid, v: int) -> list[tuple[int, int]]:
+def _rows(grid: PrecisionGrid, v: int) -> list[tuple[int, int]]:
     return [(i, side) for i in range(grid.values[v].width) for side in (0, 1)]
 
 
-def _single(grid: Grid, state: State, v: int, i: int, side: int) -> Form:
-    form = Form(grid, state)
+def _single(grid: PrecisionGrid, state: SubdomainState, v: int, i: int, side: int) -> BackwardForm:
+    form = BackwardForm(grid, state)
     form.add_entry(v, i, -grid.one if side else grid.one)
     return form
 
@@ -71,7 +71,9 @@ def test_below_the_truth_at_a_point() -> None:
     assert taken > 2000
 
 
-def _bounds(grid: Grid, state: State, v: int, rows: list[tuple[int, int]]) -> list[list[int]]:
+def _bounds(
+    grid: PrecisionGrid, state: SubdomainState, v: int, rows: list[tuple[int, int]]
+) -> list[list[int]]:
     """The bounds of each row: by itself, and twice of all together."""
     found = [[_single(grid, state, v, *row).minimum()] for row in rows]
     together = row_forms(grid, state, v, rows)
@@ -146,9 +148,9 @@ def test_a_box_depends_on_the_free_variables_alone() -> None:
     claimed = claim([["x0", -1024, 1024, "real"]], nodes, CASE["atoms"][0], ["y0"])
     grid, state = opened(claimed, CASE, "float32", coarse=True)
     alone = separate_box(grid, opened(claimed, CASE, "float32", coarse=True)[1], 2)
-    parts = advance(grid, state, ["split", 1, 0, -1000])
+    parts = apply_proof_step(grid, state, ["split", 1, 0, -1000])
     assert parts is not None
-    advance(grid, parts[1], ["split", 1, 0, 1000])
+    apply_proof_step(grid, parts[1], ["split", 1, 0, 1000])
     for part in parts:
-        advance(grid, part, ["forward", 2])
+        apply_proof_step(grid, part, ["forward", 2])
         assert separate_box(grid, part, 2) == alone

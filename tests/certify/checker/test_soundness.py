@@ -10,10 +10,10 @@ import pytest
 from tests.certify.checker.making import Json, affine, claim, floats, opened, shares, wide_slopes
 from tests.certify.checker.meaning import exact_values, float32_values
 
-from surefoot.certify.checker.bounds.state import Grid, State
+from surefoot.certify.checker.bounds.state import PrecisionGrid, SubdomainState
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.checker.proof import steps
-from surefoot.certify.checker.proof.steps import advance
+from surefoot.certify.checker.proof.steps import apply_proof_step
 
 TOLERANCE = Fraction(1, 10**40)  # of the exact values of tanh and sigmoid
 
@@ -104,12 +104,12 @@ def _number(choice: random.Random) -> int | str:
     )
 
 
-def _entry(choice: random.Random, grid: Grid) -> tuple[int, int]:
+def _entry(choice: random.Random, grid: PrecisionGrid) -> tuple[int, int]:
     v = choice.randrange(len(grid.values))
     return v, choice.randrange(grid.values[v].width)
 
 
-def _slopes(choice: random.Random, grid: Grid, v: int) -> list[str | None]:
+def _slopes(choice: random.Random, grid: PrecisionGrid, v: int) -> list[str | None]:
     kind = getattr(grid.values[v].node, "kind", "")
     size = grid.values[v].width
     if kind in ("relu", "leaky_relu", "maximum", "product", "quotient"):
@@ -120,7 +120,7 @@ def _slopes(choice: random.Random, grid: Grid, v: int) -> list[str | None]:
     return [text if kept else None for text, kept in zip(made, keep, strict=True)]
 
 
-def _multipliers(choice: random.Random, grid: Grid, state: State) -> Json:
+def _multipliers(choice: random.Random, grid: PrecisionGrid, state: SubdomainState) -> Json:
     found: Json = {
         "atoms": [[a, _number(choice)] for a in range(len(grid.problem.atoms)) if choice.random() < 0.6]
     }
@@ -134,7 +134,7 @@ def _multipliers(choice: random.Random, grid: Grid, state: State) -> Json:
     return found
 
 
-def random_step(choice: random.Random, grid: Grid, state: State) -> list[Any]:
+def random_step(choice: random.Random, grid: PrecisionGrid, state: SubdomainState) -> list[Any]:
     v, i = _entry(choice, grid)
     sets = choice.sample(range(len(grid.problem.sets)), choice.randrange(1, len(grid.problem.sets) + 1))
     match choice.randrange(9):
@@ -207,7 +207,7 @@ def _satisfies(claimed: Json, case: Json, s: int, values: list[list[Fraction]]) 
 
 
 def _check_state(
-    grid: Grid, state: State, points: list[list[list[Fraction]]], alive: list[list[int]]
+    grid: PrecisionGrid, state: SubdomainState, points: list[list[list[Fraction]]], alive: list[list[int]]
 ) -> None:
     """`points`: the values of each point (value 0 is followed by the input vector of the call)."""
     for values, sets in zip(points, alive, strict=True):
@@ -244,7 +244,7 @@ def _walk(seed: int, arithmetic: str, bits: int, coarse: bool = False) -> int:
     for _ in range(14):
         step = random_step(choice, grid, state)
         try:
-            parts = advance(grid, state, step)
+            parts = apply_proof_step(grid, state, step)
         except (Refused, BadCertificate):
             continue
         done += 1
@@ -263,7 +263,7 @@ def _walk(seed: int, arithmetic: str, bits: int, coarse: bool = False) -> int:
     return done
 
 
-def _belongs(x: Fraction, place: Fraction, number: int, grid: Grid, v: int, i: int) -> bool:
+def _belongs(x: Fraction, place: Fraction, number: int, grid: PrecisionGrid, v: int, i: int) -> bool:
     if v == 0 and grid.problem.variables[i].kind == "integer":
         return x <= place // 1 if number == 0 else x >= place // 1 + 1
     return x <= place if number == 0 else x >= place

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from surefoot.certify.checker.markov import code as module
-from surefoot.certify.checker.markov.term import compiled
+from surefoot.certify.checker.markov.term import compile_row_function
 from surefoot.certify.checker.number import BadCertificate, Refused
-from surefoot.certify.process.canonical import tree
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.certify.process.canonical import process_term_to_json
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 SLOTS = {"i": 0, "j": 1, "b": 2, "r": 3, "a": 4}
@@ -75,14 +75,16 @@ def test_compiled_terms_mean_the_same(block: int) -> None:
     for seed in range(300 * block, 300 * block + 300):
         draw = Random(seed)
         term = (number if seed % 3 else condition)(draw, 4)
-        functions = [compiled(tree(term), SLOTS, kinds) for kinds in (KINDS, {}, None)]
+        functions = [
+            compile_row_function(process_term_to_json(term), SLOTS, kinds) for kinds in (KINDS, {}, None)
+        ]
         for _ in range(8):
             real = Fraction(draw.randint(-6, 6), draw.choice((2, 3)))
             whole = real.numerator if real.denominator == 1 else real
             array = tuple(draw.randint(0, 4) for _ in range(3))
             row = (draw.randint(-3, 3), draw.randint(0, 4), draw.random() < 0.5, whole, array)
             names = dict(zip(SLOTS, row, strict=True))
-            wanted = valued(lambda names, term=term: evaluate(term, names), names)
+            wanted = valued(lambda names, term=term: evaluate_term(term, names), names)
             undefined += wanted[0] == "undefined"
             for function in functions:
                 assert valued(function, row) == wanted, (seed, term, row)
@@ -100,10 +102,10 @@ def test_text_of_a_certificate_is_never_part_of_the_code(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "compile", watched, raising=False)
     odd = "__import__('os')"
     for data in (["+", ["name", odd], "1/3"], ["and", ["name", odd], ["not", ["name", "b"]]]):
-        assert compiled(data, {odd: 0, "b": 1})((True, False)) in (True, Fraction(4, 3))
+        assert compile_row_function(data, {odd: 0, "b": 1})((True, False)) in (True, Fraction(4, 3))
     for data in ([odd, 1, 2], ["name", "x"], odd, ["lambda", 1], ["+", [odd]]):
         with pytest.raises(BadCertificate):
-            compiled(data, {odd: 0})
+            compile_row_function(data, {odd: 0})
     assert trees
     for node in (n for made in trees for n in ast.walk(made)):
         if isinstance(node, ast.Name):
@@ -117,7 +119,7 @@ def test_deep_and_wide_terms() -> None:
     deep: Any = ["name", "i"]
     for _ in range(190):
         deep = ["max", ["+", deep, 1], 0]
-    assert compiled(deep, SLOTS, KINDS)((2,)) == 192
+    assert compile_row_function(deep, SLOTS, KINDS)((2,)) == 192
     wide = ["+", *[["name", "i"]] * 5000]
-    assert compiled(wide, SLOTS, KINDS)((2,)) == 10_000
-    assert compiled(["or", *[["<", ["name", "i"], 0]] * 5000], SLOTS, KINDS)((2,)) is False
+    assert compile_row_function(wide, SLOTS, KINDS)((2,)) == 10_000
+    assert compile_row_function(["or", *[["<", ["name", "i"], 0]] * 5000], SLOTS, KINDS)((2,)) is False

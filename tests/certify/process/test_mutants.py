@@ -10,10 +10,10 @@ import pytest
 from tests.solve.markov.random_processes import Rows, cost_of_chain, random_rows, reach_of_chain, schedulers
 from tests.solve.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.process.canonical import canonical
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.process.canonical import process_problem_to_json
+from surefoot.certify.process.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.property import Expected, Path, Probability, Property
 from surefoot.verdict.verdict import Exact
@@ -53,7 +53,7 @@ def _number(given: int | str) -> Fraction:
 
 def accepted(content: dict[str, Any]) -> bool:
     try:
-        return check(content).accepted
+        return judge_certificate(content).accepted
     except BadCertificate:
         return False
 
@@ -118,7 +118,7 @@ def test_false_claims_are_rejected(block: int) -> None:
         wanted = problem(rows, asked(kind, optimise, left, right), starts)
         verdict = Explicit().check(wanted, Budget(30))
         assert isinstance(verdict, Exact)
-        certificate = about_values(wanted, verdict)
+        certificate = build_process_certificate(wanted, verdict)
         assert certificate is not None
         content: dict[str, Any] = deepcopy(dict(certificate.content))
         truth = true_value(rows, kind, optimise, left, right)
@@ -131,7 +131,7 @@ def test_false_claims_are_rejected(block: int) -> None:
             case _:
                 damaged_values(content, draw)
         other = problem(rows, asked(kind, optimise, left, right), starts)
-        content["claim"]["problem"] = canonical(other)
+        content["claim"]["problem"] = process_problem_to_json(other)
         truth = true_value(rows, kind, optimise, left, right)
         if contains(content["claim"], truth):
             seen["still true"] += 1
@@ -156,7 +156,7 @@ def test_an_end_component_that_claims_one() -> None:
         assert verdict.low is not None
         assert verdict.high is not None
         assert verdict.low <= truth <= verdict.high
-        certificate = about_values(wanted, verdict)
+        certificate = build_process_certificate(wanted, verdict)
         assert certificate is not None
         content = deepcopy(dict(certificate.content))
         assert accepted(content)
@@ -165,6 +165,6 @@ def test_an_end_component_that_claims_one() -> None:
         ones = [len(side["numbers"]) - 1] * side["states"]
         content["claim"]["low"] = content["claim"]["high"] = 1
         content["values"] = [{**side, "low": ones, "high": ones}]
-        found = check(content)
+        found = judge_certificate(content)
         assert not found.accepted
         assert "ranking" in found.reason or optimise == "min"

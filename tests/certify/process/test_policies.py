@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.checker.inference import evaluator, nearest
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.checker.inference import fraction_to_float32, network_function
 from surefoot.certify.checker.network import read_network
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.process.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.meaning.inference import infer, round_to_float32
-from surefoot.problem.network import Shape, dense
+from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
+from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Path, Probability, Property
 from surefoot.problem.term import TRUE, Const, Term, Var, equal
-from surefoot.query.claim import network_written
+from surefoot.query.claim import network_to_json
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
@@ -54,7 +54,7 @@ def walk(policy: Policy | None, asked: Property) -> Problem:
 
 def network(choose: Choose = Choose.ARGMAX_APPLICABLE, hidden: Shape = Shape.RELU) -> NeuralPolicy:
     """Prefers right (output 1), then jump (2), then left."""
-    layers = dense(
+    layers = dense_network(
         [([[1.0], [-1.0], [0.5]], [0.0, 0.0, 0.0]), ([[0.0] * 3, [0.1] * 3, [0.05] * 3], [0.0, 1.0, 0.5])],
         hidden,
     )
@@ -71,9 +71,9 @@ def certified(problem: Problem) -> tuple[Exact, dict[str, Any]]:
     assert engine.objection(problem) is None
     verdict = engine.check(problem, Budget(30))
     assert isinstance(verdict, Exact)
-    certificate = about_values(problem, verdict)
+    certificate = build_process_certificate(problem, verdict)
     assert certificate is not None
-    found = check(dict(certificate.content))
+    found = judge_certificate(dict(certificate.content))
     assert found.accepted, found.reason
     return verdict, dict(certificate.content)
 
@@ -116,7 +116,7 @@ def test_the_optimum_beside_it() -> None:
 
 def test_a_policy_that_draws_is_computed_but_not_certified() -> None:
     even = NeuralPolicy(
-        dense([([[0.0], [0.0], [0.0]], [0.0] * 3)]), (X,), ("left", "right", "jump"), Choose.SAMPLE
+        dense_network([([[0.0], [0.0], [0.0]], [0.0] * 3)]), (X,), ("left", "right", "jump"), Choose.SAMPLE
     )
     result = verify(walk(even, GOAL), Explicit(exact=True), Budget(30))
     assert isinstance(result.verdict, Exact)
@@ -128,7 +128,7 @@ def test_a_policy_that_draws_is_computed_but_not_certified() -> None:
 
 
 def test_a_near_tie_is_told() -> None:
-    close = dense([([[3.0], [3.0], [0.0]], [0.1, 0.1, 0.0])])
+    close = dense_network([([[3.0], [3.0], [0.0]], [0.1, 0.1, 0.0])])
     policy = NeuralPolicy(close, (X,), ("left", "right", "jump"))
     result = verify(walk(policy, GOAL), Explicit(), Budget(30))
     assert result.certified
@@ -138,12 +138,14 @@ def test_a_near_tie_is_told() -> None:
 def test_other_weights_are_noticed() -> None:
     _, content = certified(walk(network(), GOAL))
     other = deepcopy(content)
-    worse = NeuralPolicy(dense([([[1.0], [0.0], [0.0]], [1.0, 0.0, 0.0])]), (X,), ("left", "right", "jump"))
-    other["claim"]["problem"]["policy"]["network"] = network_written(worse.network)
-    assert not check(other).accepted
+    worse = NeuralPolicy(
+        dense_network([([[1.0], [0.0], [0.0]], [1.0, 0.0, 0.0])]), (X,), ("left", "right", "jump")
+    )
+    other["claim"]["problem"]["policy"]["network"] = network_to_json(worse.network)
+    assert not judge_certificate(other).accepted
     other = deepcopy(content)
     other["arithmetic"] = "exact"
-    assert not check(other).accepted
+    assert not judge_certificate(other).accepted
 
 
 def test_inference_is_the_reference() -> None:
@@ -153,10 +155,10 @@ def test_inference_is_the_reference() -> None:
         layers = [
             (draw.normal(size=(b, a)).tolist(), draw.normal(size=b).tolist()) for a, b in pairwise(sizes)
         ]
-        made = dense(layers)
-        run = evaluator(read_network(dict(network_written(made))))
+        made = dense_network(layers)
+        run = network_function(read_network(dict(network_to_json(made))))
         inputs = draw.normal(scale=9, size=(40, width)).astype(np.float32)
-        expected = infer(made, inputs)
+        expected = infer_outputs(made, inputs)
         for row, wanted in zip(inputs, expected, strict=True):
             assert list(run([float(x) for x in row])) == [float(w) for w in wanted]
 
@@ -165,7 +167,7 @@ def test_observations_are_rounded_once() -> None:
     draw = np.random.default_rng(2)
     for _ in range(2000):
         value = Fraction(int(draw.integers(-(10**12), 10**12)), int(draw.integers(1, 10**9)))
-        assert nearest(value) == float(round_to_float32(value))
+        assert fraction_to_float32(value) == float(round_to_float32(value))
     for value in (
         Fraction(1, 2**150),
         Fraction(3, 2**151),
@@ -173,4 +175,4 @@ def test_observations_are_rounded_once() -> None:
         Fraction(0),
         Fraction(-1, 3),
     ):
-        assert nearest(value) == float(round_to_float32(value))
+        assert fraction_to_float32(value) == float(round_to_float32(value))

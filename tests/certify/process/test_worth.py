@@ -9,8 +9,8 @@ from typing import Any
 from tests.solve.markov.random_processes import random_rows
 from tests.solve.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.process.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.property import Expected
 from surefoot.problem.term import Var
@@ -36,14 +36,14 @@ def test_a_term_pays_in_every_step() -> None:
         assert isinstance(verdict, Exact)
         assert isinstance(other, Exact)
         assert (verdict.low, verdict.high) == (other.low, other.high), seed
-        certificate = about_values(wanted, verdict)
+        certificate = build_process_certificate(wanted, verdict)
         assert certificate is not None
         content: dict[str, Any] = deepcopy(dict(certificate.content))
-        assert check(content).accepted, seed
+        assert judge_certificate(content).accepted, seed
         if verdict.low:
             finite += 1
             content["claim"]["problem"]["property"]["reward"] = ["of", ["+", ["name", "where"], 2]]
-            assert not check(content).accepted, seed
+            assert not judge_certificate(content).accepted, seed
     assert finite > 5
 
 
@@ -52,8 +52,8 @@ def test_a_negative_worth_is_refused() -> None:
     wanted = problem(rows, Expected(Var("where"), one_of([False, True]), None, "max"), [True, False])
     verdict = Explicit(exact=True).check(wanted, Budget(20))
     assert isinstance(verdict, Exact)
-    certificate = about_values(wanted, verdict)
+    certificate = build_process_certificate(wanted, verdict)
     assert certificate is not None
     content: dict[str, Any] = deepcopy(dict(certificate.content))
     content["claim"]["problem"]["property"]["reward"] = ["of", ["-", ["name", "where"], 1]]
-    assert "negative" in check(content).reason
+    assert "negative" in judge_certificate(content).reason

@@ -2,42 +2,42 @@
 
 from fractions import Fraction
 
-from surefoot.compile.simulation import ENDED, FAILED, STALLED, SUCCEEDED, UNDECIDED, Watched
-from surefoot.compile.simulation.draw import drawn, thresholds
+from surefoot.compile.simulation import ENDED, FAILED, STALLED, SUCCEEDED, UNDECIDED, PathProperty
+from surefoot.compile.simulation.draw import cumulative_thresholds, draw_outcome
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.decision import action_of
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
-from surefoot.problem.meaning.transition import enabled
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State, decision, holds, outcomes
+from surefoot.problem.semantics import State, enumerate_outcomes, holds_in_state, policy_decision
 from surefoot.work.philox import Stream
 
 
 def run(
-    problem: Problem, watched: Watched, most: int, start: State, stream: Stream, uniform: bool
+    problem: Problem, watched: PathProperty, most: int, start: State, stream: Stream, uniform: bool
 ) -> tuple[int, int, Fraction]:
     """Outcome, number of steps and reward."""
     environment, state, gained = problem.environment, start, Fraction(0)
     low = watched.low or 0
     steps = 0
     while True:
-        right = holds(problem, state, watched.right)
+        right = holds_in_state(problem, state, watched.right)
         if right and steps >= low:
             return SUCCEEDED, steps, gained
-        if not holds(problem, state, watched.left) or steps == watched.high:
+        if not holds_in_state(problem, state, watched.left) or steps == watched.high:
             return FAILED, steps, gained
         if steps == most:
             return UNDECIDED, steps, gained
-        made = decision(problem, state)
-        possible = enabled(environment, state)
+        made = policy_decision(problem, state)
+        possible = enabled_transitions(environment, state)
         anything = bool(possible)
         if made is not None:
             assert problem.policy is not None
             action = next(iter(made.actions), None)
             if len(made.actions) > 1:
                 shares = [Fraction(s) for s in made.actions.values()]
-                limits = thresholds([s / sum(shares) for s in shares])
-                action = list(made.actions)[drawn(stream.word(), limits)]
+                limits = cumulative_thresholds([s / sum(shares) for s in shares])
+                action = list(made.actions)[draw_outcome(stream.word(), limits)]
             possible = tuple(
                 t for t in possible if action_of(problem.policy, environment, t) in (None, action)
             )
@@ -51,11 +51,13 @@ def run(
         picks = []
         for c, e in transition.edges:
             of_edge = environment.components[c].edges[e].outcomes
-            shares = [Fraction(evaluate(o.probability, state, environment.arithmetic)) for o in of_edge]
+            shares = [Fraction(evaluate_term(o.probability, state, environment.arithmetic)) for o in of_edge]
             if sum(shares) != 1 or min(shares) < 0:
                 raise Undefined("not a distribution")
-            picks.append(drawn(stream.word(), thresholds(shares)) if len(shares) > 1 else 0)
-        for successor in outcomes(environment, state, transition, {}, {}):  # of all: one may be undefined
+            picks.append(draw_outcome(stream.word(), cumulative_thresholds(shares)) if len(shares) > 1 else 0)
+        for successor in enumerate_outcomes(
+            environment, state, transition, {}, {}
+        ):  # of all: one may be undefined
             if successor.move.outcomes == tuple(picks):
                 following = successor
         if isinstance(watched.reward, str) and watched.reward == "steps":
@@ -63,5 +65,5 @@ def run(
         elif isinstance(watched.reward, str):
             gained += Fraction(following.rewards.get(watched.reward, 0))
         elif watched.reward is not None:
-            gained += Fraction(evaluate(watched.reward, state, environment.arithmetic))
+            gained += Fraction(evaluate_term(watched.reward, state, environment.arithmetic))
         state, steps = following.state, steps + 1

@@ -13,8 +13,8 @@ from tests.compile.random_environments import ACTIONS, X, calm, network, problem
 from tests.compile.simulation.test_interpreted import watched
 
 from surefoot.compile.llvm import memory
-from surefoot.compile.simulation import Simulator, Watched, chain, compiled, simulate
-from surefoot.compile.simulation.chain import Chain
+from surefoot.compile.simulation import PathProperty, RunSimulator, chain, compiled, make_simulator
+from surefoot.compile.simulation.chain import SimulatedChain
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined
@@ -25,7 +25,7 @@ from surefoot.problem.property import Never
 from surefoot.problem.term import FALSE, Const, Var, equal
 
 
-def same(fast: Simulator, slow: Simulator, seed: int, start: int | None, first: int, count: int) -> str:
+def same(fast: RunSimulator, slow: RunSimulator, seed: int, start: int | None, first: int, count: int) -> str:
     """What came of it, in a word."""
     try:
         expected = slow.runs(seed, start, first, count)
@@ -41,14 +41,14 @@ def same(fast: Simulator, slow: Simulator, seed: int, start: int | None, first: 
     return "same"
 
 
-def compare(asked: Problem, what: Watched, rng: Random, most: int = 30) -> str:
+def compare(asked: Problem, what: PathProperty, rng: Random, most: int = 30) -> str:
     uniform, memo = rng.random() < 0.7, rng.random() < 0.7
     try:
-        fast = simulate(asked, what, max_steps=most, tier="llvm", uniform=uniform, memo=memo)
+        fast = make_simulator(asked, what, max_steps=most, tier="llvm", uniform=uniform, memo=memo)
     except (Unsupported, InvalidProblem):
         return "unsupported"
     assert fast.tier == "llvm"
-    slow = simulate(asked, what, max_steps=most, tier="interpreter", uniform=uniform, memo=memo)
+    slow = make_simulator(asked, what, max_steps=most, tier="interpreter", uniform=uniform, memo=memo)
     seed = rng.choice([0, 1, 2**64 - 1])
     for first, count in ((0, 7), (3, 40), (2**62 + 5, 20), (0, 60)):
         start = rng.choice([None, rng.randrange(len(slow.starts))])
@@ -73,7 +73,7 @@ def test_facts_about_the_policy(seed: int) -> None:
     facts = [Var(DEADLOCKED)]
     if asked.policy is not None:
         facts += [Var(STALLED), Var(chosen_name("go")), ~Var(chosen_name("stop"))]
-    compare(asked, Watched(rng.choice(facts), rng.choice([calm(rng), ~calm(rng) | calm(rng)])), rng)
+    compare(asked, PathProperty(rng.choice(facts), rng.choice([calm(rng), ~calm(rng) | calm(rng)])), rng)
 
 
 @settings(max_examples=15, deadline=None)
@@ -84,7 +84,7 @@ def test_drawn_actions_and_oracles(seed: int) -> None:
     oracle = OraclePolicy("by x", lambda state: ACTIONS[state["x"] % 2], ACTIONS)
     policy = rng.choice([network(rng, Choose.SAMPLE), network(rng, Choose.ARGMAX_APPLICABLE), oracle])
     asked = Problem("drawn", environment, policy, problem(rng).property)
-    compare(asked, Watched(calm(rng) & calm(rng), reward="decisions"), rng)
+    compare(asked, PathProperty(calm(rng) & calm(rng), reward="decisions"), rng)
 
 
 def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,14 +92,14 @@ def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(compiled, name, value)
     monkeypatch.setattr(chain, "_FIRST_NODES", 64)
     monkeypatch.setattr(memory, "_FIRST_ROOM", 4)
-    forgotten: list[Chain] = []
-    forget = Chain.forget
+    forgotten: list[SimulatedChain] = []
+    forget = SimulatedChain.forget
 
-    def counted(self: Chain) -> None:
+    def counted(self: SimulatedChain) -> None:
         forgotten.append(self)
         forget(self)
 
-    monkeypatch.setattr(Chain, "forget", counted)
+    monkeypatch.setattr(SimulatedChain, "forget", counted)
     rng, words = Random(3), []
     for number in range(12):
         asked = problem(rng, free=False)
@@ -124,7 +124,9 @@ def test_what_does_not_fit_is_remembered_all_the_same(monkeypatch: pytest.Monkey
     asked = Problem("line", line, drawn, Never(FALSE))
     for memo in (True, False):
         tiers = ("llvm", "interpreter")
-        fast, slow = (simulate(asked, Watched(X > 51), max_steps=40, tier=t, memo=memo) for t in tiers)
+        fast, slow = (
+            make_simulator(asked, PathProperty(X > 51), max_steps=40, tier=t, memo=memo) for t in tiers
+        )
         assert same(fast, slow, 1, None, 0, 40) == "same"
 
 
@@ -143,8 +145,8 @@ def test_jumps_end_where_the_steps_do(high: int) -> None:
         "circle", (Variable("x", Int(0, 2)),), equal(X, 0), (Component("c", (Edge(outcomes=(around,)),)),)
     )
     asked = Problem("circle", circle, None, Never(FALSE))
-    what = Watched(X > 5, high=high, reward="cost")
-    fast, slow = (simulate(asked, what, max_steps=200, tier=tier) for tier in ("llvm", "interpreter"))
+    what = PathProperty(X > 5, high=high, reward="cost")
+    fast, slow = (make_simulator(asked, what, max_steps=200, tier=tier) for tier in ("llvm", "interpreter"))
     for _ in range(9):  # jumps become longer each time
         assert same(fast, slow, 5, None, 0, 2) == "same"
 
@@ -153,7 +155,7 @@ def test_runs_do_not_depend_on_each_other() -> None:
     rng = Random(2)
     while True:
         asked = problem(rng, free=False)
-        fast = simulate(asked, Watched(calm(rng) & calm(rng)), max_steps=50, uniform=True)
+        fast = make_simulator(asked, PathProperty(calm(rng) & calm(rng)), max_steps=50, uniform=True)
         try:
             whole = fast.runs(7, None, 0, 100)
         except (Undefined, Unsupported):

@@ -8,17 +8,25 @@ import pytest
 from scipy.stats import binom
 from tests.compile.random_environments import calm, problem
 
-from surefoot.compile import explore, resolved_uniformly
-from surefoot.compile.simulation import ENDED, FAILED, SUCCEEDED, UNDECIDED, Runs, Watched, simulate
+from surefoot.compile import explore_problem, resolve_uniformly
+from surefoot.compile.simulation import (
+    ENDED,
+    FAILED,
+    SUCCEEDED,
+    UNDECIDED,
+    PathProperty,
+    RunOutcomes,
+    make_simulator,
+)
 from surefoot.engines.explicit import Explicit
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Path, Probability
-from surefoot.problem.term import TRUE, Const, Var, conjunction, equal
+from surefoot.problem.term import TRUE, Const, Var, conjunction_of, equal
 from surefoot.query.markov import Until
-from surefoot.solve.markov import solve
+from surefoot.solve.markov import solve_markov
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
 
@@ -28,7 +36,7 @@ X = Var("x")
 
 def walk(up: Fraction) -> Environment:
     """Between 0 and 6 one step up or down; there it ends."""
-    inside = conjunction((X > 0, X < 6))
+    inside = conjunction_of((X > 0, X < 6))
     moves = (
         Outcome(Const(up), (Update(X, X + 1),)),
         Outcome(Const(1 - up), (Update(X, X - 1),)),
@@ -49,7 +57,7 @@ def test_a_walk_ends_where_it_should(up: Fraction) -> None:
     exact = Explicit(exact=True).check(asked, Budget())
     assert isinstance(exact, Exact)
     assert exact.low is not None
-    found = simulate(asked, Watched(equal(X, 6)), max_steps=10_000).runs(1, None, 0, 3000)
+    found = make_simulator(asked, PathProperty(equal(X, 6)), max_steps=10_000).runs(1, None, 0, 3000)
     assert is_likely(found.count(SUCCEEDED), 3000, Fraction(exact.low))
     assert found.count(SUCCEEDED) + found.count(ENDED) == 3000
     assert not is_likely(found.count(SUCCEEDED), 3000, Fraction(exact.low) + Fraction(1, 5))
@@ -58,8 +66,10 @@ def test_a_walk_ends_where_it_should(up: Fraction) -> None:
 def test_steps_are_counted_from_the_start() -> None:
     asked = Problem("walk", walk(Fraction(1)), None, Probability(Path("F", TRUE)))
 
-    def of(low: int | None, high: int | None) -> Runs:
-        return simulate(asked, Watched(equal(X, 6), low=low, high=high), max_steps=5).runs(0, 0, 0, 4)
+    def of(low: int | None, high: int | None) -> RunOutcomes:
+        return make_simulator(asked, PathProperty(equal(X, 6), low=low, high=high), max_steps=5).runs(
+            0, 0, 0, 4
+        )
 
     assert of(None, None).steps.tolist() == [3] * 4
     assert of(None, 3).outcome.tolist() == [SUCCEEDED] * 4
@@ -74,14 +84,16 @@ def test_random_chains() -> None:
     for _ in range(60):
         asked, condition = problem(rng, free=False), calm(rng) & calm(rng)
         try:
-            explored = resolved_uniformly(explore(asked, labels={"goal": condition}))
-            simulator = simulate(asked, Watched(condition), max_steps=1000, tier="llvm", uniform=True)
+            explored = resolve_uniformly(explore_problem(asked, labels={"goal": condition}))
+            simulator = make_simulator(
+                asked, PathProperty(condition), max_steps=1000, tier="llvm", uniform=True
+            )
             found = simulator.runs(2, 0, 0, 1000)
         except (Undefined, Unsupported):
             continue
         everywhere = np.ones(explored.markov.states, dtype=np.bool_)
         question = Until("max", everywhere, explored.markov.labels["goal"], None, 0)
-        answer = solve(explored.markov, question, width=Fraction(1, 1000), exact=True)
+        answer = solve_markov(explored.markov, question, width=Fraction(1, 1000), exact=True)
         exact = Fraction(answer.low[0]) / answer.scale
         assert explored.valuation(0) == simulator.starts.valuation(0)
         assert is_likely(found.count(SUCCEEDED), 1000, exact), exact

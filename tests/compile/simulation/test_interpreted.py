@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from tests.compile.random_environments import X, calm, problem
 from tests.compile.simulation.by_reference import run
 
-from surefoot.compile.simulation import Watched, simulate
+from surefoot.compile.simulation import PathProperty, make_simulator
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.term import TRUE
 from surefoot.work.philox import Stream
 
 
-def watched(rng: Random) -> Watched:
+def watched(rng: Random) -> PathProperty:
     low = rng.choice([None, None, 0, 2])
-    return Watched(
+    return PathProperty(
         calm(rng) & calm(rng),
         rng.choice([TRUE, TRUE, calm(rng)]),
         low,
@@ -38,7 +38,7 @@ def test_random_problems(seed: int) -> None:
         and not any(o.rewards for c in asked.environment.components for e in c.edges for o in e.outcomes)
     ):
         return
-    simulator = simulate(asked, what, max_steps=12, tier="interpreter", uniform=uniform)
+    simulator = make_simulator(asked, what, max_steps=12, tier="interpreter", uniform=uniform)
     start = rng.choice([None, 0])
     for number in range(3):
         stream = Stream(seed, number, 0 if start is None else 1)

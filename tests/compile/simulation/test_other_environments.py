@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import kstest
 from tests.compile.simulation.test_frequencies import is_likely
 
-from surefoot.compile.simulation import SUCCEEDED, UNDECIDED, Watched, simulate
+from surefoot.compile.simulation import SUCCEEDED, UNDECIDED, PathProperty, make_simulator
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.jani import read_jani
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.environment import (
     Arithmetic,
     Bool,
@@ -22,15 +22,15 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Law,
     Outcome,
     Real,
     Update,
+    ValueType,
     Variable,
 )
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
@@ -39,7 +39,7 @@ from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal
 X, W, FORCE = Var("x"), Var("w"), Var("force")
 
 
-def one_edge(kind: Kind, start: int, edge: Edge, **more: object) -> Problem:
+def one_edge(kind: ValueType, start: int, edge: Edge, **more: object) -> Problem:
     line = Environment("line", (Variable("x", kind),), equal(X, start), (Component("c", (edge,)),), **more)  # type: ignore[arg-type]
     return Problem("line", line, None, Never(FALSE))
 
@@ -54,12 +54,14 @@ def plant() -> Problem:
         controls=(Control("force", Fraction(-1, 4), Fraction(1, 4)),),
         arithmetic=Arithmetic.FLOAT64,
     )
-    net = dense([(np.array([[-1]], dtype=np.float32), np.array([1], dtype=np.float32))])
+    net = dense_network([(np.array([[-1]], dtype=np.float32), np.array([1], dtype=np.float32))])
     return replace(asked, policy=NeuralPolicy(net, (X,), choose=Choose.VALUE))
 
 
 def test_controls_in_float64() -> None:
-    simulator = simulate(plant(), Watched(Const(Fraction(9, 10)) <= X, reward="decisions"), max_steps=100)
+    simulator = make_simulator(
+        plant(), PathProperty(Const(Fraction(9, 10)) <= X, reward="decisions"), max_steps=100
+    )
     assert simulator.tier == "interpreter"
     found = simulator.runs(0, None, 0, 2)
     value, steps = 0.0, 0
@@ -72,11 +74,11 @@ def test_controls_in_float64() -> None:
 
 def test_an_oracle_sets_controls() -> None:
     asked = replace(plant(), policy=OraclePolicy("full", lambda _: (1.0,)))
-    found = simulate(asked, Watched(X >= 1), max_steps=100).runs(0, None, 0, 1)
+    found = make_simulator(asked, PathProperty(X >= 1), max_steps=100).runs(0, None, 0, 1)
     assert found.steps.tolist() == [8]
 
 
-def chosen(kind: Kind, law: Law | None, assuming: Term = TRUE) -> Problem:
+def chosen(kind: ValueType, law: Law | None, assuming: Term = TRUE) -> Problem:
     """In each step x becomes what the environment chooses."""
     edge = Edge(
         chosen=(Choice("w", kind, law),), assuming=assuming, outcomes=(Outcome(updates=(Update(X, W),)),)
@@ -85,8 +87,8 @@ def chosen(kind: Kind, law: Law | None, assuming: Term = TRUE) -> Problem:
 
 
 def share(asked: Problem, condition: Term, runs: int = 2000) -> int:
-    watched = Watched(condition, low=1, high=1)
-    return simulate(asked, watched, max_steps=5).runs(3, None, 0, runs).count(SUCCEEDED)
+    watched = PathProperty(condition, low=1, high=1)
+    return make_simulator(asked, watched, max_steps=5).runs(3, None, 0, runs).count(SUCCEEDED)
 
 
 def test_laws() -> None:
@@ -104,8 +106,8 @@ def test_laws() -> None:
 
 def test_the_normal_law() -> None:
     asked = chosen(Real(), Law("normal", (Fraction(1), Fraction(2))))
-    watched = Watched(FALSE, reward=X)
-    found = simulate(asked, watched, max_steps=2).runs(8, None, 0, 1500)
+    watched = PathProperty(FALSE, reward=X)
+    found = make_simulator(asked, watched, max_steps=2).runs(8, None, 0, 1500)
     assert found.count(UNDECIDED) == 1500
     assert kstest(found.reward_low, "norm", args=(1, 2)).pvalue > 1e-6
 
@@ -123,28 +125,28 @@ def test_errors_name_the_state_and_the_edge(tier: str) -> None:
     with pytest.raises(
         Undefined, match=r"`x` becomes 4, outside its kind in transition `up \(c#0\)`, in the state x = 3"
     ):
-        simulate(out, Watched(FALSE), max_steps=5, tier=tier).runs(0, None, 0, 3)  # type: ignore[arg-type]
+        make_simulator(out, PathProperty(FALSE), max_steps=5, tier=tier).runs(0, None, 0, 3)  # type: ignore[arg-type]
     two = Component("c", (Edge(action="left"), Edge(action="right", guard=X > 0)))
     both = replace(out, environment=replace(out.environment, components=(two,)))
     with pytest.raises(Unsupported, match=r"possible in the state x = 2: `left \(c#0\)`, `right \(c#1\)`"):
-        simulate(both, Watched(FALSE), max_steps=5, tier=tier).runs(0, None, 0, 1)  # type: ignore[arg-type]
-    likely = simulate(both, Watched(FALSE), max_steps=5, tier=tier, uniform=True)  # type: ignore[arg-type]
+        make_simulator(both, PathProperty(FALSE), max_steps=5, tier=tier).runs(0, None, 0, 1)  # type: ignore[arg-type]
+    likely = make_simulator(both, PathProperty(FALSE), max_steps=5, tier=tier, uniform=True)  # type: ignore[arg-type]
     assert likely.runs(0, None, 0, 1).steps.tolist() == [5]
 
 
 def test_wrong_arguments() -> None:
     asked = one_edge(Int(0, 3), 2, Edge())
-    simulator = simulate(asked, Watched(FALSE), max_steps=5)
+    simulator = make_simulator(asked, PathProperty(FALSE), max_steps=5)
     for seed, start in ((-1, None), (1 << 64, None), (0, 1)):
         with pytest.raises(InvalidProblem):
             simulator.runs(seed, start, 0, 1)
     with pytest.raises(InvalidProblem, match="no reward `cost`"):
-        simulate(asked, Watched(FALSE, reward="cost"), max_steps=5)
-    elsewhere = simulate(asked, Watched(FALSE), max_steps=5, starts=({"x": 0}, {"x": 3}))
+        make_simulator(asked, PathProperty(FALSE, reward="cost"), max_steps=5)
+    elsewhere = make_simulator(asked, PathProperty(FALSE), max_steps=5, starts=({"x": 0}, {"x": 3}))
     assert elsewhere.starts.valuation(1) == {"x": 3}
     for wrong in ({"x": 4}, {}):
         with pytest.raises(InvalidProblem, match="`x` has no value of its kind in a start state"):
-            simulate(asked, Watched(FALSE), max_steps=5, starts=(wrong,))
+            make_simulator(asked, PathProperty(FALSE), max_steps=5, starts=(wrong,))
 
 
 @pytest.mark.shared_data
@@ -152,14 +154,14 @@ def test_wrong_arguments() -> None:
 def test_published_policies(episode: int, capped: str, shared_data: Path) -> None:
     """Goal probabilities within 10,000 steps, as recorded beside the policies."""
     model = read_jani(shared_data / "jani" / "racetrack" / "racetrack_barto_sml.jani", {})
-    network = read_onnx(shared_data / "jani" / "racetrack-policies" / f"ep{episode}.onnx")
+    network = read_onnx_network(shared_data / "jani" / "racetrack-policies" / f"ep{episode}.onnx")
     names = "car_dx car_dy car_x car_y dist_east dist_north dist_north_east dist_north_west dist_south"
     names += " dist_south_east dist_south_west dist_west goal_dist goal_dist_x goal_dist_y"
     policy = NeuralPolicy(network, tuple(map(Var, names.split())), EdgesOf("car"))
     asked = model.properties["goalProbability"]
     assert isinstance(asked, Probability)
     problem = Problem("goal", model.environment, policy, asked)
-    simulator = simulate(problem, Watched(asked.path.right), max_steps=10_000)
+    simulator = make_simulator(problem, PathProperty(asked.path.right), max_steps=10_000)
     assert simulator.tier == "llvm"
     found = simulator.runs(5, None, 0, 20_000)
     assert is_likely(found.count(SUCCEEDED), 20_000, Fraction(capped))

@@ -14,7 +14,7 @@ from tests.compile.source.test_source import ENVIRONMENT, shield
 
 from surefoot.compile.source import guard_of, machine, python_source
 from surefoot.compile.source.machine import machine_step
-from surefoot.compile.source.translated import translated
+from surefoot.compile.source.translated import translate_step
 from surefoot.errors import Unsupported
 
 TEXT = python_source(guard_of(ENVIRONMENT, shield()))
@@ -81,7 +81,7 @@ def test_anything_else_is_left_alone(tmp_path: Path, name: str, capsys: pytest.C
         machine_step(made.step)
     if name not in SEEN_LATER:
         with pytest.raises(Unsupported, match="no exported shield"):
-            translated(
+            translate_step(
                 {part.name: part for part in ast.parse(text).body if isinstance(part, ast.FunctionDef)}
             )
     assert capsys.readouterr().out == ""
@@ -125,7 +125,7 @@ def test_what_runs_has_to_be_what_is_written(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(machine, "_MOST_BYTES", 100)
     with pytest.raises(Unsupported, match="takes too long"):
         machine_step(loaded(TEXT, tmp_path).step)
-    monkeypatch.setattr(machine, "_as_expected", lambda: False)
+    monkeypatch.setattr(machine, "_has_expected_layout", lambda: False)
     with pytest.raises(Unsupported, match="this Python"):
         machine_step(loaded(TEXT, tmp_path).step)
 

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 from tests.compile.source.test_source import ENVIRONMENT, bits, module, shield
 
-from surefoot.compile.source import Guard, guard_of, python_source
+from surefoot.compile.source import ShieldGuard, guard_of, python_source
 from surefoot.compile.source.guard import GuardRule
 from surefoot.compile.source.machine import machine_step
-from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction, disjunction
+from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308
 (PAYLOAD,) = struct.unpack("d", struct.pack("Q", 0xFFF8000000000123))
@@ -44,7 +44,7 @@ def form(names: Sequence[Term], random: Random, degree: int) -> Term:
     return total
 
 
-def random_guard(variables: int, rules: int, seed: int, *, degree: int = 2, rows: int = 0) -> Guard:
+def random_guard(variables: int, rules: int, seed: int, *, degree: int = 2, rows: int = 0) -> ShieldGuard:
     """`rows`: so many sides of a polyhedron instead of a polynomial."""
     random = Random(seed)
     states = [Var(f"s{i}") for i in range(variables)]
@@ -55,7 +55,7 @@ def random_guard(variables: int, rules: int, seed: int, *, degree: int = 2, rows
         linear = [sum((coefficient(parts) * v for v in values), start=Const(-1) + 0) for _ in range(rows)]
         barrier = Apply(Op.MAX, tuple(linear)) if rows else form(values, parts, degree)
         sides = [side for v in values for side in (Const(-1) <= v, v <= Const(Fraction(3, 4)))]
-        return conjunction((*sides, barrier <= coefficient(parts))), barrier - coefficient(parts)
+        return conjunction_of((*sides, barrier <= coefficient(parts))), barrier - coefficient(parts)
 
     made = []
     for number in range(rules):
@@ -64,9 +64,9 @@ def random_guard(variables: int, rules: int, seed: int, *, degree: int = 2, rows
         made.append(GuardRule(when, gap, then))
     following = [s + coefficient(random) * random.choice(controls) - s * s / 7 for s in states]
     found = [inside(following, Random(seed + number))[0] for number in range(rules)]
-    permits = FALSE if seed % 5 == 4 else disjunction(tuple(found)) if rules > 1 else found[0]
+    permits = FALSE if seed % 5 == 4 else disjunction_of(tuple(found)) if rules > 1 else found[0]
     named = tuple((f"c{i}", low, high) for i, (low, high) in enumerate(ends))
-    return Guard("random", tuple(f"s{i}" for i in range(variables)), named, permits, tuple(made))
+    return ShieldGuard("random", tuple(f"s{i}" for i in range(variables)), named, permits, tuple(made))
 
 
 def loaded(text: str, folder: Path, numbers: Iterator[int] = count()) -> ModuleType:  # noqa: B008
@@ -174,7 +174,7 @@ def test_errors_and_results_without_an_end_are_those_of_python(tmp_path: Path) -
     x = Var("x")
     large = x * Const(Fraction(1e300)) * Const(Fraction(1e300))
     rule = GuardRule(Const(-9) <= x, x, (large - large,))
-    made = loaded(python_source(Guard("large", ("x",), (("u", None, None),), FALSE, (rule,))), tmp_path)
+    made = loaded(python_source(ShieldGuard("large", ("x",), (("u", None, None),), FALSE, (rule,))), tmp_path)
     fast = machine_step(made.step)
     assert isnan(fast((2.0,), (0.0,))[0][0])
     for value in (2.0, -2.0, -0.0, TINY):

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.compile.source import Example, c_source, guard_of, python_source
+from surefoot.compile.source import GuardExample, c_source, guard_of, python_source
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.integrations.native import native
 from surefoot.problem.environment import Arithmetic, Component, Control, Edge, Environment, Real, Variable
-from surefoot.problem.meaning.decision import decide
+from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import Branch, OraclePolicy, ProgramPolicy, ShieldedPolicy
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction, disjunction
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 
 X, Y, A, B = Var("x"), Var("while"), Var("a"), Var("b")
 FLAGS = ["-Wall", "-Wextra", "-Werror", "-std=c99", "-O2"]
@@ -45,7 +45,7 @@ ENVIRONMENT = Environment(
 
 def inside(values: tuple[Term, Term], size: Fraction, barrier: Term) -> Term:
     sides = [side for v in values for side in (Const(-size) <= v, v <= Const(size))]
-    return conjunction((*sides, barrier <= Const(Fraction(-1, 7))))
+    return conjunction_of((*sides, barrier <= Const(Fraction(-1, 7))))
 
 
 def barrier(x: Term, y: Term) -> Term:
@@ -56,7 +56,7 @@ def barrier(x: Term, y: Term) -> Term:
 
 def shield() -> ShieldedPolicy:
     following = (X + TENTH * (Y - X**3 / 6) + A, Y - TENTH * (X * B - A))
-    permits = disjunction(
+    permits = disjunction_of(
         (inside(following, Fraction(9, 10), barrier(*following)), ~(following[0] < -1) & (following[1] < -1))
     )
     program = ProgramPolicy(
@@ -96,7 +96,7 @@ def bits(values: Any) -> bytes:
 def reference(state: tuple[float, ...], proposed: tuple[float, ...]) -> tuple[bytes, int] | None:
     policy = replace(shield(), policy=OraclePolicy("given", lambda _: proposed))
     try:
-        made = decide(policy, ENVIRONMENT, {"x": state[0], "while": state[1]})
+        made = decide_in_state(policy, ENVIRONMENT, {"x": state[0], "while": state[1]})
     except Undefined:
         return None
     return bits((made.controls["a"], made.controls["b"])), int(made.intervened)
@@ -146,7 +146,7 @@ def compiled(folder: Path, *more: str) -> Path:
     if shutil.which("gcc") is None:
         pytest.skip("no C compiler")
     examples = [
-        Example(s, p, struct.unpack("2d", e[0]), e[1])
+        GuardExample(s, p, struct.unpack("2d", e[0]), e[1])
         for s, p in questions(50)
         if (e := reference(s, p)) is not None
     ]

@@ -8,10 +8,10 @@ import pytest
 from tests.solve.markov.random_processes import Rows, random_rows
 from tests.solve.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.process.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
-from surefoot.engines.explicit.filters import counted, listed
+from surefoot.engines.explicit.filters import count_starts, select_starts
 from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Threshold
 from surefoot.problem.term import Const
 from surefoot.verdict.verdict import Exact, PerStart, Unknown
@@ -24,9 +24,9 @@ def solved(rows: Rows, asked: Property, exact: bool = True) -> tuple[Fraction | 
     assert engine.objection(wanted) is None
     verdict = engine.check(wanted, Budget(60))
     assert isinstance(verdict, Exact)
-    certificate = about_values(wanted, verdict)
+    certificate = build_process_certificate(wanted, verdict)
     assert certificate is not None
-    found = check(dict(certificate.content))
+    found = judge_certificate(dict(certificate.content))
     assert found.accepted, found.reason
     return verdict.low, verdict.high
 
@@ -121,12 +121,12 @@ def test_every_start_has_its_own() -> None:
     assert isinstance(verdict, PerStart)
     found = {s["where"]: v.low for s, v in verdict.table if isinstance(v, Exact)}
     assert found == {0: Fraction(3, 5), 1: 1, 2: Fraction(1, 5), 3: 0}
-    certificate = about_values(wanted, verdict)
+    certificate = build_process_certificate(wanted, verdict)
     assert certificate is not None
     content = dict(certificate.content)
-    assert check(content).accepted
+    assert judge_certificate(content).accepted
     content["claim"] = {**content["claim"], "low": [["3/5", "3/5"], [1, 1], ["1/4", "1/4"], [0, 0]]}
-    assert not check(content).accepted
+    assert not judge_certificate(content).accepted
 
 
 def test_other_starts_than_the_initial_ones() -> None:
@@ -161,9 +161,9 @@ def test_what_lies_beyond_the_question_need_not_be_explored() -> None:
     verdict = Explicit(max_states=10, exact=True).check(wanted, Budget(10))
     assert isinstance(verdict, Exact)
     assert verdict.low == verdict.high == Fraction(1, 2)
-    certificate = about_values(wanted, verdict)
+    certificate = build_process_certificate(wanted, verdict)
     assert certificate is not None
-    assert check(dict(certificate.content)).accepted
+    assert judge_certificate(dict(certificate.content)).accepted
 
 
 def test_filters_that_name_or_count_starts() -> None:
@@ -188,15 +188,15 @@ def test_filters_that_name_or_count_starts() -> None:
 def test_filters_of_intervals_list_what_may_be() -> None:
     third, half = Fraction(1, 3), Fraction(1, 2)
     bounds = [(third, half), (Fraction(2, 5), Fraction(3, 5)), (Fraction(0), third), (None, None)]
-    assert listed("values", bounds) == [0, 1, 2, 3]
-    assert listed("argmax", bounds) == [3]
-    assert listed("argmax", bounds[:3]) == [0, 1]
-    assert listed("argmin", bounds) == [0, 2]
-    assert listed("argmin", bounds[3:] * 2) == [0, 1]
-    assert counted(Threshold(">=", Fraction(2, 5)), bounds) == (2, 3)
-    assert counted(Threshold("<", half), bounds) == (1, 3)
-    assert counted(Threshold("<=", half), bounds) == (2, 3)
-    assert counted(Threshold(">", Fraction(1)), [(half, None)]) == (0, 1)
+    assert select_starts("values", bounds) == [0, 1, 2, 3]
+    assert select_starts("argmax", bounds) == [3]
+    assert select_starts("argmax", bounds[:3]) == [0, 1]
+    assert select_starts("argmin", bounds) == [0, 2]
+    assert select_starts("argmin", bounds[3:] * 2) == [0, 1]
+    assert count_starts(Threshold(">=", Fraction(2, 5)), bounds) == (2, 3)
+    assert count_starts(Threshold("<", half), bounds) == (1, 3)
+    assert count_starts(Threshold("<=", half), bounds) == (2, 3)
+    assert count_starts(Threshold(">", Fraction(1)), [(half, None)]) == (0, 1)
 
 
 @pytest.mark.parametrize("operator", ["F", "G"])

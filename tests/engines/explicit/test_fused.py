@@ -15,14 +15,14 @@ from tests.solve.markov.random_processes import (
 )
 from tests.solve.markov.written import one_of, problem
 
-from surefoot.compile import explore
+from surefoot.compile import explore_problem
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Eventually, Expected, Never, Path, Probability, Property, Recurs
 from surefoot.problem.term import Const, ite
-from surefoot.studies.racetrack.model import environment as racetrack
+from surefoot.studies.racetrack.model import racetrack_environment as racetrack
 from surefoot.studies.racetrack.policies import careful_policy
-from surefoot.studies.racetrack.problem import bend, decisions_to_goal, goal_probability
+from surefoot.studies.racetrack.problem import bend_track, decisions_to_goal, goal_probability
 from surefoot.verdict.verdict import Exact, Verdict
 from surefoot.work.budget import Budget
 
@@ -127,7 +127,7 @@ def test_ends_and_loops_are_seen(tier: str) -> None:
         good = {s for s, flag in enumerate(flags) if flag}
         condition = one_of(flags)
         wanted = problem(longer, Never(condition), [s == 0 for s in range(len(longer))])
-        fused = explore(wanted, labels={}, through=~condition, tier=tier)  # type: ignore[arg-type]
+        fused = explore_problem(wanted, labels={}, through=~condition, tier=tier)  # type: ignore[arg-type]
         markov = fused.markov
         where = [fused.valuation(s)["where"] for s in range(markov.states)]
         smaller: Rows = [
@@ -149,7 +149,7 @@ def test_ends_and_loops_are_seen(tier: str) -> None:
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_policy_is_asked_in_every_state_that_it_decides(tier: str) -> None:
     """The micro-steps of the collision check are passed through; the decisions are not."""
-    track = bend()
+    track = bend_track()
     for asked in (goal_probability(), decisions_to_goal()):
         wanted = Problem("race", racetrack(track, anywhere=True), careful_policy(track), asked)
         whole, states = value(wanted, False, "auto")

@@ -11,7 +11,7 @@ import pytest
 from tests.laws.brute_force import truth
 from tests.laws.finite_systems import problems
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.explicit.influence import notes_on_influence
 from surefoot.problem.environment import (
@@ -28,7 +28,7 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Probability
 from surefoot.problem.property import Path as Formula
-from surefoot.problem.term import TRUE, Const, Term, Var, conjunction, equal, ite
+from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of, equal, ite
 from surefoot.run import verify
 from surefoot.verdict.verdict import Violated
 from surefoot.work.budget import Budget
@@ -46,7 +46,9 @@ def cliff_walking(bad: Term = CLIFF) -> Problem:
         inside = [X + dx >= 0, X + dx <= 5, Y + dy >= 0, Y + dy <= 2]
         falls = equal(Y + dy, 0) & (X + dx >= 1) & (X + dx <= 4)
         moves = (Update(X, ite(falls, 0, X + dx)), Update(Y, ite(falls, 0, Y + dy)))
-        edges.append(Edge(action=label, guard=conjunction(tuple(inside)), outcomes=(Outcome(updates=moves),)))
+        edges.append(
+            Edge(action=label, guard=conjunction_of(tuple(inside)), outcomes=(Outcome(updates=moves),))
+        )
     variables = (Variable("x", Int(0, 5)), Variable("y", Int(0, 2)))
     start = equal(X, 0) & equal(Y, 0)
     world = Environment("cliff", variables, start, (Component("main", tuple(edges)),))
@@ -129,7 +131,9 @@ def test_notes_stand_in_text_json_and_page(tmp_path: Path, capsys: pytest.Captur
         '[properties]\nsafe = "never x > 6"\n',
         "utf-8",
     )
-    assert run(["check", str(model), "--quiet", "--json", str(stored), "--report", str(page)]) == 0
+    assert (
+        run_command_line(["check", str(model), "--quiet", "--json", str(stored), "--report", str(page)]) == 0
+    )
     words = "no start satisfies the bad condition and no edge leads into a state that does"
     assert words in capsys.readouterr().out
     assert any(words in note for note in json.loads(stored.read_text("utf-8"))["notes"])
@@ -151,4 +155,4 @@ def test_no_answer_is_lost_to_a_note(assuming: Term) -> None:
     problem = Problem("wide", world, ProgramPolicy((Branch(TRUE, "a"),), ("a", "b")), Never(equal(X, 1)))
     budget = Budget(30)
     assert isinstance(verify(problem, "bmc", budget).verdict, Violated)
-    assert budget.elapsed() < 25  # of which five are for notes
+    assert budget.elapsed_seconds() < 25  # of which five are for notes

@@ -18,8 +18,8 @@ from tests.formats.jani.build import (
     write,
 )
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.process.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem
@@ -38,9 +38,9 @@ def answered(document: dict[str, Any], folder: Path) -> Exact | PerStart:
     problem = Problem("q", read.environment, None, read.properties["q"])
     verdict = Explicit(exact=True).check(problem, Budget(30))
     assert isinstance(verdict, Exact | PerStart)
-    certificate = about_values(problem, verdict)
+    certificate = build_process_certificate(problem, verdict)
     assert certificate is not None
-    found = check(dict(certificate.content))
+    found = judge_certificate(dict(certificate.content))
     assert found.accepted, found.reason
     return verdict
 

@@ -11,21 +11,21 @@ from tests.laws.brute_force import truth
 from tests.laws.contradictions import contradiction
 from tests.laws.finite_systems import problems
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.process.claim import about_graph
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.process.claim import build_graph_certificate
 from surefoot.certify.replay import replay
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
 from surefoot.problem.environment import Component, Control, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.meaning.decision import action_names, action_of, observation
+from surefoot.problem.meaning.decision import action_names, action_of, observation_vector
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.meaning.transition import enabled
-from surefoot.problem.network import Shape, dense
+from surefoot.problem.meaning.transition import enabled_transitions
+from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.semantics import State, holds, is_initial, may_end, successors
+from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, is_initial, may_end
 from surefoot.problem.term import TRUE, Apply, Const, Op, Var, equal
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
@@ -54,7 +54,7 @@ def with_ties(problem: Problem, seed: int) -> Problem:
     draw = Random(seed)
     count = len(action_names(problem.policy, problem.environment))
     layer = ([[draw.randint(-1, 1) for _ in range(2)] for _ in range(count)], [draw.randint(0, 1)] * count)
-    return replace(problem, policy=replace(problem.policy, network=dense([layer])))
+    return replace(problem, policy=replace(problem.policy, network=dense_network([layer])))
 
 
 def test_against_all_states_and_other_engines() -> None:
@@ -67,10 +67,10 @@ def test_against_all_states_and_other_engines() -> None:
         kind = type(result.verdict).__name__
         said[kind] = said.get(kind, 0) + 1
         assert kind != "Holds", (problem.name, result.notes)  # what holds here is certified
-        claimed = about_graph(problem)
+        claimed = build_graph_certificate(problem)
         assert isinstance(claimed, Certificate)
         if true == "violated":
-            assert not check(dict(claimed.content)).accepted, problem.name
+            assert not judge_certificate(dict(claimed.content)).accepted, problem.name
         for engine in (Bmc(solver, depth=4), Induction(solver, depth=3)):
             if number % 5 or isinstance(result.verdict, Unknown | Vacuous) or engine.objection(problem):
                 continue
@@ -87,12 +87,12 @@ def possible(problem: Problem, state: State) -> list[Problem]:
     """The problem with a program instead, for each action whose output is largest up to a tiny margin."""
     policy, environment = problem.policy, problem.environment
     assert isinstance(policy, NeuralPolicy)
-    own = {a for t in enabled(environment, state) if (a := action_of(policy, environment, t))}
+    own = {a for t in enabled_transitions(environment, state) if (a := action_of(policy, environment, t))}
     if not own:
         return [problem]
     names = action_names(policy, environment)
     (node,) = policy.network.nodes
-    outputs = np.asarray(node.weights) @ observation(policy, environment, state) + node.bias  # type: ignore[union-attr]
+    outputs = np.asarray(node.weights) @ observation_vector(policy, environment, state) + node.bias  # type: ignore[union-attr]
     ready = [i for i, n in enumerate(names) if policy.choose is Choose.ARGMAX or n in own]
     best = max(outputs[i] for i in ready)
     picks = [names[i] for i in ready if outputs[i] > best - 1e-3]
@@ -107,11 +107,11 @@ def worst(problem: Problem) -> bool:
     term = wanted.bad if isinstance(wanted, Never) else wanted.good
 
     def after(states: list[State]) -> list[State]:
-        found = [x.state for s in states for p in possible(problem, s) for x in successors(p, s)]
+        found = [x.state for s in states for p in possible(problem, s) for x in enumerate_successors(p, s)]
         return list({tuple(sorted(s.items())): s for s in found}.values())
 
     def quiet(state: State) -> bool:
-        return not all(holds(p, state, term) for p in possible(problem, state))
+        return not all(holds_in_state(p, state, term) for p in possible(problem, state))
 
     def ends(state: State) -> bool:
         return any(may_end(p, state) for p in possible(problem, state))
@@ -129,7 +129,7 @@ def worst(problem: Problem) -> bool:
         if not here:
             return True
         if isinstance(wanted, Never):
-            if any(holds(p, s, term) for s in here for p in possible(problem, s)):
+            if any(holds_in_state(p, s, term) for s in here for p in possible(problem, s)):
                 return False
             here = [s for s in after(here) if s not in seen]
             seen += here
@@ -163,9 +163,9 @@ def test_every_tied_action_counts() -> None:
         verdict = Explicit().check(problem, Budget(20))
         if isinstance(verdict, Vacuous):
             continue
-        claimed = about_graph(problem)
+        claimed = build_graph_certificate(problem)
         assert isinstance(claimed, Certificate)
-        accepted = check(dict(claimed.content)).accepted
+        accepted = judge_certificate(dict(claimed.content)).accepted
         try:
             true = worst(problem)
         except Undefined:
@@ -195,7 +195,7 @@ def controlled(weight: float, bias: float, bad: int) -> Problem:
         (Component("world", (edge,), ("here",), ("here",)),),
         controls=(Control("u", Fraction(-2), Fraction(2)),),
     )
-    policy = NeuralPolicy(dense([([[weight]], [bias])]), (X,), (), Choose.VALUE)
+    policy = NeuralPolicy(dense_network([([[weight]], [bias])]), (X,), (), Choose.VALUE)
     return Problem("controlled", environment, policy, Never(equal(X, bad)))
 
 
@@ -238,12 +238,14 @@ def test_an_overflow_within_the_network_is_no_sure_decision() -> None:
         equal(X, 5),
         (Component("world", (edge, away), ("here",), ("here",)),),
     )
-    network = dense([([[3e38], [0.0]], [0.0, 0.0]), ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])], Shape.TANH)
+    network = dense_network(
+        [([[3e38], [0.0]], [0.0, 0.0]), ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])], Shape.TANH
+    )
     policy = NeuralPolicy(network, (X,), ("stay", "go"))
     problem = Problem("flat", environment, policy, Never(equal(X, 9)))
     assert truth(problem) == "holds"  # in the reference arithmetic: tanh of infinity is 1
     verdict = Explicit().check(problem, Budget(10))
     assert isinstance(verdict, Unknown), verdict
-    claimed = about_graph(problem)
+    claimed = build_graph_certificate(problem)
     assert isinstance(claimed, Certificate)
-    assert not check(dict(claimed.content)).accepted
+    assert not judge_certificate(dict(claimed.content)).accepted

@@ -9,11 +9,11 @@ import pytest
 from tests.solve.markov.random_processes import Rows, random_rows, reach_of_chain
 from tests.solve.markov.written import one_of, problem
 
-from surefoot.cli import run
+from surefoot.cli import run_command_line
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.explicit.optimum import optimal_table
 from surefoot.errors import Unsupported
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Path, Probability
@@ -77,7 +77,12 @@ def test_choices_that_depend_on_more_than_the_state() -> None:
 def test_the_command(tmp_path: File, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "model.py"
     model.write_text("from tests.engines.explicit.test_optimum import with_policy\nproblem = with_policy()\n")
-    assert run(["optimum", str(model), "--trust-python", "--quiet", "--json", str(tmp_path / "t.json")]) == 0
+    assert (
+        run_command_line(
+            ["optimum", str(model), "--trust-python", "--quiet", "--json", str(tmp_path / "t.json")]
+        )
+        == 0
+    )
     told = capsys.readouterr().out
     assert "max between 0.899999999999 and 0.900000000001; the policy between 0.499999999999" in told
     states = json.loads((tmp_path / "t.json").read_text())["states"]
@@ -88,7 +93,7 @@ def test_the_command(tmp_path: File, capsys: pytest.CaptureFixture[str]) -> None
 def constant_network(choose: Choose, actions: tuple[str, ...]) -> Problem:
     """The problem with a network whose outputs are all equal."""
     asked = with_policy()
-    network = dense([([[0.0]] * len(actions), [1.0] * len(actions))])
+    network = dense_network([([[0.0]] * len(actions), [1.0] * len(actions))])
     return replace(asked, policy=NeuralPolicy(network, (Var("where"),), actions, choose))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.jani import read_jani
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.policy import EdgesOf, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Var
@@ -40,7 +40,7 @@ RECORDED = {999: "0.060654", 10999: "0.906802", 12999: "0.803911"}  # of runs wi
 def test_goal_probability(episode: int, shared_data: Path) -> None:
     folder = shared_data / "jani"
     model = read_jani(folder / "racetrack" / "racetrack_barto_sml.jani", {})
-    network = read_onnx(folder / "racetrack-policies" / f"ep{episode}.onnx")
+    network = read_onnx_network(folder / "racetrack-policies" / f"ep{episode}.onnx")
     policy = NeuralPolicy(network, tuple(map(Var, OBSERVED)), EdgesOf("car"))
     asked = Problem("goal", model.environment, policy, model.properties["goalProbability"])
     verdict = Explicit().check(asked, Budget(120))

@@ -6,8 +6,8 @@ import pytest
 from tests.solve.markov.random_processes import Rows, random_rows
 from tests.solve.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.process.claim import about_graph
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.process.claim import build_graph_certificate
 from surefoot.certify.replay import replay
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.environment import Component, Environment, Int, Variable
@@ -79,9 +79,9 @@ def test_runs(block: int) -> None:
             wanted = problem(rows, asked, starts)
             assert Explicit().objection(wanted) is None
             verdict = Explicit().check(wanted, Budget(20))
-            claimed = about_graph(wanted)
+            claimed = build_graph_certificate(wanted)
             assert isinstance(claimed, Certificate)
-            accepted = check(dict(claimed.content)).accepted
+            accepted = judge_certificate(dict(claimed.content)).accepted
             if is_kept(rows, asked, {s for s, flag in enumerate(starts) if flag}, good):
                 kept += 1
                 assert isinstance(verdict, Holds), (seed, asked)

@@ -6,8 +6,8 @@ from time import process_time
 
 import pytest
 
-from surefoot.certify.checker.check import check
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.certify.process.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.formats.jani import read_jani
@@ -86,8 +86,8 @@ def test_outcome(shared_data: Path, name: str) -> None:
         assert abs(verdict.low - Fraction(value)) <= (Fraction(1, 10**15) if "." in value else 0)
         if name in NOT_CERTIFIED:
             with pytest.raises(Unsupported, match=NOT_CERTIFIED[name]):
-                about_values(problem, verdict)
+                build_process_certificate(problem, verdict)
             continue
-        certificate = about_values(problem, verdict)
+        certificate = build_process_certificate(problem, verdict)
         assert certificate is not None
-        assert check(dict(certificate.content)).accepted
+        assert judge_certificate(dict(certificate.content)).accepted

@@ -10,11 +10,21 @@ from collections.abc import Sequence
 
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.names import location_name
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Apply, Const, Op, Term, Var, array, conjunction, disjunction, equal
+from surefoot.problem.term import (
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    array_term,
+    conjunction_of,
+    disjunction_of,
+    equal,
+)
 
 ACCELERATIONS = tuple((ax, ay) for ax in (-1, 0, 1) for ay in (-1, 0, 1))
 X, Y, DX, DY = (Var(n) for n in ("x", "y", "dx", "dy"))
@@ -32,12 +42,12 @@ def limited(value: Term, most: int) -> Term:
 
 def environment(rows: Sequence[str], starts: Sequence[tuple[int, int, int, int]], speed: int) -> Environment:
     width, height = len(rows[0]), len(rows)
-    cells = array(*(array(*(".sgx".index(c) for c in row)) for row in rows))
+    cells = array_term(*(array_term(*(".sgx".index(c) for c in row)) for row in rows))
     edges: list[Edge] = []
     for ax, ay in ACCELERATIONS:
         dx, dy = limited(DX + ax, speed), limited(DY + ay, speed)
         x, y = X + dx, Y + dy
-        inside = conjunction((x >= 0, x <= width - 1, y >= 0, y <= height - 1))
+        inside = conjunction_of((x >= 0, x <= width - 1, y >= 0, y <= height - 1))
         cell = cells[y][x]
         moved = tuple(Update(v, t) for v, t in ((X, x), (Y, y), (DX, dx), (DY, dy)))
         cases = (
@@ -50,9 +60,9 @@ def environment(rows: Sequence[str], starts: Sequence[tuple[int, int, int, int]]
             edges.append(Edge("drive", label(ax, ay), guard, outcomes=made))
     kinds = (Int(0, width - 1), Int(0, height - 1), Int(-speed, speed), Int(-speed, speed))
     variables = tuple(Variable(v.name, k) for v, k in zip((X, Y, DX, DY), kinds, strict=True))
-    at = [conjunction(tuple(equal(v, c) for v, c in zip((X, Y, DX, DY), s, strict=True))) for s in starts]
+    at = [conjunction_of(tuple(equal(v, c) for v, c in zip((X, Y, DX, DY), s, strict=True))) for s in starts]
     car = Component("car", tuple(edges), ("drive", "crashed", "finished"), ("drive",))
-    return Environment("end-cells", variables, disjunction(tuple(at)), (car,))
+    return Environment("end-cells", variables, disjunction_of(tuple(at)), (car,))
 
 
 def race(
@@ -70,4 +80,4 @@ def slow_driver() -> Network:
     for ax, ay in ACCELERATIONS:  # -(ax + dx - 1)^2 - (ay + dy)^2 without what is common to all actions
         rows.append([0, 0, -2 * ay, -2 * ax])
         biases.append(2 * ax - ax * ax - ay * ay)
-    return dense([(rows, biases)])
+    return dense_network([(rows, biases)])

@@ -8,7 +8,16 @@ from itertools import product
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import Move, NotAStep, State, choices, holds, is_initial, step, transitions
+from surefoot.problem.semantics import (
+    Move,
+    NotAStep,
+    State,
+    apply_move,
+    free_choices,
+    holds_in_state,
+    is_initial,
+    permitted_transitions,
+)
 from surefoot.problem.term import Term
 
 Cell = tuple[tuple[int, ...], tuple[bool, ...]]
@@ -33,21 +42,21 @@ def states(problem: Problem) -> list[State]:
 
 def cell(problem: Problem, predicates: Sequence[Term], state: State) -> Cell:
     places = tuple(v for n, v in state.items() if n.startswith("@"))
-    return places, tuple(holds(problem, state, p) for p in predicates)
+    return places, tuple(holds_in_state(problem, state, p) for p in predicates)
 
 
 def steps(problem: Problem, state: State) -> Iterator[tuple[str, State]]:
     """Every step; `Undefined` where one has no value."""
     environment = problem.environment
-    for transition in transitions(problem, state):
+    for transition in permitted_transitions(problem, state):
         label = transition.label or transition.describe(environment)
         edges = [environment.components[c].edges[e] for c, e in transition.edges]
-        free = choices(environment, transition)
+        free = free_choices(environment, transition)
         for picked in product((0, 1), repeat=len(free)):
             chosen = {c.name: v for c, v in zip(free, picked, strict=True)}
             for outcomes in product(*(range(len(e.outcomes)) for e in edges)):
                 try:
-                    yield label, step(problem, state, Move(transition, outcomes, chosen))
+                    yield label, apply_move(problem, state, Move(transition, outcomes, chosen))
                 except NotAStep:
                     continue  # an outcome of probability 0
 

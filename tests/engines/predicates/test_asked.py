@@ -13,15 +13,15 @@ from tests.laws.contradictions import answer
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.asked.conditions import cubes
-from surefoot.engines.predicates.asked.search import Reached, Search
-from surefoot.engines.predicates.moves import dynamics
-from surefoot.engines.predicates.separate import about_states
+from surefoot.engines.predicates.asked.conditions import condition_to_cubes
+from surefoot.engines.predicates.asked.search import AbstractReach, SymbolicSearch
+from surefoot.engines.predicates.moves import build_dynamics
+from surefoot.engines.predicates.separate import filter_state_conditions
 from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Const, Var, conjunction, disjunction, equal
+from surefoot.problem.term import Const, Var, conjunction_of, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Violated
@@ -129,28 +129,30 @@ def test_alternatives_that_a_cube_excludes_are_not_multiplied_out() -> None:
     """The plain product has 10^12 of them."""
     names = [f"x{i}" for i in range(12)]
     kinds = dict.fromkeys(names, Int(0, 9))
-    any_digit = tuple(disjunction(tuple(equal(Var(n), Const(d)) for d in range(10))) for n in names)
+    any_digit = tuple(disjunction_of(tuple(equal(Var(n), Const(d)) for d in range(10))) for n in names)
     same = tuple(equal(Var(a), Var(b)) for a, b in pairwise(names))
     below = tuple(Var(n) <= Var("x0") for n in names)
-    found = cubes(conjunction((*any_digit, *same, *below, Var("x0") <= 0)), kinds)
+    found = condition_to_cubes(conjunction_of((*any_digit, *same, *below, Var("x0") <= 0)), kinds)
     assert len(found) == 1
     assert {high for _, high in found[0].box.values()} == {0}
     with pytest.raises(OutOfTime):
-        cubes(conjunction(any_digit), kinds, Budget(0.0))
+        condition_to_cubes(conjunction_of(any_digit), kinds, Budget(0.0))
 
 
 def test_what_always_holds_in_the_range_of_a_kind_has_no_alternatives() -> None:
     x, y = Var("x"), Var("y")
     kinds = {"x": Int(0, 9), "y": Int(0, 9)}
-    assert len(cubes((x <= 9) | (y <= 3), kinds)) == 1
-    assert cubes((x < 0) | (y > 9), kinds) == ()
-    assert [c.box for c in cubes(~equal(x, Const(0)), kinds)] == [{"x": (1, None)}]
+    assert len(condition_to_cubes((x <= 9) | (y <= 3), kinds)) == 1
+    assert condition_to_cubes((x < 0) | (y > 9), kinds) == ()
+    assert [c.box for c in condition_to_cubes(~equal(x, Const(0)), kinds)] == [{"x": (1, None)}]
 
 
 def test_a_problem_that_takes_long_to_put_into_questions_is_no_objection() -> None:
     """2,500 cases of one guard; whether they can be asked about is not known when time is up."""
     names = [f"x{i}" for i in range(8)]
-    odd = conjunction(tuple(disjunction(tuple(equal(Var(n), Const(d)) for d in (1, 5, 9))) for n in names))
+    odd = conjunction_of(
+        tuple(disjunction_of(tuple(equal(Var(n), Const(d)) for d in (1, 5, 9))) for n in names)
+    )
     edge = Edge(guard=odd, outcomes=(Outcome(updates=(Update(Var("x0"), 9 - Var("x0")),)),))
     variables = tuple(Variable(n, Int(0, 9)) for n in names)
     world = Environment("odd", variables, odd, (Component("c", (edge,)),))
@@ -202,12 +204,14 @@ def test_a_violation_that_is_known_outlives_the_budget(monkeypatch: pytest.Monke
     known = verify(problem, Predicates(), Budget(60)).verdict
     assert isinstance(known, Violated)
 
-    def slow(search: Search, budget: Budget, *, to_the_end: bool = False) -> Reached:
+    def slow(search: SymbolicSearch, budget: Budget, *, to_the_end: bool = False) -> AbstractReach:
         sleep(budget.remaining())
-        return Reached()
+        return AbstractReach()
 
-    monkeypatch.setattr(Search, "run", slow)
-    monkeypatch.setattr("surefoot.engines.predicates.asked.refining.attack", lambda *_: known.trace)
+    monkeypatch.setattr(SymbolicSearch, "search_waves", slow)
+    monkeypatch.setattr(
+        "surefoot.engines.predicates.asked.refining.falsify_by_simulation", lambda *_: known.trace
+    )
     verdict = verify(problem, Predicates(), Budget(3)).verdict
     assert isinstance(verdict, Violated)
 
@@ -223,13 +227,15 @@ def test_alternatives_are_made_only_where_there_is_room_for_them() -> None:
     """One of twelve is 0, all others are not: 2^12 * 12 alternatives if each condition is multiplied out."""
     names = [Var(f"x{i}") for i in range(12)]
     kinds = {v.name: Int(0, 9) for v in names}
-    one = [conjunction(tuple(equal(v, 0) if v is first else ~equal(v, 0) for v in names)) for first in names]
-    apart = conjunction(tuple(~equal(v, 5) | equal(v, 5) for v in names))
-    assert len(cubes(disjunction(tuple(one)), kinds)) == 12
-    assert cubes(Var("x0") >= 10, kinds) == ()
-    fixed = conjunction(tuple(equal(v, 3) for v in names))
-    assert len(cubes(apart & disjunction(tuple(one)) & fixed, kinds)) == 0
-    assert len(cubes(apart & fixed, kinds)) == 1
+    one = [
+        conjunction_of(tuple(equal(v, 0) if v is first else ~equal(v, 0) for v in names)) for first in names
+    ]
+    apart = conjunction_of(tuple(~equal(v, 5) | equal(v, 5) for v in names))
+    assert len(condition_to_cubes(disjunction_of(tuple(one)), kinds)) == 12
+    assert condition_to_cubes(Var("x0") >= 10, kinds) == ()
+    fixed = conjunction_of(tuple(equal(v, 3) for v in names))
+    assert len(condition_to_cubes(apart & disjunction_of(tuple(one)) & fixed, kinds)) == 0
+    assert len(condition_to_cubes(apart & fixed, kinds)) == 1
 
 
 @pytest.mark.parametrize("by", [2, 3, 5])
@@ -254,5 +260,5 @@ def test_what_is_left_of_a_division_is_a_case_for_every_quotient(by: int) -> Non
 
 
 def test_a_number_that_is_assigned_is_no_condition() -> None:
-    model = dynamics(braking(PLACE > 1_000_000))
-    assert about_states(model, [PLACE, PLACE <= 3]) == [PLACE <= 3]
+    model = build_dynamics(braking(PLACE > 1_000_000))
+    assert filter_state_conditions(model, [PLACE, PLACE <= 3]) == [PLACE <= 3]

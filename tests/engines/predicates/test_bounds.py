@@ -10,10 +10,10 @@ from benchmarks.predicate_bounds import automata, compared, process
 from tests.solve.markov.random_processes import Rows
 from tests.solve.markov.written import WHERE, one_of, problem
 
-from surefoot.certify.evidence import certify
+from surefoot.certify.evidence import certify_verdict
 from surefoot.engines.predicates import Predicates
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Filter, Never, Optimise, Path, Probability
@@ -50,14 +50,14 @@ def test_a_bound_that_says_too_much_is_rejected() -> None:
     found = Predicates(bounds=True).check(problem, Budget(60))
     assert isinstance(found, Exact)
     for better in (replace(found, low=Fraction(51, 100)), replace(found, high=Fraction(49, 100))):
-        shown = certify(problem, better, "predicates", {}, {}, Budget(60))
+        shown = certify_verdict(problem, better, "predicates", {}, {}, Budget(60))
         assert isinstance(shown.verdict, Unknown)
         assert "rejects" in shown.verdict.detail
     assert found.certificate is not None
     (least, greatest) = found.certificate.content["values"]
     for entry, side in ((least, "low"), (greatest, "high")):
         entry["numbers"] = ["0x1" if side == "low" else "0x0" for _ in entry["numbers"]]
-    assert isinstance(certify(problem, found, "predicates", {}, {}, Budget(60)).verdict, Unknown)
+    assert isinstance(certify_verdict(problem, found, "predicates", {}, {}, Budget(60)).verdict, Unknown)
 
 
 def mixed(*choices: tuple[int, ...]) -> Rows:
@@ -105,7 +105,7 @@ def test_every_start_has_an_interval() -> None:
     asked = problem(mixed((2,), (5,)), Probability(path, None, "max", "values"), [True, True, False, False])
     verdict = Predicates((equal(WHERE, 0), LOST > WHERE), fixed=True, bounds=True).check(asked, Budget(60))
     assert isinstance(verdict, PerStart)
-    assert certify(asked, verdict, "predicates", {}, {}, Budget(60)).certified
+    assert certify_verdict(asked, verdict, "predicates", {}, {}, Budget(60)).certified
     assert [near(v, share, share) for (_, v), share in zip(verdict.table, ("1/5", "1/2"), strict=True)
             if isinstance(v, Exact)] == [True, True]  # fmt: skip
 
@@ -123,7 +123,7 @@ def tossing(outputs: list[float]) -> Problem:
         equal(x, 0),
         (Component("c", (tossed, never), ("here",), ("here",)),),
     )
-    policy = NeuralPolicy(dense([([[0.0], [0.0]], outputs)]), (x,), ("toss", "rest"))
+    policy = NeuralPolicy(dense_network([([[0.0], [0.0]], outputs)]), (x,), ("toss", "rest"))
     return Problem("toss", world, policy, Probability(Path("F", equal(x, 1))))
 
 

@@ -14,13 +14,13 @@ from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.asked import cases
 from surefoot.engines.predicates.asked.cases import IMPOSSIBLE, OPEN, Reply, case_by_case
-from surefoot.engines.predicates.asked.cubes import Cube, satisfies
-from surefoot.engines.predicates.asked.ways import ways
-from surefoot.engines.predicates.moves import dynamics
+from surefoot.engines.predicates.asked.cubes import Cube, satisfies_cube
+from surefoot.engines.predicates.asked.ways import transition_cubes
+from surefoot.engines.predicates.moves import build_dynamics
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.term import Var
-from surefoot.query.formula import AnyOf, Atom, Formula, Relation, all_of, any_of
-from surefoot.query.linear import Linear
+from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation, conjoin_formulas, disjoin_formulas
+from surefoot.query.linear import LinearForm
 from surefoot.run import verify
 from surefoot.verdict.verdict import Proved, Violated
 from surefoot.work.budget import Budget
@@ -34,26 +34,26 @@ def outputs(point: dict[str, Fraction]) -> dict[str, Fraction]:
     return {"a": 2 * point["x"] - point["y"], "b": point["y"] - Fraction(1, 2)}
 
 
-def comparison(random: Random, names: str) -> Atom:
+def comparison(random: Random, names: str) -> LinearAtom:
     name = random.choice(names)
     sign = Fraction(random.choice([-1, 1]))
-    return Atom(Linear(((name, sign),), Fraction(random.randint(-3, 3))), Relation.LE)
+    return LinearAtom(LinearForm(((name, sign),), Fraction(random.randint(-3, 3))), Relation.LE)
 
 
 def disjunction(random: Random) -> Formula:
     """Of comparisons of the state, conjunctions of these, and comparisons of outputs."""
     several: list[Formula] = [
-        all_of(comparison(random, "xy") for _ in range(random.randint(1, 2)))
+        conjoin_formulas(comparison(random, "xy") for _ in range(random.randint(1, 2)))
         for _ in range(random.randint(1, 3))
     ]
     difference = (("a", Fraction(1)), ("b", Fraction(-1)))
-    several.append(Atom(Linear(difference, Fraction(random.randint(-2, 2))), Relation.LE))
-    return any_of(several)
+    several.append(LinearAtom(LinearForm(difference, Fraction(random.randint(-2, 2))), Relation.LE))
+    return disjoin_formulas(several)
 
 
 def holds(condition: Formula, values: dict[str, Fraction]) -> bool:
     """With nothing of the package; `comparison` and `disjunction` make only these."""
-    if isinstance(condition, Atom):
+    if isinstance(condition, LinearAtom):
         assert condition.relation is Relation.LE
         return condition.linear.constant + sum(c * values[n] for n, c in condition.linear.coefficients) <= 0
     return (any if isinstance(condition, AnyOf) else all)(holds(p, values) for p in condition.parts)
@@ -94,7 +94,7 @@ def test_the_answers_are_those_of_all_cases() -> None:
         replies = case_by_case(cubes, KINDS, Answering(), Answering())
         for cube, reply in zip(cubes, replies, strict=True):
             there = [p for p in POINTS if inside(p, cube)]
-            assert there == [p for p in POINTS if satisfies(p | outputs(p), cube)]
+            assert there == [p for p in POINTS if satisfies_cube(p | outputs(p), cube)]
             assert reply.possible is bool(there)
             assert reply.point in there if there else reply.point is None
             possible += bool(there)
@@ -104,7 +104,7 @@ def test_the_answers_are_those_of_all_cases() -> None:
 
 def test_what_is_impossible_anyway_has_no_cases() -> None:
     clause = AnyOf(tuple(comparison(Random(1), "xy") for _ in range(3)))
-    never = Atom(Linear((("a", Fraction(-1)),), Fraction(100)), Relation.LE)
+    never = LinearAtom(LinearForm((("a", Fraction(-1)),), Fraction(100)), Relation.LE)
     asking = Answering()
     assert case_by_case([Cube({}, (never,), (clause,) * 9)], KINDS, asking, asking) == [IMPOSSIBLE]
     assert asking.asked == 1
@@ -112,15 +112,16 @@ def test_what_is_impossible_anyway_has_no_cases() -> None:
 
 def test_too_many_cases_count_as_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "MOST_CASES", 1)
-    difference = Atom(Linear((("a", Fraction(1)),), Fraction(100)), Relation.LE)
-    clause = AnyOf((difference, Atom(Linear((("x", Fraction(-1)),), Fraction(4)), Relation.LE)))
+    difference = LinearAtom(LinearForm((("a", Fraction(1)),), Fraction(100)), Relation.LE)
+    clause = AnyOf((difference, LinearAtom(LinearForm((("x", Fraction(-1)),), Fraction(4)), Relation.LE)))
     assert case_by_case([Cube({}, (), (clause,))], KINDS, Answering(), Answering()) == [OPEN]
 
 
 def test_a_question_that_is_left_open_is_divided_too() -> None:
     """As a whole nothing is known of it, but each of its cases is impossible."""
     low, high = (
-        Atom(Linear((("x", Fraction(sign)),), Fraction(end)), Relation.LE) for sign, end in ((1, -1), (-1, 2))
+        LinearAtom(LinearForm((("x", Fraction(sign)),), Fraction(end)), Relation.LE)
+        for sign, end in ((1, -1), (-1, 2))
     )
 
     def ask(cubes: Sequence[Cube]) -> list[Reply]:
@@ -134,7 +135,9 @@ def test_a_question_that_is_left_open_is_divided_too() -> None:
 def test_the_best_of_nine_applicable_actions_is_no_65536_cases() -> None:
     """Each of the others is applicable or not in four ways; more than 10^20 states."""
     problem = piles((Var("pile8") <= 99) & (Var("pile0") >= 1))
-    assert len(ways(dynamics(problem), Budget(60))) == 9 * 3  # a lock is 0, or 2, or more than 3
+    assert (
+        len(transition_cubes(build_dynamics(problem), Budget(60))) == 9 * 3
+    )  # a lock is 0, or 2, or more than 3
     given = (Var("pile8") <= 99, Var("pile0") >= 1, Var("lock0") <= 0)
     result = verify(problem, engine=Predicates(given, fixed=True), budget=Budget(100))
     assert isinstance(result.verdict, Proved)

@@ -11,7 +11,7 @@ from tests.engines.predicates.test_asked import edges, graph, states
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -42,7 +42,7 @@ GIVEN = (X >= 2, X >= 4, Y >= 3, X + Y >= 6)
 def walker(bad: Term = X + Y >= 12) -> Problem:
     """Two whole variables; a small network says which of three steps is made."""
     rng = np.random.default_rng(5)
-    network = dense(
+    network = dense_network(
         [(rng.normal(size=(5, 2)), rng.normal(size=5)), (rng.normal(size=(3, 5)), rng.normal(size=3))]
     )
     steps = {"right": (X, X + 1, X <= 5), "up": (Y, Y + 1, Y <= 5), "back": (X, X - 1, X >= 1)}

@@ -6,10 +6,15 @@ from random import Random
 
 import numpy as np
 
-from surefoot.engines.predicates.moves import dynamics
-from surefoot.engines.predicates.tabulated.lazily import factored, product_of, reachable_part, states_in
-from surefoot.engines.predicates.tabulated.partition import partition
-from surefoot.engines.predicates.tabulated.table import Table, empty
+from surefoot.engines.predicates.moves import build_dynamics
+from surefoot.engines.predicates.tabulated.lazily import (
+    factor_conditions,
+    product_partition,
+    reachable_part,
+    states_in,
+)
+from surefoot.engines.predicates.tabulated.partition import partition_states
+from surefoot.engines.predicates.tabulated.table import StateTable, empty_table
 from surefoot.problem.environment import Bool, Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.names import location_name
 from surefoot.problem.problem import Problem
@@ -20,7 +25,7 @@ from surefoot.work.budget import Budget
 A, B, C, ON = Var("a"), Var("b"), Var("c"), Var("on")
 
 
-def table() -> Table:
+def table() -> StateTable:
     edges = (
         Edge("one", None, A < 4, outcomes=(Outcome(Const(1), (Update(A, A + 1),), target="two"),)),
         Edge("two", None, B < 3, outcomes=(Outcome(Const(1), (Update(B, B + 1),), target="one"),)),
@@ -34,7 +39,7 @@ def table() -> Table:
     )
     start = equal(A, -1) & equal(B, 0) & equal(C, 2)
     environment = Environment("walk", variables, start, (walker,))
-    return empty(dynamics(Problem("walk", environment, None, Never(equal(A, 4)))))
+    return empty_table(build_dynamics(Problem("walk", environment, None, Never(equal(A, 4)))))
 
 
 def a_condition(random: Random) -> Term:
@@ -55,12 +60,12 @@ def test_products_are_the_partition_by_sorting() -> None:
     random, whole = Random(11), table()
     products = 0
     for _ in range(200):
-        given = [whole.dynamics.expanded(a_condition(random)) for _ in range(random.randint(0, 5))]
-        factors = factored(whole, given)
+        given = [whole.dynamics.expand_predicate(a_condition(random)) for _ in range(random.randint(0, 5))]
+        factors = factor_conditions(whole, given)
         if factors is None:
             continue
         products += 1
-        expected, found = partition(whole, given), product_of(whole, factors)
+        expected, found = partition_states(whole, given), product_partition(whole, factors)
         assert np.array_equal(found.cell, expected.cell)
         assert np.array_equal(found.member, expected.member)
         some = np.array(random.sample(range(len(expected)), random.randint(0, len(expected))), dtype=np.int64)
@@ -71,13 +76,19 @@ def test_products_are_the_partition_by_sorting() -> None:
 
 def test_conditions_that_share_some_scalars_only_are_no_product() -> None:
     whole = table()
-    assert factored(whole, [whole.dynamics.expanded(c) for c in (A <= 1, A + 2 * C <= 3)]) is None
-    assert factored(whole, [whole.dynamics.expanded(Var(location_name("walker", "one")))]) is None
+    assert (
+        factor_conditions(whole, [whole.dynamics.expand_predicate(c) for c in (A <= 1, A + 2 * C <= 3)])
+        is None
+    )
+    assert (
+        factor_conditions(whole, [whole.dynamics.expand_predicate(Var(location_name("walker", "one")))])
+        is None
+    )
 
 
 def test_only_states_of_reached_abstract_states_are_looked_at() -> None:
     model = table().dynamics
     for given in ((A <= 0, equal(C, 2)), (A <= 0, A + 2 * C <= 3, equal(C, 2))):
-        found, parts, looked = reachable_part(model, [model.expanded(c) for c in given], Budget())
+        found, parts, looked = reachable_part(model, [model.expand_predicate(c) for c in given], Budget())
         reached = np.unique(parts.cell[np.concatenate([found.starts, found.targets])])
         assert looked == np.isin(parts.cell, reached).sum() < len(found)

@@ -7,18 +7,25 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.engines.predicates.graph import as_state, states_of
-from surefoot.engines.predicates.moves import dynamics
-from surefoot.engines.predicates.tabulated.columns import Columns, Numbers, Spread
-from surefoot.engines.predicates.tabulated.lookups import Looked, Lookups, column
-from surefoot.engines.predicates.tabulated.partition import begins, by_number
-from surefoot.engines.predicates.tabulated.table import Best, Look, empty, in_order, lookups_of, of_numbers
-from surefoot.engines.predicates.tabulated.table import spread as spread_of
+from surefoot.engines.predicates.graph import state_from_scalars, states_from_numbers
+from surefoot.engines.predicates.moves import build_dynamics
+from surefoot.engines.predicates.tabulated.columns import ColumnEvaluator, IntervalColumn, RationalColumn
+from surefoot.engines.predicates.tabulated.lookups import LookupEvaluator, Lookups, scalar_column
+from surefoot.engines.predicates.tabulated.partition import by_number, group_offsets
+from surefoot.engines.predicates.tabulated.table import (
+    BestOutput,
+    StateBatch,
+    columns_from_numbers,
+    empty_table,
+    lookups_of,
+    order_conjuncts,
+)
+from surefoot.engines.predicates.tabulated.table import float32_output_ranges as spread_of
 from surefoot.problem.environment import Array, Bool, Component, Edge, Environment, Int, Outcome, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction, equal, ite
-from surefoot.studies.racetrack.abstraction import Instance
+from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction_of, equal, ite
+from surefoot.studies.racetrack.abstraction import AbstractionInstance
 
 KINDS = {"a": Int(-3, 4), "b": Bool(), "c": Int(2, 60), "d": Int(0, 90)}
 RANGES = {"a": range(-3, 5), "b": range(2), "c": range(2, 61), "d": range(91)}
@@ -53,10 +60,10 @@ def a_condition(random: Random, depth: int) -> Term:
 def test_looked_up_values_are_those_of_direct_evaluation() -> None:
     random, rng = Random(7), np.random.default_rng(7)
     size, looked_up = 300, 0
-    given = {n: column(KINDS[n], rng.integers(r[0], r[-1] + 1, size), r) for n, r in RANGES.items()}
-    given["free"] = Numbers(rng.integers(-5, 6, size), -5, 5)
+    given = {n: scalar_column(KINDS[n], rng.integers(r[0], r[-1] + 1, size), r) for n, r in RANGES.items()}
+    given["free"] = RationalColumn(rng.integers(-5, 6, size), -5, 5)
     lookups = Lookups(KINDS, RANGES)
-    looked, direct = Looked(given, size, lookups), Columns(given, size)
+    looked, direct = LookupEvaluator(given, size, lookups), ColumnEvaluator(given, size)
     for number in range(300):
         rows = np.sort(rng.choice(size, size // 3, replace=False))
         condition, value = a_condition(random, 3), a_number(random, 3)
@@ -81,27 +88,27 @@ def test_terms_about_many_combinations_or_other_quantities_are_not_looked_up() -
 
 @pytest.mark.parametrize("picked", [0, 1, 2])
 def test_the_best_output_is_that_of_all_comparisons(picked: int) -> None:
-    model, rng = dynamics(Instance(16, 4, 1).problem()), np.random.default_rng(picked)
-    table = empty(model)
+    model, rng = build_dynamics(AbstractionInstance(16, 4, 1).problem()), np.random.default_rng(picked)
+    table = empty_table(model)
     numbers = rng.choice(len(table), 200)
-    here = of_numbers(model, model.scalars, table.ranges, numbers)
+    here = columns_from_numbers(model, model.scalars, table.ranges, numbers)
     outputs = [Var(n) for n in model.outputs]
     for others in (range(9), rng.choice(9, 3, replace=False).tolist()):
         parts = tuple(outputs[j] <= outputs[picked] for j in others)
-        order = in_order((conjunction(parts),), model.outputs)
-        assert [type(c) for _, c in order] == [Best]
-        look = Look(model, here, {0: order}, lookups_of(table))
+        order = order_conjuncts((conjunction_of(parts),), model.outputs)
+        assert [type(c) for _, c in order] == [BestOutput]
+        look = StateBatch(model, here, {0: order}, lookups_of(table))
         middle, radius = rng.normal(size=(9, 200)).round(1), rng.choice([0.0, 0.1, 0.4, np.inf], (9, 200))
         look.low[:], look.high[:], look.seen[:] = middle - radius, middle + radius, True
         look.most[:] = look.low.max(axis=0)
-        spreads = {n: Spread(look.low[i], look.high[i]) for i, n in enumerate(model.outputs)}
-        expected = np.logical_and.reduce([Columns(spreads, 200).condition(p) for p in parts])
+        spreads = {n: IntervalColumn(look.low[i], look.high[i]) for i, n in enumerate(model.outputs)}
+        expected = np.logical_and.reduce([ColumnEvaluator(spreads, 200).condition(p) for p in parts])
         assert np.array_equal(look.rows(order, {})[1], np.flatnonzero(expected))
         assert 0 < expected.sum() < 200
 
 
 def test_asked_for_the_best_alone_the_same_outputs_may_be_best() -> None:
-    call = dynamics(Instance(64, 4, 1).problem()).call
+    call = build_dynamics(AbstractionInstance(64, 4, 1).problem()).call
     assert call is not None
     points = np.random.default_rng(3).integers([0, 0, -5, -5], [35, 12, 6, 6], (2000, 4)).astype(np.float64)
     masks = []
@@ -117,8 +124,8 @@ def test_places_in_order_by_counting() -> None:
         numbers = rng.integers(0, count, 1000)
         assert np.array_equal(by_number(numbers), np.argsort(numbers, kind="stable"))
     numbers = np.sort(rng.integers(0, 50, 30))
-    assert np.array_equal(begins(numbers, 60), np.searchsorted(numbers, np.arange(61)))
-    assert np.array_equal(begins(numbers[:0], 3), [0, 0, 0, 0])
+    assert np.array_equal(group_offsets(numbers, 60), np.searchsorted(numbers, np.arange(61)))
+    assert np.array_equal(group_offsets(numbers[:0], 3), [0, 0, 0, 0])
 
 
 def test_many_states_of_a_table_are_those_of_one_at_a_time() -> None:
@@ -130,12 +137,12 @@ def test_many_states_of_a_table_are_those_of_one_at_a_time() -> None:
         Variable("cells", Array(Int(1, 3), 2)),
     )
     environment = Environment("walk", variables, equal(Var("x"), 0), (stay,))
-    table = empty(dynamics(Problem("walk", environment, None, Never(equal(Var("x"), 3)))))
+    table = empty_table(build_dynamics(Problem("walk", environment, None, Never(equal(Var("x"), 3)))))
     numbers = np.arange(0, len(table), 7)
-    expected = [as_state(table.dynamics, table.state(int(n))) for n in numbers]
-    found = states_of(table, numbers)
+    expected = [state_from_scalars(table.dynamics, table.state(int(n))) for n in numbers]
+    found = states_from_numbers(table, numbers)
     assert found == expected
     assert [list(map(type, s.values())) for s in found] == [list(map(type, s.values())) for s in expected]
     nothing = Environment("nothing", (), Const(True), (Component("still", (Edge("here"),)),))
-    table = empty(dynamics(Problem("nothing", nothing, None, Never(Const(False)))))
-    assert states_of(table, np.arange(len(table))) == [{}]
+    table = empty_table(build_dynamics(Problem("nothing", nothing, None, Never(Const(False)))))
+    assert states_from_numbers(table, np.arange(len(table))) == [{}]

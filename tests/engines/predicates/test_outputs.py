@@ -17,8 +17,8 @@ from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.asked import refining
 from surefoot.engines.predicates.asked.runs import surely
-from surefoot.network.evaluate import outputs_of
-from surefoot.problem.names import output_name
+from surefoot.network.evaluate import network_batch_outputs
+from surefoot.problem.names import network_output_name
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -27,7 +27,7 @@ from surefoot.run import verify
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
 
-first, second = (Var(output_name(i)) for i in range(2))
+first, second = (Var(network_output_name(i)) for i in range(2))
 
 
 def about_outputs(seed: int) -> Problem:
@@ -105,7 +105,7 @@ def test_a_violation_behind_states_that_are_bad_within_rounding_is_found(seed: i
 
 @pytest.mark.parametrize("seed", [19, 46])
 def test_it_is_found_by_questions_without_random_runs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refining, "attack", lambda *_: None)
+    monkeypatch.setattr(refining, "falsify_by_simulation", lambda *_: None)
     problem = automata_network(seed)
     for threshold in dict.fromkeys(_outputs(problem)):
         asked = replace(problem, property=Never(first > threshold))
@@ -115,7 +115,7 @@ def test_it_is_found_by_questions_without_random_runs(seed: int, monkeypatch: py
 
 def test_among_very_many_states_it_is_found_beyond_a_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     """The starts with the largest output are bad within rounding; the tank is too full three steps later."""
-    monkeypatch.setattr(refining, "attack", lambda *_: None)
+    monkeypatch.setattr(refining, "falsify_by_simulation", lambda *_: None)
     monkeypatch.setattr(surely, "MOST_STATES", 30)
     problem = tanks((FIRST > 420) | (first >= _above(1500)), eager=True)
     verdict = Predicates().check(problem, Budget(60))
@@ -137,7 +137,7 @@ def _outputs(problem: Problem) -> list[Const]:
     """What the network says in some states, as exact numbers."""
     assert isinstance(problem.policy, NeuralPolicy)
     inputs = list(product(range(3), repeat=len(problem.policy.observe)))[:9]
-    values = outputs_of(problem.policy.network, np.array(inputs, dtype=np.float32))
+    values = network_batch_outputs(problem.policy.network, np.array(inputs, dtype=np.float32))
     return [Const(Fraction(float(row[0]))) for row in values]
 
 

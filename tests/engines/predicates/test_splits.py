@@ -13,12 +13,12 @@ from tests.laws.automata_networks import automata_network, predicates
 
 from surefoot.encode.interval import Scalar
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.moves import dynamics
+from surefoot.engines.predicates.moves import build_dynamics
 from surefoot.engines.predicates.splits import with_splits
-from surefoot.engines.predicates.splitting import between, halves
+from surefoot.engines.predicates.splitting import enumerate_halves, lower_part_bound
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Unknown, Violated
 from surefoot.work.budget import Budget
@@ -94,11 +94,13 @@ def test_without_time_the_graph_stays_as_it_is() -> None:
     ],
 )
 def test_a_bound_in_the_middle(kind: Scalar, low: int | None, high: int | None, wanted: str | None) -> None:
-    found = between("x", kind, low, high, Fraction(1, 2))
-    assert (None if found is None else show(found)) == wanted
+    found = lower_part_bound("x", kind, low, high, Fraction(1, 2))
+    assert (None if found is None else show_term(found)) == wanted
 
 
 def test_bounds_come_from_the_middle_to_the_sides() -> None:
-    found = [show(t) for t in halves(dynamics(braking(PLACE > 5))) if "place" in show(t)]
+    found = [
+        show_term(t) for t in enumerate_halves(build_dynamics(braking(PLACE > 5))) if "place" in show_term(t)
+    ]
     assert len(found) == len(set(found)) == 255
     assert found[:3] == ["place <= 500050", "place <= 250025", "place <= 750075"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from surefoot.problem.environment import Choice, Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var, conjunction, equal
+from surefoot.problem.term import Term, Var, conjunction_of, equal
 
 FIRST, SECOND, HEAT, CLOCK = (Var(n) for n in ("first", "second", "heat", "clock"))
 PLACE, SPEED, LOAD, TIME = (Var(n) for n in ("place", "speed", "load", "time"))
@@ -22,7 +22,7 @@ def tanks(bad: Term, *, eager: bool = False) -> Problem:
     limit = 1600.0 if eager else 500.0
     levels = ("fill first", "drain first", "fill second", "drain second", "wait")
     rows = [[-1, 0, 0, 0], [1, 0, 0, 0], [0, -1, 0, 0], [0, 1, 0, 0], [0, 0, 0.001, 0.001]]
-    network = dense(
+    network = dense_network(
         [
             (rows, [limit, -600.0 if not eager else -1700.0, 500.0, -600.0, 0.0]),
             ([[1.0 if i == j else 0.0 for j in range(5)] for i in range(5)], [0.0, 0.0, 0.0, 0.0, 0.5]),
@@ -67,7 +67,7 @@ def braking(bad: Term, *, late: bool = False) -> Problem:
     Speed up, coast or brake by one; the network brakes as soon as the place is beyond some line.
     """
     line = 999_990.0 if late else 900_000.0
-    network = dense(
+    network = dense_network(
         [
             ([[1, 0, 0, 0], [-1, 0, 0, 0], [0, 1, 0.0001, 0.0001]], [-line, line, -5.0]),
             ([[0, 1, -900000.0], [0, 0, 0], [1, 0, 0]], [0.0, 1.0, 0.5]),
@@ -101,7 +101,7 @@ def waiting_room() -> Problem:
 
     From below it never comes to 900,000; preconditions of that, seven places apart, lead to 700,000.
     """
-    network = dense([([[1], [-1]], [-600_000, 600_000]), ([[1, 1], [0, 0]], [-100_000, 0])])
+    network = dense_network([([[1], [-1]], [-600_000, 600_000]), ([[1, 1], [0, 0]], [-100_000, 0])])
     edges = (
         Edge(action="go", guard=PLACE <= 9_000_000, outcomes=(Outcome(updates=(Update(PLACE, PLACE + 7),)),)),
         Edge(action="stay"),
@@ -129,9 +129,9 @@ def piles(bad: Term) -> Problem:
         for i, (height, lock) in enumerate(zip(heights, locks, strict=True))
     )
     rows = [[1.0 if i == j and i < 8 else 0.0 for j in range(18)] for i in range(9)]
-    network = dense([(rows, [0.0] * 8 + [-1.0])])
+    network = dense_network([(rows, [0.0] * 8 + [-1.0])])
     kinds = {**{h: Int(0, 200) for h in heights}, **{k: Int(0, 5) for k in locks}}
-    start = conjunction(
+    start = conjunction_of(
         (
             *(h <= 2 for h in heights[:8]),
             equal(heights[8], 100),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.engines.statistical.chains import X, chance, mix, system, walk
 
-from surefoot.compile.simulation import Simulator
+from surefoot.compile.simulation import RunSimulator
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.engine import WAYS
@@ -250,14 +250,14 @@ def test_a_spent_budget_and_an_interrupt_leave_a_valid_interval(monkeypatch: pyt
     fine = replace(COARSE, eps=Fraction(1, 100))
     late = estimate(walk("P=? [ F x = 4 ]"), fine, seconds=1e-9)
     assert (late.low, late.high, late.stop) == (0, 1, "timeout")
-    made = Simulator.runs
+    made = RunSimulator.runs
 
-    def interrupted(self: Simulator, seed: int, start: int | None, first: int, count: int) -> Any:
+    def interrupted(self: RunSimulator, seed: int, start: int | None, first: int, count: int) -> Any:
         if first > 200:
             raise KeyboardInterrupt
         return made(self, seed, start, first, count)
 
-    monkeypatch.setattr(Simulator, "runs", interrupted)
+    monkeypatch.setattr(RunSimulator, "runs", interrupted)
     partial = estimate(walk("P=? [ F x = 4 ]"), fine)
     assert partial.stop == "interrupted"
     assert 200 <= partial.counts["runs"] < 2000

@@ -18,16 +18,16 @@ from tests.engines.statistical.test_scale import Shuffled, drawn
 
 from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.experiment import Experiment
-from surefoot.engines.statistical.question import Cell, Share
+from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell
 from surefoot.errors import InvalidProblem
-from surefoot.solve.sampling import choose
+from surefoot.solve.sampling import choose_plan
 from surefoot.work.budget import Budget
 from surefoot.work.crew import Answers
-from surefoot.work.digest import digest
+from surefoot.work.digest import content_fingerprint
 from surefoot.work.run_directory import NotRecorded, RunDirectory
 
-QUESTION = Share(choose("chen", Fraction(1, 20), Fraction(1, 20)))
-NAME = digest("question")
+QUESTION = ProbabilityQuestion(choose_plan("chen", Fraction(1, 20), Fraction(1, 20)))
+NAME = content_fingerprint("question")
 
 
 class Killed(BaseException):
@@ -65,25 +65,25 @@ class OneIsSlow(Shuffled):
         return found
 
 
-def cells() -> list[Cell]:
-    return [Cell(start, QUESTION, QUESTION.begin()) for start in range(3)]
+def cells() -> list[StartCell]:
+    return [StartCell(start, QUESTION, QUESTION.begin()) for start in range(3)]
 
 
-def attempt(folder: Path, crew: Shuffled) -> list[Cell]:
+def attempt(folder: Path, crew: Shuffled) -> list[StartCell]:
     found = cells()
     with RunDirectory(folder, NAME, resume=True) as directory:
-        assert Experiment(found, 1, Budget(20), crew, directory).run() == ""
+        assert Experiment(found, 1, Budget(20), crew, directory).execute() == ""
     return found
 
 
-def told(found: list[Cell]) -> list[object]:
+def told(found: list[StartCell]) -> list[object]:
     return [(cell.state, cell.counts.tolist()) for cell in found]
 
 
 @cache
-def uninterrupted() -> list[Cell]:
+def uninterrupted() -> list[StartCell]:
     found = cells()
-    assert Experiment(found, 1, Budget(20), Shuffled(1, 0)).run() == ""
+    assert Experiment(found, 1, Budget(20), Shuffled(1, 0)).execute() == ""
     return found
 
 
@@ -170,7 +170,7 @@ def test_a_full_disk_ends_the_work_with_what_is_known(tmp_path: Path) -> None:
 
     found = cells()
     with Full(tmp_path, NAME, resume=True) as directory:
-        stop = Experiment(found, 1, Budget(20), Shuffled(1, 0), directory).run()
+        stop = Experiment(found, 1, Budget(20), Shuffled(1, 0), directory).execute()
     assert stop == "`runs` cannot be written: No space left on device; fix: make room"
     assert 0 < sum(cell.runs for cell in found) < sum(cell.runs for cell in uninterrupted())
     assert told(attempt(tmp_path, Shuffled(1, 0))) == told(uninterrupted())

@@ -17,14 +17,14 @@ import pytest
 from tests.conftest import unavailable
 from tests.engines.statistical.chains import walk
 
-from surefoot.compile.simulation import Runs
+from surefoot.compile.simulation import RunOutcomes
 from surefoot.engines.statistical import Statistical
-from surefoot.engines.statistical.experiment import Experiment, prefixes
-from surefoot.engines.statistical.question import Cell, Share
+from surefoot.engines.statistical.experiment import Experiment, run_prefixes
+from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.term import TRUE
-from surefoot.solve.sampling import choose
+from surefoot.solve.sampling import choose_plan
 from surefoot.verdict.verdict import Estimated, PerStart, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.crew import Answers
@@ -65,28 +65,28 @@ class Shuffled:
     def answers(self, seconds: float) -> Answers:
         some = self._rng.sample(self._asked, self._rng.randint(1, len(self._asked)))
         self._asked = [a for a in self._asked if a not in some]
-        return [(ticket, prefixes(drawn)(*args)) for ticket, args in some]
+        return [(ticket, run_prefixes(drawn)(*args)) for ticket, args in some]
 
     def dismiss(self) -> None:
         self._asked = []
 
 
-def drawn(seed: int, start: int | None, first: int, count: int) -> Runs:
+def drawn(seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
     """A run succeeds with 10 %, and is cut off with 1 %."""
     throws = np.array(
         [np.random.default_rng([seed, start or 0, r]).random() for r in range(first, first + count)]
     )
     outcome = np.where(throws < 0.1, 1, np.where(throws < 0.11, 2, 0)).astype(np.int8)
-    return Runs(outcome, np.ones(count, dtype=np.int64), np.zeros(count), np.zeros(count))
+    return RunOutcomes(outcome, np.ones(count, dtype=np.int64), np.zeros(count), np.zeros(count))
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 64])
 def test_any_number_of_workers_in_any_order(size: int) -> None:
-    question = Share(choose("chen", Fraction(1, 20), Fraction(1, 20)))
+    question = ProbabilityQuestion(choose_plan("chen", Fraction(1, 20), Fraction(1, 20)))
     seen = []
     for crew in (Shuffled(1, 0), Shuffled(size, size)):
-        cells = [Cell(start, question, question.begin()) for start in range(3)]
-        assert Experiment(cells, 1, Budget(60), crew).run() == ""
+        cells = [StartCell(start, question, question.begin()) for start in range(3)]
+        assert Experiment(cells, 1, Budget(60), crew).execute() == ""
         seen.append([(cell.state, cell.counts.tolist()) for cell in cells])
     assert seen[0] == seen[1]
 
@@ -94,19 +94,19 @@ def test_any_number_of_workers_in_any_order(size: int) -> None:
 def test_large_work_gets_more_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_TELL_SECONDS", "_PATIENCE", "_LONG"):
         monkeypatch.setattr(f"surefoot.engines.statistical.experiment.{name}", 0.0)
-    question = Share(choose("chen", Fraction(1, 20), Fraction(1, 20)))
-    alone = [Cell(0, question, question.begin())]
-    assert Experiment(alone, 1, Budget(60), Shuffled(1, 0)).run() == ""
+    question = ProbabilityQuestion(choose_plan("chen", Fraction(1, 20), Fraction(1, 20)))
+    alone = [StartCell(0, question, question.begin())]
+    assert Experiment(alone, 1, Budget(60), Shuffled(1, 0)).execute() == ""
     for larger in (Shuffled(4, 1), None):  # None: the others could not be started
-        cells = [Cell(0, question, question.begin())]
+        cells = [StartCell(0, question, question.begin())]
         experiment = Experiment(cells, 1, Budget(60), first := Shuffled(1, 0), grow=lambda more=larger: more)
-        assert experiment.run() == ""
+        assert experiment.execute() == ""
         assert cells[0].state == alone[0].state
         assert experiment.crew is (larger or first)
         assert experiment.grow is None
 
 
-def troubled(seed: int, start: int | None, first: int, count: int) -> Runs:
+def troubled(seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
     """Run 700 of start 1 cannot be made."""
     if start == 1 and first <= 700 < first + count:
         raise InvalidProblem("run 700")
@@ -119,18 +119,18 @@ def test_a_run_that_cannot_be_made_matters_if_its_turn_comes(size: int) -> None:
         def answers(self, seconds: float) -> Answers:
             some = self._rng.sample(self._asked, self._rng.randint(1, len(self._asked)))
             self._asked = [a for a in self._asked if a not in some]
-            return [(ticket, prefixes(troubled)(*args)) for ticket, args in some]
+            return [(ticket, run_prefixes(troubled)(*args)) for ticket, args in some]
 
     for eps, answered in ((Fraction(1, 10), True), (Fraction(1, 40), False)):
-        question = Share(choose("chen", eps, Fraction(1, 20)))
-        cells = [Cell(start, question, question.begin()) for start in range(3)]
+        question = ProbabilityQuestion(choose_plan("chen", eps, Fraction(1, 20)))
+        cells = [StartCell(start, question, question.begin()) for start in range(3)]
         experiment = Experiment(cells, 1, Budget(60), Troubled(size, size))
         if answered:
-            assert experiment.run() == ""
+            assert experiment.execute() == ""
             assert all(cell.runs < 700 for cell in cells)
         else:
             with pytest.raises(InvalidProblem, match="run 700"):
-                experiment.run()
+                experiment.execute()
             assert cells[1].runs == 700
 
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.engines.statistical.sided import Sided, SidedProgress
+from surefoot.engines.statistical.sided import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling import Stop
 
-PLAN = Sided(Fraction(1, 5), Fraction(1, 20), Fraction(1, 10))
+PLAN = SobelWaldTest(Fraction(1, 5), Fraction(1, 20), Fraction(1, 10))
 
 
 def outcomes(
@@ -24,9 +24,9 @@ def outcomes(
 @pytest.mark.parametrize(("p", "cut_off"), [(0.1, 0.0), (0.2, 0.0), (0.24, 0.02), (0.4, 0.0), (0.1, 0.3)])
 def test_batches_do_not_matter(p: float, cut_off: float) -> None:
     for seed in range(5):
-        whole = PLAN.consume(SidedProgress(), outcomes(seed, p, cut_off))
+        whole = PLAN.consume(SobelWaldProgress(), outcomes(seed, p, cut_off))
         assert whole.stop is not None
-        rng, parts, at = np.random.default_rng(seed + 99), SidedProgress(), 0
+        rng, parts, at = np.random.default_rng(seed + 99), SobelWaldProgress(), 0
         while parts.stop is None:
             size = int(rng.integers(1, 400))
             assert PLAN.ahead(parts) > 0
@@ -38,7 +38,7 @@ def test_batches_do_not_matter(p: float, cut_off: float) -> None:
 
 def test_what_is_surely_needed_is_needed() -> None:
     for seed in range(20):
-        progress, values = SidedProgress(), outcomes(seed, 0.3)
+        progress, values = SobelWaldProgress(), outcomes(seed, 0.3)
         while progress.stop is None:
             sure = PLAN.ahead(progress)
             progress = PLAN.consume(progress, values[progress.runs : progress.runs + sure - 1])
@@ -50,7 +50,7 @@ def test_what_is_surely_needed_is_needed() -> None:
 def test_wrong_answers_are_rare(p: float) -> None:
     experiments, wrong, undecided = 200, 0, 0
     for seed in range(experiments):
-        found = PLAN.consume(SidedProgress(), outcomes(seed, p))
+        found = PLAN.consume(SobelWaldProgress(), outcomes(seed, p))
         known = PLAN.interval(found)
         wrong += not known.low <= Fraction(p).limit_denominator(100) <= known.high
         undecided += found.stop is not Stop.DECIDED
@@ -61,14 +61,14 @@ def test_wrong_answers_are_rare(p: float) -> None:
 
 
 def test_runs_that_were_cut_off_end_it() -> None:
-    found = PLAN.consume(SidedProgress(), outcomes(1, 0.1, 0.5))
+    found = PLAN.consume(SobelWaldProgress(), outcomes(1, 0.1, 0.5))
     assert found.stop is Stop.TRUNCATION
     assert found.runs == 1000
     assert PLAN.interval(found).low <= Fraction(1, 10)
-    sure = PLAN.consume(SidedProgress(), outcomes(1, 0.5, 0.3))
+    sure = PLAN.consume(SobelWaldProgress(), outcomes(1, 0.5, 0.3))
     assert sure.stop is Stop.DECIDED  # it is above, whatever became of them
 
 
 def test_a_region_beyond_zero_or_one_is_refused() -> None:
     with pytest.raises(InvalidProblem, match="not within 0 and 1"):
-        Sided(Fraction(1, 100), Fraction(1, 100), Fraction(1, 20))
+        SobelWaldTest(Fraction(1, 100), Fraction(1, 100), Fraction(1, 20))

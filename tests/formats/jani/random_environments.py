@@ -26,9 +26,9 @@ from surefoot.problem.term import (
     Op,
     Term,
     Var,
-    array,
-    conjunction,
-    disjunction,
+    array_term,
+    conjunction_of,
+    disjunction_of,
     equal,
     ite,
 )
@@ -93,9 +93,9 @@ def condition(random: Random, names: tuple[str, ...], depth: int = 2) -> Term:
     first, second = (condition(random, names, depth - 1) for _ in range(2))
     match kind:
         case 5:
-            return conjunction((first, second, Var("x") < 4))
+            return conjunction_of((first, second, Var("x") < 4))
         case 6:
-            return disjunction((first, second))
+            return disjunction_of((first, second))
         case 7:
             return ~first
         case _:
@@ -161,11 +161,11 @@ def random_environment(random: Random) -> Environment:
         if any(parts):
             vectors.append(Synchronisation(parts, random.choice((None, "joint"))))
     restriction = random.choice((TRUE, Var("x") < 0, equal(Var("x"), 2), Var("x") < 3, ~Var("on")))
-    initial = conjunction(
+    initial = conjunction_of(
         (
             equal(Var("y"), random.randint(-3, 3)),
             equal(Var("r"), Const(Fraction(random.randint(-2, 2), 3))),
-            equal(Var("a"), array(*(random.randint(0, 9) for _ in range(3)))),
+            equal(Var("a"), array_term(*(random.randint(0, 9) for _ in range(3)))),
             restriction,
         )
     )

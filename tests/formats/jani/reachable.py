@@ -6,11 +6,11 @@ from itertools import product
 from typing import Any
 
 from surefoot.problem.environment import Bool, Environment
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import State, holds, is_initial, successors
+from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, is_initial
 from surefoot.problem.term import FALSE, Apply, Op, Term, Var
 
 
@@ -26,7 +26,7 @@ def starts(environment: Environment) -> Iterator[State]:
     for part in parts:
         match part:
             case Apply(Op.EQ, (Var(name), value)):
-                fixed[name] = evaluate(value, {})
+                fixed[name] = evaluate_term(value, {})
     options: list[list[tuple[str, Any]]] = []
     for variable in environment.variables:
         kind = variable.kind
@@ -55,10 +55,10 @@ def reachable(environment: Environment, *, stop: Term = FALSE, most: int = 10_00
     waiting = list(found.values())
     while waiting:
         state = waiting.pop()
-        if holds(problem, state, stop):
+        if holds_in_state(problem, state, stop):
             continue
         totals: dict[Any, Fraction] = {}
-        for successor in successors(problem, state):
+        for successor in enumerate_successors(problem, state):
             taken = successor.move.transition, packed(successor.move.chosen)
             totals[taken] = totals.get(taken, Fraction(0)) + successor.probability
             if (key := packed(successor.state)) not in found:

@@ -20,7 +20,7 @@ from surefoot.formats.jani.export.terms import WITHOUT_COUNTERPART, WRITERS
 from surefoot.problem.environment import Arithmetic, Control, Environment
 from surefoot.problem.parse import parse_property
 from surefoot.problem.property import Expected, Property
-from surefoot.problem.semantics import State, is_initial, successors
+from surefoot.problem.semantics import State, enumerate_successors, is_initial
 from surefoot.problem.show import show_property
 from surefoot.problem.term import Op
 from surefoot.problem.validate import check_environment
@@ -41,7 +41,7 @@ def steps(environment: Environment, state: State, renamed: Mapping[str, str]) ->
     """What can happen in a state: label and choice apart, the distribution over next states and rewards."""
     try:
         found: dict[Any, Counter] = {}
-        for s in successors(question(environment), state):
+        for s in enumerate_successors(question(environment), state):
             earned = {renamed.get(n, n): v for n, v in s.rewards.items() if v != 0}
             move = found.setdefault((s.move.transition, packed(s.move.chosen)), Counter())
             move[packed(s.state), tuple(sorted(earned.items()))] += s.probability
@@ -206,7 +206,7 @@ def test_the_environment_of_a_study_reads_back() -> None:
     waiting = list(starts(environment))
     seen = {packed(s) for s in waiting}
     for state in waiting:
-        for successor in successors(question(environment), state):
+        for successor in enumerate_successors(question(environment), state):
             if packed(successor.state) not in seen and len(seen) < 80:
                 seen.add(packed(successor.state))
                 waiting.append(successor.state)

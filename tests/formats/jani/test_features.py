@@ -11,9 +11,9 @@ from tests.formats.jani.refusals import REFUSALS
 from surefoot.errors import SurefootError
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import successors
-from surefoot.problem.show import show, show_property
-from surefoot.problem.validate import check_environment, validate
+from surefoot.problem.semantics import enumerate_successors
+from surefoot.problem.show import show_property, show_term
+from surefoot.problem.validate import check_environment, validate_problem
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda f: f"{f.group}: {f.name}")
@@ -22,18 +22,18 @@ def test_is_read(tmp_path: Path, feature: Feature) -> None:
     check_environment(model.environment)
     assert not model.refused
     for asked in model.properties.values():
-        validate(Problem("question", model.environment, None, asked))
+        validate_problem(Problem("question", model.environment, None, asked))
     states = reachable(model.environment)
     if feature.states is not None:
         assert len(states) == feature.states
     if feature.ends is not None:
-        last = [s["x"] for s in states if not list(successors(question(model.environment), s))]
+        last = [s["x"] for s in states if not list(enumerate_successors(question(model.environment), s))]
         assert sorted(set(last)) == list(feature.ends)
     if feature.asks is not None:
         assert show_property(model.properties["question"]) == feature.asks
     if feature.rewards is not None:
         earned = [
-            f"{name} {show(amount)}"
+            f"{name} {show_term(amount)}"
             for component in model.environment.components
             for edge in component.edges
             for outcome in edge.outcomes

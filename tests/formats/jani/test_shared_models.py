@@ -10,7 +10,7 @@ from surefoot.errors import SurefootError
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Probability
-from surefoot.problem.validate import check_environment, validate
+from surefoot.problem.validate import check_environment, validate_problem
 
 pytestmark = pytest.mark.shared_data
 
@@ -61,7 +61,7 @@ def test_every_file_is_read_or_refused_by_name(shared_data: Path) -> None:
             continue
         check_environment(model.environment)
         for asked in model.properties.values():
-            validate(Problem("question", model.environment, None, asked))
+            validate_problem(Problem("question", model.environment, None, asked))
         if name.startswith(("qvbs/", "racetrack/", "smc_storm/", "momba-misc/")):
             assert not model.refused, name
             assert model.properties, name

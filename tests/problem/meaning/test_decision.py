@@ -17,10 +17,10 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.decision import decide, picked
+from surefoot.problem.meaning.decision import decide_in_state, pick_network_action
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, output_name
-from surefoot.problem.network import Activation, Affine, Network, Shape, dense, frozen
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, network_output_name
+from surefoot.problem.network import Activation, Affine, Network, Shape, dense_network, freeze_float32
 from surefoot.problem.policy import (
     Branch,
     Choose,
@@ -31,17 +31,17 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import (
-    decision,
-    holds,
+    enumerate_successors,
+    holds_in_state,
     may_end,
-    successors,
-    transitions,
+    permitted_transitions,
+    policy_decision,
 )
 from surefoot.problem.term import FALSE, TRUE, Const, Var, equal
 
 
 def labels(problem: Problem, state: dict[str, object]) -> list[str | None]:
-    return [t.label for t in transitions(problem, state)]
+    return [t.label for t in permitted_transitions(problem, state)]
 
 
 # Choosing
@@ -64,57 +64,57 @@ def test_an_observation_is_rounded_once_to_float32() -> None:
     environment = Environment(
         "x", (Variable("x", Real()),), TRUE, (Component("c", (Edge(),)),), (Control("u"),)
     )
-    policy = NeuralPolicy(dense([([[1]], [0])]), (X / 3,), choose=Choose.VALUE)
-    made = decide(policy, environment, {"x": Fraction(1)})
-    assert made.outputs == (float(frozen(1 / 3)),)
-    assert made.controls["u"] == Fraction(float(frozen(1 / 3)))
+    policy = NeuralPolicy(dense_network([([[1]], [0])]), (X / 3,), choose=Choose.VALUE)
+    made = decide_in_state(policy, environment, {"x": Fraction(1)})
+    assert made.outputs == (float(freeze_float32(1 / 3)),)
+    assert made.controls["u"] == Fraction(float(freeze_float32(1 / 3)))
 
 
 def test_an_inapplicable_choice_stalls() -> None:
     environment = counter(add(1, FALSE, "a"), add(2, action="b"))
     problem = asked(environment, constant_outputs(2, 1))
     assert labels(problem, {"n": 0}) == []
-    assert holds(problem, {"n": 0}, Var(STALLED))
-    assert not holds(problem, {"n": 0}, Var(DEADLOCKED))
-    assert holds(problem, {"n": 0}, Var(chosen_name("a")))
+    assert holds_in_state(problem, {"n": 0}, Var(STALLED))
+    assert not holds_in_state(problem, {"n": 0}, Var(DEADLOCKED))
+    assert holds_in_state(problem, {"n": 0}, Var(chosen_name("a")))
 
 
 def test_the_environment_goes_on_where_the_policy_stalls() -> None:
     environment = counter(add(1, FALSE, "a"), add(2, action="b"), add(3))
     problem = asked(environment, constant_outputs(2, 1))
     assert labels(problem, {"n": 0}) == [None]
-    assert holds(problem, {"n": 0}, Var(STALLED))
+    assert holds_in_state(problem, {"n": 0}, Var(STALLED))
 
 
 def test_the_best_applicable_action() -> None:
     environment = counter(add(1, FALSE, "a"), add(2, action="b"), add(3, action="c"))
     problem = asked(environment, constant_outputs(9, 1, 1, choose=Choose.ARGMAX_APPLICABLE))
     assert labels(problem, {"n": 0}) == ["b"]
-    assert not holds(problem, {"n": 0}, Var(STALLED))
+    assert not holds_in_state(problem, {"n": 0}, Var(STALLED))
 
 
 def test_where_no_own_action_is_enabled_the_policy_is_not_asked() -> None:
     environment = counter(add(1, N > 0, "a"), add(2))
     for choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE, Choose.SAMPLE):
         problem = asked(environment, constant_outputs(1, choose=choose))
-        assert not decision(problem, {"n": 0}).actions  # type: ignore[union-attr]
-        assert not holds(problem, {"n": 0}, Var(STALLED))
-        assert not holds(problem, {"n": 0}, Var(chosen_name("a")))
+        assert not policy_decision(problem, {"n": 0}).actions  # type: ignore[union-attr]
+        assert not holds_in_state(problem, {"n": 0}, Var(STALLED))
+        assert not holds_in_state(problem, {"n": 0}, Var(chosen_name("a")))
         assert labels(problem, {"n": 0}) == [None]
 
 
 def test_without_any_enabled_transition_there_is_a_deadlock() -> None:
     problem = asked(counter(add(1, N < 1, "a")), constant_outputs(1))
-    assert not holds(problem, {"n": 0}, Var(DEADLOCKED))
-    assert holds(problem, {"n": 1}, Var(DEADLOCKED))
-    assert not holds(problem, {"n": 1}, Var(STALLED))
-    assert list(successors(problem, {"n": 1})) == []
+    assert not holds_in_state(problem, {"n": 0}, Var(DEADLOCKED))
+    assert holds_in_state(problem, {"n": 1}, Var(DEADLOCKED))
+    assert not holds_in_state(problem, {"n": 1}, Var(STALLED))
+    assert list(enumerate_successors(problem, {"n": 1})) == []
 
 
 def test_sampling_gives_softmax_probabilities_and_keeps_all_actions() -> None:
     environment = counter(add(1, action="a"), add(2, action="b"), add(3, FALSE, "c"))
     problem = asked(environment, constant_outputs(0, 1, 2, choose=Choose.SAMPLE))
-    made = decision(problem, {"n": 0})
+    made = policy_decision(problem, {"n": 0})
     assert made is not None
     total = 1 + exp(1) + exp(2)
     assert made.actions == pytest.approx({"a": 1 / total, "b": exp(1) / total, "c": exp(2) / total})
@@ -140,30 +140,32 @@ def test_a_draw_that_is_not_enabled_may_end_a_run() -> None:
 
 
 def test_outputs_of_one_action_share_its_probability() -> None:
-    made = picked(Choose.SAMPLE, ("a", "a", "b"), (0.0, 0.0, 0.0), {"a", "b"})
+    made = pick_network_action(Choose.SAMPLE, ("a", "a", "b"), (0.0, 0.0, 0.0), {"a", "b"})
     assert made.actions == pytest.approx({"a": 2 / 3, "b": 1 / 3})
 
 
 def test_softmax_of_large_outputs_does_not_overflow() -> None:
     environment = counter(add(1, action="a"), add(2, action="b"))
-    made = decide(constant_outputs(5000, 5000, choose=Choose.SAMPLE), environment, {"n": 0})
+    made = decide_in_state(constant_outputs(5000, 5000, choose=Choose.SAMPLE), environment, {"n": 0})
     assert made.actions == {"a": 0.5, "b": 0.5}
 
 
 def test_an_output_that_is_not_finite_has_no_meaning() -> None:
-    huge = Affine(0, frozen([[3e38]]), frozen([3e38]))
+    huge = Affine(0, freeze_float32([[3e38]]), freeze_float32([3e38]))
     environment = counter(add(1, action="a"))
     policy = NeuralPolicy(Network(1, (huge,)), (N,), ("a",))
     with pytest.raises(Undefined, match="not finite"):
-        decide(policy, environment, {"n": 1})
+        decide_in_state(policy, environment, {"n": 1})
 
 
 def test_not_a_number_inside_a_smooth_network_has_no_meaning() -> None:
     """inf - inf before a tanh: refused like every other output that is not finite."""
-    rows = Affine(0, frozen([[3e38], [-3e38]]), frozen([3e38, -3e38]))
-    network = Network(1, (rows, Affine(1, frozen([[1, 1]]), frozen([0])), Activation(2, Shape.TANH)))
+    rows = Affine(0, freeze_float32([[3e38], [-3e38]]), freeze_float32([3e38, -3e38]))
+    network = Network(
+        1, (rows, Affine(1, freeze_float32([[1, 1]]), freeze_float32([0])), Activation(2, Shape.TANH))
+    )
     with pytest.raises(Undefined, match="not finite"):
-        decide(NeuralPolicy(network, (N,), ("a",)), counter(add(1, action="a")), {"n": 1})
+        decide_in_state(NeuralPolicy(network, (N,), ("a",)), counter(add(1, action="a")), {"n": 1})
 
 
 def test_programs_take_the_first_branch_that_applies() -> None:
@@ -174,10 +176,10 @@ def test_programs_take_the_first_branch_that_applies() -> None:
     problem = asked(environment, program)
     assert labels(problem, {"n": 2}) == ["a"]
     assert labels(problem, {"n": 0}) == ["b"]  # decided by the network
-    assert holds(problem, {"n": 0}, Var(output_name(1)) > 1)
+    assert holds_in_state(problem, {"n": 0}, Var(network_output_name(1)) > 1)
     nothing = asked(environment, ProgramPolicy((Branch(N > 3, "a"),), ("b",)))
     assert labels(nothing, {"n": 0}) == []
-    assert holds(nothing, {"n": 0}, Var(STALLED))
+    assert holds_in_state(nothing, {"n": 0}, Var(STALLED))
 
 
 def test_a_shield_asks_the_fallback_only_where_it_must() -> None:
@@ -185,7 +187,7 @@ def test_a_shield_asks_the_fallback_only_where_it_must() -> None:
     shield = ShieldedPolicy(
         constant_outputs(2, 1), ~Var(chosen_name("a")) | (N < 1), ProgramPolicy((Branch(TRUE, "b"),))
     )
-    below, above = (decide(shield, environment, {"n": n}) for n in (0, 1))
+    below, above = (decide_in_state(shield, environment, {"n": n}) for n in (0, 1))
     assert (dict(below.actions), below.intervened) == ({"a": 1.0}, False)
     assert (dict(above.actions), above.intervened) == ({"b": 1.0}, True)
     assert above.outputs == (2.0, 1.0)  # of the network that was overruled
@@ -217,12 +219,12 @@ def plant(arithmetic: Arithmetic, **control: object) -> Environment:
 @pytest.mark.parametrize(("wanted", "applied"), [(5, 1), (-5, -1), (Fraction(1, 2), Fraction(1, 2))])
 def test_controls_are_clipped(wanted: Fraction, applied: Fraction, arithmetic: Arithmetic) -> None:
     policy = ProgramPolicy((Branch(TRUE, (Const(wanted),)),))
-    assert decide(policy, plant(arithmetic), {"x": 0}).controls == {"u": applied}
+    assert decide_in_state(policy, plant(arithmetic), {"x": 0}).controls == {"u": applied}
 
 
 def test_an_unclipped_control_keeps_its_value() -> None:
     policy = ProgramPolicy((Branch(TRUE, (Const(5),)),))
-    assert decide(policy, plant(Arithmetic.EXACT, clipped=False), {"x": 0}).controls == {"u": 5}
+    assert decide_in_state(policy, plant(Arithmetic.EXACT, clipped=False), {"x": 0}).controls == {"u": 5}
 
 
 def test_float64_and_exact_plants_differ_as_they_should() -> None:
@@ -231,7 +233,7 @@ def test_float64_and_exact_plants_differ_as_they_should() -> None:
     for arithmetic in Arithmetic:
         problem, state = asked(plant(arithmetic), policy), {"x": 0 if arithmetic is Arithmetic.EXACT else 0.0}
         for _ in range(3):
-            (successor,) = successors(problem, state)
+            (successor,) = enumerate_successors(problem, state)
             state = dict(successor.state)
         results[arithmetic] = state["x"]
     assert results[Arithmetic.EXACT] == Fraction(3, 10)
@@ -244,4 +246,4 @@ def test_guards_may_mention_controls() -> None:
     problem = asked(environment, ProgramPolicy((Branch(TRUE, (X,)),)))
     assert labels(problem, {"x": 1}) == [None]
     assert labels(problem, {"x": -1}) == ["back"]
-    assert holds(problem, {"x": -1}, Var("u") < 0)
+    assert holds_in_state(problem, {"x": -1}, Var("u") < 0)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from surefoot.certify.replay import replay
-from surefoot.compile import explore
+from surefoot.compile import explore_problem
 from surefoot.compile.initial import initial_rows
-from surefoot.compile.layout import layout_of
-from surefoot.encode.barrier import system_of
+from surefoot.compile.layout import row_layout
+from surefoot.encode.barrier import read_control_system
 from surefoot.engines.bmc import Bmc
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import (
@@ -29,13 +29,21 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
-from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, NotAStep, conforms, is_initial, step, successors, transitions
+from surefoot.problem.semantics import (
+    Move,
+    NotAStep,
+    apply_move,
+    enumerate_successors,
+    has_value_type,
+    is_initial,
+    permitted_transitions,
+)
 from surefoot.problem.term import (
     FALSE,
     TRUE,
@@ -43,7 +51,7 @@ from surefoot.problem.term import (
     Term,
     Var,
 )
-from surefoot.problem.validate import validate
+from surefoot.problem.validate import validate_problem
 from surefoot.run import verify
 from surefoot.verdict.verdict import Violated
 from surefoot.work.budget import Budget
@@ -66,9 +74,9 @@ def world(variables: dict[str, Any], start: str, updates: dict[str, Term], **mor
 def following(environment: Environment) -> dict[str, Any]:
     """The state after one step from the only start, by the reference; the interpreter of rows agrees."""
     problem = Problem("doubles", environment, None, Never(FALSE))
-    (start,) = initial_states(environment, 10)
-    (after,) = (s.state for s in successors(problem, start))
-    explored = explore(problem, labels={}, tier="interpreter", max_states=2)
+    (start,) = enumerate_initial_states(environment, 10)
+    (after,) = (s.state for s in enumerate_successors(problem, start))
+    explored = explore_problem(problem, labels={}, tier="interpreter", max_states=2)
     seen = [explored.valuation(i) for i in range(explored.markov.states)]
     assert start in seen
     assert after in seen
@@ -79,10 +87,10 @@ def following(environment: Environment) -> dict[str, Any]:
 class TestReproducers:
     def test_a_whole_start_is_a_double_from_the_first_step_on(self) -> None:
         environment = world({"x": Real()}, f"x = {EDGE}", {"x": (X + 1) - EDGE})
-        (start,) = initial_states(environment, 1)
+        (start,) = enumerate_initial_states(environment, 1)
         assert repr(start["x"]) == repr(float(EDGE))
         assert following(environment) == {"x": 0.0}
-        assert [repr(v) for row in initial_rows(environment, layout_of(environment)) for v in row] == [
+        assert [repr(v) for row in initial_rows(environment, row_layout(environment)) for v in row] == [
             repr(float(EDGE))
         ]
 
@@ -121,8 +129,8 @@ class TestReproducers:
         environment = world({"x": limits, "a": Array(limits, 1)}, "x = 0.01 and a = [0]", {"x": clamped})
         assert following(environment)["x"] == -0.07
         kind = environment.variables[0].kind
-        assert conforms(-0.07, kind, FLOAT64)
-        assert not conforms(float(np.nextafter(-0.07, -1)), kind, FLOAT64)
+        assert has_value_type(-0.07, kind, FLOAT64)
+        assert not has_value_type(float(np.nextafter(-0.07, -1)), kind, FLOAT64)
 
     def test_limits_of_controls_and_chosen_values_are_doubles(self) -> None:
         fraction = Fraction(1, 10)
@@ -130,32 +138,32 @@ class TestReproducers:
         control = (Control("u", -fraction, fraction),)
         environment = world({"x": Real()}, "x = 0", {"x": X + Var("u")}, controls=control, chosen=chosen)
         problem = Problem("c", environment, ProgramPolicy((Branch(TRUE, (Const(7),)),)), Never(FALSE))
-        (start,) = initial_states(environment, 1)
-        (transition,) = transitions(problem, start)
-        assert step(problem, start, Move(transition, (0,), {"d": 0.1})) == {"x": 0.1}
+        (start,) = enumerate_initial_states(environment, 1)
+        (transition,) = permitted_transitions(problem, start)
+        assert apply_move(problem, start, Move(transition, (0,), {"d": 0.1})) == {"x": 0.1}
         for other in (float(np.nextafter(0.1, 1)), Fraction(1, 10), 0):
             with pytest.raises(NotAStep):
-                step(problem, start, Move(transition, (0,), {"d": other}))
+                apply_move(problem, start, Move(transition, (0,), {"d": other}))
 
     def test_exact_environments_keep_their_limits(self) -> None:
         kind = Real(Fraction(-7, 100), Fraction(7, 100))
-        assert conforms(Fraction(-7, 100), kind)
-        assert not conforms(Fraction(-0.07), kind)
+        assert has_value_type(Fraction(-7, 100), kind)
+        assert not has_value_type(Fraction(-0.07), kind)
 
     def test_a_limit_beyond_all_doubles_is_refused(self) -> None:
         wide = Real(None, Fraction(10**400))
         environment = world({"x": wide}, "x = 0", {})
         with pytest.raises(InvalidProblem, match="beyond float64"):
-            validate(Problem("wide", environment, None, Never(FALSE)))
+            validate_problem(Problem("wide", environment, None, Never(FALSE)))
         environment = world({"x": Real()}, "x = 0", {}, controls=(Control("u", Fraction(-(10**400))),))
         policy = ProgramPolicy((Branch(TRUE, (Const(0),)),))
         with pytest.raises(InvalidProblem, match="beyond float64"):
-            validate(Problem("wide", environment, policy, Never(FALSE)))
+            validate_problem(Problem("wide", environment, policy, Never(FALSE)))
 
     @pytest.mark.parametrize("text", ["x + 10^400", "ite(x < 1, 10^400, x)", "10^400 < x", "1e400/3"])
     def test_numbers_beyond_all_doubles_have_no_value(self, text: str) -> None:
         with pytest.raises(Undefined):
-            evaluate(parse_term(text), {"x": 0.0}, FLOAT64)
+            evaluate_term(parse_term(text), {"x": 0.0}, FLOAT64)
 
     def test_violations_are_replayed_in_doubles(self) -> None:
         limits = Real(Fraction(0), Fraction(3, 10))
@@ -174,7 +182,9 @@ class TestReproducers:
         environment = world(
             {"x": Real(Fraction(-7, 100), Fraction(7, 100))}, "-0.07 <= x and x <= 0.07", {"x": wide}
         )
-        system = system_of(Problem("b", environment, ProgramPolicy((Branch(TRUE, ()),)), Never(X > 1)))
+        system = read_control_system(
+            Problem("b", environment, ProgramPolicy((Branch(TRUE, ()),)), Never(X > 1))
+        )
         assert system.next == (X * 1,)
         assert system.compares_rounded
         assert system.initial[0][0] <= Fraction(-0.07)

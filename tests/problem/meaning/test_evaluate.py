@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.evaluate import EXACT, FLOAT64, LAZY, Undefined, evaluate
+from surefoot.problem.meaning.evaluate import EXACT, FLOAT64, LAZY, Undefined, evaluate_term
 from surefoot.problem.term import (
     FALSE,
     TRUE,
@@ -16,21 +16,21 @@ from surefoot.problem.term import (
     Op,
     Term,
     Var,
-    array,
-    conjunction,
-    disjunction,
+    array_term,
+    conjunction_of,
+    disjunction_of,
     equal,
     ite,
-    term,
+    term_from_python,
 )
 
 BOTH = pytest.mark.parametrize("arithmetic", list(Arithmetic))
 ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
-UNDEFINED = term(1) - Var("one")  # 0 behind a name, so that nothing is folded
+UNDEFINED = term_from_python(1) - Var("one")  # 0 behind a name, so that nothing is folded
 
 
 def apply(op: Op, *args: Any) -> Apply:
-    return Apply(op, tuple(term(a) for a in args))
+    return Apply(op, tuple(term_from_python(a) for a in args))
 
 
 @pytest.mark.parametrize("table", [EXACT, FLOAT64], ids=["exact", "float64"])
@@ -44,13 +44,13 @@ def test_every_operator_has_a_row(table: dict[Op, Any]) -> None:
     ("a", "b", "rest"), [(7, 5, 2), (-7, 5, 3), (7, -5, 2), (-7, -5, 3), (6, -3, 0), (0, -5, 0)]
 )
 def test_modulo_is_janis(a: int, b: int, rest: int, arithmetic: Arithmetic) -> None:
-    assert evaluate(apply(Op.MOD, a, b), {}, arithmetic) == rest
+    assert evaluate_term(apply(Op.MOD, a, b), {}, arithmetic) == rest
 
 
 @BOTH
 def test_modulo_of_fractions_is_undefined(arithmetic: Arithmetic) -> None:
     with pytest.raises(Undefined, match="whole numbers"):
-        evaluate(apply(Op.MOD, Fraction(1, 2), 2), {}, arithmetic)
+        evaluate_term(apply(Op.MOD, Fraction(1, 2), 2), {}, arithmetic)
 
 
 @BOTH
@@ -71,32 +71,32 @@ def test_modulo_of_fractions_is_undefined(arithmetic: Arithmetic) -> None:
     ],
 )
 def test_rounding_and_signs(op: Op, value: Any, expected: int, arithmetic: Arithmetic) -> None:
-    result = evaluate(Apply(op, (Const(value),)), {}, arithmetic)
+    result = evaluate_term(Apply(op, (Const(value),)), {}, arithmetic)
     assert result == expected
     assert isinstance(result, int)
 
 
 def test_division_is_exact_or_float64() -> None:
     third = Var("one") / 3
-    assert evaluate(third, {"one": 1}) == Fraction(1, 3)
-    assert evaluate(third, {"one": 1}, Arithmetic.FLOAT64) == 1 / 3
-    assert evaluate(third * 3, {"one": 1}) == 1
-    assert isinstance(evaluate(third * 3, {"one": 1}), int)
+    assert evaluate_term(third, {"one": 1}) == Fraction(1, 3)
+    assert evaluate_term(third, {"one": 1}, Arithmetic.FLOAT64) == 1 / 3
+    assert evaluate_term(third * 3, {"one": 1}) == 1
+    assert isinstance(evaluate_term(third * 3, {"one": 1}), int)
 
 
 def test_float64_follows_the_written_order() -> None:
     values = {"a": 0.1, "b": 0.2, "c": 0.3}
     a, b, c = (Var(n) for n in values)
-    assert evaluate((a + b) + c, values, Arithmetic.FLOAT64) == (0.1 + 0.2) + 0.3
-    assert evaluate(a + (b + c), values, Arithmetic.FLOAT64) == 0.1 + (0.2 + 0.3)
+    assert evaluate_term((a + b) + c, values, Arithmetic.FLOAT64) == (0.1 + 0.2) + 0.3
+    assert evaluate_term(a + (b + c), values, Arithmetic.FLOAT64) == 0.1 + (0.2 + 0.3)
     assert (0.1 + 0.2) + 0.3 != 0.1 + (0.2 + 0.3)
-    assert evaluate(apply(Op.ADD, a, b, c), values, Arithmetic.FLOAT64) == (0.1 + 0.2) + 0.3
-    assert evaluate(a * b * c, values, Arithmetic.FLOAT64) == 0.1 * 0.2 * 0.3
+    assert evaluate_term(apply(Op.ADD, a, b, c), values, Arithmetic.FLOAT64) == (0.1 + 0.2) + 0.3
+    assert evaluate_term(a * b * c, values, Arithmetic.FLOAT64) == 0.1 * 0.2 * 0.3
 
 
 def test_a_constant_is_rounded_only_in_float64() -> None:
-    assert evaluate(Const(Fraction(1, 10)), {}) == Fraction(1, 10)
-    assert evaluate(Const(Fraction(1, 10)), {}, Arithmetic.FLOAT64) == 0.1
+    assert evaluate_term(Const(Fraction(1, 10)), {}) == Fraction(1, 10)
+    assert evaluate_term(Const(Fraction(1, 10)), {}, Arithmetic.FLOAT64) == 0.1
 
 
 @BOTH
@@ -105,15 +105,15 @@ def test_a_constant_is_rounded_only_in_float64() -> None:
     [
         ite(TRUE, 1, 1 / UNDEFINED),
         ite(FALSE, 1 / UNDEFINED, 1),
-        ite(disjunction((TRUE, UNDEFINED < 1 / UNDEFINED)), 1, 0),
+        ite(disjunction_of((TRUE, UNDEFINED < 1 / UNDEFINED)), 1, 0),
         ite(Apply(Op.OR, (Var("yes"), 1 / UNDEFINED > 0)), 1, 0),
         ite(Apply(Op.AND, (~Var("yes"), 1 / UNDEFINED > 0)), 0, 1),
         ite(Apply(Op.IMPLIES, (~Var("yes"), 1 / UNDEFINED > 0)), 1, 0),
-        ite((Var("index") < 2) & (array(5, 6)[Var("index")] > 0), 0, 1),
+        ite((Var("index") < 2) & (array_term(5, 6)[Var("index")] > 0), 0, 1),
     ],
 )
 def test_what_does_not_matter_is_not_looked_at(lazy: Term, arithmetic: Arithmetic) -> None:
-    assert evaluate(lazy, {"one": 1, "yes": True, "index": 2}, arithmetic) == 1
+    assert evaluate_term(lazy, {"one": 1, "yes": True, "index": 2}, arithmetic) == 1
 
 
 @BOTH
@@ -122,8 +122,8 @@ def test_what_does_not_matter_is_not_looked_at(lazy: Term, arithmetic: Arithmeti
     [
         1 / UNDEFINED,
         apply(Op.MOD, 1, UNDEFINED),
-        array(1, 2)[Var("two")],
-        array(1, 2)[-Var("one")],
+        array_term(1, 2)[Var("two")],
+        array_term(1, 2)[-Var("one")],
         apply(Op.LOG, UNDEFINED),
         apply(Op.LOG, -Var("one")),
         apply(Op.SQRT, -Var("one")),
@@ -138,7 +138,7 @@ def test_what_does_not_matter_is_not_looked_at(lazy: Term, arithmetic: Arithmeti
 )
 def test_undefined_things_have_no_value(undefined: Term, arithmetic: Arithmetic) -> None:
     with pytest.raises(Undefined):
-        evaluate(undefined, {"one": 1, "two": 2}, arithmetic)
+        evaluate_term(undefined, {"one": 1, "two": 2}, arithmetic)
 
 
 def test_overflow_of_float64_is_undefined() -> None:
@@ -151,21 +151,21 @@ def test_overflow_of_float64_is_undefined() -> None:
         Var("x") / 1e-9,
     ):
         with pytest.raises(Undefined):
-            evaluate(overflowing, huge, Arithmetic.FLOAT64)
+            evaluate_term(overflowing, huge, Arithmetic.FLOAT64)
 
 
 def test_an_enormous_exponent_is_refused_before_any_work() -> None:
     with pytest.raises(Undefined, match="too large"):
-        evaluate(Var("x") ** 10**9, {"x": 3})
+        evaluate_term(Var("x") ** 10**9, {"x": 3})
 
 
 def test_powers() -> None:
-    assert evaluate(Var("x") ** 3, {"x": Fraction(-1, 2)}) == Fraction(-1, 8)
-    assert evaluate(Var("x") ** -2, {"x": 2}) == Fraction(1, 4)
-    assert evaluate(Var("x") ** 0, {"x": 0}) == 1
-    assert evaluate(Var("x") ** 3, {"x": 0.1}, Arithmetic.FLOAT64) == 0.1 * 0.1 * 0.1
-    assert evaluate(Var("x") ** Fraction(1, 2), {"x": 4}) == 2
-    assert evaluate(Var("x") ** Fraction(1, 2), {"x": 0.0}, Arithmetic.FLOAT64) == 0.0
+    assert evaluate_term(Var("x") ** 3, {"x": Fraction(-1, 2)}) == Fraction(-1, 8)
+    assert evaluate_term(Var("x") ** -2, {"x": 2}) == Fraction(1, 4)
+    assert evaluate_term(Var("x") ** 0, {"x": 0}) == 1
+    assert evaluate_term(Var("x") ** 3, {"x": 0.1}, Arithmetic.FLOAT64) == 0.1 * 0.1 * 0.1
+    assert evaluate_term(Var("x") ** Fraction(1, 2), {"x": 4}) == 2
+    assert evaluate_term(Var("x") ** Fraction(1, 2), {"x": 0.0}, Arithmetic.FLOAT64) == 0.0
 
 
 @pytest.mark.parametrize("op", ELEMENTARY, ids=lambda op: op.value)
@@ -175,24 +175,30 @@ def test_elementary_functions_agree_with_the_library_to_a_few_ulps(op: Op) -> No
     )
     for x in (0.03125, 0.3, 0.75, 1.0):
         expected = library(x)
-        computed = evaluate(apply(op, Var("x")), {"x": x}, Arithmetic.FLOAT64)
+        computed = evaluate_term(apply(op, Var("x")), {"x": x}, Arithmetic.FLOAT64)
         assert abs(computed - expected) <= 2 * math.ulp(expected)
-        assert evaluate(apply(op, Var("x")), {"x": Fraction(x)}) == Fraction(computed)
+        assert evaluate_term(apply(op, Var("x")), {"x": Fraction(x)}) == Fraction(computed)
 
 
 @pytest.mark.parametrize("op", [Op.SIN, Op.TAN, Op.ASIN, Op.ATAN, Op.TANH], ids=lambda op: op.value)
 def test_elementary_functions_of_tiny_numbers_are_those_numbers(op: Op) -> None:
     for x in (1e-9, 1e-29, 1e-31, -1e-55, 1e-110, -1e-300, 5e-324):
-        assert evaluate(apply(op, Var("x")), {"x": x}, Arithmetic.FLOAT64) == x
-        assert evaluate(apply(op, Var("x")), {"x": Fraction(x)}) == Fraction(x)
+        assert evaluate_term(apply(op, Var("x")), {"x": x}, Arithmetic.FLOAT64) == x
+        assert evaluate_term(apply(op, Var("x")), {"x": Fraction(x)}) == Fraction(x)
 
 
 def test_elementary_functions_beyond_the_first_turn() -> None:
-    assert evaluate(apply(Op.SIN, 100), {}, Arithmetic.FLOAT64) == pytest.approx(math.sin(100), abs=1e-15)
-    assert evaluate(apply(Op.COS, -100), {}, Arithmetic.FLOAT64) == pytest.approx(math.cos(100), abs=1e-15)
-    assert evaluate(apply(Op.ATAN, 1000), {}, Arithmetic.FLOAT64) == pytest.approx(math.atan(1000), abs=1e-15)
-    assert evaluate(apply(Op.TANH, 1000), {}, Arithmetic.FLOAT64) == 1.0
-    assert evaluate(apply(Op.EXP, -(10**6)), {}, Arithmetic.FLOAT64) == 0.0
+    assert evaluate_term(apply(Op.SIN, 100), {}, Arithmetic.FLOAT64) == pytest.approx(
+        math.sin(100), abs=1e-15
+    )
+    assert evaluate_term(apply(Op.COS, -100), {}, Arithmetic.FLOAT64) == pytest.approx(
+        math.cos(100), abs=1e-15
+    )
+    assert evaluate_term(apply(Op.ATAN, 1000), {}, Arithmetic.FLOAT64) == pytest.approx(
+        math.atan(1000), abs=1e-15
+    )
+    assert evaluate_term(apply(Op.TANH, 1000), {}, Arithmetic.FLOAT64) == 1.0
+    assert evaluate_term(apply(Op.EXP, -(10**6)), {}, Arithmetic.FLOAT64) == 0.0
 
 
 @BOTH
@@ -200,25 +206,25 @@ def test_comparisons_truth_and_arrays(arithmetic: Arithmetic) -> None:
     names = {"x": 2, "grid": ((1, 2), (3, 4)), "on": True}
     x, grid, on = Var("x"), Var("grid"), Var("on")
     for claim in (x < 3, x <= 2, x > 1, x >= 2, equal(x, 2), on, ~(x < 2), on | (x > 5), on & (x < 5)):
-        assert evaluate(claim, names, arithmetic) is True
-    assert evaluate(equal(on, TRUE), names, arithmetic) is True
-    assert evaluate(Apply(Op.IMPLIES, (~on, x < 0)), names, arithmetic) is True
-    assert evaluate(grid[1][0], names, arithmetic) == 3
-    assert evaluate(array(array(1, 2), array(3, 4)), names, arithmetic) == names["grid"]
-    assert evaluate(apply(Op.MIN, 3, x, 5), names, arithmetic) == 2
-    assert evaluate(apply(Op.MAX, 3, x, 5), names, arithmetic) == 5
+        assert evaluate_term(claim, names, arithmetic) is True
+    assert evaluate_term(equal(on, TRUE), names, arithmetic) is True
+    assert evaluate_term(Apply(Op.IMPLIES, (~on, x < 0)), names, arithmetic) is True
+    assert evaluate_term(grid[1][0], names, arithmetic) == 3
+    assert evaluate_term(array_term(array_term(1, 2), array_term(3, 4)), names, arithmetic) == names["grid"]
+    assert evaluate_term(apply(Op.MIN, 3, x, 5), names, arithmetic) == 2
+    assert evaluate_term(apply(Op.MAX, 3, x, 5), names, arithmetic) == 5
 
 
 def test_an_index_must_be_whole() -> None:
     with pytest.raises(Undefined, match="outside an array"):
-        evaluate(array(1, 2)[Var("half")], {"half": Fraction(1, 2)})
+        evaluate_term(array_term(1, 2)[Var("half")], {"half": Fraction(1, 2)})
 
 
 def test_flat_conjunctions_and_disjunctions() -> None:
     a, b, c = Var("a"), Var("b"), Var("c")
-    assert conjunction((a & b, TRUE, c)) == Apply(Op.AND, (a, b, c))
-    assert disjunction((a | b, FALSE, c)) == Apply(Op.OR, (a, b, c))
-    assert conjunction((a, FALSE)) == FALSE
-    assert disjunction((a, TRUE)) == TRUE
-    assert conjunction(()) == TRUE
-    assert disjunction(()) == FALSE
+    assert conjunction_of((a & b, TRUE, c)) == Apply(Op.AND, (a, b, c))
+    assert disjunction_of((a | b, FALSE, c)) == Apply(Op.OR, (a, b, c))
+    assert conjunction_of((a, FALSE)) == FALSE
+    assert disjunction_of((a, TRUE)) == TRUE
+    assert conjunction_of(()) == TRUE
+    assert disjunction_of(()) == FALSE

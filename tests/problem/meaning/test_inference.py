@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.problem.meaning.inference import infer, infer_all, round_to_float32
+from surefoot.problem.meaning.inference import infer_all_values, infer_outputs, round_to_float32
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -19,9 +19,9 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
     Shape,
-    dense,
-    frozen,
-    frozen_indices,
+    dense_network,
+    freeze_float32,
+    freeze_indices,
 )
 
 DIGITS = Context(prec=120)
@@ -47,7 +47,7 @@ def slow_affine(x: list[float], weights: np.ndarray, bias: np.ndarray) -> list[f
 def random_dense(seed: int, *widths: int) -> Network:
     rng = np.random.default_rng(seed)
     pairs = zip(widths[1:], widths[:-1], strict=True)
-    return dense([(rng.normal(size=(n, m)), rng.normal(size=n)) for n, m in pairs])
+    return dense_network([(rng.normal(size=(n, m)), rng.normal(size=n)) for n, m in pairs])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -55,7 +55,7 @@ def test_dense_networks_equal_a_slow_float32_program(seed: int) -> None:
     network = random_dense(seed, 7, 9, 6, 3)
     rng = np.random.default_rng(100 + seed)
     batch = rng.normal(scale=3, size=(8, 7)).astype(np.float32)
-    for row, computed in zip(batch, infer(network, batch), strict=True):
+    for row, computed in zip(batch, infer_outputs(network, batch), strict=True):
         values = [float(v) for v in row]
         for node in network.nodes:
             if isinstance(node, Affine):
@@ -66,36 +66,36 @@ def test_dense_networks_equal_a_slow_float32_program(seed: int) -> None:
 
 
 def test_the_order_of_summation_is_first_to_last() -> None:
-    network = dense([([[1.0, 1.0, -1.0]], [0.0])])
+    network = dense_network([([[1.0, 1.0, -1.0]], [0.0])])
     big = 2.0**24
-    assert infer(network, frozen([[big, 1.0, big]]))[0, 0] == 0.0  # big + 1 is rounded to big
-    assert infer(network, frozen([[1.0, -big, -big]]))[0, 0] == 1.0  # 1 - big is exact
+    assert infer_outputs(network, freeze_float32([[big, 1.0, big]]))[0, 0] == 0.0  # big + 1 is rounded to big
+    assert infer_outputs(network, freeze_float32([[1.0, -big, -big]]))[0, 0] == 1.0  # 1 - big is exact
 
 
 def test_the_batch_does_not_change_any_result() -> None:
     network = random_dense(3, 5, 8, 2)
     batch = np.random.default_rng(1).normal(size=(16, 5)).astype(np.float32)
-    together = infer(network, batch)
-    alone = np.concatenate([infer(network, row[None, :]) for row in batch])
+    together = infer_outputs(network, batch)
+    alone = np.concatenate([infer_outputs(network, row[None, :]) for row in batch])
     assert together.tobytes() == alone.tobytes()
 
 
 def test_every_kind_of_node() -> None:
     nodes = (
-        Elementwise(0, Constant.ADD, frozen([1, 1, 1])),
-        Elementwise(1, Constant.MULTIPLY, frozen([2, 3, 4])),
-        Elementwise(2, Constant.DIVIDE, frozen([4, 2, 8])),
+        Elementwise(0, Constant.ADD, freeze_float32([1, 1, 1])),
+        Elementwise(1, Constant.MULTIPLY, freeze_float32([2, 3, 4])),
+        Elementwise(2, Constant.DIVIDE, freeze_float32([4, 2, 8])),
         Activation(3, Shape.LEAKY_RELU, (0.5,)),
         Activation(3, Shape.CLIP, (-1.0, 1.0)),
         Combine(4, 5, Pairing.ADD),
         Combine(4, 5, Pairing.MULTIPLY),
         Combine(6, 7, Pairing.MAXIMUM),
-        Pick(8, frozen_indices([2, 0])),
+        Pick(8, freeze_indices([2, 0])),
         Join((9, 0)),
-        Pick(10, frozen_indices([1, 2])),
+        Pick(10, freeze_indices([1, 2])),
         Combine(9, 11, Pairing.DIVIDE),
     )
-    values = infer_all(Network(3, nodes), frozen([[1, -5, 3]]))
+    values = infer_all_values(Network(3, nodes), freeze_float32([[1, -5, 3]]))
     assert [v[0].tolist() for v in values[1:]] == [
         [2, -4, 4],
         [4, -12, 16],
@@ -113,12 +113,12 @@ def test_every_kind_of_node() -> None:
 
 
 def test_a_quotient_is_rounded_once_and_division_by_zero_is_kept() -> None:
-    parts = (Pick(0, frozen_indices([0])), Pick(0, frozen_indices([1])))
+    parts = (Pick(0, freeze_indices([0])), Pick(0, freeze_indices([1])))
     network = Network(2, (*parts, Combine(1, 2, Pairing.DIVIDE)))
     assert not network.is_piecewise_linear()
     assert network.divisors() == {2}
-    rows = frozen([[1, 3], [-1, 0], [0, 0], [1e-30, 1e30]])
-    third, infinite, nothing, tiny = infer(network, rows)[:, 0]
+    rows = freeze_float32([[1, 3], [-1, 0], [0, 0], [1e-30, 1e30]])
+    third, infinite, nothing, tiny = infer_outputs(network, rows)[:, 0]
     assert third == nearest(Fraction(1, 3))
     assert infinite == -np.inf
     assert np.isnan(nothing)
@@ -127,7 +127,7 @@ def test_a_quotient_is_rounded_once_and_division_by_zero_is_kept() -> None:
 
 def test_a_batch_of_the_wrong_width_is_refused() -> None:
     with pytest.raises(ValueError, match="expected a batch of 2 inputs"):
-        infer(dense([([[1, 1]], [0])]), frozen([[1, 2, 3]]))
+        infer_outputs(dense_network([([[1, 1]], [0])]), freeze_float32([[1, 2, 3]]))
 
 
 def decimal_tanh(x: float) -> Decimal:
@@ -141,7 +141,7 @@ def decimal_sigmoid(x: float) -> Decimal:
 
 def smooth(shape: Shape, points: np.ndarray) -> np.ndarray:
     network = Network(1, (Activation(0, shape),))
-    return infer(network, points.astype(np.float32)[:, None])[:, 0]
+    return infer_outputs(network, points.astype(np.float32)[:, None])[:, 0]
 
 
 @pytest.mark.parametrize(

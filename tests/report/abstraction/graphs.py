@@ -5,7 +5,7 @@ from __future__ import annotations
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.splits import with_splits
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -27,7 +27,7 @@ def counter(bad: Term = X > 8) -> Problem:
         Edge(action="down", guard=X > 0, outcomes=(Outcome(updates=(Update(X, X - 1),)),)),
     )
     world = Environment("counter", (Variable("x", Int(0, 9)),), X <= 2, (Component("c", edges),))
-    network = dense([([[-1.0], [1.0]], [6.0, -5.5])])
+    network = dense_network([([[-1.0], [1.0]], [6.0, -5.5])])
     return Problem("counter", world, NeuralPolicy(network, (X,), ("up", "down")), Never(bad))
 
 

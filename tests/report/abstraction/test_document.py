@@ -9,12 +9,12 @@ from tests.report.abstraction.graphs import BEYOND, counter, graph, violation
 
 from surefoot.problem.term import Var
 from surefoot.report.abstraction import graph_page
-from surefoot.report.abstraction.document import document
+from surefoot.report.abstraction.document import graph_page_data
 from surefoot.verdict.artifact import AbstractGraph
 
 
 def test_states_edges_and_splits() -> None:
-    shown, data = graph(), document(counter(), graph())
+    shown, data = graph(), graph_page_data(counter(), graph())
     assert data["counts"] == [3, len(shown.edges), 1, 1]
     assert data["predicates"] == ["x <= 2", "x <= 4"]
     (start,) = (s for s in data["states"] if s[3] == 1)
@@ -29,7 +29,7 @@ def test_states_edges_and_splits() -> None:
 def test_of_many_states_only_some_are_drawn_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("surefoot.report.abstraction.document.MOST_STATES", 2)
     monkeypatch.setattr("surefoot.report.abstraction.html.MOST_STATES", 2)
-    data = document(counter(), graph())
+    data = graph_page_data(counter(), graph())
     assert [s[0] for s in data["states"]] == [0, 2]
     assert data["counts"][0] == 3
     assert all(len(s["pieces"]) == 2 for s in data["splits"])
@@ -45,10 +45,10 @@ def test_names_cannot_end_their_element() -> None:
 def test_a_violation_is_followed_through_the_graph() -> None:
     found = violation()
     assert isinstance(found.artifact, AbstractGraph)
-    data = document(counter(BEYOND), found.artifact, found.trace)
+    data = graph_page_data(counter(BEYOND), found.artifact, found.trace)
     visited = [data["states"][i] for i in data["run"]]
     assert len(visited) == len(found.trace.states)
     for row, state in zip(visited, found.trace.states, strict=True):
         assert row[7] == "".join("01"[state["x"] <= bound] for bound in (2, 4))
     assert visited[-1][3] & 2
-    assert document(counter(), graph())["run"] == []
+    assert graph_page_data(counter(), graph())["run"] == []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from surefoot.report.heatmap.cells import axes, heat_map, looked
+from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
 from surefoot.report.heatmap.figure import Figure, Panel, figure
-from surefoot.report.heatmap.measured import Aggregate, Table, values
+from surefoot.report.heatmap.measured import Aggregate, Table, value_table
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown
 
 
@@ -30,9 +30,9 @@ def table() -> PerStart:
 
 
 def small(found: Table | None = None, aggregate: Aggregate = "max", down: bool = False) -> Figure:
-    rows = values(table()) if found is None else found
-    view = looked([rows])
-    map = heat_map("value", rows, view, axes([rows], view, None), aggregate=aggregate)
+    rows = value_table(table()) if found is None else found
+    view = parse_view([rows])
+    map = heat_map("value", rows, view, common_axes([rows], view, None), aggregate=aggregate)
     return figure("a <small> map", [Panel("first & last", map, "probability", "P=? [ F goal ]")], down=down)
 
 

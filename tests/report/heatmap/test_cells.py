@@ -8,22 +8,22 @@ import pytest
 from tests.report.heatmap.tables import table
 
 from surefoot.errors import InvalidProblem
-from surefoot.report.heatmap.cells import HeatMap, axes, heat_map, looked
-from surefoot.report.heatmap.measured import Aggregate, Measured, Table, values
+from surefoot.report.heatmap.cells import HeatMap, common_axes, heat_map, parse_view
+from surefoot.report.heatmap.measured import Aggregate, StartValue, Table, value_table
 
 
 def drawn(
     rows: Table, x: str | None = None, y: str | None = None, *where: str, how: Aggregate = "max"
 ) -> HeatMap:
-    view = looked([rows], x, y, where)
-    return heat_map("value", rows, view, axes([rows], view, None), aggregate=how)
+    view = parse_view([rows], x, y, where)
+    return heat_map("value", rows, view, common_axes([rows], view, None), aggregate=how)
 
 
 def grid() -> Table:
     return [
         (
             {"x": x, "v": v, "f": Fraction(v, 3), "on": x > 1, "a": (x, v)},
-            Measured(Fraction(x * v), Fraction(x * v)),
+            StartValue(Fraction(x * v), Fraction(x * v)),
         )
         for x in (0, 1, 4)
         for v in (-1, 0, 1)
@@ -31,7 +31,7 @@ def grid() -> Table:
 
 
 def test_variables_that_differ_are_the_axes() -> None:
-    map = drawn(values(table()))
+    map = drawn(value_table(table()))
     assert map.x.name == "x"
     assert map.y is not None
     assert map.y.name == "y"
@@ -43,14 +43,14 @@ def test_whole_numbers_between_are_cells_too() -> None:
     map = drawn(grid(), "x", "v")
     assert map.x.values == (0, 1, 2, 3, 4)
     assert set(map.places()) == {(x, v) for x in (0, 1, 4) for v in (0, 1, 2)}
-    assert map.places()[(4, 0)].value.shown() == -4
+    assert map.places()[(4, 0)].value.displayed_value() == -4
 
 
 @pytest.mark.parametrize(("how", "value"), [("min", -4), ("max", 4), ("mean", 0)])
 def test_the_rest_is_aggregated(how: Aggregate, value: int) -> None:
     map = drawn(grid(), "x", how=how)
     cell = map.places()[(4, 0)]
-    assert cell.value.shown() == value
+    assert cell.value.displayed_value() == value
     assert len(cell.starts) == 3
     assert map.aggregate == how
     assert map.others == ("v", "f", "a")
@@ -89,11 +89,11 @@ def test_refused(x: str | None, y: str | None, where: tuple[str, ...], said: str
 
 def test_nothing_to_draw() -> None:
     with pytest.raises(InvalidProblem, match="no start"):
-        looked([[]])
+        parse_view([[]])
 
 
 def test_two_tables_share_their_axes() -> None:
     first, second = grid()[:3], grid()[3:6]
-    view = looked([first, second], "x", "v")
-    along = axes([first, second], view, None)
+    view = parse_view([first, second], "x", "v")
+    along = common_axes([first, second], view, None)
     assert heat_map("value", second, view, along).cells[0].column == 1

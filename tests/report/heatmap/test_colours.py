@@ -7,7 +7,7 @@ from math import dist
 
 import pytest
 
-from surefoot.report.heatmap.colours import OUTSIDE, Scale, colours
+from surefoot.report.heatmap.colours import OUTSIDE, Scale, colour_map
 
 # Viénot, Brettel, Mollon 1999: linear RGB as a reader without red or green cones sees it.
 BLIND = {
@@ -37,7 +37,7 @@ def oklab(rgb: list[float]) -> tuple[float, float, float]:
 
 
 def test_equal_steps_look_equal() -> None:
-    every = [oklab(linear(c)) for c in colours()[::15]]
+    every = [oklab(linear(c)) for c in colour_map()[::15]]
     steps = [dist(a, b) for a, b in pairwise(every)]
     assert max(steps) < 1.12 * min(steps)  # bytes round a little
     assert all(a[0] < b[0] for a, b in pairwise(every))
@@ -46,7 +46,7 @@ def test_equal_steps_look_equal() -> None:
 @pytest.mark.parametrize("kind", BLIND)
 def test_colour_blind_readers_tell_ten_levels_apart(kind: str) -> None:
     seen = []
-    for colour in colours()[12::25]:
+    for colour in colour_map()[12::25]:
         rgb = linear(colour)
         seen.append(oklab([sum(w * v for w, v in zip(row, rgb, strict=True)) for row in BLIND[kind]]))
     assert all(dist(a, b) > 0.04 for i, a in enumerate(seen) for b in seen[i + 1 :])
@@ -55,12 +55,12 @@ def test_colour_blind_readers_tell_ten_levels_apart(kind: str) -> None:
 
 def test_walls_look_like_no_value() -> None:
     wall = oklab(linear(OUTSIDE))
-    assert min(dist(wall, oklab(linear(c))) for c in colours()) > 0.1
+    assert min(dist(wall, oklab(linear(c))) for c in colour_map()) > 0.1
 
 
 def test_scale() -> None:
     scale = Scale(0.0, 2.0)
-    assert (scale.colour(-1.0), scale.colour(9.0)) == (colours()[0], colours()[-1])
+    assert (scale.colour(-1.0), scale.colour(9.0)) == (colour_map()[0], colour_map()[-1])
     assert [scale.digit(v) for v in (0.0, 0.19, 0.2, 1.99, 2.0)] == ["0", "0", "1", "9", "9"]
     assert scale.ticks() == (0.0, 0.5, 1.0, 1.5, 2.0)
     assert Scale(3.0, 3.0).position(3.0) == 0.5

@@ -11,8 +11,14 @@ from tests.report.heatmap.tables import table
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.property import Threshold
-from surefoot.report.heatmap.critical import critical, critical_csv, critical_data, misses, read_threshold
-from surefoot.report.heatmap.measured import Measured, values
+from surefoot.report.heatmap.critical import (
+    critical_csv,
+    critical_data,
+    find_critical_starts,
+    misses_threshold,
+    read_threshold,
+)
+from surefoot.report.heatmap.measured import StartValue, value_table
 
 
 @pytest.mark.parametrize(
@@ -29,23 +35,23 @@ from surefoot.report.heatmap.measured import Measured, values
     ],
 )
 def test_a_bound_beyond_the_threshold(low: str, high: str, limit: str, judged: str) -> None:
-    assert misses(Measured(Fraction(low), Fraction(high)), read_threshold(limit)) == judged
+    assert misses_threshold(StartValue(Fraction(low), Fraction(high)), read_threshold(limit)) == judged
 
 
 @pytest.mark.parametrize(("limit", "judged"), [("<= 5", "certain"), (">= 5", "no")])
 def test_infinite(limit: str, judged: str) -> None:
-    assert misses(Measured(None, None), read_threshold(limit)) == judged
+    assert misses_threshold(StartValue(None, None), read_threshold(limit)) == judged
 
 
 @pytest.mark.parametrize(
     ("limit", "judged"), [("<= 5", "possible"), ("<= 1", "certain"), (">= 2", "no"), (">= 5", "possible")]
 )
 def test_no_upper_bound(limit: str, judged: str) -> None:
-    assert misses(Measured(Fraction(2), None), read_threshold(limit)) == judged
+    assert misses_threshold(StartValue(Fraction(2), None), read_threshold(limit)) == judged
 
 
 def test_the_worst_first_and_unknown_ones_too() -> None:
-    found = critical(values(table()), read_threshold("<= 0.2"))
+    found = find_critical_starts(value_table(table()), read_threshold("<= 0.2"))
     assert [(c.start["x"], c.start["y"], c.certain) for c in found] == [
         (2, 1, True),
         (2, 0, True),
@@ -56,7 +62,7 @@ def test_the_worst_first_and_unknown_ones_too() -> None:
 
 
 def test_as_json_and_as_csv() -> None:
-    found = critical(values(table()), Threshold("<=", Fraction("0.2")))
+    found = find_critical_starts(value_table(table()), Threshold("<=", Fraction("0.2")))
     data = critical_data(found, Threshold("<=", Fraction("0.2")), "P=? [ F crash ]")
     assert data["threshold"] == {"relation": "<=", "value": "0.2"}
     assert data["starts"][2]["start"] == {"x": "1", "y": "0", "speed": "0"}
@@ -73,7 +79,7 @@ def test_as_json_and_as_csv() -> None:
 
 def test_arrays_and_fractions_lose_nothing() -> None:
     start = {"a": (1, (True, Fraction(1, 3))), "f": 0.1 + 0.2}
-    found = critical([(start, Measured(Fraction(1), Fraction(1)))], read_threshold("< 1"))
+    found = find_critical_starts([(start, StartValue(Fraction(1), Fraction(1)))], read_threshold("< 1"))
     assert critical_csv(found).splitlines() == [
         "a[0],a[1][0],a[1][1],f,low,high,confidence,certain",
         "1,true,1/3,0.30000000000000004,1,1,,true",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.report.heatmap.curve import read_curve, step_of
+from surefoot.report.heatmap.curve import checkpoint_step, read_curve
 
 POINTS = ((1000.0, -3.5), (2000.0, 10.0))
 
@@ -64,4 +64,4 @@ def test_refused(name: str, text: str, tmp_path: Path) -> None:
     [("aurora-48-after-124800", 124800), ("rl_model_7000_steps", 7000), ("ep999", 999), ("final", None)],
 )
 def test_when_a_checkpoint_was_saved(name: str, step: int | None) -> None:
-    assert step_of(name) == step
+    assert checkpoint_step(name) == step

@@ -8,26 +8,36 @@ from fractions import Fraction
 import pytest
 from tests.report.heatmap.tables import estimated, table
 
-from surefoot.report.heatmap.cells import axes, heat_map, looked
+from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
 from surefoot.report.heatmap.figure import Panel, figure
-from surefoot.report.heatmap.measured import End, Measured, effort, gaps, together, values
+from surefoot.report.heatmap.measured import (
+    End,
+    StartValue,
+    aggregate_values,
+    effort_table,
+    gap_table,
+    value_table,
+)
 
 
 def test_every_kind_of_verdict() -> None:
-    found = [value for _, value in values(table())]
-    assert found[0].shown() == Fraction("0.2")
-    assert (found[0].shown("low"), found[0].shown("high")) == (Fraction("0.1"), Fraction("0.3"))
+    found = [value for _, value in value_table(table())]
+    assert found[0].displayed_value() == Fraction("0.2")
+    assert (found[0].displayed_value("low"), found[0].displayed_value("high")) == (
+        Fraction("0.1"),
+        Fraction("0.3"),
+    )
     assert found[0].confidence == Fraction("0.95")
     assert found[2].confidence is None
-    assert found[3].shown() is None
+    assert found[3].displayed_value() is None
     assert "the time ended" in found[3].trouble
     assert not found[3].is_infinite
     assert found[4].is_infinite
 
 
 def test_effort_is_the_logarithm_of_the_runs() -> None:
-    found = [value for _, value in effort(table())]
-    assert found[1].shown() == 12
+    found = [value for _, value in effort_table(table())]
+    assert found[1].displayed_value() == 12
     assert found[1].counts["runs"] == 4096
     assert "no runs" in found[2].trouble
 
@@ -35,14 +45,14 @@ def test_effort_is_the_logarithm_of_the_runs() -> None:
 def test_gap_contains_every_difference() -> None:
     state = {"x": 1}
     mine, best = (
-        Measured(Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)),
-        Measured(Fraction(3, 4), Fraction(1)),
+        StartValue(Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)),
+        StartValue(Fraction(3, 4), Fraction(1)),
     )
-    ((_, gap),) = gaps([(state, mine)], [(state, best)], "max")
+    ((_, gap),) = gap_table([(state, mine)], [(state, best)], "max")
     assert (gap.low, gap.high, gap.confidence) == (Fraction(1, 4), Fraction(3, 4), Fraction(9, 10))
-    ((_, gap),) = gaps([(state, mine)], [(state, best)], "min")
+    ((_, gap),) = gap_table([(state, mine)], [(state, best)], "min")
     assert (gap.low, gap.high) == (Fraction(-3, 4), Fraction(-1, 4))
-    ((_, gap),) = gaps([(state, mine)], [], "min")
+    ((_, gap),) = gap_table([(state, mine)], [], "min")
     assert gap.trouble
 
 
@@ -51,42 +61,44 @@ def test_values_that_are_not_known_to_differ_have_no_gap(end: End) -> None:
     state, tiny = {"x": 0}, Fraction(1, 10**29)
     half = Fraction(1, 2)
     same = [
-        (Measured(half, half + tiny), Measured(half + tiny, half + 3 * tiny)),  # they touch
-        (Measured(half, half), Measured(half + tiny, half + tiny)),  # a difference that nobody prints
-        (Measured(half, half), Measured(half - tiny, half - tiny)),
-        (Measured(Fraction(2, 5), half), Measured(Fraction(9, 20), Fraction(3, 5))),
+        (StartValue(half, half + tiny), StartValue(half + tiny, half + 3 * tiny)),  # they touch
+        (StartValue(half, half), StartValue(half + tiny, half + tiny)),  # a difference that nobody prints
+        (StartValue(half, half), StartValue(half - tiny, half - tiny)),
+        (StartValue(Fraction(2, 5), half), StartValue(Fraction(9, 20), Fraction(3, 5))),
     ]
     for mine, best in same:
-        ((_, gap),) = gaps([(state, mine)], [(state, best)], "max")
-        assert gap.shown(end) == 0
+        ((_, gap),) = gap_table([(state, mine)], [(state, best)], "max")
+        assert gap.displayed_value(end) == 0
         assert gap.low == best.low - mine.high  # type: ignore[operator]
     small = Fraction(1, 10**12)  # of values that are as small it is a difference
-    ((_, gap),) = gaps([(state, Measured(small, small))], [(state, Measured(2 * small, 2 * small))], "max")
-    assert gap.shown(end) == small
-    both = [gaps([(state, mine)], [(state, best)], "max")[0][1] for mine, best in same[:2]]
-    assert together(both, "max").shown(end) == 0
-    assert Measured(-half, half).shown("middle") == 0
-    assert Measured(-half, half).shown("high") == half  # only differences are none
+    ((_, gap),) = gap_table(
+        [(state, StartValue(small, small))], [(state, StartValue(2 * small, 2 * small))], "max"
+    )
+    assert gap.displayed_value(end) == small
+    both = [gap_table([(state, mine)], [(state, best)], "max")[0][1] for mine, best in same[:2]]
+    assert aggregate_values(both, "max").displayed_value(end) == 0
+    assert StartValue(-half, half).displayed_value("middle") == 0
+    assert StartValue(-half, half).displayed_value("high") == half  # only differences are none
 
 
 def test_a_scale_is_not_made_of_nothing() -> None:
     state, tiny = {"x": 0}, Fraction(1, 10**29)
-    table = gaps([(state, Measured(tiny, tiny))], [(state, Measured(tiny, 3 * tiny))], "max")
-    view = looked([table], "x")
-    map = heat_map("gap", table, view, axes([table], view, None))
+    table = gap_table([(state, StartValue(tiny, tiny))], [(state, StartValue(tiny, 3 * tiny))], "max")
+    view = parse_view([table], "x")
+    map = heat_map("gap", table, view, common_axes([table], view, None))
     panel = Panel("gap", map, "gap of the probability to the optimum", "", {})
     assert figure("all", [panel]).scales[panel.unit].high == 1.0
 
 
 def test_gap_to_infinite_values() -> None:
     """Who never arrives is infinitely far from who does; of two who never do, nothing is said."""
-    one, never, state = Measured(Fraction(3), Fraction(3)), Measured(None, None), {"x": 1}
-    ((_, gap),) = gaps([(state, never)], [(state, one)], "min")
+    one, never, state = StartValue(Fraction(3), Fraction(3)), StartValue(None, None), {"x": 1}
+    ((_, gap),) = gap_table([(state, never)], [(state, one)], "min")
     assert gap.is_infinite
-    ((_, gap),) = gaps([(state, one)], [(state, never)], "max")
+    ((_, gap),) = gap_table([(state, one)], [(state, never)], "max")
     assert gap.is_infinite
     for mine, best in ((never, never), (one, never)):
-        ((_, gap),) = gaps([(state, mine)], [(state, best)], "min")
+        ((_, gap),) = gap_table([(state, mine)], [(state, best)], "min")
         assert gap.trouble
 
 
@@ -97,7 +109,7 @@ def test_together_contains_the_aggregate_of_all_values_inside(how: str) -> None:
     fold = {"min": min, "max": max, "mean": lambda v: sum(v) / len(v)}[how]
     for _ in range(200):
         ends = [sorted(Fraction(generator.randrange(100), 100) for _ in range(2)) for _ in range(3)]
-        joint = together([Measured(low, high) for low, high in ends], how)  # type: ignore[arg-type]
+        joint = aggregate_values([StartValue(low, high) for low, high in ends], how)  # type: ignore[arg-type]
         assert joint.low == fold([low for low, _ in ends])
         assert joint.high == fold([high for _, high in ends])
         inside = fold([low + (high - low) * Fraction(generator.random()) for low, high in ends])
@@ -105,30 +117,30 @@ def test_together_contains_the_aggregate_of_all_values_inside(how: str) -> None:
 
 
 def test_confidence_of_several_is_what_the_union_bound_leaves() -> None:
-    one = values(table())[0][1]
-    assert together([one, one, one], "max").confidence == Fraction("0.85")
-    assert together([one] * 30, "mean").confidence == 0
-    assert together([one, one], "max").counts["runs"] == 200
+    one = value_table(table())[0][1]
+    assert aggregate_values([one, one, one], "max").confidence == Fraction("0.85")
+    assert aggregate_values([one] * 30, "mean").confidence == 0
+    assert aggregate_values([one, one], "max").counts["runs"] == 200
 
 
 def test_an_unknown_start_makes_its_cell_unknown() -> None:
-    known, unknown = Measured(Fraction(1), Fraction(1)), Measured(None, None, trouble="time")
-    assert "1 of 2 starts: time" in together([known, unknown], "max").trouble
+    known, unknown = StartValue(Fraction(1), Fraction(1)), StartValue(None, None, trouble="time")
+    assert "1 of 2 starts: time" in aggregate_values([known, unknown], "max").trouble
 
 
 def test_infinite_values_together() -> None:
-    one, infinite = Measured(Fraction(1), Fraction(2)), Measured(None, None)
-    assert together([one, infinite], "min").shown() == Fraction(3, 2)
-    assert together([one, infinite], "max").is_infinite
-    assert together([one, infinite], "mean").is_infinite
+    one, infinite = StartValue(Fraction(1), Fraction(2)), StartValue(None, None)
+    assert aggregate_values([one, infinite], "min").displayed_value() == Fraction(3, 2)
+    assert aggregate_values([one, infinite], "max").is_infinite
+    assert aggregate_values([one, infinite], "mean").is_infinite
 
 
 def test_a_lower_bound_alone_is_no_value() -> None:
-    only = Measured(Fraction(2), None)
+    only = StartValue(Fraction(2), None)
     assert not only.is_infinite
-    assert only.shown() is None
-    assert only.shown("low") == 2
+    assert only.displayed_value() is None
+    assert only.displayed_value("low") == 2
 
 
 def test_counts_of_an_estimate() -> None:
-    assert values(table())[0][1].counts == estimated("0.1", "0.3").counts
+    assert value_table(table())[0][1].counts == estimated("0.1", "0.3").counts

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from tests.report.heatmap.tables import small, table
 
-from surefoot.report.drawing import Cells, Drawing, Line, Rectangle, Text, png, svg
-from surefoot.report.drawing.font import GLYPHS, glyph
-from surefoot.report.heatmap.cells import axes, heat_map, looked
-from surefoot.report.heatmap.colours import OUTSIDE, UNKNOWN, Scale, colours
+from surefoot.report.drawing import Cells, Drawing, Polyline, Rectangle, Text, render_png, svg
+from surefoot.report.drawing.font import GLYPHS, glyph_pixels
+from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
+from surefoot.report.heatmap.colours import OUTSIDE, UNKNOWN, Scale, colour_map
 from surefoot.report.heatmap.curve import Curve
-from surefoot.report.heatmap.document import document
+from surefoot.report.heatmap.document import figure_to_json
 from surefoot.report.heatmap.figure import Figure, Panel, figure, interval_text
 from surefoot.report.heatmap.html import MOST_BYTES, heat_page
-from surefoot.report.heatmap.layout import drawn, panel_drawing
-from surefoot.report.heatmap.measured import Measured, values
-from surefoot.report.heatmap.terminal import lines, text
+from surefoot.report.heatmap.layout import draw_figure, panel_drawing
+from surefoot.report.heatmap.measured import StartValue, value_table
+from surefoot.report.heatmap.terminal import terminal_lines, terminal_text
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -34,11 +34,11 @@ def written(form: str) -> str:
     """The small figure; `python -m tests.report.heatmap.test_pictures` accepts changes."""
     match form:
         case "small.svg":
-            return svg(drawn(small()))
+            return svg(draw_figure(small()))
         case "small.txt":
-            return text(small())
+            return terminal_text(small())
         case _:
-            return json.dumps(document(small()), indent=1, ensure_ascii=False) + "\n"
+            return json.dumps(figure_to_json(small()), indent=1, ensure_ascii=False) + "\n"
 
 
 @pytest.mark.parametrize("form", ["small.svg", "small.txt", "small.json"])
@@ -64,8 +64,8 @@ def decoded(data: bytes) -> np.ndarray:
 
 def test_png_shows_the_same_cells_as_svg() -> None:
     shown = small()
-    placed, picture = panel_drawing(shown, shown.panels[0]), drawn(shown)
-    pixels = decoded(png(picture, zoom=2))
+    placed, picture = panel_drawing(shown, shown.panels[0]), draw_figure(shown)
+    pixels = decoded(render_png(picture, zoom=2))
     assert pixels.shape == (picture.height * 2, picture.width * 2, 3)
     cells = next(s for s in picture.shapes if isinstance(s, Cells))
     for row, line in enumerate(cells.colours):
@@ -78,11 +78,11 @@ def test_png_shows_the_same_cells_as_svg() -> None:
 def test_shapes_beyond_the_edge_are_cut() -> None:
     shapes = (
         Rectangle(-5, -5, 8, 8, "#102030"),
-        Line(((-4.0, 5.0), (30.0, 5.0)), "#ff0000"),
+        Polyline(((-4.0, 5.0), (30.0, 5.0)), "#ff0000"),
         Text(8, 9, "a long text beyond the edge", 18),
         Text(0, 2, "above"),
     )
-    pixels = decoded(png(Drawing(10, 10, shapes), zoom=1))
+    pixels = decoded(render_png(Drawing(10, 10, shapes), zoom=1))
     assert tuple(pixels[0, 0]) == (16, 32, 48)
     assert tuple(pixels[5, 9]) == (255, 0, 0)
 
@@ -90,13 +90,13 @@ def test_shapes_beyond_the_edge_are_cut() -> None:
 def test_every_letter_is_different() -> None:
     printable = [chr(c) for c in range(32, 127)]
     assert set(printable) <= set(GLYPHS)
-    seen = {glyph(letter).tobytes() for letter in printable}
+    seen = {glyph_pixels(letter).tobytes() for letter in printable}
     assert len(seen) == len(printable)
-    assert (glyph("ж") == glyph("?")).all()
+    assert (glyph_pixels("ж") == glyph_pixels("?")).all()
 
 
 def test_svg_is_well_formed_and_tells_every_cell() -> None:
-    root = ElementTree.fromstring(svg(drawn(small())))
+    root = ElementTree.fromstring(svg(draw_figure(small())))
     titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
     assert "x = 0, y = 0: 0.2, [0.1, 0.3] at 0.95, 100 runs" in titles
     assert "x = 1, y = 1: no start" in titles
@@ -105,7 +105,7 @@ def test_svg_is_well_formed_and_tells_every_cell() -> None:
 
 def test_cells_by_colour_cover_the_same_area() -> None:
     shown = small()
-    root = ElementTree.fromstring(svg(drawn(shown), titles=False))
+    root = ElementTree.fromstring(svg(draw_figure(shown), titles=False))
     paths = list(root.iter("{http://www.w3.org/2000/svg}path"))
     widths = sum(int(n) for p in paths for n in re.findall(r"h(\d+)v", p.attrib["d"]))
     assert widths == 6
@@ -113,21 +113,21 @@ def test_cells_by_colour_cover_the_same_area() -> None:
 
 
 def test_without_colours_digits_remain() -> None:
-    shown = lines(small())
+    shown = terminal_lines(small())
     digits = [p for line in shown for p in line if p.text == "22"]
-    assert digits[0].colour == colours()[int(0.2 * 256)]
-    assert "\x1b" not in text(small())
+    assert digits[0].colour == colour_map()[int(0.2 * 256)]
+    assert "\x1b" not in terminal_text(small())
 
 
 def test_a_wide_map_is_cut_and_says_so() -> None:
-    rows = [({"x": x}, Measured(Fraction(x, 200), Fraction(x, 200))) for x in range(200)]
-    told = text(small(rows), width=60)
+    rows = [({"x": x}, StartValue(Fraction(x, 200), Fraction(x, 200))) for x in range(200)]
+    told = terminal_text(small(rows), width=60)
     assert max(map(len, told.splitlines())) <= 80
     assert "141 columns do not fit" in told
 
 
 def test_y_grows_downwards_if_asked() -> None:
-    up, down = text(small()).splitlines(), text(small(down=True)).splitlines()
+    up, down = terminal_text(small()).splitlines(), terminal_text(small(down=True)).splitlines()
     row = next(line for line in up if line.startswith("0 "))
     assert row in down
     assert up.index(row) > down.index(row)
@@ -148,13 +148,13 @@ def test_page_is_complete_escaped_and_small() -> None:
 
 def test_a_huge_page_tells_less_of_each_cell() -> None:
     rows = [
-        ({"x": x, "y": y, "long name of a variable": f"{x},{y}" * 3}, values(table())[0][1])
+        ({"x": x, "y": y, "long name of a variable": f"{x},{y}" * 3}, value_table(table())[0][1])
         for x in range(100)
         for y in range(130)
     ]
     shown = small()
-    view = looked([rows], "x", "y")
-    map = heat_map("value", rows, view, axes([rows], view, None))
+    view = parse_view([rows], "x", "y")
+    map = heat_map("value", rows, view, common_axes([rows], view, None))
     page = heat_page([figure(shown.title, [Panel("large", map, "probability")])])
     assert len(page.encode()) < MOST_BYTES
     assert "too many cells" in page
@@ -170,30 +170,32 @@ def test_scales() -> None:
     assert shown.scales[effort.unit] == Scale(0.0, 1.0)
     auto = figure("all", [panel], limits="auto")
     assert auto.scales["probability"] == Scale(0.2, 1.0)
-    assert "beyond the scale" in svg(drawn(figure("all", [panel], limits=(0.5, 0.6))))
+    assert "beyond the scale" in svg(draw_figure(figure("all", [panel], limits=(0.5, 0.6))))
 
 
 def test_a_wide_interval_is_marked_and_a_very_wide_one_has_no_colour() -> None:
     """The middle of [0, 1] is no estimate: such runs were cut off."""
     bounds = [("0.1", "0.2"), ("0.2", "0.5"), ("0", "1")]
     rows = [
-        ({"x": i}, Measured(Fraction(low), Fraction(high), Fraction("0.95")))
+        ({"x": i}, StartValue(Fraction(low), Fraction(high), Fraction("0.95")))
         for i, (low, high) in enumerate(bounds)
     ]
     shown = small(rows)
-    assert "11 3~~~".replace(" ", "") in text(shown)
-    assert "~ wide interval" in text(shown)
-    cells = next(s for s in drawn(shown).shapes if isinstance(s, Cells))
+    assert "11 3~~~".replace(" ", "") in terminal_text(shown)
+    assert "~ wide interval" in terminal_text(shown)
+    cells = next(s for s in draw_figure(shown).shapes if isinstance(s, Cells))
     assert cells.colours[0][:2] == (Scale(0, 1).colour(0.15), Scale(0, 1).colour(0.35))
     assert cells.colours[0][2] == UNKNOWN
     assert cells.signs == (("", "~", "~"),)
     assert cells.titles[0][2] == "x = 2: wide interval, [0, 1] at 0.95"
     low = figure(shown.title, shown.panels, end="low")
-    assert next(s for s in drawn(low).shapes if isinstance(s, Cells)).colours[0][2] == Scale(0, 1).colour(0.0)
+    assert next(s for s in draw_figure(low).shapes if isinstance(s, Cells)).colours[0][2] == Scale(
+        0, 1
+    ).colour(0.0)
 
 
 def test_a_confidence_is_never_rounded_up() -> None:
-    sure = Measured(Fraction(0), Fraction(1), 1 - Fraction(1, 10**9))
+    sure = StartValue(Fraction(0), Fraction(1), 1 - Fraction(1, 10**9))
     assert interval_text(sure) == "[0, 1] at 0.999999"
 
 
@@ -201,12 +203,12 @@ def test_a_curve_above_the_maps() -> None:
     shown: Figure = small()
     curve = Curve("episodes", "return", ((0.0, -5.0), (10.0, 5.0), (20.0, 7.0)), ((10.0, "a-10.onnx"),))
     with_curve = figure(shown.title, shown.panels, curve=curve)
-    assert "a-10.onnx at 10" in svg(drawn(with_curve))
+    assert "a-10.onnx at 10" in svg(draw_figure(with_curve))
     assert "return over episodes" in heat_page([with_curve])
-    assert "return at the checkpoints: ▇" in text(with_curve)
-    assert document(with_curve)["curve"]["checkpoints"] == [{"x": 10.0, "name": "a-10.onnx"}]
+    assert "return at the checkpoints: ▇" in terminal_text(with_curve)
+    assert figure_to_json(with_curve)["curve"]["checkpoints"] == [{"x": 10.0, "name": "a-10.onnx"}]
     flat = Curve("x", "y", ((3.0, 1.0),))
-    assert "<polyline" in svg(drawn(figure(shown.title, shown.panels, curve=flat)))
+    assert "<polyline" in svg(draw_figure(figure(shown.title, shown.panels, curve=flat)))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.query.polynomial import Polynomial
-from surefoot.report.region import Region, Run, Scene
+from surefoot.report.region import ClosedRegion, SampleRun, Scene
 
 ONE, TWO = Fraction(1), Fraction(2)
 BALL = Polynomial(
@@ -20,14 +20,14 @@ def ball() -> Scene:
         for sign in (ONE, -ONE)
     )
     runs = (
-        Run(False, ((0.1, 0.1, 0.0), (1.0, 0.5, 0.0), (2.5, 0.9, 0.1)), True),
-        Run(True, ((0.1, 0.1, 0.0), (0.5, 0.2, 0.0), (0.4, 0.1, 0.1)), False, 2),
+        SampleRun(False, ((0.1, 0.1, 0.0), (1.0, 0.5, 0.0), (2.5, 0.9, 0.1)), True),
+        SampleRun(True, ((0.1, 0.1, 0.0), (0.5, 0.2, 0.0), (0.4, 0.1, 0.1)), False, 2),
     )
     return Scene(
         "a <ball>",
         ("x", "y", "z"),
         ((Fraction(-1, 2), Fraction(1, 2)),) * 2 + ((Fraction(-1, 4), Fraction(1, 4)),),
-        (Region(((-TWO, TWO),) * 3, (BALL,), "u = -x"),),
+        (ClosedRegion(((-TWO, TWO),) * 3, (BALL,), "u = -x"),),
         beyond,
         runs,
         "the network",

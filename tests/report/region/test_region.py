@@ -9,17 +9,17 @@ from math import radians
 import pytest
 from tests.report.region.scenes import ball
 
-from surefoot.encode.barrier import system_of
+from surefoot.encode.barrier import read_control_system
 from surefoot.engines.barrier import Barrier
-from surefoot.problem.network import dense
+from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.problem.term import FALSE, TRUE
 from surefoot.report.drawing import svg
 from surefoot.report.drawing.shapes import Cells
-from surefoot.report.page import page
-from surefoot.report.region import document, drawn, region_page, runs_of
+from surefoot.report.page import render_result_page
+from surefoot.report.region import draw_scenes, region_page, sample_shield_runs, scene_to_json
 from surefoot.report.region.figure import COLUMNS, EDGES, PAPER, ROWS, SETS, STRIPE, UNSAFE
-from surefoot.report.region.html import told
+from surefoot.report.region.html import describe_scene
 from surefoot.run import verify
 from surefoot.studies.pendulum.problem import ETA, OMEGA, linear_policy, stays_upright
 from surefoot.transform.discretise import discretise
@@ -32,7 +32,7 @@ def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_squares_have_the_colour_of_what_is_there() -> None:
-    (cells,) = (s for s in drawn([ball()], 0, 1).shapes if isinstance(s, Cells))
+    (cells,) = (s for s in draw_scenes([ball()], 0, 1).shapes if isinstance(s, Cells))
     (low, high), middle = ball().view(0), (COLUMNS // 2, ROWS // 2)
     for j, row in enumerate(cells.colours):
         for i, colour in enumerate(row):
@@ -51,44 +51,44 @@ def test_a_cut_off_the_middle_is_smaller() -> None:
     """z is cut at the middle of the starts; in x and z the ball is an ellipse."""
 
     def inside(upwards: int) -> int:
-        (cells,) = (s for s in drawn([ball()], 0, upwards).shapes if isinstance(s, Cells))
+        (cells,) = (s for s in draw_scenes([ball()], 0, upwards).shapes if isinstance(s, Cells))
         return sum(c in (SETS[0], EDGES[0]) for row in cells.colours for c in row)
 
     assert inside(2) == pytest.approx(inside(1) / 2, rel=0.05)
 
 
 def test_words_say_what_the_picture_shows() -> None:
-    words = told(ball())
+    words = describe_scene(ball())
     assert words[0].startswith("1 closed set, accepted by the independent checker.")
     assert "set 1: u = -x" in words
     assert "1 run without the shield (the network): 1 of them unsafe." in words
     assert "1 run with the shield (the network): 0 of them unsafe, 2 interventions." in words
-    assert "NOT certified" in told(replace(ball(), certified=False))[0]
-    assert told(replace(ball(), regions=(), runs=())) == ["No closed set was found."]
+    assert "NOT certified" in describe_scene(replace(ball(), certified=False))[0]
+    assert describe_scene(replace(ball(), regions=(), runs=())) == ["No closed set was found."]
 
 
 def test_page_and_file_escape_names() -> None:
     page = region_page("t", [ball(), ball()])
     assert "<ball>" not in page
     assert page.count("<canvas") == 2
-    assert "<ball>" not in svg(drawn([ball()]))
+    assert "<ball>" not in svg(draw_scenes([ball()]))
     assert "http" not in page.replace("http-equiv", "")
 
 
 def test_data_has_exponents_of_variables_that_occur() -> None:
-    (region,) = document(ball())["regions"]
+    (region,) = scene_to_json(ball())["regions"]
     assert [4.0, [[2, 2]]] in region["rows"][0]
     assert [-1.0, []] in region["rows"][0]
 
 
 def test_runs_without_a_shield_end_when_they_are_unsafe() -> None:
     problem, _ = discretise(stays_upright(degrees=30))
-    system = system_of(problem)
-    runs, who = runs_of(problem, system, [system.initial], 0)
+    system = read_control_system(problem)
+    runs, who = sample_shield_runs(problem, system, [system.initial], 0)
     assert who == "the program"
     assert not any(r.unsafe or r.shielded for r in runs)
     careless = replace(problem, policy=ShieldedPolicy(linear_policy(), FALSE, linear_policy()))
-    runs, who = runs_of(careless, system, [system.initial], 0)
+    runs, who = sample_shield_runs(careless, system, [system.initial], 0)
     assert "one end of their range" in who
     limit = radians(30)
     for run in runs:
@@ -97,22 +97,26 @@ def test_runs_without_a_shield_end_when_they_are_unsafe() -> None:
         assert run.unsafe is outside[-1]
         assert run.unsafe is not run.shielded
         assert run.interventions == (len(run.states) - 1 if run.shielded else 0)  # nothing is permitted
-    assert runs == runs_of(careless, system, [system.initial], 0)[0]
+    assert runs == sample_shield_runs(careless, system, [system.initial], 0)[0]
 
 
 def test_a_network_proposes_its_own_controls() -> None:
-    network = NeuralPolicy(dense([([[0.0, 0.0]], [15.0])]), (ETA, OMEGA), choose=Choose.VALUE)
+    network = NeuralPolicy(dense_network([([[0.0, 0.0]], [15.0])]), (ETA, OMEGA), choose=Choose.VALUE)
     problem, _ = discretise(stays_upright())
     trusted = replace(problem, policy=ShieldedPolicy(network, TRUE, linear_policy()))
-    runs, who = runs_of(trusted, system_of(problem), [system_of(problem).initial], 0)
+    runs, who = sample_shield_runs(
+        trusted, read_control_system(problem), [read_control_system(problem).initial], 0
+    )
     assert who == "the network"
     assert all(r.unsafe and r.interventions == 0 for r in runs)  # everything is permitted
 
 
 def test_starts_of_the_runs_are_starts() -> None:
     problem, _ = discretise(stays_upright())
-    system = system_of(problem)
-    runs, _ = runs_of(problem, system, [((Fraction(0), Fraction(0)), (Fraction(1, 8), Fraction(1, 4)))], 0)
+    system = read_control_system(problem)
+    runs, _ = sample_shield_runs(
+        problem, system, [((Fraction(0), Fraction(0)), (Fraction(1, 8), Fraction(1, 4)))], 0
+    )
     for run in runs:
         assert run.states[0][0] == 0
         assert 0.125 <= run.states[0][1] <= 0.25
@@ -122,8 +126,8 @@ def test_the_page_of_a_proof_has_its_set() -> None:
     problem = stays_upright()
     result = verify(problem, Barrier(2), Budget(60))
     assert result.certified
-    text = page([(problem, result)])
+    text = render_result_page([(problem, result)])
     assert text.count('<section class="region">') == 1
     assert "set 1: a = -12.05 * eta + -5.87 * omega" in text
     doubted = replace(result, certified=False)
-    assert '<section class="region">' not in page([(problem, doubted)])
+    assert '<section class="region">' not in render_result_page([(problem, doubted)])

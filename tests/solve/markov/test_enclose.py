@@ -11,8 +11,8 @@ import pytest
 from tests.solve.markov.random_processes import process, random_rows, reach_of_chain, schedulers
 
 from surefoot.query.markov import Until
-from surefoot.solve.markov import solve
-from surefoot.solve.markov.enclose import enclose_values
+from surefoot.solve.markov import solve_markov
+from surefoot.solve.markov.enclose import iterate_intervals
 
 
 class Rounds:
@@ -37,7 +37,7 @@ def test_bounds_hold_whenever_they_are_stopped(rounds: int) -> None:
         every = [reach_of_chain(chain, left, right) for chain in schedulers(rows)]
         for optimise, best in (("max", max), ("min", min)):
             clock = Rounds(rounds)
-            found = enclose_values(markov, Until(optimise, np.array(left), np.array(right)), clock)
+            found = iterate_intervals(markov, Until(optimise, np.array(left), np.array(right)), clock)
             assert found is not None
             assert clock.left >= -2  # it ends as soon as the time is over
             for s, (low, high) in enumerate(zip(*found, strict=True)):
@@ -57,9 +57,9 @@ def test_states_that_were_cut_off_may_do_anything(rounds: int) -> None:
         left, right = np.ones(len(rows), dtype=np.bool_), ~cut & (np.arange(len(rows)) == 0)
         for optimise in ("max", "min"):
             asked = Until(optimise, left, right)
-            found = enclose_values(replace(markov, cut=cut), asked, Rounds(rounds))
-            best = solve(markov, replace(asked, right=right | cut), exact=True)
-            worst = solve(markov, replace(asked, left=left & ~cut), exact=True)
+            found = iterate_intervals(replace(markov, cut=cut), asked, Rounds(rounds))
+            best = solve_markov(markov, replace(asked, right=right | cut), exact=True)
+            worst = solve_markov(markov, replace(asked, left=left & ~cut), exact=True)
             assert found is not None
             for s in range(len(rows)):
                 assert Fraction(found[0][s]) <= worst.low[s]
@@ -73,10 +73,10 @@ def test_limits_on_steps_are_kept(steps: int) -> None:
         markov = process(rows)
         right = np.arange(len(rows)) == 0
         asked = Until("max", np.ones(len(rows), dtype=np.bool_), right, steps)
-        exact = solve(markov, asked, exact=True)
+        exact = solve_markov(markov, asked, exact=True)
         for rounds in (0, 2, 100):
-            found = enclose_values(markov, asked, Rounds(rounds))
+            found = iterate_intervals(markov, asked, Rounds(rounds))
             assert found is not None
             for s in range(len(rows)):
                 assert Fraction(found[0][s]) <= exact.low[s] <= Fraction(found[1][s])
-    assert enclose_values(markov, replace(asked, steps=9, after=2), Rounds(5)) is None
+    assert iterate_intervals(markov, replace(asked, steps=9, after=2), Rounds(5)) is None

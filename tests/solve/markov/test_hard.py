@@ -7,7 +7,7 @@ import pytest
 from tests.solve.markov.random_processes import Rows, process
 
 from surefoot.query.markov import Accumulate, Until
-from surefoot.solve.markov import Undecided, solve
+from surefoot.solve.markov import MarkovUndecided, solve_markov
 
 HALF = Fraction(1, 2)
 
@@ -27,10 +27,10 @@ def test_two_ladders(length: int) -> None:
     markov = process(rows, [0])
     first, both = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
     first[length] = both[length] = both[2 * length] = True
-    answer = solve(markov, Until("max", ~first, first))
+    answer = solve_markov(markov, Until("max", ~first, first))
     low, high = Fraction(answer.low[0]) / answer.scale, Fraction(answer.high[0]) / answer.scale
     assert low <= Fraction(7, 10) <= high <= low * (1 + Fraction(1, 10**6))
-    steps = solve(markov, Accumulate("min", markov.rewards["cost"], both))
+    steps = solve_markov(markov, Accumulate("min", markov.rewards["cost"], both))
     low, high = Fraction(steps.low[0]) / steps.scale, Fraction(steps.high[0]) / steps.scale
     assert low <= 3 * 2 ** (length - 1) - 2 <= high <= low * (1 + Fraction(1, 10**6))
 
@@ -46,9 +46,9 @@ def test_lingering() -> None:
     ]
     markov = process(rows, [0])
     goal = np.array([False, True, False, False])
-    answer = solve(markov, Until("max", ~goal, goal))
+    answer = solve_markov(markov, Until("max", ~goal, goal))
     assert answer.low[0] * 3 <= 2 * answer.scale <= answer.high[0] * 3
-    assert solve(markov, Until("max", ~goal, goal), exact=True).low[0] == Fraction(2, 3)
+    assert solve_markov(markov, Until("max", ~goal, goal), exact=True).low[0] == Fraction(2, 3)
 
 
 def test_a_process_that_was_cut_off() -> None:
@@ -56,19 +56,19 @@ def test_a_process_that_was_cut_off() -> None:
     whole = process(rows, [0])
     cut = type(whole)(**{f: getattr(whole, f) for f in whole.__slots__} | {"cut": np.array([0, 0, 0, 1]) > 0})
     goal = np.array([False, True, False, False])
-    answer = solve(cut, Until("min", ~goal, goal))
+    answer = solve_markov(cut, Until("min", ~goal, goal))
     low, high = Fraction(answer.low[0]) / answer.scale, Fraction(answer.high[0]) / answer.scale
     assert Fraction(1, 4) - Fraction(1, 10**9) <= low <= Fraction(1, 4)
     assert HALF <= high <= HALF + Fraction(1, 10**9)
-    with pytest.raises(Undecided, match="cut off"):
-        solve(cut, Accumulate("min", cut.rewards["cost"], goal))
+    with pytest.raises(MarkovUndecided, match="cut off"):
+        solve_markov(cut, Accumulate("min", cut.rewards["cost"], goal))
 
 
 def test_no_time() -> None:
     rows = two_ladders(100)
     goal = np.arange(len(rows)) == 100
-    with pytest.raises(Undecided):
-        solve(process(rows, [0]), Until("max", ~goal, goal), seconds_left=lambda: 0.0)
+    with pytest.raises(MarkovUndecided):
+        solve_markov(process(rows, [0]), Until("max", ~goal, goal), seconds_left=lambda: 0.0)
 
 
 @pytest.mark.parametrize("bits", [60, 90, 120])
@@ -84,6 +84,6 @@ def test_no_bound_exceeds_one(bits: int) -> None:
     ]
     markov = process(rows, [0])
     goal = np.array([False, False, False, True, False])
-    answer = solve(markov, Until("max", ~goal, goal))
+    answer = solve_markov(markov, Until("max", ~goal, goal))
     assert all(low <= high <= answer.scale for low, high in zip(answer.low, answer.high, strict=True))
     assert answer.low[0] == answer.high[0] == answer.scale

@@ -7,18 +7,18 @@ import pytest
 
 from surefoot.query.markov import Optimise
 from surefoot.solve.markov.equation import iterate
-from surefoot.solve.markov.equation.evaluate import refine, tables
-from surefoot.solve.markov.equation.integers import Whole
-from surefoot.solve.markov.equation.reduce import Reduced
+from surefoot.solve.markov.equation.evaluate import quotient_to_floats, refine_chain_values
+from surefoot.solve.markov.equation.integers import IntegerVector
+from surefoot.solve.markov.equation.reduce import QuotientProcess
 
 UNIT, SCALE = 4, 1 << 60
 
 
-def integers(values: list[int]) -> Whole:
+def integers(values: list[int]) -> IntegerVector:
     return np.array([*values, None], dtype=np.object_)[:-1]
 
 
-def ladder(nodes: int) -> Reduced:
+def ladder(nodes: int) -> QuotientProcess:
     """From every node two choices: one step up or to the start, with other weights; the last one is left."""
     targets, weights, constants, outcomes = [], [], [], [0]
     for n in range(nodes):
@@ -29,7 +29,7 @@ def ladder(nodes: int) -> Reduced:
             weights += [w for _, w in reached]
             outcomes.append(len(targets))
             constants.append((UNIT - sum(w for _, w in reached)) * SCALE // (2 if up == 3 else 1))
-    return Reduced(
+    return QuotientProcess(
         choices=np.arange(0, 2 * nodes + 1, 2),
         outcomes=np.array(outcomes),
         targets=np.array(targets),
@@ -48,18 +48,18 @@ def ladder(nodes: int) -> Reduced:
 @pytest.mark.parametrize("optimise", ["max", "min"])
 def test_bounds_are_inductive_around_values_that_are_off(optimise: Optimise, shift: int) -> None:
     reduced = ladder(6)
-    table, sign = tables(reduced), 1 if optimise == "max" else -1
-    found = iterate._howard(table, sign, reduced.choices[:-1], lambda: 1.0)
+    table, sign = quotient_to_floats(reduced), 1 if optimise == "max" else -1
+    found = iterate._howard_iteration(table, sign, reduced.choices[:-1], lambda: 1.0)
     assert found is not None
-    refined = refine(reduced, found, found.solve(table.constants[found.policy]))
+    refined = refine_chain_values(reduced, found, found.solve(table.constants[found.policy]))
     assert refined is not None
     values, size = refined
     values = values - sign * shift
-    slack = sign * (reduced.unit * values[table.owners] - reduced.after(values))
-    bounds = iterate._around(table, sign, found, values, size, slack, 16)
+    slack = sign * (reduced.unit * values[table.owners] - reduced.choice_values(values))
+    bounds = iterate._inductive_bounds(table, sign, found, values, size, slack, 16)
     assert bounds is not None
     outer = bounds.high if sign > 0 else bounds.low
-    assert (sign * (reduced.unit * outer[table.owners] - reduced.after(outer)) >= 0).all()
+    assert (sign * (reduced.unit * outer[table.owners] - reduced.choice_values(outer)) >= 0).all()
     own = bounds.low if sign > 0 else bounds.high
-    after = reduced.after(own)[bounds.policy]
+    after = reduced.choice_values(own)[bounds.policy]
     assert (sign * (after - reduced.unit * own) >= 0).all()

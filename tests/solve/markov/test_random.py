@@ -14,7 +14,7 @@ from tests.solve.markov.random_processes import (
 )
 
 from surefoot.query.markov import Accumulate, Instant, Until
-from surefoot.solve.markov import solve
+from surefoot.solve.markov import solve_markov
 
 BLOCKS = [range(start, start + 25) for start in range(0, 200, 25)]
 
@@ -35,7 +35,7 @@ def test_until(seeds: range) -> None:
             expected = [best(values[s] for values in every) for s in range(len(rows))]
             for exact in (False, True):
                 asked = Until(optimise, np.array(left), np.array(right))
-                answer = solve(markov, asked, exact=exact)
+                answer = solve_markov(markov, asked, exact=exact)
                 for s, value in enumerate(expected):
                     low, high = Fraction(answer.low[s], answer.scale), Fraction(answer.high[s], answer.scale)
                     assert low <= value <= high, (seed, optimise, exact, s)
@@ -57,7 +57,7 @@ def test_accumulated(seeds: range) -> None:
         every = [cost_of_chain(chain, goal) for chain in schedulers(rows)]
         for optimise in ("max", "min"):
             for exact in (False, True):
-                answer = solve(
+                answer = solve_markov(
                     markov, Accumulate(optimise, markov.rewards["cost"], np.array(goal)), exact=exact
                 )
                 for s in range(len(rows)):
@@ -93,15 +93,15 @@ def test_bounded(exact: bool) -> None:
         for optimise, best in (("max", max), ("min", min)):
             plain = _until(rows, best, left, right, steps, min(after, steps))
             asked = Until(optimise, np.array(left), np.array(right), steps, min(after, steps))
-            _same(solve(markov, asked, exact=exact), plain, exact)
+            _same(solve_markov(markov, asked, exact=exact), plain, exact)
             cost = Accumulate(optimise, markov.rewards["cost"], np.array(right), steps)
-            _same(solve(markov, cost, exact=exact), _accumulated(rows, best, right, steps), exact)
+            _same(solve_markov(markov, cost, exact=exact), _accumulated(rows, best, right, steps), exact)
             if markov.values:
                 amounts = np.array([(seed + s) % len(markov.values) for s in range(count)], dtype=np.int32)
                 instant = [markov.values[i] for i in amounts]
                 for _ in range(steps):
                     instant = _stepped(rows, best, instant)
-                _same(solve(markov, Instant(optimise, amounts, steps), exact=exact), instant, exact)
+                _same(solve_markov(markov, Instant(optimise, amounts, steps), exact=exact), instant, exact)
 
 
 def _same(answer, expected, exact: bool) -> None:

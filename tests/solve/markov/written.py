@@ -7,14 +7,14 @@ from tests.solve.markov.random_processes import Rows
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
-from surefoot.problem.term import FALSE, Const, Term, Var, disjunction, equal
+from surefoot.problem.term import FALSE, Const, Term, Var, disjunction_of, equal
 
 WHERE = Var("where")
 
 
 def one_of(flags: list[bool]) -> Term:
     places = [equal(WHERE, Const(s)) for s, flag in enumerate(flags) if flag]
-    return disjunction(tuple(places)) if places else FALSE
+    return disjunction_of(tuple(places)) if places else FALSE
 
 
 def problem(rows: Rows, asked: Property, starts: list[bool]) -> Problem:

@@ -12,28 +12,35 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.network.outward import Array
-from surefoot.problem.meaning.inference import infer
-from surefoot.problem.network import Network, Shape, dense
-from surefoot.solve.native.cells import Outcome, Questions, System, answer, chooses, tabulated
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.network import Network, Shape, dense_network
+from surefoot.solve.native.cells import (
+    BatchQueries,
+    QueryOutcome,
+    RowSystem,
+    answer_batch_queries,
+    argmax_row_system,
+    tabulate_network,
+)
 from surefoot.work.budget import Budget
 
-TWINS = dense([([[1, 0], [1, 0], [0, 1]], [0, 0, 0])])  # outputs x, x, y
+TWINS = dense_network([([[1, 0], [1, 0], [0, 1]], [0, 0, 0])])  # outputs x, x, y
 
 
 def asked(
     network: Network,
     low: object,
     high: object,
-    *systems: System,
+    *systems: RowSystem,
     system: object = 0,
     offsets: object = 0.0,
     whole: object = True,
     float32: bool = True,
-) -> Questions:
+) -> BatchQueries:
     """Questions from lists; one system, offset or kind of input serves all."""
     lows, highs = (np.atleast_2d(np.asarray(b, dtype=np.float64)) for b in (low, high))
     rows = max(len(s.strict) for s in systems)
-    return Questions(
+    return BatchQueries(
         network,
         lows,
         highs,
@@ -48,7 +55,7 @@ def asked(
 def trained_like(width: int, seed: int = 1) -> Network:
     rng = np.random.default_rng(seed)
     first = rng.normal(size=(width, 4)) * [0.2, 0.2, 0.6, 0.6]
-    return dense(
+    return dense_network(
         [
             (first, rng.normal(size=width) * 2),
             (rng.normal(size=(width, width)) * np.sqrt(2 / width), rng.normal(size=width)),
@@ -59,78 +66,93 @@ def trained_like(width: int, seed: int = 1) -> Network:
 
 @pytest.mark.parametrize("float32", [False, True])
 def test_of_equal_outputs_the_lowest_index_is_chosen(float32: bool) -> None:
-    systems = tuple(chooses(TWINS, a) for a in range(3))
-    found = answer(asked(TWINS, [[2, 1]] * 3, [[2, 1]] * 3, *systems, system=[0, 1, 2], float32=float32))
+    systems = tuple(argmax_row_system(TWINS, a) for a in range(3))
+    found = answer_batch_queries(
+        asked(TWINS, [[2, 1]] * 3, [[2, 1]] * 3, *systems, system=[0, 1, 2], float32=float32)
+    )
     assert found.outcomes.tolist() == [
-        Outcome.SAT,
-        Outcome.POSSIBLE if float32 else Outcome.UNSAT,
-        Outcome.UNSAT,
+        QueryOutcome.SAT,
+        QueryOutcome.POSSIBLE if float32 else QueryOutcome.UNSAT,
+        QueryOutcome.UNSAT,
     ]
     assert found.witness(0) == (2, 1)
     assert found.possible.tolist() == [True, float32, False]
 
 
 def test_only_applicable_actions_compete() -> None:
-    systems = (chooses(TWINS, 2), chooses(TWINS, 2, among=[1, 2]), chooses(TWINS, 2, among=[2]))
-    found = answer(asked(TWINS, [[3, 1]] * 3, [[3, 2]] * 3, *systems, system=[0, 1, 2], float32=False))
-    assert found.outcomes.tolist() == [Outcome.UNSAT, Outcome.UNSAT, Outcome.SAT]
+    systems = (
+        argmax_row_system(TWINS, 2),
+        argmax_row_system(TWINS, 2, among=[1, 2]),
+        argmax_row_system(TWINS, 2, among=[2]),
+    )
+    found = answer_batch_queries(
+        asked(TWINS, [[3, 1]] * 3, [[3, 2]] * 3, *systems, system=[0, 1, 2], float32=False)
+    )
+    assert found.outcomes.tolist() == [QueryOutcome.UNSAT, QueryOutcome.UNSAT, QueryOutcome.SAT]
 
 
 def test_where_only_another_order_of_summation_satisfies_the_rows_it_is_possible() -> None:
     # (2^25 x + x) - 2^25 x is 0 from left to right, as float32 drops the small term; added last, x stays.
-    network = dense([([[2.0**25, 1.0, -(2.0**25)]], [0.0])])
-    at_least_one = System(np.array([[0, 0, 0, -1.0]]), np.array([False]))
+    network = dense_network([([[2.0**25, 1.0, -(2.0**25)]], [0.0])])
+    at_least_one = RowSystem(np.array([[0, 0, 0, -1.0]]), np.array([False]))
     questions = asked(network, [1, 1, 1], [1, 1, 1], at_least_one, offsets=-1.0)
-    assert infer(network, np.ones((1, 3), dtype=np.float32)) == 0
-    found = answer(questions)
-    assert found.outcomes.tolist() == [Outcome.POSSIBLE]
+    assert infer_outputs(network, np.ones((1, 3), dtype=np.float32)) == 0
+    found = answer_batch_queries(questions)
+    assert found.outcomes.tolist() == [QueryOutcome.POSSIBLE]
     assert found.witness(0) == (1, 1, 1)
     assert "rounding decides" in found.reasons[0]
     real = asked(network, [1, 1, 1], [1, 1, 1], at_least_one, offsets=-1.0, float32=False)
-    assert answer(real).outcomes.tolist() == [Outcome.SAT]
+    assert answer_batch_queries(real).outcomes.tolist() == [QueryOutcome.SAT]
 
 
 def test_where_only_the_reference_satisfies_the_rows_it_is_satisfied() -> None:
-    network = dense([([[2.0**25, 1.0, -(2.0**25)]], [0.0])])
-    at_most_zero = System(np.array([[0, 0, 0, 1.0]]), np.array([False]))
+    network = dense_network([([[2.0**25, 1.0, -(2.0**25)]], [0.0])])
+    at_most_zero = RowSystem(np.array([[0, 0, 0, 1.0]]), np.array([False]))
     questions = asked(network, [1, 1, 1], [1, 1, 1], at_most_zero)
-    assert answer(questions).outcomes.tolist() == [Outcome.SAT]
+    assert answer_batch_queries(questions).outcomes.tolist() == [QueryOutcome.SAT]
     real = asked(network, [1, 1, 1], [1, 1, 1], at_most_zero, float32=False)
-    assert answer(real).outcomes.tolist() == [Outcome.UNSAT]
+    assert answer_batch_queries(real).outcomes.tolist() == [QueryOutcome.UNSAT]
 
 
 def test_a_margin_beyond_rounding_is_unsat_in_every_order() -> None:
-    network = dense([([[2.0**25, 1.0, -(2.0**25)]], [0.0])])
-    large = System(np.array([[0, 0, 0, -1.0]]), np.array([False]))
-    assert answer(asked(network, [1, 1, 1], [1, 1, 1], large, offsets=-100.0)).outcomes[0] == Outcome.UNSAT
+    network = dense_network([([[2.0**25, 1.0, -(2.0**25)]], [0.0])])
+    large = RowSystem(np.array([[0, 0, 0, -1.0]]), np.array([False]))
+    assert (
+        answer_batch_queries(asked(network, [1, 1, 1], [1, 1, 1], large, offsets=-100.0)).outcomes[0]
+        == QueryOutcome.UNSAT
+    )
 
 
 def test_empty_boxes_and_boxes_without_integers_are_unsat() -> None:
-    anything = System(np.zeros((0, 5)), np.zeros(0, dtype=np.bool_))
-    found = answer(asked(TWINS, [[0, 0], [1, 0], [0.25, 0]], [[1, 1], [0, 1], [0.75, 1]], anything))
-    assert found.outcomes.tolist() == [Outcome.SAT, Outcome.UNSAT, Outcome.UNSAT]
+    anything = RowSystem(np.zeros((0, 5)), np.zeros(0, dtype=np.bool_))
+    found = answer_batch_queries(
+        asked(TWINS, [[0, 0], [1, 0], [0.25, 0]], [[1, 1], [0, 1], [0.75, 1]], anything)
+    )
+    assert found.outcomes.tolist() == [QueryOutcome.SAT, QueryOutcome.UNSAT, QueryOutcome.UNSAT]
     assert found.witness(1) is None
     assert np.isnan(found.points[1]).all()
 
 
 def test_strict_guards_between_integers() -> None:
-    first = chooses(TWINS, 0, among=[0]).and_also([[2, 0], [-2, 0]], strict=True)  # 2 < 2x < 4 or so
-    found = answer(asked(TWINS, [[0, 0]] * 2, [[9, 9]] * 2, first, offsets=[[4, -2], [5, -3]]))
-    assert found.outcomes.tolist() == [Outcome.UNSAT, Outcome.SAT]
+    first = argmax_row_system(TWINS, 0, among=[0]).and_also(
+        [[2, 0], [-2, 0]], strict=True
+    )  # 2 < 2x < 4 or so
+    found = answer_batch_queries(asked(TWINS, [[0, 0]] * 2, [[9, 9]] * 2, first, offsets=[[4, -2], [5, -3]]))
+    assert found.outcomes.tolist() == [QueryOutcome.UNSAT, QueryOutcome.SAT]
     assert found.witness(1) is not None
     assert found.points[1, 0] == 2
 
 
 def test_a_row_without_offset_is_left_out() -> None:
-    rows = System(np.array([[1.0, 0, 0, 0, 0]]), np.array([False]))
-    found = answer(asked(TWINS, [[3, 3]] * 2, [[3, 3]] * 2, rows, offsets=[[1], [np.inf]]))
-    assert found.outcomes.tolist() == [Outcome.UNSAT, Outcome.SAT]
+    rows = RowSystem(np.array([[1.0, 0, 0, 0, 0]]), np.array([False]))
+    found = answer_batch_queries(asked(TWINS, [[3, 3]] * 2, [[3, 3]] * 2, rows, offsets=[[1], [np.inf]]))
+    assert found.outcomes.tolist() == [QueryOutcome.UNSAT, QueryOutcome.SAT]
 
 
 def test_real_and_integer_inputs_together() -> None:
     # relu(x - y) >= 1/2 with an integer x: 2 needs y <= 3/2, 1 needs y <= 1/2.
-    network = dense([([[1, -1]], [0]), ([[1]], [0])])
-    high_enough = System(np.array([[0, 0, -1.0]]), np.array([False]))
+    network = dense_network([([[1, -1]], [0]), ([[1]], [0])])
+    high_enough = RowSystem(np.array([[0, 0, -1.0]]), np.array([False]))
     questions = asked(
         network,
         [[0.5, 1.25], [0.5, 1.75], [0.5, 0.5]],
@@ -140,8 +162,8 @@ def test_real_and_integer_inputs_together() -> None:
         whole=[True, False],
         float32=False,
     )
-    found = answer(questions)
-    assert found.outcomes.tolist() == [Outcome.SAT, Outcome.UNSAT, Outcome.SAT]
+    found = answer_batch_queries(questions)
+    assert found.outcomes.tolist() == [QueryOutcome.SAT, QueryOutcome.UNSAT, QueryOutcome.SAT]
     assert found.points[0, 0] == 2
     assert found.points[0, 1] <= 1.5
     assert found.witness(2) == (1, Fraction(1, 2))
@@ -149,10 +171,10 @@ def test_real_and_integer_inputs_together() -> None:
 
 def test_a_single_real_solution_is_found_exactly() -> None:
     # 3 x = 1 has one solution, which is not a float64 number.
-    third = dense([([[3]], [-1])])
-    both = System(np.array([[0, 1.0], [0, -1.0]]), np.array([False, False]))
-    found = answer(asked(third, [0], [1], both, whole=False, float32=False))
-    assert found.outcomes.tolist() == [Outcome.SAT]
+    third = dense_network([([[3]], [-1])])
+    both = RowSystem(np.array([[0, 1.0], [0, -1.0]]), np.array([False, False]))
+    found = answer_batch_queries(asked(third, [0], [1], both, whole=False, float32=False))
+    assert found.outcomes.tolist() == [QueryOutcome.SAT]
     assert found.witness(0) == (Fraction(1, 3),)
 
 
@@ -160,43 +182,43 @@ def test_large_grids_are_bounded_rather_than_enumerated() -> None:
     network = trained_like(16)
     rng = np.random.default_rng(5)
     low = np.floor(rng.uniform(-3000, 3000, (30, 4)))
-    systems = tuple(chooses(network, a) for a in range(9))
+    systems = tuple(argmax_row_system(network, a) for a in range(9))
     system = rng.integers(0, 9, 30)
     questions = asked(network, low, low + 39, *systems, system=system, float32=False)
-    found = answer(questions, Budget(20))
+    found = answer_batch_queries(questions, Budget(20))
     assert found.means["bounds"] + found.means.get("single", 0) == 30
-    assert set(found.outcomes.tolist()) == {Outcome.SAT, Outcome.UNSAT}
+    assert set(found.outcomes.tolist()) == {QueryOutcome.SAT, QueryOutcome.UNSAT}
     for i in range(30):
         samples = np.floor(rng.uniform(low[i], low[i] + 40, (2000, 4)))
-        if found.outcomes[i] == Outcome.UNSAT:
-            assert system[i] not in infer(network, samples.astype(np.float32)).argmax(axis=1)
+        if found.outcomes[i] == QueryOutcome.UNSAT:
+            assert system[i] not in infer_outputs(network, samples.astype(np.float32)).argmax(axis=1)
 
 
 def test_smooth_networks_are_bounded_too() -> None:
     rng = np.random.default_rng(3)
-    network = dense(
+    network = dense_network(
         [(rng.normal(size=(8, 2)), rng.normal(size=8)), (rng.normal(size=(1, 8)), [0])], Shape.TANH
     )
-    row = System(np.array([[0, 0, -1.0]]), np.array([False]))
+    row = RowSystem(np.array([[0, 0, -1.0]]), np.array([False]))
     largest = np.abs(np.asarray(network.nodes[-1].weights)).sum()  # type: ignore[union-attr]
     offsets = -np.array([[0.5 * largest], [largest + 0.1]])
     for whole in (True, False):
         questions = asked(network, [[-9, -9]] * 2, [[9, 9]] * 2, row, offsets=offsets, whole=whole)
-        found = answer(questions, Budget(10), memory=0)
-        assert found.outcomes[1] == Outcome.UNSAT
-        if found.outcomes[0] == Outcome.SAT:
-            assert infer(network, found.points[:1].astype(np.float32))[0, 0] >= 0.5 * largest
+        found = answer_batch_queries(questions, Budget(10), memory=0)
+        assert found.outcomes[1] == QueryOutcome.UNSAT
+        if found.outcomes[0] == QueryOutcome.SAT:
+            assert infer_outputs(network, found.points[:1].astype(np.float32))[0, 0] >= 0.5 * largest
 
 
 def random_questions(
     network: Network, count: int, extent: Array, seed: int, float32: bool = True
-) -> Questions:
+) -> BatchQueries:
     """Cells of a grid, the action chosen there, and the cell that the step leads to."""
     rng = np.random.default_rng(seed)
     first, last = np.array([0, 0, -5, -5]), np.array([30, 30, 5, 5])
     low = np.floor(rng.uniform(first, last - extent + 2, (count, 4)))
     moves = np.array([[1, 0, 1, 0], [-1, 0, -1, 0], [0, 1, 0, 1], [0, -1, 0, -1]])
-    systems = tuple(chooses(network, a).and_also(moves) for a in range(9))
+    systems = tuple(argmax_row_system(network, a).and_also(moves) for a in range(9))
     cell = np.floor(rng.uniform(first[:2], last[:2], (count, 2)) / extent[:2]) * extent[:2]
     offsets = np.zeros((count, 12))
     offsets[:, 8::2], offsets[:, 9::2] = cell + extent[:2] - 1, -cell
@@ -215,63 +237,70 @@ def test_five_thousand_questions_take_less_than_ten_seconds() -> None:
     network = trained_like(32)
     started = process_time()
     questions = random_questions(network, 5000, np.array([6, 6, 4, 4]), 1)
-    found = answer(questions)
+    found = answer_batch_queries(questions)
     assert process_time() - started < 10
-    assert (found.outcomes == Outcome.SAT).sum() > 50
-    assert (found.outcomes == Outcome.UNSAT).sum() > 50
-    inputs = found.points[found.outcomes == Outcome.SAT]
-    actions = infer(network, inputs.astype(np.float32)).argmax(axis=1)
-    assert (actions == questions.system[found.outcomes == Outcome.SAT]).all()
+    assert (found.outcomes == QueryOutcome.SAT).sum() > 50
+    assert (found.outcomes == QueryOutcome.UNSAT).sum() > 50
+    inputs = found.points[found.outcomes == QueryOutcome.SAT]
+    actions = infer_outputs(network, inputs.astype(np.float32)).argmax(axis=1)
+    assert (actions == questions.system[found.outcomes == QueryOutcome.SAT]).all()
 
 
 def test_a_table_serves_many_calls() -> None:
     network = trained_like(16)
-    table = tabulated(network, np.array([0.0, 0, -5, -5]), np.array([30.0, 30, 5, 5]), True)
+    table = tabulate_network(network, np.array([0.0, 0, -5, -5]), np.array([30.0, 30, 5, 5]), True)
     for seed in range(3):
         questions = random_questions(network, 40, np.array([3, 3, 2, 2]), seed)
-        with_table, without = answer(questions, table=table), answer(questions, memory=0)
+        with_table, without = (
+            answer_batch_queries(questions, table=table),
+            answer_batch_queries(questions, memory=0),
+        )
         assert with_table.outcomes.tolist() == without.outcomes.tolist()
         assert with_table.means["table"] == 40
         assert without.means["points"] == 40
     with pytest.raises(ValueError, match="another network"):
-        answer(random_questions(trained_like(16, seed=2), 4, np.array([3, 3, 2, 2]), 0), table=table)
+        answer_batch_queries(
+            random_questions(trained_like(16, seed=2), 4, np.array([3, 3, 2, 2]), 0), table=table
+        )
 
 
 def test_a_table_of_integers_says_nothing_about_reals() -> None:
-    network = dense([([[1, 0], [0, 1]], [0, 0])])
-    between = System(np.array([[0, 0, 2.0, 0], [0, 0, -2.0, 0]]), np.array([True, True]))  # 1/2 < 2 x < 3/2
-    table = tabulated(network, np.array([-0.5, 0.0]), np.array([2.5, 2.0]), True)
+    network = dense_network([([[1, 0], [0, 1]], [0, 0])])
+    between = RowSystem(
+        np.array([[0, 0, 2.0, 0], [0, 0, -2.0, 0]]), np.array([True, True])
+    )  # 1/2 < 2 x < 3/2
+    table = tabulate_network(network, np.array([-0.5, 0.0]), np.array([2.5, 2.0]), True)
     assert table.shape == (3, 3)
     for whole in (True, False):
         questions = asked(network, [0, 0], [2, 2], between, offsets=[1.5, -0.5], whole=whole)
-        expected = Outcome.UNSAT if whole else Outcome.SAT
-        assert answer(questions, table=table).outcomes.tolist() == [expected]
+        expected = QueryOutcome.UNSAT if whole else QueryOutcome.SAT
+        assert answer_batch_queries(questions, table=table).outcomes.tolist() == [expected]
 
 
 @pytest.mark.parametrize("low", [[0.0], [3.0, 3.0], [-1e5, -1e5]])
 def test_a_table_that_cannot_be_made_is_refused(low: list[float]) -> None:
     with pytest.raises(InvalidProblem):
-        tabulated(TWINS, np.array(low), np.array([2.0, 1e5]), True)
+        tabulate_network(TWINS, np.array(low), np.array([2.0, 1e5]), True)
 
 
 def test_when_time_is_up_questions_stay_open() -> None:
     network = trained_like(16)
     questions = random_questions(network, 20, np.array([3, 3, 2, 2]), 0)
     for memory in (0, 1 << 29):
-        found = answer(questions, Budget(0.0), memory=memory)
-        assert (found.outcomes == Outcome.OPEN).all()
+        found = answer_batch_queries(questions, Budget(0.0), memory=memory)
+        assert (found.outcomes == QueryOutcome.OPEN).all()
         assert "time ran out" in found.reasons[0]
-    real = asked(network, [[0, 0, -5, -5]], [[30, 30, 5, 5]], chooses(network, 0), whole=False)
-    assert answer(real, Budget(0.0)).possible.all()
+    real = asked(network, [[0, 0, -5, -5]], [[30, 30, 5, 5]], argmax_row_system(network, 0), whole=False)
+    assert answer_batch_queries(real, Budget(0.0)).possible.all()
 
 
 def test_progress_is_told() -> None:
     lines: list[str] = []
     network = trained_like(16)
-    systems = tuple(chooses(network, a) for a in range(9))
+    systems = tuple(argmax_row_system(network, a) for a in range(9))
     low, high = [[0, 0, -5, -5]] * 9, [[30, 30, 5, 5]] * 9
     real = asked(network, low, high, *systems, system=range(9), whole=False)
-    answer(real, Budget(5.0, progress=lines.append))
+    answer_batch_queries(real, Budget(5.0, progress=lines.append))
     assert any("questions are searched" in line for line in lines)
 
 
@@ -281,7 +310,7 @@ def test_progress_is_told() -> None:
 )
 def test_what_does_not_fit_is_refused(low: object, high: object, offsets: float) -> None:
     with pytest.raises(InvalidProblem):
-        asked(TWINS, low, high, chooses(TWINS, 0), offsets=offsets)
+        asked(TWINS, low, high, argmax_row_system(TWINS, 0), offsets=offsets)
 
 
 def test_the_example_of_the_page_prints_what_it_says(tmp_path: Path) -> None:
@@ -298,23 +327,23 @@ def test_the_example_of_the_page_prints_what_it_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_questions_about_inputs_alone(whole: bool) -> None:
-    near = System(np.zeros((0, 5)), np.zeros(0, dtype=np.bool_)).and_also(
+    near = RowSystem(np.zeros((0, 5)), np.zeros(0, dtype=np.bool_)).and_also(
         [[3, 1], [-3, -1]], strict=[True, False]
     )
     questions = asked(TWINS, [[0, 0]] * 2, [[5, 5]] * 2, near, offsets=[[7.5, -7], [0, 0]], whole=whole)
-    found = answer(questions, memory=0)
-    assert found.outcomes.tolist() == [Outcome.SAT, Outcome.UNSAT]
+    found = answer_batch_queries(questions, memory=0)
+    assert found.outcomes.tolist() == [QueryOutcome.SAT, QueryOutcome.UNSAT]
     assert 7 <= found.points[0] @ [3, 1] < 7.5
 
 
 def test_rows_of_their_own_for_every_question() -> None:
     network = trained_like(16)
     questions = random_questions(network, 200, np.array([4, 4, 2, 2]), 3)
-    shared = answer(questions).outcomes
+    shared = answer_batch_queries(questions).outcomes
     rng = np.random.default_rng(0)
     scale = (501 + rng.permutation(200)) / 1024  # the same rows, but no two systems alike
     systems = tuple(
-        System(s.coefficients * f, s.strict)
+        RowSystem(s.coefficients * f, s.strict)
         for s, f in ((questions.systems[a], f) for a, f in zip(questions.system, scale, strict=True))
     )
     own = asked(
@@ -325,6 +354,6 @@ def test_rows_of_their_own_for_every_question() -> None:
         system=np.arange(200),
         offsets=questions.offsets * scale[:, None],
     )
-    found = answer(own)
+    found = answer_batch_queries(own)
     assert found.outcomes.tolist() == shared.tolist()
-    assert answer(own, memory=0).outcomes.tolist() == found.outcomes.tolist()
+    assert answer_batch_queries(own, memory=0).outcomes.tolist() == found.outcomes.tolist()

@@ -20,21 +20,21 @@ from surefoot.problem.network import (
     Network,
     Pick,
     Shape,
-    dense,
-    frozen,
-    frozen_indices,
+    dense_network,
+    freeze_float32,
+    freeze_indices,
 )
 from surefoot.problem.term import Const, Var
-from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Unsat
-from surefoot.query.satisfies import satisfies
-from surefoot.solve.native.bounding.bounds import bounded, inherited, nothing_known
-from surefoot.solve.native.bounding.dual import improved
-from surefoot.solve.native.bounding.layout import Layout, layout
-from surefoot.solve.native.bounding.passes import forward
+from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
+from surefoot.query.satisfies import assignment_defect
+from surefoot.solve.native.bounding.bounds import bound_box_batch, inherit_bounds, vacuous_bounds
+from surefoot.solve.native.bounding.dual import ascend_slopes
+from surefoot.solve.native.bounding.layout import BoundingPlan, build_bounding_plan
+from surefoot.solve.native.bounding.passes import forward_values
 from surefoot.solve.native.chain import layers, sheets
 from surefoot.solve.native.problem import Mask
 from surefoot.solve.native.proof import ledger
-from surefoot.solve.native.solver import decide
+from surefoot.solve.native.solver import decide_native_query
 
 
 @pytest.fixture(autouse=True)
@@ -47,13 +47,15 @@ def network(rng: np.random.Generator, scale: float = 1.0, direct: bool = True) -
     """Inputs in another order, a shift, some layers of any width, and rows over inputs and outputs."""
     sizes = [int(rng.integers(1, 6)), *rng.integers(1, 40, size=rng.integers(1, 5)).tolist(), 3]
     nodes = [
-        Pick(0, frozen_indices(rng.permutation(sizes[0]))),
+        Pick(0, freeze_indices(rng.permutation(sizes[0]))),
         Elementwise(1, Constant.ADD, _some(rng, sizes[0])),
     ]
     for wide, high in pairwise(sizes):
         if len(nodes) > 2:
             nodes.append(Activation(len(nodes), Shape.RELU))
-        nodes.append(Affine(len(nodes), frozen(_some(rng, high, wide) * np.float32(scale)), _some(rng, high)))
+        nodes.append(
+            Affine(len(nodes), freeze_float32(_some(rng, high, wide) * np.float32(scale)), _some(rng, high))
+        )
     if direct:
         nodes.append(Join((0, len(nodes))))
         nodes.append(Affine(len(nodes), _some(rng, 4, sizes[0] + 3), _some(rng, 4)))
@@ -62,7 +64,7 @@ def network(rng: np.random.Generator, scale: float = 1.0, direct: bool = True) -
 
 def _some(rng: np.random.Generator, *shape: int) -> Array:
     numbers = rng.normal(size=shape) * (rng.random(shape) < 0.8)
-    return frozen(numbers.astype(np.float32))
+    return freeze_float32(numbers.astype(np.float32))
 
 
 def boxes(rng: np.random.Generator, width: int, count: int) -> tuple[Array, Array]:
@@ -70,9 +72,9 @@ def boxes(rng: np.random.Generator, width: int, count: int) -> tuple[Array, Arra
     return low, low + rng.random((count, width)) * rng.integers(0, 2, size=(count, 1))
 
 
-def plans(given: Network, rounded: dict[int, Mask]) -> tuple[Layout, Layout]:
+def plans(given: Network, rounded: dict[int, Mask]) -> tuple[BoundingPlan, BoundingPlan]:
     """With machine code, and without."""
-    by_machine = layout(given, rounded, frozenset({1}), certified=True)
+    by_machine = build_bounding_plan(given, rounded, frozenset({1}), certified=True)
     assert by_machine.chain is not None
     return by_machine, replace(by_machine, chain=None)
 
@@ -90,7 +92,7 @@ def test_values_at_points_are_those_of_numpy(seed: int) -> None:
     assert chain is not None
     for count in (1, 2, 5):
         points = rng.normal(size=(count, given.width))
-        found, plain = sheets.values_at(chain, points), forward(given, points)[-1]
+        found, plain = sheets.chain_values_at(chain, points), forward_values(given, points)[-1]
         assert found.shape == plain.shape
         np.testing.assert_allclose(found, plain, atol=1e-9 * (1.0 + np.abs(plain).max()))
 
@@ -101,7 +103,7 @@ def test_bounds_and_planes_are_those_of_numpy(seed: int) -> None:
     given = network(rng, direct=bool(seed % 3))
     low, high = boxes(rng, given.width, 4)
     by_machine, by_numpy = plans(given, roundings(given, bool(seed % 2)))
-    one, other = bounded(by_machine, low, high, {}), bounded(by_numpy, low, high, {})
+    one, other = bound_box_batch(by_machine, low, high, {}), bound_box_batch(by_numpy, low, high, {})
     size = 1e-9 * (1.0 + max(float(box.magnitude.max()) for box in other.boxes))
     for a, b in zip(one.boxes, other.boxes, strict=True):
         np.testing.assert_allclose(a.low, b.low, atol=size)
@@ -115,7 +117,7 @@ def test_bounds_and_planes_are_those_of_numpy(seed: int) -> None:
         (planes, least), (plain, other_least) = found.least(rows), same.least(rows)
         np.testing.assert_allclose(planes.coefficients, plain.coefficients, atol=100 * size)
         np.testing.assert_allclose(least, other_least, atol=100 * size)
-    assert inherited(by_machine, one.boxes[0], nothing_known(by_machine)).boxes[-1].low.shape == (
+    assert inherit_bounds(by_machine, one.boxes[0], vacuous_bounds(by_machine)).boxes[-1].low.shape == (
         4,
         given.outputs,
     )
@@ -127,10 +129,10 @@ def test_bounds_and_planes_hold_exactly(seed: int) -> None:
     rng = np.random.default_rng(seed)
     given = network(rng, scale=(1.0, 1e4, 1e-3)[seed % 3])
     low, high = boxes(rng, given.width, 2)
-    found = bounded(plans(given, {})[0], low, high, {})
+    found = bound_box_batch(plans(given, {})[0], low, high, {})
     rows = np.eye(given.outputs)
     planes, least = found.least(rows)
-    best = improved(found, rows, rng.random((2, len(rows))), np.ones((2, len(rows))), 6)
+    best = ascend_slopes(found, rows, rng.random((2, len(rows))), np.ones((2, len(rows))), 6)
     for member in range(2):
         for share in (0.0, 1.0, *rng.random(3)):
             point = np.clip(low[member] + share * (high[member] - low[member]), low[member], high[member])
@@ -156,16 +158,16 @@ def _at(slopes: Array, constant: float, x: list[Fraction]) -> Fraction:
 @pytest.mark.parametrize("seed", range(120))
 def test_answers_have_proofs_that_the_checker_accepts(seed: int) -> None:
     query, _ = random_query(seed)
-    match decide(query, seconds=5.0):
+    match decide_native_query(query, seconds=5.0):
         case Sat(assignment):
             if query.calls[0].network.is_piecewise_linear():
-                assert satisfies(query, assignment) is None
+                assert assignment_defect(query, assignment) is None
         case Unsat(proof):
             accepted(proof)
 
 
 def test_the_same_question_gives_the_same_proof() -> None:
-    found = [decide(random_query(seed)[0], seconds=5.0) for seed in (3, 3)]
+    found = [decide_native_query(random_query(seed)[0], seconds=5.0) for seed in (3, 3)]
     proofs = [answer.proof for answer in found if isinstance(answer, Unsat) and answer.proof is not None]
     assert len({str(proof.cases) for proof in proofs}) <= 1
 
@@ -174,15 +176,17 @@ def test_the_same_question_gives_the_same_proof() -> None:
 def test_closed_boxes_that_wait_are_written_as_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof does not depend on when the steps of its boxes are written."""
     rng = np.random.default_rng(seed)
-    given = dense([(rng.normal(size=(12, 3)), rng.normal(size=12)), (rng.normal(size=(1, 12)), [0.0])])
-    inputs = tuple(Quantity(f"x{i}", Real(-1, 1, float32=True)) for i in range(3))
+    given = dense_network(
+        [(rng.normal(size=(12, 3)), rng.normal(size=12)), (rng.normal(size=(1, 12)), [0.0])]
+    )
+    inputs = tuple(QueryVariable(f"x{i}", Real(-1, 1, float32=True)) for i in range(3))
     call = NetworkCall(given, tuple(Var(q.name) for q in inputs), ("y",), float32=True)
     corners = np.array(list(product((-1.0, 1.0), repeat=3)))
-    most = forward(given, np.concatenate([corners, rng.uniform(-1, 1, size=(500, 3))]))[-1].max()
-    asked = Query((*inputs, Quantity("y", Real())), (Var("y") >= Const(Fraction(most + 0.3)),), (call,))
-    later = decide(asked, seconds=20)
+    most = forward_values(given, np.concatenate([corners, rng.uniform(-1, 1, size=(500, 3))]))[-1].max()
+    asked = Query((*inputs, QueryVariable("y", Real())), (Var("y") >= Const(Fraction(most + 0.3)),), (call,))
+    later = decide_native_query(asked, seconds=20)
     monkeypatch.setattr(ledger, "_WAITING", 0)
-    at_once = decide(asked, seconds=20)
+    at_once = decide_native_query(asked, seconds=20)
     assert isinstance(later, Unsat)
     assert isinstance(at_once, Unsat)
     proof = accepted(later.proof)
@@ -194,11 +198,11 @@ def test_other_networks_are_left_to_numpy() -> None:
         2, (Affine(0, _some(np.random.default_rng(0), 3, 2), _some(np.random.default_rng(1), 3)),)
     )
     smooth = Network(2, (*smooth.nodes, Activation(1, Shape.TANH)))
-    assert layout(smooth, certified=True).chain is None
+    assert build_bounding_plan(smooth, certified=True).chain is None
 
 
 def test_without_machine_code_there_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     given = network(np.random.default_rng(0))
-    monkeypatch.setattr("surefoot.solve.native.bounding.layout.machine", lambda: None)
-    assert layout(given, certified=True).chain is None
-    assert sheets.machine() is not None
+    monkeypatch.setattr("surefoot.solve.native.bounding.layout.load_chain_functions", lambda: None)
+    assert build_bounding_plan(given, certified=True).chain is None
+    assert sheets.load_chain_functions() is not None

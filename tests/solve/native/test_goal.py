@@ -4,36 +4,38 @@ import numpy as np
 import pytest
 
 from surefoot.problem.environment import Real
-from surefoot.problem.network import dense
-from surefoot.problem.term import Const, Term, Var, conjunction, disjunction, equal
-from surefoot.query.query import NetworkCall, Quantity, Query
-from surefoot.solve.native.bounding.bounds import bounded
-from surefoot.solve.native.goal import Goal, failing, goal
-from surefoot.solve.native.problem import Compiled
-from surefoot.solve.native.proof.literal import compiled
-from surefoot.solve.native.search import planned
-from surefoot.solve.native.solver import _form
+from surefoot.problem.network import dense_network
+from surefoot.problem.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.solve.native.bounding.bounds import bound_box_batch
+from surefoot.solve.native.goal import GoalCubes, failing_atoms, select_goal_cubes
+from surefoot.solve.native.problem import CompiledQuery
+from surefoot.solve.native.proof.literal import compile_case
+from surefoot.solve.native.search import plan_query_bounds
+from surefoot.solve.native.solver import _build_normal_form
 
 input_value, output = Var("x"), Var("y")
 
 
-def prepared(*constraints: Term, every_atom: bool) -> tuple[Compiled, Goal]:
+def prepared(*constraints: Term, every_atom: bool) -> tuple[CompiledQuery, GoalCubes]:
     """For y = |x| with x between -1 and 1."""
-    network = dense([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])
-    quantities = (Quantity("x", Real(-1, 1)), Quantity("y", Real()))
+    network = dense_network([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])
+    quantities = (QueryVariable("x", Real(-1, 1)), QueryVariable("y", Real()))
     query = Query(quantities, constraints, (NetworkCall(network, (input_value,), ("y",)),))
-    cases = _form(query).cases
+    cases = _build_normal_form(query).cases
     assert cases is not None
-    problem = compiled(cases[0])
+    problem = compile_case(cases[0])
     assert problem is not None
-    plan = planned(problem, certify=True)
-    whole = bounded(plan, problem.low[None], problem.high[None], {})
-    return problem, goal(problem, whole, every_atom)
+    plan = plan_query_bounds(problem, certify=True)
+    whole = bound_box_batch(plan, problem.low[None], problem.high[None], {})
+    return problem, select_goal_cubes(problem, whole, every_atom)
 
 
 @pytest.mark.parametrize("every_atom", [False, True])
 def test_rows_and_failing_atoms(every_atom: bool) -> None:
-    asked = conjunction((input_value <= Const(1), input_value + output <= Const(0), equal(output, Const(1))))
+    asked = conjunction_of(
+        (input_value <= Const(1), input_value + output <= Const(0), equal(output, Const(1)))
+    )
     problem, sets = prepared(asked, every_atom=every_atom)
     assert sets.sets == ((1, 2),)  # that x <= 1 is sure
     assert sets.atoms.tolist() == ([0, 1, 2, 2] if every_atom else [1, 2, 2])
@@ -45,27 +47,27 @@ def test_rows_and_failing_atoms(every_atom: bool) -> None:
     # Where only the negative of the equality is positive, the equality fails.
     least = np.full((1, len(sets.atoms)), -1.0)
     least[0, sets.direct] = 1.0
-    assert failing(problem, sets, least).tolist() == [[False, False, True]]
+    assert failing_atoms(problem, sets, least).tolist() == [[False, False, True]]
     least[0, sets.of_set[0][0]] = 1.0
-    assert failing(problem, sets, least).tolist() == [[False, True, True]]
+    assert failing_atoms(problem, sets, least).tolist() == [[False, True, True]]
 
 
 def test_at_zero_only_strict_atoms_fail() -> None:
     """A least value of 0 is reached: `<= 0` and `= 0` hold there."""
-    asked = conjunction((output + input_value <= Const(0), output < input_value, equal(output, Const(1))))
+    asked = conjunction_of((output + input_value <= Const(0), output < input_value, equal(output, Const(1))))
     problem, sets = prepared(asked, every_atom=True)
     least = np.zeros((1, len(sets.atoms)))
-    assert failing(problem, sets, least).tolist() == [problem.strict.tolist()]
+    assert failing_atoms(problem, sets, least).tolist() == [problem.strict.tolist()]
     assert problem.strict.tolist().count(True) == 1
 
 
 def test_atoms_of_inputs_alone_are_decided_exactly() -> None:
     third = Const(1) / Const(3)
-    asked = disjunction(
+    asked = disjunction_of(
         (
-            conjunction((input_value <= third, input_value > third, output <= Const(5))),
-            conjunction((input_value < Const(-1), output <= Const(5))),
-            conjunction((input_value >= Const(-1), output < Const(0))),
+            conjunction_of((input_value <= third, input_value > third, output <= Const(5))),
+            conjunction_of((input_value < Const(-1), output <= Const(5))),
+            conjunction_of((input_value >= Const(-1), output < Const(0))),
         )
     )
     problem, sets = prepared(asked, every_atom=False)
@@ -85,7 +87,7 @@ def test_atoms_may_oppose_each_other_but_for_inputs() -> None:
         ((output <= input_value, Const(2) * output >= Const(2)), 1),
         ((output >= input_value, Const(2) * output >= Const(9)), 1),
     ):
-        sets = prepared(conjunction(asked), every_atom=False)[1]
+        sets = prepared(conjunction_of(asked), every_atom=False)[1]
         assert len(sets.sets) == left
         assert len(sets.opposed) == 1 - left
         for pair in sets.opposed.values():

@@ -8,19 +8,28 @@ import numpy as np
 import pytest
 from tests.solve.examples import EXAMPLES, RELU, hard_query, real, relu
 
-from surefoot.encode.refutation.conditions import violation
+from surefoot.encode.refutation.conditions import encode_violation
 from surefoot.encode.unroll import unroll
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import read_vnnlib, to_problem
+from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.network import Combine, Network, Pairing, Pick, dense, frozen_indices
+from surefoot.problem.network import Combine, Network, Pairing, Pick, dense_network, freeze_indices
 from surefoot.problem.term import Apply, Const, Op, Var, equal
-from surefoot.query.query import Answer, NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
-from surefoot.query.satisfies import satisfies
+from surefoot.query.query import (
+    Answer,
+    NetworkCall,
+    Query,
+    QueryVariable,
+    Sat,
+    Undecided,
+    UndecidedReason,
+    Unsat,
+)
+from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.native import Native
-from surefoot.solve.native.solver import decide
-from surefoot.solve.protocol import solve
+from surefoot.solve.native.solver import decide_native_query
+from surefoot.solve.protocol import solve_query
 
 x, y = Var("x"), Var("y")
 
@@ -29,66 +38,68 @@ x, y = Var("x"), Var("y")
 def test_known_answers(name: str) -> None:
     query, possible = EXAMPLES[name]
     assert Native().objection(query) is None
-    answer = decide(query, seconds=20)
+    answer = decide_native_query(query, seconds=20)
     assert isinstance(answer, Sat if possible else Unsat)
     if isinstance(answer, Sat):
-        assert satisfies(query, answer.assignment) is None
+        assert assignment_defect(query, answer.assignment) is None
 
 
 def test_answers_through_a_session_and_again() -> None:
     query, _ = EXAMPLES["tie"]
-    assert solve(Native(), query, seconds=20) == solve(Native(), query, seconds=20)
+    assert solve_query(Native(), query, seconds=20) == solve_query(Native(), query, seconds=20)
     with Native().session(Query(query.quantities, (), query.calls), seconds=20) as ask:
         assert isinstance(ask(), Sat)
         assert ask(Const(False)) == Unsat()
 
 
 def test_an_answer_in_time() -> None:
-    answer = decide(hard_query(), seconds=1)
+    answer = decide_native_query(hard_query(), seconds=1)
     assert isinstance(answer, Undecided)
-    assert answer.why is Why.TIMEOUT
+    assert answer.why is UndecidedReason.TIMEOUT
 
 
 @pytest.mark.parametrize(
     ("pairing", "least"), [(Pairing.MULTIPLY, -1), (Pairing.MAXIMUM, -1), (Pairing.ADD, -2)]
 )
 def test_pairs(pairing: Pairing, least: int) -> None:
-    nodes = (Pick(0, frozen_indices([0])), Pick(0, frozen_indices([1])), Combine(1, 2, pairing))
+    nodes = (Pick(0, freeze_indices([0])), Pick(0, freeze_indices([1])), Combine(1, 2, pairing))
     call = NetworkCall(Network(2, nodes), (x, y), ("u",))
     quantities = (real("x", -1, 1), real("y", -1, 1), real("u"))
     u = Var("u")
-    assert isinstance(decide(Query(quantities, (u <= least,), (call,))), Sat)
-    assert decide(Query(quantities, (u <= Const(least - Fraction(1, 1000)),), (call,))) == Unsat()
+    assert isinstance(decide_native_query(Query(quantities, (u <= least,), (call,))), Sat)
+    assert (
+        decide_native_query(Query(quantities, (u <= Const(least - Fraction(1, 1000)),), (call,))) == Unsat()
+    )
 
 
 def test_quotients() -> None:
     call = NetworkCall(Network(1, (Combine(0, 0, Pairing.DIVIDE),), "one"), (x,), ("y",))
     query = Query((real("x", 1, 2), real("y")), (y >= Const(Fraction(101, 100)),), (call,))
-    assert decide(query) == Unsat()
+    assert decide_native_query(query) == Unsat()
 
 
 def test_whole_inputs_are_looked_at_one_by_one() -> None:
     generator = np.random.default_rng(1)
     sizes = [(8, 3), (8, 8), (1, 8)]
-    network = dense([(generator.normal(size=s), generator.normal(size=s[0])) for s in sizes])
+    network = dense_network([(generator.normal(size=s), generator.normal(size=s[0])) for s in sizes])
     names = [f"x{i}" for i in range(3)]
     call = NetworkCall(network, tuple(Var(n) for n in names), ("y",))
-    quantities = (*(Quantity(n, Int(-4, 4)) for n in names), real("y"))
+    quantities = (*(QueryVariable(n, Int(-4, 4)) for n in names), real("y"))
     values = sorted(exact_outputs(network, p)[0] for p in product(map(Fraction, range(-4, 5)), repeat=3))
     between = (values[3] + values[4]) / 2
     only = (y >= Const(values[3]), y <= Const(values[3]))
-    assert isinstance(decide(Query(quantities, only, (call,))), Sat)
-    assert decide(Query(quantities, (equal(y, between),), (call,))) == Unsat()
+    assert isinstance(decide_native_query(Query(quantities, only, (call,))), Sat)
+    assert decide_native_query(Query(quantities, (equal(y, between),), (call,))) == Unsat()
     inside = (y > Const(values[3]), y < Const(values[4]))
-    assert decide(Query(quantities, inside, (call,))) == Unsat()
+    assert decide_native_query(Query(quantities, inside, (call,))) == Unsat()
 
 
 def test_float32_inputs_are_exhausted() -> None:
     one = Fraction(float(np.nextafter(np.float32(1), np.float32(2))))
-    quantities = (Quantity("x", Real(Fraction(1), Fraction(2), float32=True)), real("y"))
+    quantities = (QueryVariable("x", Real(Fraction(1), Fraction(2), float32=True)), real("y"))
     between = (y > 1, y < Const(one))
-    assert decide(Query(quantities, between, relu().calls)) == Unsat()
-    assert isinstance(decide(Query(quantities, (y > 1, y <= Const(one)), relu().calls)), Sat)
+    assert decide_native_query(Query(quantities, between, relu().calls)) == Unsat()
+    assert isinstance(decide_native_query(Query(quantities, (y > 1, y <= Const(one)), relu().calls)), Sat)
 
 
 def test_objections() -> None:
@@ -101,30 +112,30 @@ def test_objections() -> None:
 def excellent(network: Network, epsilon: Fraction) -> Query:
     """Aurora's output at most 0 although latency is excellent and nothing is lost."""
     bounds = [(-epsilon, epsilon), (Fraction(1), 1 + epsilon), (Fraction(1), Fraction(1))] * 10
-    inputs = tuple(Quantity(f"x{i}", Real(*pair)) for i, pair in enumerate(bounds))
+    inputs = tuple(QueryVariable(f"x{i}", Real(*pair)) for i, pair in enumerate(bounds))
     call = NetworkCall(network, tuple(Var(q.name) for q in inputs), ("y",))
     return Query((*inputs, real("y")), (y <= 0,), (call,))
 
 
 def test_aurora_is_positive_under_excellent_conditions(shared_data: Path) -> None:
     network = load_policy(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx").network
-    assert decide(excellent(network, Fraction(1, 100)), seconds=20) == Unsat()
-    negative = decide(excellent(network, Fraction(2, 100)), seconds=20)
+    assert decide_native_query(excellent(network, Fraction(1, 100)), seconds=20) == Unsat()
+    negative = decide_native_query(excellent(network, Fraction(2, 100)), seconds=20)
     assert isinstance(negative, Sat)
     assert negative.assignment["y"] < -0.05
 
 
 def from_files(network: Path, specification: Path) -> Query:
-    problem = to_problem(load_policy(network).network, read_vnnlib(specification), "row")
+    problem = problem_from_vnnlib(load_policy(network).network, read_vnnlib_file(specification), "row")
     encoded = unroll(problem, 0, rounding=False)
-    more = violation(encoded)
+    more = encode_violation(encoded)
     return Query(encoded.query.quantities, (*encoded.query.constraints, more), encoded.query.calls)
 
 
 def answer(folder: Path, network: str, specification: str) -> Answer:
     found = next((folder / "onnx").glob(f"{network}.onnx*"))
     asked = next((folder / "vnnlib").glob(f"{specification}.vnnlib*"))
-    return decide(from_files(found, asked), seconds=30)
+    return decide_native_query(from_files(found, asked), seconds=30)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 from tests.solve.examples import real
 from tests.solve.native.test_proofs import accepted, certificate
 
-from surefoot.certify.checker.check import check
-from surefoot.encode.refutation.conditions import violation
+from surefoot.certify.checker.check import judge_certificate
+from surefoot.encode.refutation.conditions import encode_violation
 from surefoot.encode.unroll import unroll
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import read_vnnlib, to_problem
+from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Real
 from surefoot.problem.network import (
@@ -27,15 +27,15 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
     Shape,
-    frozen,
-    frozen_indices,
+    freeze_float32,
+    freeze_indices,
 )
 from surefoot.problem.term import Const, Var
-from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Undecided, Unsat
-from surefoot.query.satisfies import satisfies
-from surefoot.solve.native.bounding.bounds import bounded
-from surefoot.solve.native.bounding.layout import layout
-from surefoot.solve.native.solver import decide
+from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
+from surefoot.query.satisfies import assignment_defect
+from surefoot.solve.native.bounding.bounds import bound_box_batch
+from surefoot.solve.native.bounding.layout import build_bounding_plan
+from surefoot.solve.native.solver import decide_native_query
 
 DIVIDE = Pairing.DIVIDE
 
@@ -45,7 +45,9 @@ def ratio_network(generator: np.random.Generator) -> Network:
 
     def affine(source: int, columns: int, rows: int) -> Affine:
         weights = generator.integers(-4, 5, size=(rows, columns)) / 2
-        return Affine(source, frozen(weights), frozen(generator.integers(-4, 5, size=rows) / 2))
+        return Affine(
+            source, freeze_float32(weights), freeze_float32(generator.integers(-4, 5, size=rows) / 2)
+        )
 
     nodes: list[Node] = [affine(0, 2, 3)]
     match generator.integers(3):
@@ -55,7 +57,7 @@ def ratio_network(generator: np.random.Generator) -> Network:
             nodes += [affine(0, 2, 3), Activation(2, Shape.CLIP, (-3.0, -0.25))]
         case _:  # shares of a sum
             nodes.append(Activation(1, Shape.RELU))
-            nodes.append(Affine(2, frozen(np.ones((3, 3))), frozen(np.ones(3))))
+            nodes.append(Affine(2, freeze_float32(np.ones((3, 3))), freeze_float32(np.ones(3))))
     nodes.append(Combine(1, 3, DIVIDE))
     return Network(2, (*nodes, affine(4, 3, 1)))
 
@@ -68,7 +70,7 @@ def ratio_query(seed: int) -> tuple[Query, list[tuple[Fraction, Fraction]]]:
     most = max(exact_outputs(network, p)[0] for p in points(sides))
     wanted = most + Fraction(int(generator.choice([-1, 1, 2])), 8)
     call = NetworkCall(network, (Var("a"), Var("b")), ("u",), float32=bool(generator.random() < 0.5))
-    quantities = (*(Quantity(n, Real(*s)) for n, s in zip("ab", sides, strict=True)), real("u"))
+    quantities = (*(QueryVariable(n, Real(*s)) for n, s in zip("ab", sides, strict=True)), real("u"))
     return Query(quantities, (Var("u") >= Const(wanted),), (call,)), sides
 
 
@@ -82,10 +84,10 @@ def test_random_quotients(start: int) -> None:
     proofs = 0
     for seed in range(start, start + 10):
         query, sides = ratio_query(seed)
-        answer = decide(query, seconds=10)
+        answer = decide_native_query(query, seconds=10)
         network = query.calls[0].network
         reached = any(
-            satisfies(query, {"a": p[0], "b": p[1], "u": exact_outputs(network, p)[0]}) is None
+            assignment_defect(query, {"a": p[0], "b": p[1], "u": exact_outputs(network, p)[0]}) is None
             for p in points(sides)
         )
         if reached:
@@ -102,14 +104,14 @@ def test_random_quotients(start: int) -> None:
 def test_divisors_that_intervals_do_not_keep_from_zero_leave_no_proof() -> None:
     """1 + relu(x) - relu(x) is 1, but intervals say [0, 2], and there a certificate cannot begin."""
     nodes = (
-        Affine(0, frozen([[1], [1]]), frozen([0, 0])),
+        Affine(0, freeze_float32([[1], [1]]), freeze_float32([0, 0])),
         Activation(1, Shape.RELU),
-        Affine(2, frozen([[1, -1]]), frozen([1])),
+        Affine(2, freeze_float32([[1, -1]]), freeze_float32([1])),
         Combine(0, 3, DIVIDE),
     )
     call = NetworkCall(Network(1, nodes), (Var("x"),), ("u",))
     query = Query((real("x", -1, 1), real("u")), (Var("u") >= 2,), (call,))
-    answer = decide(query)
+    answer = decide_native_query(query)
     assert isinstance(answer, Unsat)
     assert answer.proof is None
 
@@ -117,33 +119,37 @@ def test_divisors_that_intervals_do_not_keep_from_zero_leave_no_proof() -> None:
 @pytest.mark.shared_data
 def test_a_parallel_pensieve_network_is_certified(shared_data: Path) -> None:
     folder = shared_data / "queries" / "nn4sys_pensieve"
-    asked = read_vnnlib(folder / "vnnlib" / "pensieve_parallel_32.vnnlib")
+    asked = read_vnnlib_file(folder / "vnnlib" / "pensieve_parallel_32.vnnlib")
     network = load_policy(folder / "pensieve_small_parallel.onnx").network
     assert network.divisors()
-    encoded = unroll(to_problem(network, asked, "row", float32=False), 0)
-    constraints = (*encoded.query.constraints, violation(encoded))
-    answer = decide(Query(encoded.query.quantities, constraints, encoded.query.calls), seconds=30)
+    encoded = unroll(problem_from_vnnlib(network, asked, "row", float32=False), 0)
+    constraints = (*encoded.query.constraints, encode_violation(encoded))
+    answer = decide_native_query(
+        Query(encoded.query.quantities, constraints, encoded.query.calls), seconds=30
+    )
     assert isinstance(answer, Unsat)
     proof = accepted(answer.proof)
     assert proof.arithmetic == "float32"
     content: dict[str, Any] = certificate(proof)
     case = content["cases"][0]
     case["steps"] = [step for step in case["steps"] if step[0] != "slopes"]
-    assert "no positive bound" in check(content).reason  # constants are too weak
+    assert "no positive bound" in judge_certificate(content).reason  # constants are too weak
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("certified", [False, True])
 def test_values_without_bounds_are_given_up_without_a_warning(certified: bool) -> None:
     """relu(x / y) with y around 0, and numbers beyond float64: intervals are all that is known."""
-    same, none = frozen(np.eye(2)), frozen(np.zeros(2))
-    divided: list[Node] = [Pick(0, frozen_indices([1, 0])), Combine(0, 1, DIVIDE)]
-    huge: list[Node] = [Affine(i, frozen(np.array([[1e38, 1e38], [0.0, 1e38]])), none) for i in range(9)]
+    same, none = freeze_float32(np.eye(2)), freeze_float32(np.zeros(2))
+    divided: list[Node] = [Pick(0, freeze_indices([1, 0])), Combine(0, 1, DIVIDE)]
+    huge: list[Node] = [
+        Affine(i, freeze_float32(np.array([[1e38, 1e38], [0.0, 1e38]])), none) for i in range(9)
+    ]
     for before in (divided, huge):
         count = len(before)
         rest = (Affine(count, same, none), Activation(count + 1, Shape.RELU), Affine(count + 2, same, none))
-        plan = layout(Network(2, (*before, *rest)), certified=certified)
-        found = bounded(plan, -np.ones((1, 2)), np.ones((1, 2)), {})
+        plan = build_bounding_plan(Network(2, (*before, *rest)), certified=certified)
+        found = bound_box_batch(plan, -np.ones((1, 2)), np.ones((1, 2)), {})
         assert found.boxes[-2].low[0, 0] == 0
         assert found.boxes[-1].high[0, 0] == np.inf
         assert found.least(np.eye(2))[1][0, 0] in (0, -np.inf)

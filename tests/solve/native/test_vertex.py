@@ -10,20 +10,20 @@ import pytest
 
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.environment import Real
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.term import Term, Var
-from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Unsat
-from surefoot.query.satisfies import satisfies
-from surefoot.solve.native.solver import decide
+from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
+from surefoot.query.satisfies import assignment_defect
+from surefoot.solve.native.solver import decide_native_query
 
 ONE = Fraction(1)
 
 
 def query(network: Network, condition: Term) -> Query:
     names = [f"x{i}" for i in range(network.width)]
-    quantities = tuple(Quantity(n, Real(-ONE, ONE)) for n in names)
+    quantities = tuple(QueryVariable(n, Real(-ONE, ONE)) for n in names)
     call = NetworkCall(network, tuple(Var(n) for n in names), ("y",))
-    return Query((*quantities, Quantity("y", Real())), (condition,), (call,))
+    return Query((*quantities, QueryVariable("y", Real())), (condition,), (call,))
 
 
 def toy() -> Network:
@@ -32,7 +32,7 @@ def toy() -> Network:
 
 def roof(*, slope: float = 1.0) -> Network:
     """1 - slope * |x0 - x1|: as large as 1 on a line without corners of the box."""
-    return dense([([[1.0, -1.0], [-1.0, 1.0]], [0.0, 0.0]), ([[-slope, -slope]], [1.0])])
+    return dense_network([([[1.0, -1.0], [-1.0, 1.0]], [0.0, 0.0]), ([[-slope, -slope]], [1.0])])
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,9 @@ def roof(*, slope: float = 1.0) -> Network:
 )
 def test_the_largest_value_is_attained(network: Network, most: int) -> None:
     asked = query(network, Var("y") >= most)
-    answer = decide(asked, seconds=20)
+    answer = decide_native_query(asked, seconds=20)
     assert isinstance(answer, Sat)
-    assert satisfies(asked, answer.assignment) is None
-    assert isinstance(decide(query(network, Var("y") >= most + Fraction(1, 100)), seconds=20), Unsat)
+    assert assignment_defect(asked, answer.assignment) is None
+    assert isinstance(
+        decide_native_query(query(network, Var("y") >= most + Fraction(1, 100)), seconds=20), Unsat
+    )

@@ -8,17 +8,17 @@ import pytest
 from tests.solve.sampling.walk import ends, floating, misses
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.solve.sampling import choose
-from surefoot.solve.sampling.boundary.coverage import missing
-from surefoot.solve.sampling.boundary.lattice import combinations, expected_runs, shares_reaching
-from surefoot.solve.sampling.boundary.proof import prove, prove_chen, prove_clopper_pearson
-from surefoot.solve.sampling.boundary.store import kept, user_folder
+from surefoot.solve.sampling import choose_plan
+from surefoot.solve.sampling.boundary.coverage import bound_miss_probability
+from surefoot.solve.sampling.boundary.lattice import binomial_coefficients, expected_runs, shares_reaching
+from surefoot.solve.sampling.boundary.proof import prove_boundary, prove_chen, prove_clopper_pearson
+from surefoot.solve.sampling.boundary.store import load_or_prove, user_folder
 from surefoot.solve.sampling.boundary.table import (
     Boundary,
     chen_boundary,
     clopper_pearson_boundary,
     fixed_boundary,
-    where_enough,
+    tabulate_rule,
 )
 from surefoot.solve.sampling.looks import Spending
 
@@ -39,7 +39,7 @@ def wald(eps: Fraction, delta: Fraction, start: int = 100) -> Boundary:
         share = rarer / np.maximum(runs, 1)
         return (runs >= start) & (quantile * np.sqrt(share * (1 - share) / np.maximum(runs, 1)) <= float(eps))
 
-    return where_enough(eps, enough, 2 * int((quantile / (2 * float(eps))) ** 2) + 200)
+    return tabulate_rule(eps, enough, 2 * int((quantile / (2 * float(eps))) ** 2) + 200)
 
 
 @pytest.mark.parametrize("boundary", SMALL)
@@ -47,7 +47,7 @@ def test_ways_to_every_place_are_those_of_exact_enumeration(boundary: Boundary) 
     p = Fraction(1, 3)
     found = ends(boundary, p)
     shares = shares_reaching(boundary)
-    mantissas, exponents = combinations(boundary)
+    mantissas, exponents = binomial_coefficients(boundary)
     for j, n in enumerate(boundary.least):
         ways = found.get((n, j), Fraction(0)) / (p**j * (1 - p) ** (n - j))
         computed = Fraction(float(shares[j] * mantissas[j])) * Fraction(2) ** int(exponents[j])
@@ -56,7 +56,7 @@ def test_ways_to_every_place_are_those_of_exact_enumeration(boundary: Boundary) 
 
 @pytest.mark.parametrize("boundary", SMALL)
 def test_the_bound_holds_for_every_p_and_is_reached(boundary: Boundary) -> None:
-    found = missing(boundary)
+    found = bound_miss_probability(boundary)
     assert not found.why
     eps, tiny = boundary.eps, Fraction(1, 2**20)
     shares = {Fraction(k, n) for n, k in ends(boundary, Fraction(1, 2))}
@@ -81,7 +81,7 @@ def test_long_boundaries_agree_with_floating_experiments(p: float) -> None:
 
 def test_the_worst_of_a_long_boundary_is_where_the_proof_says() -> None:
     boundary = clopper_pearson_boundary(Fraction(1, 50), Fraction(1, 20))
-    found = missing(boundary)
+    found = bound_miss_probability(boundary)
     beside = [floating(boundary, found.at + side * 1e-9)[0] for side in (1, -1)]
     assert max(beside) == pytest.approx(found.bound, rel=1e-5)
 
@@ -103,10 +103,10 @@ def test_common_precisions_are_proved_at_their_own_level(eps: Fraction, delta: F
 
 def test_a_level_that_fails_is_lowered() -> None:
     eps, delta = Fraction(1, 10), Fraction(1, 100_000)
-    assert missing(clopper_pearson_boundary(eps, delta)).bound > delta
+    assert bound_miss_probability(clopper_pearson_boundary(eps, delta)).bound > delta
     proved = prove_clopper_pearson(eps, delta)
     assert proved.level < delta
-    assert Fraction(missing(proved.boundary).bound) == Fraction(proved.miss) <= delta
+    assert Fraction(bound_miss_probability(proved.boundary).bound) == Fraction(proved.miss) <= delta
 
 
 def test_chen_is_proved_and_dearer() -> None:
@@ -123,7 +123,7 @@ def test_chen_is_proved_and_dearer() -> None:
 @pytest.mark.parametrize("start", [1, 100])
 def test_the_wald_interval_is_refused(eps: Fraction, delta: Fraction, start: int) -> None:
     boundary = wald(eps, delta, start)
-    found = missing(boundary)
+    found = bound_miss_probability(boundary)
     assert not found.why
     assert found.bound > delta
     reached = max(floating(boundary, found.at + side * 1e-9)[0] for side in (1, -1))
@@ -132,21 +132,21 @@ def test_the_wald_interval_is_refused(eps: Fraction, delta: Fraction, start: int
 
 def test_a_rule_that_does_not_listen_to_its_level_is_given_up() -> None:
     with pytest.raises(Unsupported, match="proved"):
-        prove(lambda eps, _: wald(eps, Fraction(1, 20), 30), Fraction(1, 10), Fraction(1, 20))
+        prove_boundary(lambda eps, _: wald(eps, Fraction(1, 20), 30), Fraction(1, 10), Fraction(1, 20))
 
 
 def test_stopping_a_little_earlier_is_noticed() -> None:
     boundary = clopper_pearson_boundary(Fraction(1, 50), Fraction(1, 20))
     hasty = Boundary(boundary.eps, tuple(n - 40 if j > 0 else n for j, n in enumerate(boundary.least[:-20])))
     assert hasty.is_ordered
-    assert missing(hasty).bound > 0.05
+    assert bound_miss_probability(hasty).bound > 0.05
 
 
 def test_rules_outside_the_argument_are_refused_with_a_reason() -> None:
     unordered = Boundary(Fraction(1, 10), (30, 40, 90, 90, 90, *[200] * 96))
     assert not unordered.is_ordered
-    assert "order" in missing(unordered).why
-    assert "convex" in missing(fixed_boundary(Fraction(1, 10), 20)).why
+    assert "order" in bound_miss_probability(unordered).why
+    assert "convex" in bound_miss_probability(fixed_boundary(Fraction(1, 10), 20)).why
 
 
 @pytest.mark.parametrize("least", [(), (0, 2, 5), (5, 4, 5), (1, 5), (3, 3, 3), (4, 4, 4, 6)])
@@ -156,9 +156,9 @@ def test_tables_that_are_none(least: tuple[int, ...]) -> None:
 
 
 def test_fine_precisions_fall_back_to_spending() -> None:
-    assert isinstance(choose("clopper-pearson", Fraction(1, 1000), Fraction(1, 20)), Spending)
+    assert isinstance(choose_plan("clopper-pearson", Fraction(1, 1000), Fraction(1, 20)), Spending)
     with pytest.raises(Unsupported, match="spending"):
-        choose("chen", Fraction(1, 1000), Fraction(1, 20))
+        choose_plan("chen", Fraction(1, 1000), Fraction(1, 20))
 
 
 def test_proved_boundaries_are_kept(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_proved_boundaries_are_kept(tmp_path: Path) -> None:
         return prove_clopper_pearson(eps, delta)
 
     def get():  # type: ignore[no-untyped-def]
-        return kept(tmp_path, "clopper-pearson", eps, delta, make)
+        return load_or_prove(tmp_path, "clopper-pearson", eps, delta, make)
 
     assert get() == get()
     assert len(made) == 1
@@ -181,15 +181,15 @@ def test_proved_boundaries_are_kept(tmp_path: Path) -> None:
         assert get() == prove_clopper_pearson(eps, delta)
     assert len(made) == 7
     assert path.read_text() == text
-    kept(tmp_path, "clopper-pearson", eps, Fraction(1, 10), make)
+    load_or_prove(tmp_path, "clopper-pearson", eps, Fraction(1, 10), make)
     assert len(made) == 8
 
 
 def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    plan = choose("clopper-pearson", Fraction(1, 10), Fraction(1, 20), folder=blocked)
-    assert plan == choose("clopper-pearson", Fraction(1, 10), Fraction(1, 20))
+    plan = choose_plan("clopper-pearson", Fraction(1, 10), Fraction(1, 20), folder=blocked)
+    assert plan == choose_plan("clopper-pearson", Fraction(1, 10), Fraction(1, 20))
 
 
 def test_the_folder_of_the_user() -> None:

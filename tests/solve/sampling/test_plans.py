@@ -7,21 +7,29 @@ import pytest
 from tests.solve.sampling.walk import ends
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.solve.sampling import METHODS, Plan, Progress, Stop, Threshold, choose, estimated
+from surefoot.solve.sampling import (
+    METHODS,
+    Progress,
+    SamplingPlan,
+    SequentialRatioTest,
+    Stop,
+    choose_plan,
+    estimate_verdict,
+)
 from surefoot.solve.sampling.boundary.table import fixed_boundary
 from surefoot.solve.sampling.looks import FixedRuns, Mixture, Spending, next_look
-from surefoot.work.philox import uniform, words
+from surefoot.work.philox import philox_words, uniform_doubles
 
 EPS, DELTA = Fraction(1, 20), Fraction(1, 20)
 
 
 def outcomes(seed: int, experiments: int, runs: int, success: float, undecided: float = 0.0) -> np.ndarray:
     """One row of outcomes per experiment."""
-    drawn = uniform(words(seed, np.arange(experiments), 0, runs))
+    drawn = uniform_doubles(philox_words(seed, np.arange(experiments), 0, runs))
     return np.where(drawn < success, 1, np.where(drawn < success + undecided, 2, 0)).astype(np.uint8)
 
 
-def finished(plan: Plan, sequence: np.ndarray) -> Progress:
+def finished(plan: SamplingPlan, sequence: np.ndarray) -> Progress:
     progress = plan.consume(Progress(), sequence)
     assert progress.stop is not None
     return progress
@@ -30,7 +38,7 @@ def finished(plan: Plan, sequence: np.ndarray) -> Progress:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("p", "cut"), [(0.0, 0.0), (0.01, 0.0), (0.3, 0.0), (1.0, 0.0), (0.1, 0.03)])
 def test_repeated_experiments(method: str, p: float, cut: float) -> None:
-    plan = choose(method, Fraction(1, 10), Fraction(1, 10))
+    plan = choose_plan(method, Fraction(1, 10), Fraction(1, 10))
     repeats = 60 if method in ("mixture", "spending") else 400
     misses = 0
     for row in outcomes(7, repeats, 800, p, cut):
@@ -41,7 +49,7 @@ def test_repeated_experiments(method: str, p: float, cut: float) -> None:
 
 
 def test_the_default_covers_as_proved_and_wald_does_not() -> None:
-    plan = choose("clopper-pearson", EPS, DELTA)
+    plan = choose_plan("clopper-pearson", EPS, DELTA)
     p, hits, wald = 0.07, 0, 0
     rows = outcomes(3, 2000, 402, p)
     for row in rows:
@@ -56,7 +64,7 @@ def test_the_default_covers_as_proved_and_wald_does_not() -> None:
 
 
 def test_the_first_and_the_last_possible_stop() -> None:
-    plan = choose("clopper-pearson", Fraction(1, 100), DELTA)
+    plan = choose_plan("clopper-pearson", Fraction(1, 100), DELTA)
     assert plan.ahead(Progress()) == 368
     progress = finished(plan, np.zeros(1000))
     assert (progress.runs, progress.successes, progress.stop) == (368, 0, Stop.PRECISE)
@@ -66,7 +74,7 @@ def test_the_first_and_the_last_possible_stop() -> None:
     assert plan.consume(progress, np.ones(50)) == progress
     mixed = finished(plan, np.arange(20_000) % 2)
     assert mixed.runs == 9701
-    verdict = estimated(plan, mixed)
+    verdict = estimate_verdict(plan, mixed)
     assert (verdict.low, verdict.high) == (Fraction(4850, 9701) - EPS / 5, Fraction(4850, 9701) + EPS / 5)
     assert verdict.counts == {"runs": 9701, "successes": 4850, "failures": 4851, "undecided": 0}
     assert verdict.confidence == Fraction(19, 20)
@@ -74,7 +82,7 @@ def test_the_first_and_the_last_possible_stop() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_stop_comes_sooner_than_announced(method: str) -> None:
-    plan = choose(method, EPS, DELTA)
+    plan = choose_plan(method, EPS, DELTA)
     for seed in range(3):
         row = outcomes(seed, 1, 6000, (0.0, 0.1, 0.6)[seed])[0]
         progress = Progress()
@@ -88,7 +96,7 @@ def test_no_stop_comes_sooner_than_announced(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_too_much_truncation_ends_the_experiment(method: str) -> None:
-    plan = choose(method, EPS, DELTA)
+    plan = choose_plan(method, EPS, DELTA)
     progress = finished(plan, outcomes(5, 1, 3000, 0.2, 0.3)[0])
     assert progress.stop is Stop.TRUNCATION
     known = plan.interval(progress)
@@ -97,7 +105,7 @@ def test_too_much_truncation_ends_the_experiment(method: str) -> None:
 
 
 def test_undecided_runs_widen_both_sides() -> None:
-    plan = choose("clopper-pearson", EPS, DELTA)
+    plan = choose_plan("clopper-pearson", EPS, DELTA)
     row = np.array([2] * 5 + [0] * 400)
     progress = finished(plan, row)
     assert progress.stop is Stop.PRECISE
@@ -110,7 +118,7 @@ def test_undecided_runs_widen_both_sides() -> None:
 
 def test_numbers_of_runs_of_the_fixed_plans() -> None:
     eps = Fraction(1, 100)
-    okamoto, exact = choose("okamoto", eps, DELTA), choose("clopper-pearson-fixed", eps, DELTA)
+    okamoto, exact = choose_plan("okamoto", eps, DELTA), choose_plan("clopper-pearson-fixed", eps, DELTA)
     assert isinstance(okamoto, FixedRuns)
     assert isinstance(exact, FixedRuns)
     assert okamoto.runs == 18445
@@ -133,7 +141,7 @@ def test_clopper_pearson_covers_by_enumeration(runs: int) -> None:
 
 
 def test_spending_shares_the_risk_over_its_looks() -> None:
-    plan = choose("spending", Fraction(1, 200), DELTA)
+    plan = choose_plan("spending", Fraction(1, 200), DELTA)
     assert isinstance(plan, Spending)
     assert all(2 * a <= 3 * b + 2 for a, b in zip(plan.looks[1:], plan.looks, strict=False))
     progress = finished(plan, np.zeros(plan.looks[-1]))
@@ -153,7 +161,7 @@ def test_the_looks_of_the_confidence_sequence_do_not_depend_on_batches() -> None
     assert finished(Mixture(EPS, DELTA, most=300), np.arange(400) % 2).stop is Stop.LIMIT
 
 
-def sprt_errors(test: Threshold, p: float, longest: int) -> tuple[float, float]:
+def sprt_errors(test: SequentialRatioTest, p: float, longest: int) -> tuple[float, float]:
     """P(above) and P(below), by going through all counts."""
     alive, above, below = {0: 1.0}, 0.0, 0.0
     for n in range(1, longest + 1):
@@ -173,40 +181,42 @@ def sprt_errors(test: Threshold, p: float, longest: int) -> tuple[float, float]:
 
 
 def test_errors_of_the_threshold_test() -> None:
-    test = Threshold(Fraction(2, 5), Fraction(1, 5), Fraction(1, 10))
+    test = SequentialRatioTest(Fraction(2, 5), Fraction(1, 5), Fraction(1, 10))
     assert sprt_errors(test, 0.2, 120)[0] <= 0.1
     assert sprt_errors(test, 0.6, 120)[1] <= 0.1
     assert sprt_errors(test, 0.75, 120)[0] > 0.95
 
 
 def test_the_threshold_test_says_on_which_side() -> None:
-    test = Threshold(Fraction(1, 10), Fraction(1, 100), DELTA)
+    test = SequentialRatioTest(Fraction(1, 10), Fraction(1, 100), DELTA)
     many, none = finished(test, np.ones(100)), finished(test, np.zeros(1000))
     assert (many.stop, test.interval(many).low) == (Stop.DECIDED, Fraction(9, 100))
     assert (none.stop, test.interval(none).high) == (Stop.DECIDED, Fraction(11, 100))
     assert test.consume(Progress(), np.full(5000, 2)).stop is None  # nobody knows
-    short = Threshold(Fraction(1, 10), Fraction(1, 100), DELTA, most=50).consume(Progress(), np.zeros(60))
+    short = SequentialRatioTest(Fraction(1, 10), Fraction(1, 100), DELTA, most=50).consume(
+        Progress(), np.zeros(60)
+    )
     assert (short.runs, short.stop) == (50, Stop.LIMIT)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_many_questions_share_the_risk(method: str) -> None:
-    one = choose(method, EPS, DELTA / 10)
-    assert choose(method, EPS, DELTA, questions=10) == one
+    one = choose_plan(method, EPS, DELTA / 10)
+    assert choose_plan(method, EPS, DELTA, questions=10) == one
     assert one.interval(Progress()).confidence == 1 - DELTA / 10
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(InvalidProblem, match="okamoto"):
-        choose("okamot", EPS, DELTA)
+        choose_plan("okamot", EPS, DELTA)
     for eps, delta in ((Fraction(0), DELTA), (Fraction(1, 2), DELTA), (EPS, Fraction(0)), (EPS, Fraction(1))):
         with pytest.raises(InvalidProblem):
-            choose("okamoto", eps, delta)
+            choose_plan("okamoto", eps, delta)
     with pytest.raises(InvalidProblem):
-        choose("okamoto", EPS, DELTA, questions=0)
+        choose_plan("okamoto", EPS, DELTA, questions=0)
     with pytest.raises(Unsupported, match="runs"):
-        choose("okamoto", Fraction(1, 10**6), DELTA)
+        choose_plan("okamoto", Fraction(1, 10**6), DELTA)
     with pytest.raises(InvalidProblem, match="indifference"):
-        Threshold(Fraction(1, 100), Fraction(1, 100), DELTA)
+        SequentialRatioTest(Fraction(1, 100), Fraction(1, 100), DELTA)
     with pytest.raises(InvalidProblem, match="outcomes"):
-        choose("okamoto", EPS, DELTA).consume(Progress(), [3])
+        choose_plan("okamoto", EPS, DELTA).consume(Progress(), [3])

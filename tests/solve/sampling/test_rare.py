@@ -11,14 +11,14 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling import Stop
-from surefoot.solve.sampling.rare import Rare, RareProgress
+from surefoot.solve.sampling.rare import RareEventPlan, RareProgress
 
 RUNS = 14
 
 
 @pytest.mark.parametrize("value", [1.0, 0.5, 2.0**-30])
 def test_coverage_by_enumeration(value: float) -> None:
-    plan = Rare(Fraction(1, 5), RUNS)
+    plan = RareEventPlan(Fraction(1, 5), RUNS)
     known = []
     for k in range(RUNS + 1):
         values = [value] * k + [0.0] * (RUNS - k)
@@ -34,7 +34,7 @@ def test_coverage_by_enumeration(value: float) -> None:
 
 
 def test_coverage_of_three_values_by_enumeration() -> None:
-    plan, values = Rare(Fraction(1, 2), 4), (0.0, 2.0**-10, 1.0)
+    plan, values = RareEventPlan(Fraction(1, 2), 4), (0.0, 2.0**-10, 1.0)
     shares = (Fraction(9, 10), Fraction(9, 100), Fraction(1, 100))
     mean = sum(s * Fraction(v) for s, v in zip(shares, values, strict=True))
     missed = Fraction(0)
@@ -50,7 +50,7 @@ def test_the_lower_bound_follows_small_values_down() -> None:
     rng = np.random.default_rng(1)
     for scale in (1.0, 1e-7, 1e-12):
         seen = np.where(rng.random(4000) < 0.05, scale, 0.0)
-        plan = Rare(Fraction(1, 20), 4000)
+        plan = RareEventPlan(Fraction(1, 20), 4000)
         done = plan.consume(RareProgress(), seen, seen)
         known = plan.interval(done)
         mean = done.mean()
@@ -61,7 +61,7 @@ def test_the_lower_bound_follows_small_values_down() -> None:
 
 
 def test_batches_do_not_matter_and_intervals_of_values_widen() -> None:
-    rng, plan = np.random.default_rng(2), Rare(Fraction(1, 20), 500)
+    rng, plan = np.random.default_rng(2), RareEventPlan(Fraction(1, 20), 500)
     seen = np.round(rng.random(500) ** 8, 3)
     whole = plan.consume(RareProgress(), seen, seen)
     parts = RareProgress()
@@ -76,7 +76,7 @@ def test_batches_do_not_matter_and_intervals_of_values_widen() -> None:
 
 
 def test_no_values_say_nothing() -> None:
-    plan = Rare(Fraction(1, 20), 5)
+    plan = RareEventPlan(Fraction(1, 20), 5)
     known = plan.interval(RareProgress())
     assert (known.low, known.high) == (0, 1)
     with pytest.raises(InvalidProblem, match="between 0 and 1"):

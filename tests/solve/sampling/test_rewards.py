@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.solve.sampling import Betting, Range, RewardProgress, Stop
-from surefoot.solve.sampling.distribution import band, band_runs, mean, quantile
+from surefoot.solve.sampling import Betting, RewardProgress, RewardRange, Stop
+from surefoot.solve.sampling.distribution import dkw_band, dkw_mean, dkw_quantile, dkw_runs
 
 DELTA = Fraction(1, 20)
-UNIT = Range(Fraction(0), Fraction(1))
+UNIT = RewardRange(Fraction(0), Fraction(1))
 
 
 def test_betting_covers_and_adapts_to_the_variance() -> None:
@@ -38,7 +38,7 @@ def test_betting_covers_and_adapts_to_the_variance() -> None:
 
 
 def test_rewards_in_their_own_unit() -> None:
-    plan = Betting(Range(Fraction(-10), Fraction(30)), Fraction(2), DELTA)
+    plan = Betting(RewardRange(Fraction(-10), Fraction(30)), Fraction(2), DELTA)
     plain = Betting(UNIT, Fraction(1, 20), DELTA)
     values = np.random.default_rng(1).random(3000)
     progress, same = plan.consume(RewardProgress(), values * 40 - 10), plain.consume(RewardProgress(), values)
@@ -49,7 +49,7 @@ def test_rewards_in_their_own_unit() -> None:
 
 
 def test_a_range_far_from_zero_is_no_trouble() -> None:
-    far = Range(10**9 + Fraction(1, 3), 10**9 + Fraction(4, 3))
+    far = RewardRange(10**9 + Fraction(1, 3), 10**9 + Fraction(4, 3))
     plan = Betting(far, Fraction(1, 20), DELTA)
     progress = plan.consume(
         RewardProgress(), 10**9 + 0.5 + np.random.default_rng(0).integers(0, 2, 4000) * 0.5
@@ -76,11 +76,14 @@ def test_rewards_of_runs_that_were_cut_off() -> None:
 
 
 def test_no_range_no_guarantee() -> None:
-    for within, side in ((Range(None, Fraction(1)), "lower"), (Range(Fraction(0), None), "upper")):
+    for within, side in (
+        (RewardRange(None, Fraction(1)), "lower"),
+        (RewardRange(Fraction(0), None), "upper"),
+    ):
         with pytest.raises(Unsupported, match=f"no known {side} bound"):
             Betting(within, Fraction(1), DELTA)
     with pytest.raises(Unsupported, match="empty"):
-        Betting(Range(Fraction(1), Fraction(1)), Fraction(1), DELTA)
+        Betting(RewardRange(Fraction(1), Fraction(1)), Fraction(1), DELTA)
     plan = Betting(UNIT, Fraction(1, 20), DELTA)
     for values in ([0.5, 1.5], [-0.1], [float("nan")], [[0.5]]):
         with pytest.raises(InvalidProblem):
@@ -90,23 +93,23 @@ def test_no_range_no_guarantee() -> None:
 
 
 def test_the_band() -> None:
-    assert float(band(18445, DELTA)) == pytest.approx(0.01, rel=1e-4)
-    assert band_runs(Fraction(1, 100), DELTA) == 18445
-    assert band(100, DELTA) ** 2 * 200 >= Fraction(np.log(40))
+    assert float(dkw_band(18445, DELTA)) == pytest.approx(0.01, rel=1e-4)
+    assert dkw_runs(Fraction(1, 100), DELTA) == 18445
+    assert dkw_band(100, DELTA) ** 2 * 200 >= Fraction(np.log(40))
     with pytest.raises(InvalidProblem):
-        band(0, DELTA)
+        dkw_band(0, DELTA)
 
 
 def test_means_and_quantiles_of_a_distribution() -> None:
     generator = np.random.default_rng(0)
-    bounded = Range(Fraction(0), Fraction(1))
+    bounded = RewardRange(Fraction(0), Fraction(1))
     misses = 0
     for _ in range(200):
         values = generator.random(400) ** 2
-        low, high = mean(values, DELTA, bounded)
+        low, high = dkw_mean(values, DELTA, bounded)
         assert low is not None
         assert high is not None
-        first, last = quantile(Fraction(9, 10), values, DELTA, bounded)
+        first, last = dkw_quantile(Fraction(9, 10), values, DELTA, bounded)
         assert first is not None
         assert last is not None
         misses += not (low <= Fraction(1, 3) <= high and first <= Fraction(81, 100) <= last)
@@ -114,9 +117,9 @@ def test_means_and_quantiles_of_a_distribution() -> None:
 
 
 def test_the_mean_by_hand() -> None:
-    values, moved = [1.0, 2.0, 3.0, 4.0], band(4, Fraction(1, 2))
+    values, moved = [1.0, 2.0, 3.0, 4.0], dkw_band(4, Fraction(1, 2))
     share = float(moved)  # 0.416…: the highest value and two thirds of the next go to the bottom
-    low, high = mean(values, Fraction(1, 2), Range(Fraction(0), Fraction(10)))
+    low, high = dkw_mean(values, Fraction(1, 2), RewardRange(Fraction(0), Fraction(10)))
     assert low is not None
     assert float(low) == pytest.approx((1 + 2 + 3 * ((1 - share) * 4 - 2)) / 4)
     assert high is not None
@@ -125,21 +128,21 @@ def test_the_mean_by_hand() -> None:
 
 def test_an_open_range_leaves_an_end_open() -> None:
     values = np.arange(100.0)
-    low, high = mean(values, DELTA, Range(Fraction(0), None))
+    low, high = dkw_mean(values, DELTA, RewardRange(Fraction(0), None))
     assert low is not None
     assert 0 < low < 50
     assert high is None
-    assert quantile(Fraction(99, 100), values, DELTA, Range(None, None)) == (85, None)
-    assert quantile(Fraction(1, 100), values, DELTA, Range(None, None)) == (None, 14)
-    assert mean([1.0], DELTA, UNIT) == (0, 1)
+    assert dkw_quantile(Fraction(99, 100), values, DELTA, RewardRange(None, None)) == (85, None)
+    assert dkw_quantile(Fraction(1, 100), values, DELTA, RewardRange(None, None)) == (None, 14)
+    assert dkw_mean([1.0], DELTA, UNIT) == (0, 1)
 
 
 def test_cut_off_rewards_widen_the_answers() -> None:
     low, high = np.arange(100.0) / 100, np.arange(100.0) / 100 + np.where(np.arange(100) < 10, 0.9, 0.0)
-    plain, wide = mean(low, DELTA, UNIT), mean(low, DELTA, UNIT, high)
+    plain, wide = dkw_mean(low, DELTA, UNIT), dkw_mean(low, DELTA, UNIT, high)
     assert wide[0] == plain[0]
     assert wide[1] > plain[1]  # type: ignore[operator]
     with pytest.raises(InvalidProblem):
-        mean([2.0], DELTA, UNIT)
+        dkw_mean([2.0], DELTA, UNIT)
     with pytest.raises(InvalidProblem):
-        quantile(Fraction(0), low, DELTA, UNIT)
+        dkw_quantile(Fraction(0), low, DELTA, UNIT)

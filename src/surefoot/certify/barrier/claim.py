@@ -7,12 +7,18 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.execution.terms import end, exact
-from surefoot.encode.barrier import System, inside_set, permitted, rules_of, system_of
+from surefoot.certify.execution.terms import end_to_json, exact_to_json
+from surefoot.encode.barrier import (
+    ControlSystem,
+    control_branches,
+    inside_set,
+    next_state_inside,
+    read_control_system,
+)
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.verdict.verdict import Certificate
 
@@ -36,14 +42,14 @@ _OPERATORS = {
 }
 
 
-def about_sets(problem: Problem, content: Mapping[str, Any]) -> Certificate:
+def build_barrier_certificate(problem: Problem, content: Mapping[str, Any]) -> Certificate:
     """The certificate for the sets that an engine found; `Unsupported` where the problem does not fit.
 
     With `parts` of the starts it is about runs from them, and not about the whole problem.
     """
-    system, sets, permits = system_of(problem), content["sets"], content.get("permits")
-    program = _program(problem)
-    rules = rules_of(program)
+    system, sets, permits = read_control_system(problem), content["sets"], content.get("permits")
+    program = _program_policy(problem)
+    rules = control_branches(program)
     if len(sets) != len(rules):
         raise Unsupported("there is not one set for each rule of the program")
     for entry, rule in zip(sets, rules, strict=True):
@@ -54,11 +60,11 @@ def about_sets(problem: Problem, content: Mapping[str, Any]) -> Certificate:
         if permits is None:
             raise Unsupported("the sets come without what the shield permits")
         boxes = [(p["inside"], p["margin"]) for p in permits]
-        if problem.policy.permits != permitted(system, [s["barrier"] for s in sets], boxes):
+        if problem.policy.permits != next_state_inside(system, [s["barrier"] for s in sets], boxes):
             raise Unsupported("the shield permits something else than what leads into its sets")
     shown = permits if isinstance(problem.policy, ShieldedPolicy) else None
-    described = _system(system, [r.then for r in rules], sets, shown)
-    parts = {"parts": _starting(content["parts"], system)} if "parts" in content else {}
+    described = _system_to_json(system, [r.then for r in rules], sets, shown)
+    parts = {"parts": _intersect_starts(content["parts"], system)} if "parts" in content else {}
     return Certificate(
         "barrier",
         {
@@ -70,141 +76,151 @@ def about_sets(problem: Problem, content: Mapping[str, Any]) -> Certificate:
     )
 
 
-def _starting(boxes: Sequence[Sequence[Sequence[int | str]]], system: System) -> list[list[list[int | str]]]:
+def _intersect_starts(
+    boxes: Sequence[Sequence[Sequence[int | str]]], system: ControlSystem
+) -> list[list[list[int | str]]]:
     """The starts in these boxes; sets that runs come to on their way are shown to contain other states."""
     found = []
     for box in boxes:
-        pairs = zip(_ranges(box), system.initial, strict=True)
+        pairs = zip(_box_from_json(box), system.initial, strict=True)
         both = [(max(low, a), min(high, b)) for (low, high), (a, b) in pairs]
         if all(low <= high for low, high in both):
-            found.append(_box(both))
+            found.append(_box_to_json(both))
     return found
 
 
-def _program(problem: Problem) -> Policy | None:
+def _program_policy(problem: Problem) -> Policy | None:
     return problem.policy.fallback if isinstance(problem.policy, ShieldedPolicy) else problem.policy
 
 
-def is_about_sets(content: Mapping[str, Any], problem: Problem) -> bool:
+def matches_barrier_claim(content: Mapping[str, Any], problem: Problem) -> bool:
     """Is this a certificate about exactly this problem? Sets that no rule tests are part of the proof."""
     try:
-        system, rules = system_of(problem), rules_of(_program(problem))
+        system, rules = read_control_system(problem), control_branches(_program_policy(problem))
         claimed = content["claim"]["system"]
-        sets = [_read(entry["set"]) for entry in claimed["rules"]]
+        sets = [_read_set(entry["set"]) for entry in claimed["rules"]]
         for entry, rule in zip(sets, rules, strict=True):
             test = inside_set(system, entry["domain"], entry["barrier"], entry["margin"])
-            if written(rule.when) != (written(test) if entry["tested"] else True):
+            if polynomial_to_json(rule.when) != (polynomial_to_json(test) if entry["tested"] else True):
                 return False
         permits = None
         if isinstance(problem.policy, ShieldedPolicy):
-            boxes = [(_ranges(p["inside"]), Fraction(p["margin"])) for p in claimed["shield"]]
+            boxes = [(_box_from_json(p["inside"]), Fraction(p["margin"])) for p in claimed["shield"]]
             permits = [{"inside": inside, "margin": margin} for inside, margin in boxes]
-            asked = permitted(system, [s["barrier"] for s in sets], boxes)
-            if written(problem.policy.permits) != written(asked):
+            asked = next_state_inside(system, [s["barrier"] for s in sets], boxes)
+            if polynomial_to_json(problem.policy.permits) != polynomial_to_json(asked):
                 return False
-        wanted = _system(system, [r.then for r in rules], sets, permits)
+        wanted = _system_to_json(system, [r.then for r in rules], sets, permits)
         same = content["arithmetic"] == ("float64" if system.rounded else "exact")
         return bool(same and json.loads(json.dumps(wanted)) == claimed)
     except (Unsupported, TypeError, KeyError, ValueError, IndexError):
         return False
 
 
-def rules_claimed(content: Mapping[str, Any]) -> list[tuple[tuple[Term, ...], dict[str, Any]]]:
+def read_claimed_rules(content: Mapping[str, Any]) -> list[tuple[tuple[Term, ...], dict[str, Any]]]:
     """What a certificate says of its rules: controls and sets. `ValueError`: it cannot be read."""
     try:
         rules = content["claim"]["system"]["rules"]
-        return [(tuple(map(_term, rule["then"])), _read(rule["set"])) for rule in rules]
+        return [(tuple(map(_term_from_json, rule["then"])), _read_set(rule["set"])) for rule in rules]
     except (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, RecursionError) as error:
         raise ValueError(f"not a certificate of closed sets: {error}") from None
 
 
-def _read(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _read_set(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A set of a claim, as an engine has it."""
     return {
-        "domain": _ranges(entry["domain"]),
-        "barrier": _term(entry["barrier"]),
+        "domain": _box_from_json(entry["domain"]),
+        "barrier": _term_from_json(entry["barrier"]),
         "tested": entry["tested"],
         "margin": Fraction(entry["margin"]),
     }
 
 
-def sets_of(
+def read_claimed_sets(
     content: Mapping[str, Any],
 ) -> tuple[tuple[tuple[tuple[Fraction, Fraction], ...], Term, tuple[Term, ...]], ...]:
     """Of every rule of a certificate: the domain of its set, the barrier, and the controls."""
     return tuple(
-        (_ranges(rule["set"]["domain"]), _term(rule["set"]["barrier"]), tuple(map(_term, rule["then"])))
+        (
+            _box_from_json(rule["set"]["domain"]),
+            _term_from_json(rule["set"]["barrier"]),
+            tuple(map(_term_from_json, rule["then"])),
+        )
         for rule in content["claim"]["system"]["rules"]
     )
 
 
-def _ranges(box: Sequence[Sequence[int | str]]) -> tuple[tuple[Fraction, Fraction], ...]:
+def _box_from_json(box: Sequence[Sequence[int | str]]) -> tuple[tuple[Fraction, Fraction], ...]:
     return tuple((Fraction(low), Fraction(high)) for low, high in box)
 
 
-def _term(data: Any) -> Term:
+def _term_from_json(data: Any) -> Term:
     """A polynomial that `written` wrote."""
     if not isinstance(data, list):
         return Const(Fraction(data))
     if data[0] == "name":
         return Var(data[1])
-    return Apply({text: op for op, text in _OPERATORS.items()}[data[0]], tuple(map(_term, data[1:])))
+    return Apply(
+        {text: op for op, text in _OPERATORS.items()}[data[0]], tuple(map(_term_from_json, data[1:]))
+    )
 
 
-def _system(
-    system: System,
+def _system_to_json(
+    system: ControlSystem,
     then: Sequence[tuple[Term, ...]],
     sets: Sequence[Mapping[str, Any]],
     permits: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     time = {}
     if (motion := system.motion) is not None:
-        rates = [written(t) for t in motion.derivatives]
-        time = {"time": {"derivatives": rates, "period": exact(motion.period)}}
+        rates = [polynomial_to_json(t) for t in motion.derivatives]
+        time = {"time": {"derivatives": rates, "period": exact_to_json(motion.period)}}
     return time | {
         "name": system.name,
         "variables": list(system.variables),
-        "initial": _box(system.initial),
-        "controls": [[name, end(low), end(high)] for name, low, high in system.controls],
-        "disturbances": [[name, exact(low), exact(high)] for name, (low, high) in system.disturbances],
-        "next": [written(t) for t in system.next],
-        "unsafe": written(system.unsafe),
+        "initial": _box_to_json(system.initial),
+        "controls": [[name, end_to_json(low), end_to_json(high)] for name, low, high in system.controls],
+        "disturbances": [
+            [name, exact_to_json(low), exact_to_json(high)] for name, (low, high) in system.disturbances
+        ],
+        "next": [polynomial_to_json(t) for t in system.next],
+        "unsafe": polynomial_to_json(system.unsafe),
         "rules": [
             {
                 "set": {
-                    "domain": _box(entry["domain"]),
-                    "barrier": written(entry["barrier"]),
+                    "domain": _box_to_json(entry["domain"]),
+                    "barrier": polynomial_to_json(entry["barrier"]),
                     "tested": entry["tested"],
-                    "margin": exact(entry["margin"]),
+                    "margin": exact_to_json(entry["margin"]),
                 },
-                "then": [written(t) for t in values],
+                "then": [polynomial_to_json(t) for t in values],
             }
             for values, entry in zip(then, sets, strict=True)
         ],
-        "shield": None if permits is None else [_permit(p) for p in permits],
+        "shield": None if permits is None else [_permit_to_json(p) for p in permits],
     }
 
 
-def _permit(permit: Mapping[str, Any]) -> dict[str, Any]:
-    return {"inside": _box(permit["inside"]), "margin": exact(permit["margin"])}
+def _permit_to_json(permit: Mapping[str, Any]) -> dict[str, Any]:
+    return {"inside": _box_to_json(permit["inside"]), "margin": exact_to_json(permit["margin"])}
 
 
-def _box(box: Sequence[tuple[Fraction, Fraction]]) -> list[list[int | str]]:
-    return [[exact(low), exact(high)] for low, high in box]
+def _box_to_json(box: Sequence[tuple[Fraction, Fraction]]) -> list[list[int | str]]:
+    return [[exact_to_json(low), exact_to_json(high)] for low, high in box]
 
 
-def written(term: Term) -> Any:
+def polynomial_to_json(term: Term) -> Any:
     """A term of polynomials and comparisons; powers are products, as they are computed."""
     match term:
         case Const(bool(value)):
             return value
         case Const(value):
-            return exact(value)
+            return exact_to_json(value)
         case Var(name):
             return ["name", name]
         case Apply(Op.POW, (base, Const(int(exponent)))) if exponent > 0:
-            return ["*", *([written(base)] * exponent)]
+            return ["*", *([polynomial_to_json(base)] * exponent)]
         case Apply(op, args) if op in _OPERATORS:
-            return [_OPERATORS[op], *map(written, args)]
+            return [_OPERATORS[op], *map(polynomial_to_json, args)]
         case _:
-            raise Unsupported(f"`{show(term)}` is not a polynomial")
+            raise Unsupported(f"`{show_term(term)}` is not a polynomial")

@@ -6,8 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from surefoot.certify.barrier.claim import about_sets, is_about_sets, written
-from surefoot.certify.execution.terms import exact
+from surefoot.certify.barrier.claim import (
+    build_barrier_certificate,
+    matches_barrier_claim,
+    polynomial_to_json,
+)
+from surefoot.certify.execution.terms import exact_to_json
 from surefoot.encode.barrier import without_target
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import ShieldedPolicy
@@ -15,34 +19,36 @@ from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Certificate
 
 
-def about_convergence(problem: Problem, content: Mapping[str, Any]) -> Certificate:
+def build_convergence_certificate(problem: Problem, content: Mapping[str, Any]) -> Certificate:
     """The certificate for a closed set and a ranking function; `Unsupported` where nothing fits."""
     closed, target = without_target(problem)
     if isinstance(problem.policy, ShieldedPolicy):
         raise Unsupported("convergence is claimed of programs, not of what a shield permits")
-    data: dict[str, Any] = dict(about_sets(closed, content).content)
+    data: dict[str, Any] = dict(build_barrier_certificate(closed, content).content)
     ranking = content["ranking"]
-    data["claim"] = {**data["claim"], "kind": "convergence", "target": written(target)}
+    data["claim"] = {**data["claim"], "kind": "convergence", "target": polynomial_to_json(target)}
     data["ranking"] = {
-        "function": written(ranking["function"]),
-        "least": exact(ranking["least"]),
-        "drift": exact(ranking["drift"]),
+        "function": polynomial_to_json(ranking["function"]),
+        "least": exact_to_json(ranking["least"]),
+        "drift": exact_to_json(ranking["drift"]),
         "cases": ranking["cases"],
     }
     return Certificate("convergence", data)
 
 
-def is_about_convergence(content: Mapping[str, Any], problem: Problem) -> bool:
+def matches_convergence_claim(content: Mapping[str, Any], problem: Problem) -> bool:
     """Is this a certificate about exactly this problem?"""
     try:
         closed, target = without_target(problem)
         claim = content["claim"]
-        same = json.loads(json.dumps(written(target))) == claim["target"]
+        same = json.loads(json.dumps(polynomial_to_json(target))) == claim["target"]
         return bool(
             same
             and claim["kind"] == "convergence"
             and not isinstance(problem.policy, ShieldedPolicy)
-            and is_about_sets({**content, "claim": {"kind": "barrier", "system": claim["system"]}}, closed)
+            and matches_barrier_claim(
+                {**content, "claim": {"kind": "barrier", "system": claim["system"]}}, closed
+            )
         )
     except (Unsupported, TypeError, KeyError):
         return False

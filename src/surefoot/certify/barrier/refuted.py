@@ -13,17 +13,17 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, conforms, is_initial, step, transitions
+from surefoot.problem.semantics import Move, apply_move, has_value_type, is_initial, permitted_transitions
 from surefoot.problem.term import Term
 
 State = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Refutation:
+class BarrierCounterexample:
     """`barrier`: its value at the state; `after`: at the next one, if it is about a step."""
 
     state: dict[str, Any]
@@ -33,47 +33,51 @@ class Refutation:
     after: Fraction | None = None
 
 
-def value(barrier: Term, state: State) -> Fraction:
+def evaluate_barrier(barrier: Term, state: State) -> Fraction:
     """In rational numbers, whatever the arithmetic of the system is."""
-    return Fraction(evaluate(barrier, {name: Fraction(x) for name, x in state.items()}))
+    return Fraction(evaluate_term(barrier, {name: Fraction(x) for name, x in state.items()}))
 
 
-def left_by_a_step(
+def confirm_escaping_step(
     problem: Problem, barrier: Term, state: State, chosen: State, grows: bool = False
-) -> Refutation | None:
+) -> BarrierCounterexample | None:
     """The state is in the set and the next one is not. `grows`: instead, the barrier grows."""
-    before = value(barrier, state)
+    before = evaluate_barrier(barrier, state)
     if not grows and before > 0:
         return None
     edge = problem.environment.components[0].edges[0]
-    if not all(conforms(chosen[c.name], c.kind, problem.environment.arithmetic) for c in edge.chosen):
+    if not all(has_value_type(chosen[c.name], c.kind, problem.environment.arithmetic) for c in edge.chosen):
         return None
     try:
-        (transition,) = transitions(problem, state)
-        following = dict(step(problem, state, Move(transition, (0,), chosen)))
+        (transition,) = permitted_transitions(problem, state)
+        following = dict(apply_move(problem, state, Move(transition, (0,), chosen)))
     except InvalidProblem:  # undefined there, or no step
         return None
-    after = value(barrier, following)
+    after = evaluate_barrier(barrier, following)
     if after <= (before if grows else 0):
         return None
-    return Refutation(dict(state), before, dict(chosen), following, after)
+    return BarrierCounterexample(dict(state), before, dict(chosen), following, after)
 
 
-def unsafe_in_set(problem: Problem, barrier: Term, state: State) -> Refutation | None:
+def confirm_unsafe_member(problem: Problem, barrier: Term, state: State) -> BarrierCounterexample | None:
     """The state is in the set and unsafe."""
-    before, bad = value(barrier, state), problem.property
+    before, bad = evaluate_barrier(barrier, state), problem.property
     if before > 0 or not isinstance(bad, Never):
         return None
     environment = problem.environment
-    unsafe = not all(conforms(state[v.name], v.kind, environment.arithmetic) for v in environment.variables)
-    if not unsafe and not evaluate(bad.bad, state, environment.arithmetic):
+    unsafe = not all(
+        has_value_type(state[v.name], v.kind, environment.arithmetic) for v in environment.variables
+    )
+    if not unsafe and not evaluate_term(bad.bad, state, environment.arithmetic):
         return None
-    return Refutation(dict(state), before, {})
+    return BarrierCounterexample(dict(state), before, {})
 
 
-def start_outside(problem: Problem, barriers: Sequence[Term], state: State) -> Refutation | None:
+def confirm_uncovered_start(
+    problem: Problem, barriers: Sequence[Term], state: State
+) -> BarrierCounterexample | None:
     """A run may start there, and it is in none of the sets."""
-    lowest = min(value(b, state) for b in barriers)
+    lowest = min(evaluate_barrier(b, state) for b in barriers)
     if lowest <= 0 or not is_initial(problem.environment, state):
         return None
-    return Refutation(dict(state), lowest, {})
+    return BarrierCounterexample(dict(state), lowest, {})

@@ -18,7 +18,7 @@ if not __package__:  # run as a folder: make it a package under its own name
     __package__ = folder.name
     __import__(__package__)
 
-from .check import Verdict, check, read_certificate
+from .check import CheckerVerdict, judge_certificate, read_certificate
 from .number import BadCertificate
 
 # Fillers, joiners and selectors: Python calls them printable, and nothing is drawn for them.
@@ -34,15 +34,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--property", type=Path, help="the VNN-LIB file, likewise")
     parser.add_argument("--json", action="store_true", help="write the verdict as a JSON object")
     options = parser.parse_args(arguments)
-    code, text = judge_file(options)
-    print_text(text)
+    code, text = _judge_file(options)
+    _print_text(text)
     return code
 
 
-def judge_file(options: argparse.Namespace) -> tuple[int, str]:
+def _judge_file(options: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what is printed."""
     try:
-        verdict = check(
+        verdict = judge_certificate(
             read_certificate(options.file),
             network=options.network,
             property=options.property,
@@ -50,21 +50,21 @@ def judge_file(options: argparse.Namespace) -> tuple[int, str]:
         )
     except BadCertificate as error:
         data = {"accepted": False, "error": str(error)}
-        return 2, json.dumps(data) if options.json else escape_line(f"error: {error}")
+        return 2, json.dumps(data) if options.json else _escape_line(f"error: {error}")
     code = 0 if verdict.accepted else 1
-    return code, json.dumps(asdict(verdict)) if options.json else rendered(verdict)
+    return code, json.dumps(asdict(verdict)) if options.json else _render_verdict(verdict)
 
 
-def escape_line(line: str) -> str:
+def _escape_line(line: str) -> str:
     """One line: names from a certificate cannot move the cursor, turn letters round or end it."""
-    return "".join(c if c.isprintable() and c not in UNSEEN else _escape(c) for c in line)
+    return "".join(c if c.isprintable() and c not in UNSEEN else _escape_character(c) for c in line)
 
 
-def _escape(character: str) -> str:
+def _escape_character(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
-def print_text(text: str) -> None:
+def _print_text(text: str) -> None:
     """Print; a stream that cannot be written, or not in these letters, changes no verdict."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
@@ -75,15 +75,15 @@ def print_text(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would complain at its end
 
 
-def rendered(verdict: Verdict) -> str:
+def _render_verdict(verdict: CheckerVerdict) -> str:
     if not verdict.accepted:
-        return "\n".join(map(escape_line, (f"rejected: {verdict.reason}", f"claimed: {verdict.claim}")))
+        return "\n".join(map(_escape_line, (f"rejected: {verdict.reason}", f"claimed: {verdict.claim}")))
     lines = [
         f"accepted: {verdict.claim}",
         f"arithmetic: {verdict.arithmetic}",
         f"checked: {verdict.cases} cases, {verdict.steps} steps, {verdict.states} states closed",
     ]
-    return "\n".join(map(escape_line, lines + [f"not certified: {what}" for what in verdict.not_certified]))
+    return "\n".join(map(_escape_line, lines + [f"not certified: {what}" for what in verdict.not_certified]))
 
 
 if __name__ == "__main__":

@@ -12,21 +12,21 @@ from typing import Any, NoReturn
 from .barrier.claim import check_barrier
 from .barrier.convergence import check_convergence
 from .bounds.state import AnyKernel, Contents
-from .claim import Places, read_claim
-from .execution.argument import read_argument
-from .execution.obligations import Obligation, described, obligations
-from .execution.problem import MOST_STEPS, Problem, read_problem
+from .claim import FileLocations, read_query_claim
+from .execution.argument import read_run_argument
+from .execution.obligations import RunObligation, derive_obligations, describe_argument
+from .execution.problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
 from .execution.range import check_overflow
-from .execution.recurrence import check_stem, read_recurrence
-from .execution.recurrence import obligations as of_regions
-from .file import file_bytes, shown, unpacked
-from .graph.runs import check_graph
-from .markov.claim import check_process
-from .number import BadCertificate, Refused, integer, items, record, text
+from .execution.recurrence import check_stem, read_recurrence_claim
+from .execution.recurrence import region_obligations as of_regions
+from .file import decompress_gzip, quote_for_message, read_file_bytes
+from .graph.runs import check_graph_claim
+from .markov.claim import check_process_claim
+from .number import BadCertificate, Refused, expect_integer, expect_list, expect_object, expect_text
+from .proof.cases import build_case_problem as read_case_problem
 from .proof.cases import check_choices, read_case
-from .proof.cases import read_problem as read_case_problem
-from .proof.walk import Count, walk
-from .query import Query
+from .proof.walk import ProofCount, check_proof_tree
+from .query import ClaimedQuery
 
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
 _CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})
@@ -46,7 +46,7 @@ _MEANING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckerVerdict:
     """Whether the certificate shows what it claims; if not, `reason` says where it fails."""
 
     accepted: bool
@@ -64,36 +64,38 @@ def read_certificate(path: Path) -> dict[str, Any]:
     """The JSON data of a certificate, gzipped or not; floats, and keys that occur twice, are refused."""
     try:
         found = json.loads(
-            unpacked(file_bytes(path)),
-            parse_float=_no_float,
-            parse_constant=_no_float,
-            object_pairs_hook=_object,
+            decompress_gzip(read_file_bytes(path)),
+            parse_float=_refuse_float,
+            parse_constant=_refuse_float,
+            object_pairs_hook=_unique_object,
         )
     except (ValueError, RecursionError) as error:
-        raise BadCertificate(f"{path}: not a JSON file of this kind: {shown(str(error))}") from None
+        raise BadCertificate(
+            f"{path}: not a JSON file of this kind: {quote_for_message(str(error))}"
+        ) from None
     if type(found) is not dict:
         raise BadCertificate(f"{path}: not a JSON object")
     return found
 
 
-def _no_float(word: str) -> NoReturn:
+def _refuse_float(word: str) -> NoReturn:
     raise ValueError(f"a JSON float: {word[:40]}")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key occurs twice")
     return found
 
 
-def check(
+def judge_certificate(
     certificate: Mapping[str, Any],
     *,
     network: Path | None = None,
     property: Path | None = None,
     base: Path = Path(),
-) -> Verdict:
+) -> CheckerVerdict:
     """Whether a certificate proves its claim.
 
     `network` and `property` say where the files are that the claim names; otherwise they are looked for where
@@ -101,37 +103,37 @@ def check(
     """
     claim = certificate.get("claim")
     if isinstance(claim, dict) and claim.get("kind") in ("process", "graph"):
-        return _about_values(certificate, Places(base, network, property))
+        return _judge_values(certificate, FileLocations(base, network, property))
     if isinstance(claim, dict) and claim.get("kind") in ("barrier", "convergence"):
-        return _about_sets(certificate)
+        return _judge_sets(certificate)
     about_runs = isinstance(claim, dict) and claim.get("kind") in ("execution", "recurrence")
     proofs = _OBLIGATIONS if about_runs else _CASES
-    data = record(dict(certificate), _KEYS | proofs, frozenset(), "certificate")
+    data = expect_object(dict(certificate), _KEYS | proofs, frozenset(), "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
     arithmetic = data["arithmetic"]
     if arithmetic not in ("float32", "real"):
         raise BadCertificate("certificate: its `arithmetic` is neither `float32` nor `real`")
-    places = Places(base, network, property)
+    places = FileLocations(base, network, property)
     if about_runs:
-        return _about_runs(data, places, arithmetic)
-    query = read_claim(claim, places)
-    count, cases = Count(), [read_case(c) for c in items(data["cases"], "cases")]
+        return _judge_runs(data, places, arithmetic)
+    query = read_query_claim(claim, places)
+    count, cases = ProofCount(), [read_case(c) for c in expect_list(data["cases"], "cases")]
     accepted, reason = True, "every case is covered and every state is closed"
     try:
-        no_solution(query, cases, arithmetic, {}, count)
+        check_no_solution(query, cases, arithmetic, {}, count)
     except Refused as error:
         accepted, reason = False, str(error)
-    return _verdict(
+    return _query_verdict(
         accepted, reason, f"nothing satisfies {query.origin}", arithmetic, query.uncertified, count
     )
 
 
-def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
+def _judge_values(certificate: Mapping[str, Any], places: FileLocations) -> CheckerVerdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
     needed, allowed = (_KEYS, _CLOSED) if graph else (_KEYS | _VALUES, frozenset[str]())
-    data = record(dict(certificate), needed, allowed, "certificate")
+    data = expect_object(dict(certificate), needed, allowed, "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
     if (
@@ -143,14 +145,14 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     gc.disable()  # nothing here refers to itself, and there may be millions of states to walk through
     try:
         found = (
-            check_graph(data["claim"], data.get("closed"), places)
+            check_graph_claim(data["claim"], data.get("closed"), places)
             if graph
-            else check_process(data["claim"], data["values"], places)
+            else check_process_claim(data["claim"], data["values"], places)
         )
         if found.arithmetic != data["arithmetic"]:
             raise Refused("the arithmetic is `exact` exactly where no network decides")
     except Refused as error:
-        return Verdict(False, str(error), "bounds of a probability or an expected reward")
+        return CheckerVerdict(False, str(error), "bounds of a probability or an expected reward")
     except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
         raise BadCertificate(f"a part of the problem that does not fit the others: {error}") from None
     finally:
@@ -159,14 +161,14 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     looked = "every state of the closed set" if data.get("closed") is not None else "every reachable state"
     reason = f"{looked} was looked at" if graph else "the bounds of every state are inductive"
     meaning = _MEANING[found.arithmetic]
-    return Verdict(True, reason, found.claim, meaning, found.unsaid, 1, found.choices, found.states)
+    return CheckerVerdict(True, reason, found.claim, meaning, found.unsaid, 1, found.choices, found.states)
 
 
-def _about_sets(certificate: Mapping[str, Any]) -> Verdict:
+def _judge_sets(certificate: Mapping[str, Any]) -> CheckerVerdict:
     """Sets of states of a polynomial system that are never left."""
     converges = certificate["claim"]["kind"] == "convergence"
     keys = _KEYS | _SETS | (_RANKING if converges else frozenset())
-    data = record(dict(certificate), keys, frozenset(), "certificate")
+    data = expect_object(dict(certificate), keys, frozenset(), "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
     if data["arithmetic"] not in ("exact", "float64"):
@@ -178,7 +180,7 @@ def _about_sets(certificate: Mapping[str, Any]) -> Verdict:
         else:
             words = check_barrier(data["claim"], data["sets"], data["arithmetic"])
     except Refused as error:
-        return Verdict(False, str(error), words)
+        return CheckerVerdict(False, str(error), words)
     meaning = _MEANING[data["arithmetic"]]
     if "time" in data["claim"]["system"]:
         meaning = f"the differential equation in real numbers, its controls in {meaning}"
@@ -187,21 +189,25 @@ def _about_sets(certificate: Mapping[str, Any]) -> Verdict:
     reason = (
         "the ranking function falls outside of the target" if converges else "every set is closed and safe"
     )
-    return Verdict(True, reason, words, meaning, missing, count, count, count)
+    return CheckerVerdict(True, reason, words, meaning, missing, count, count, count)
 
 
-def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdict:
+def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str) -> CheckerVerdict:
     """Derives what has to be shown about the runs of the problem, and checks that each of it is."""
     if places.property is not None:
         raise BadCertificate("the claim is not about a property file: its problem is written out")
-    claimed = _recurrence if data["claim"]["kind"] == "recurrence" else _execution
+    claimed = _derive_recurrence if data["claim"]["kind"] == "recurrence" else _derive_execution
     problem, words, derive = claimed(data["claim"], places, arithmetic)
     given = [
-        record(o, _OBLIGATION, frozenset(), "obligation") for o in items(data["obligations"], "obligations")
+        expect_object(o, _OBLIGATION, frozenset(), "obligation")
+        for o in expect_list(data["obligations"], "obligations")
     ]
-    stated = [(text(o["obligation"], "name"), integer(o["steps"], 0, MOST_STEPS, "steps")) for o in given]
-    cases = [[read_case(c) for c in items(o["cases"], "cases")] for o in given]
-    count, where = Count(), ""
+    stated = [
+        (expect_text(o["obligation"], "name"), expect_integer(o["steps"], 0, MOST_STEPS, "steps"))
+        for o in given
+    ]
+    cases = [[read_case(c) for c in expect_list(o["cases"], "cases")] for o in given]
+    count, where = ProofCount(), ""
     kernels: dict[Contents, AnyKernel] = {}
     accepted, reason = True, "every obligation is shown"
     try:
@@ -212,32 +218,34 @@ def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdic
             raise Refused(f"not the obligations of this problem, which are {len(wanted)}")
         for obligation, several in zip(wanted, cases, strict=True):
             where = f"{obligation.query.origin}: "
-            no_solution(obligation.query, several, arithmetic, kernels, count)
+            check_no_solution(obligation.query, several, arithmetic, kernels, count)
     except Refused as error:
         accepted, reason = False, where + str(error)
-    return _verdict(accepted, reason, words, arithmetic, problem.uncertified, count)
+    return _query_verdict(accepted, reason, words, arithmetic, problem.uncertified, count)
 
 
-Derived = tuple[Problem, str, Callable[[], list[Obligation]]]  # the problem, the claim, what has to be shown
+Derived = tuple[
+    CanonicalProblem, str, Callable[[], list[RunObligation]]
+]  # the problem, the claim, what has to be shown
 
 
-def _execution(data: object, places: Places, _: str) -> Derived:
+def _derive_execution(data: object, places: FileLocations, _: str) -> Derived:
     """Every run keeps the property."""
-    claim = record(data, _EXECUTION, frozenset(), "claim")
-    problem, argument = read_problem(claim["problem"], places), read_argument(claim["argument"])
-    how = described(problem, argument)
-    words = f"every run of the problem {shown(problem.name)} keeps its property: {how}"
-    return problem, words, lambda: obligations(problem, argument)
+    claim = expect_object(data, _EXECUTION, frozenset(), "claim")
+    problem, argument = read_canonical_problem(claim["problem"], places), read_run_argument(claim["argument"])
+    how = describe_argument(problem, argument)
+    words = f"every run of the problem {quote_for_message(problem.name)} keeps its property: {how}"
+    return problem, words, lambda: derive_obligations(problem, argument)
 
 
-def _recurrence(data: object, places: Places, arithmetic: str) -> Derived:
+def _derive_recurrence(data: object, places: FileLocations, arithmetic: str) -> Derived:
     """Some run violates the property for ever."""
-    claim = record(data, _RECURRENCE, frozenset(), "claim")
-    problem, claimed = read_problem(claim["problem"], places), read_recurrence(claim)
+    claim = expect_object(data, _RECURRENCE, frozenset(), "claim")
+    problem, claimed = read_canonical_problem(claim["problem"], places), read_recurrence_claim(claim)
     if arithmetic != "float32":
         raise BadCertificate("a run is claimed for float32 numbers only")
 
-    def derive() -> list[Obligation]:
+    def derive() -> list[RunObligation]:
         check_stem(problem, claimed)
         return of_regions(problem, claimed)
 
@@ -245,19 +253,20 @@ def _recurrence(data: object, places: Places, arithmetic: str) -> Derived:
         f"{len(claimed.moves)} steps, then for ever through sets without good states ({len(claimed.regions)})"
     )
     words = (
-        f"some run of the problem {shown(problem.name)} violates its property: {problem.property.kind}, {how}"
+        f"some run of the problem {quote_for_message(problem.name)} violates its property: "
+        f"{problem.property.kind}, {how}"
     )
     if claimed.moves and problem.network is not None:
         problem = replace(problem, uncertified=(*problem.uncertified, _STEM))
     return problem, words, derive
 
 
-def no_solution(
-    query: Query,
+def check_no_solution(
+    query: ClaimedQuery,
     cases: Sequence[Mapping[str, Any]],
     arithmetic: str,
     kernels: dict[Contents, AnyKernel],
-    count: Count,
+    count: ProofCount,
 ) -> None:
     """Refuse unless the cases show that the query has no solution."""
     check_choices(query, cases)
@@ -265,19 +274,19 @@ def no_solution(
         count.cases += 1
         try:
             problem = read_case_problem(query, case, arithmetic == "float32")
-            steps = items(case["steps"], "steps")
+            steps = expect_list(case["steps"], "steps")
             if problem is not None:
-                walk(problem, steps, kernels, count)
+                check_proof_tree(problem, steps, kernels, count)
             elif steps:
                 raise Refused("step 0 follows when the case is closed")
         except Refused as error:
             raise Refused(f"case {number}: {error}") from None
 
 
-def _verdict(
-    accepted: bool, reason: str, claim: str, arithmetic: str, missing: tuple[str, ...], count: Count
-) -> Verdict:
-    return Verdict(
+def _query_verdict(
+    accepted: bool, reason: str, claim: str, arithmetic: str, missing: tuple[str, ...], count: ProofCount
+) -> CheckerVerdict:
+    return CheckerVerdict(
         accepted,
         reason,
         claim,

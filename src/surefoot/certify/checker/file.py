@@ -7,7 +7,7 @@ import io
 import zlib
 from pathlib import Path
 
-from .number import BadCertificate, plain
+from .number import BadCertificate, escape_unprintable
 
 MOST_BYTES = 512 * 2**20
 MOST_RATIO = 200  # of unpacked to packed size beyond the first megabyte
@@ -18,7 +18,7 @@ class ReadError(BadCertificate):
     """The file cannot be read, or says something that the checker does not know how to read."""
 
 
-def file_bytes(path: Path) -> bytes:
+def read_file_bytes(path: Path) -> bytes:
     """The content of a regular file as it is, under the size limit: what a digest is taken of."""
     try:
         if not path.is_file():
@@ -32,7 +32,7 @@ def file_bytes(path: Path) -> bytes:
     return data
 
 
-def unpacked(data: bytes) -> bytes:
+def decompress_gzip(data: bytes) -> bytes:
     """The content of gzipped data, or the data itself; a bomb is refused before it is unpacked."""
     if not data.startswith(_GZIP):
         return data
@@ -47,7 +47,7 @@ def unpacked(data: bytes) -> bytes:
     return content
 
 
-def shown(word: str, most: int = 60) -> str:
+def quote_for_message(word: str, most: int = 60) -> str:
     """A piece of a file, quoted for a message: without control characters and backquotes, not too long."""
     short = word if len(word) <= most else word[: most - 1] + "…"
-    return "`" + plain(short).replace("`", r"\x60") + "`"
+    return "`" + escape_unprintable(short).replace("`", r"\x60") + "`"

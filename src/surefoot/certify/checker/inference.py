@@ -15,8 +15,17 @@ from math import inf, isfinite, nextafter
 from struct import pack, unpack
 from typing import Any
 
-from .bounds.smooth import Pair, logistic, tanh
-from .network import Activation, Affine, Combine, Elementwise, Join, Network, Node, Pick
+from .bounds.smooth import Pair, enclose_logistic, enclose_tanh
+from .network import (
+    ActivationNode,
+    AffineNode,
+    CombineNode,
+    ElementwiseNode,
+    FlatNetwork,
+    JoinNode,
+    Node,
+    PickNode,
+)
 from .number import Refused
 
 Values = Sequence[float]
@@ -25,12 +34,12 @@ _WHOLE = 1 << 24  # whole numbers up to here are float32 numbers
 _BITS = 256  # for tanh and sigmoid
 
 
-def single(values: list[float]) -> Values:
+def _floats_to_float32(values: list[float]) -> Values:
     """Each number rounded to the nearest float32."""
     return array("f", values)
 
 
-def nearest(value: Any) -> float:
+def fraction_to_float32(value: Any) -> float:
     """The float32 nearest to an exact number, ties to even."""
     if type(value) is int and -_WHOLE <= value <= _WHOLE:
         return float(value)
@@ -38,11 +47,15 @@ def nearest(value: Any) -> float:
     if abs(exact) > _LARGEST:
         raise Refused("an input of the network beyond the range of float32")
     guess = float(array("f", [float(exact)])[0])
-    around = [c for c in (guess, _neighbour(guess, inf), _neighbour(guess, -inf)) if abs(c) <= _LARGEST]
+    around = [
+        c
+        for c in (guess, _neighbour_float32(guess, inf), _neighbour_float32(guess, -inf))
+        if abs(c) <= _LARGEST
+    ]
     return min(around, key=lambda c: (abs(Fraction(c) - exact), _is_odd(c)))
 
 
-def _neighbour(value: float, towards: float) -> float:
+def _neighbour_float32(value: float, towards: float) -> float:
     if value == 0:
         return 2.0**-149 if towards > 0 else -(2.0**-149)
     (bits,) = unpack("<i", pack("<f", value))
@@ -56,21 +69,21 @@ def _is_odd(value: float) -> bool:
     return bool(bits & 1)
 
 
-def is_single(value: Fraction) -> bool:
+def is_float32_number(value: Fraction) -> bool:
     """Is this a float32 number?"""
-    return abs(value) <= _LARGEST and Fraction(nearest(value)) == value
+    return abs(value) <= _LARGEST and Fraction(fraction_to_float32(value)) == value
 
 
-def outputs(network: Network, inputs: Sequence[Fraction]) -> tuple[Fraction, ...]:
+def reference_outputs(network: FlatNetwork, inputs: Sequence[Fraction]) -> tuple[Fraction, ...]:
     """The outputs for exact inputs, each of which is rounded first; refused where a value is not finite."""
-    return tuple(map(Fraction, evaluator(network)([nearest(x) for x in inputs])))
+    return tuple(map(Fraction, network_function(network)([fraction_to_float32(x) for x in inputs])))
 
 
-def evaluator(network: Network) -> Callable[[Values], Values]:
+def network_function(network: FlatNetwork) -> Callable[[Values], Values]:
     """The function from inputs to outputs; refuses where a value is not finite."""
-    steps = [_node(node) for node in network.nodes]
+    steps = [_compile_node(node) for node in network.nodes]
 
-    def computed(inputs: Values) -> Values:
+    def evaluate_inputs(inputs: Values) -> Values:
         values = [inputs]
         for step in steps:
             values.append(step(values))
@@ -78,40 +91,42 @@ def evaluator(network: Network) -> Callable[[Values], Values]:
                 raise Refused("a value of the network that is not finite")
         return values[-1]
 
-    return computed
+    return evaluate_inputs
 
 
-def _node(node: Node) -> Callable[[list[Values]], Values]:
+def _compile_node(node: Node) -> Callable[[list[Values]], Values]:
     match node:
-        case Affine(source, columns, weights, bias):
+        case AffineNode(source, columns, weights, bias):
             by_input = [weights[i::columns] for i in range(columns)]
-            return lambda values: _affine(values[source], by_input, bias)
-        case Elementwise(source, kind, constant):
+            return lambda values: _affine_outputs(values[source], by_input, bias)
+        case ElementwiseNode(source, kind, constant):
             two = _TWO[kind]
-            return lambda values: single([two(x, c) for x, c in zip(values[source], constant, strict=True)])
-        case Activation(source, kind, parameters):
+            return lambda values: _floats_to_float32(
+                [two(x, c) for x, c in zip(values[source], constant, strict=True)]
+            )
+        case ActivationNode(source, kind, parameters):
             one = _ONE[kind]
-            return lambda values: single([one(x, parameters) for x in values[source]])
-        case Combine(left, right, kind):
+            return lambda values: _floats_to_float32([one(x, parameters) for x in values[source]])
+        case CombineNode(left, right, kind):
             both = _TWO[kind]
-            return lambda values: single(
+            return lambda values: _floats_to_float32(
                 [both(x, y) for x, y in zip(values[left], values[right], strict=True)]
             )
-        case Pick(source, indices):
+        case PickNode(source, indices):
             return lambda values: [values[source][i] for i in indices]
-        case Join(several):
+        case JoinNode(several):
             return lambda values: [x for s in several for x in values[s]]
 
 
-def _affine(inputs: Values, by_input: list[tuple[float, ...]], bias: tuple[float, ...]) -> Values:
+def _affine_outputs(inputs: Values, by_input: list[tuple[float, ...]], bias: tuple[float, ...]) -> Values:
     total: Values = [0.0] * len(bias)
     for x, column in zip(inputs, by_input, strict=True):
-        products = single([w * x for w in column])
-        total = single([t + p for t, p in zip(total, products, strict=True)])
-    return single([t + b for t, b in zip(total, bias, strict=True)])
+        products = _floats_to_float32([w * x for w in column])
+        total = _floats_to_float32([t + p for t, p in zip(total, products, strict=True)])
+    return _floats_to_float32([t + b for t, b in zip(total, bias, strict=True)])
 
 
-def _quotient(x: float, y: float) -> float:
+def _divide_float32(x: float, y: float) -> float:
     if y == 0:
         raise Refused("a division by zero in the network")
     found = x / y
@@ -126,15 +141,15 @@ _TWO: dict[str, Callable[[float, float], float]] = {
     "multiply": lambda x, y: x * y,
     "product": lambda x, y: x * y,
     "maximum": max,
-    "divide": _quotient,
-    "quotient": _quotient,
+    "divide": _divide_float32,
+    "quotient": _divide_float32,
 }
 
 
-def _smooth(function: Callable[[int, int], Pair], x: float) -> float:
+def _round_enclosure(function: Callable[[int, int], Pair], x: float) -> float:
     """The float32 number nearest to every number of the enclosure; x is a whole number of 2^-149."""
     ends = function(int(Fraction(x) * (1 << _BITS)), _BITS)
-    low, high = (nearest(Fraction(end, 1 << _BITS)) for end in ends)
+    low, high = (fraction_to_float32(Fraction(end, 1 << _BITS)) for end in ends)
     if low != high:
         raise Refused("a value of tanh or sigmoid that lies too near to the middle of two float32 numbers")
     return low
@@ -144,6 +159,6 @@ _ONE: dict[str, Callable[[float, tuple[float, ...]], float]] = {
     "relu": lambda x, _: max(x, 0.0),
     "leaky_relu": lambda x, slope: x * slope[0] if x < 0 else x,
     "clip": lambda x, ends: min(max(x, ends[0]), ends[1]),
-    "tanh": lambda x, _: _smooth(tanh, x),
-    "sigmoid": lambda x, _: _smooth(logistic, x),
+    "tanh": lambda x, _: _round_enclosure(enclose_tanh, x),
+    "sigmoid": lambda x, _: _round_enclosure(enclose_logistic, x),
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import isfinite
 from struct import iter_unpack, pack, unpack
 
-from .number import BadCertificate, integer, items, number, text
+from .number import BadCertificate, expect_integer, expect_list, expect_number, expect_text
 
 _PARAMETERS = {"relu": 0, "tanh": 0, "sigmoid": 0, "leaky_relu": 1, "clip": 2}
 ENTRIES = 1 << 22  # no value is wider
@@ -22,7 +22,7 @@ Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Affine:
+class AffineNode:
     """weights . x + bias; the weights stand row by row, one row for each entry of the bias."""
 
     source: int
@@ -32,7 +32,7 @@ class Affine:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Elementwise:
+class ElementwiseNode:
     """x + c, x * c or x / c, entry by entry."""
 
     source: int
@@ -41,7 +41,7 @@ class Elementwise:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Activation:
+class ActivationNode:
     """A function applied to every entry."""
 
     source: int
@@ -50,7 +50,7 @@ class Activation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Combine:
+class CombineNode:
     """Entry by entry of two values."""
 
     left: int
@@ -59,21 +59,21 @@ class Combine:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pick:
+class PickNode:
     source: int
     indices: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Join:
+class JoinNode:
     sources: tuple[int, ...]
 
 
-Node = Affine | Elementwise | Activation | Combine | Pick | Join
+Node = AffineNode | ElementwiseNode | ActivationNode | CombineNode | PickNode | JoinNode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Network:
+class FlatNetwork:
     """`width` inputs; the result is the last value (the input itself if there is no node)."""
 
     width: int
@@ -83,41 +83,41 @@ class Network:
         """The width of every value, input first; raises `BadCertificate` if the nodes do not fit together."""
         widths = [self.width]
         for place, node in enumerate(self.nodes):
-            if any(not 0 <= s <= place for s in sources(node)):
+            if any(not 0 <= s <= place for s in flat_node_sources(node)):
                 raise BadCertificate(f"network node {place} reads a value that does not exist yet")
-            widths.append(_width(node, widths, place))
+            widths.append(_node_width(node, widths, place))
         return tuple(widths)
 
 
-def sources(node: Node) -> tuple[int, ...]:
+def flat_node_sources(node: Node) -> tuple[int, ...]:
     """Which values a node reads."""
     match node:
-        case Combine(left, right, _):
+        case CombineNode(left, right, _):
             return (left, right)
-        case Join(several):
+        case JoinNode(several):
             return several
         case _:
             return (node.source,)
 
 
-def _width(node: Node, widths: Sequence[int], place: int) -> int:
+def _node_width(node: Node, widths: Sequence[int], place: int) -> int:
     match node:
-        case Affine(source, columns, weights, bias):
+        case AffineNode(source, columns, weights, bias):
             fits, width = columns == widths[source] and len(weights) == columns * len(bias), len(bias)
             exact: Numbers = weights + bias
-        case Elementwise(source, kind, constant):
+        case ElementwiseNode(source, kind, constant):
             fits, width, exact = len(constant) == widths[source], widths[source], constant
             if kind == "divide" and 0 in constant:
                 raise BadCertificate(f"network node {place} divides by zero")
-        case Activation(source, kind, parameters):
+        case ActivationNode(source, kind, parameters):
             fits, width, exact = len(parameters) == _PARAMETERS[kind], widths[source], parameters
             if kind == "clip" and parameters[0] > parameters[-1]:
                 raise BadCertificate(f"network node {place} clips to an empty range")
-        case Combine(left, right, _):
+        case CombineNode(left, right, _):
             fits, width, exact = widths[left] == widths[right], widths[left], ()
-        case Pick(source, indices):
+        case PickNode(source, indices):
             fits, width, exact = all(0 <= i < widths[source] for i in indices), len(indices), ()
-        case Join(several):
+        case JoinNode(several):
             fits, width, exact = True, sum(widths[s] for s in several), ()
     if not fits or width > ENTRIES:
         raise BadCertificate(f"network node {place} ({type(node).__name__}) does not fit what it reads")
@@ -126,52 +126,54 @@ def _width(node: Node, widths: Sequence[int], place: int) -> int:
     return width
 
 
-def read_network(data: object) -> Network:
+def read_network(data: object) -> FlatNetwork:
     """A network written out in a certificate: an object with `width` and `nodes`."""
     if not isinstance(data, dict) or data.keys() != {"width", "nodes"}:
         raise BadCertificate("a network is an object with `width` and `nodes`")
-    width = integer(data["width"], 0, ENTRIES, "width of a network")
-    network = Network(width, tuple(_node(n, place) for place, n in enumerate(items(data["nodes"], "nodes"))))
+    width = expect_integer(data["width"], 0, ENTRIES, "width of a network")
+    network = FlatNetwork(
+        width, tuple(_read_node(n, place) for place, n in enumerate(expect_list(data["nodes"], "nodes")))
+    )
     network.widths()
     return network
 
 
-def _node(data: object, place: int) -> Node:
+def _read_node(data: object, place: int) -> Node:
     what = f"network node {place}"
-    parts = items(data, what)
-    kind, rest = (text(parts[0], what) if parts else ""), parts[1:]
+    parts = expect_list(data, what)
+    kind, rest = (expect_text(parts[0], what) if parts else ""), parts[1:]
 
     def source(index: int) -> int:
-        return integer(rest[index], 0, place, f"source of {what}")
+        return expect_integer(rest[index], 0, place, f"source of {what}")
 
     match kind, len(rest):
         case "affine", 5:
-            rows = integer(rest[1], 0, ENTRIES, f"rows of {what}")
-            columns = integer(rest[2], 0, ENTRIES, f"columns of {what}")
-            bias = _floats(rest[4], what)
+            rows = expect_integer(rest[1], 0, ENTRIES, f"rows of {what}")
+            columns = expect_integer(rest[2], 0, ENTRIES, f"columns of {what}")
+            bias = _decode_floats(rest[4], what)
             if len(bias) != rows:
                 raise BadCertificate(f"{what}: {rows} rows, but a bias of {len(bias)} numbers")
-            return Affine(source(0), columns, _floats(rest[3], what), bias)
+            return AffineNode(source(0), columns, _decode_floats(rest[3], what), bias)
         case (("add" | "multiply" | "divide"), 2):
-            return Elementwise(source(0), kind, _floats(rest[1], what))
+            return ElementwiseNode(source(0), kind, _decode_floats(rest[1], what))
         case (("sum" | "product" | "maximum" | "quotient"), 2):
-            return Combine(source(0), source(1), kind)
+            return CombineNode(source(0), source(1), kind)
         case "pick", 2:
-            indices = (integer(i, 0, ENTRIES, f"index of {what}") for i in items(rest[1], what))
-            return Pick(source(0), tuple(indices))
+            indices = (expect_integer(i, 0, ENTRIES, f"index of {what}") for i in expect_list(rest[1], what))
+            return PickNode(source(0), tuple(indices))
         case "join", 1:
-            several = items(rest[0], what)
-            return Join(tuple(integer(s, 0, place, f"source of {what}") for s in several))
+            several = expect_list(rest[0], what)
+            return JoinNode(tuple(expect_integer(s, 0, place, f"source of {what}") for s in several))
         case _, count if kind in _PARAMETERS and count == 1 + _PARAMETERS[kind]:
-            return Activation(source(0), kind, tuple(_as_float(p, what) for p in rest[1:]))
+            return ActivationNode(source(0), kind, tuple(_as_float(p, what) for p in rest[1:]))
         case _:
             raise BadCertificate(f"{what}: no such node: `{kind[:40]}` with {len(rest)} arguments")
 
 
-def _floats(data: object, what: str) -> Numbers:
+def _decode_floats(data: object, what: str) -> Numbers:
     """Base64 of little-endian float32 numbers."""
     try:
-        raw = b64decode(text(data, what, most=1 << 30), validate=True)
+        raw = b64decode(expect_text(data, what, most=1 << 30), validate=True)
     except (Base64Error, ValueError) as error:
         raise BadCertificate(f"{what}: {error}") from None
     if len(raw) % 4:
@@ -180,7 +182,7 @@ def _floats(data: object, what: str) -> Numbers:
 
 
 def _as_float(data: object, what: str) -> float:
-    exact = number(data, what)
+    exact = expect_number(data, what)
     try:
         (found,) = unpack("<f", pack("<f", float(exact)))
     except OverflowError:

@@ -15,7 +15,7 @@ _DECIMAL = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:e([+-]?[0-9]{1,6}))?", re.ASC
 _FRACTION = re.compile(r"([+-]?[0-9]+)/([0-9]+)", re.ASCII)
 
 
-def plain(message: str) -> str:
+def escape_unprintable(message: str) -> str:
     """Without characters that are not seen: a piece of a file must not write over what is said of it."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
 
@@ -24,22 +24,22 @@ class BadCertificate(Exception):
     """The file is not what the format says; nothing can be concluded from it."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(plain(message))
+        super().__init__(escape_unprintable(message))
 
 
 class Refused(Exception):
     """The file can be read, but it does not prove what it claims."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(plain(message))
+        super().__init__(escape_unprintable(message))
 
 
-def number(data: object, what: str) -> Fraction:
+def expect_number(data: object, what: str) -> Fraction:
     """A JSON integer, or a string with a fraction, a decimal or a hexadecimal float; exactly."""
-    return Fraction(*ratio(data, what))
+    return Fraction(*expect_ratio(data, what))
 
 
-def bounded(value: Any) -> Any:
+def limit_bits(value: Any) -> Any:
     """A computed number, refused if it is too long: nothing that is shown needs such."""
     size = value.bit_length() if type(value) is int else value.numerator.bit_length()
     if size > MOST_BITS or (type(value) is not int and value.denominator.bit_length() > MOST_BITS):
@@ -47,7 +47,7 @@ def bounded(value: Any) -> Any:
     return value
 
 
-def bounded_power(base: Fraction | int, exponent: int) -> Fraction:
+def limited_power(base: Fraction | int, exponent: int) -> Fraction:
     """Refused before it is computed."""
     exact = Fraction(base)
     size = max(exact.numerator.bit_length(), exact.denominator.bit_length()) - 1
@@ -56,7 +56,7 @@ def bounded_power(base: Fraction | int, exponent: int) -> Fraction:
     return exact**exponent
 
 
-def ratio(data: object, what: str) -> tuple[int, int]:
+def expect_ratio(data: object, what: str) -> tuple[int, int]:
     """The same as numerator and positive denominator, not reduced."""
     if type(data) is int:
         return data, 1
@@ -71,10 +71,10 @@ def ratio(data: object, what: str) -> tuple[int, int]:
                 return int(match[1]), below
         elif (match := _DECIMAL.fullmatch(data)) and abs(int(match[1] or 0)) <= EXPONENT:
             return Fraction(data).as_integer_ratio()
-    raise BadCertificate(f"{what}: not a number of this format: {_short(data)}")
+    raise BadCertificate(f"{what}: not a number of this format: {_abbreviate_data(data)}")
 
 
-def _short(data: object) -> str:
+def _abbreviate_data(data: object) -> str:
     """The beginning of something unexpected; Python does not write integers of thousands of digits."""
     try:
         return str(data)[:40]
@@ -82,29 +82,31 @@ def _short(data: object) -> str:
         return "too long to be shown"
 
 
-def integer(data: object, least: int, most: int, what: str) -> int:
+def expect_integer(data: object, least: int, most: int, what: str) -> int:
     """A JSON integer of this range; true and false are none."""
     if type(data) is not int or not least <= data <= most:
-        raise BadCertificate(f"{what}: not an integer from {least} to {_short(most)}: {_short(data)}")
+        raise BadCertificate(
+            f"{what}: not an integer from {least} to {_abbreviate_data(most)}: {_abbreviate_data(data)}"
+        )
     return data
 
 
-def items(data: object, what: str) -> list[Any]:
+def expect_list(data: object, what: str) -> list[Any]:
     if type(data) is not list:
-        raise BadCertificate(f"{what}: not a list: {_short(data)}")
+        raise BadCertificate(f"{what}: not a list: {_abbreviate_data(data)}")
     return data
 
 
-def text(data: object, what: str, most: int = LENGTH) -> str:
+def expect_text(data: object, what: str, most: int = LENGTH) -> str:
     if type(data) is not str or len(data) > most:
-        raise BadCertificate(f"{what}: not a string of at most {most} characters: {_short(data)}")
+        raise BadCertificate(f"{what}: not a string of at most {most} characters: {_abbreviate_data(data)}")
     return data
 
 
-def record(data: object, needed: frozenset[str], allowed: frozenset[str], what: str) -> dict[str, Any]:
+def expect_object(data: object, needed: frozenset[str], allowed: frozenset[str], what: str) -> dict[str, Any]:
     """An object with all of the needed keys and no other than those allowed."""
     if type(data) is not dict:
-        raise BadCertificate(f"{what}: not an object: {_short(data)}")
+        raise BadCertificate(f"{what}: not an object: {_abbreviate_data(data)}")
     missing, unknown = needed - data.keys(), data.keys() - needed - allowed
     if missing or unknown:
         names = ", ".join(sorted(str(k)[:40] for k in missing or unknown))

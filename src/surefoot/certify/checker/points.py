@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .bounds.forward import interval, overflow, radius
-from .bounds.problem import Problem, Value
-from .bounds.state import Grid, Kernel, State
-from .network import Activation, Affine, Network, sources
+from .bounds.forward import may_overflow, propagate_interval, rounding_radius
+from .bounds.problem import CaseProblem, GraphValue
+from .bounds.state import AffineKernel, PrecisionGrid, SubdomainState
+from .network import ActivationNode, AffineNode, FlatNetwork, flat_node_sources
 from .number import Refused
 
 Bounds = tuple[list[int], list[int]]
@@ -20,15 +20,15 @@ _FINE, _COARSE = 64, 40  # bits behind the point
 _ONE = 1 << _COARSE
 
 
-def enclosure(network: Network) -> Callable[[tuple[float, ...]], Bounds]:
+def point_enclosure(network: FlatNetwork) -> Callable[[tuple[float, ...]], Bounds]:
     """Between which multiples of 2^-64 the outputs of every float32 evaluation lie."""
-    grid = _grid(network, _FINE)
+    grid = _network_grid(network, _FINE)
 
     def around(inputs: tuple[float, ...]) -> Bounds:
         ratios = [x.as_integer_ratio() for x in inputs]
         low = [(n << _FINE) // d for n, d in ratios]
         high = [-((-n << _FINE) // d) for n, d in ratios]
-        state = _bounded(grid, low, high)
+        state = _bound_values(grid, low, high)
         if state is None:
             raise Refused("a value of the network may leave the float32 range")
         return state.low[-1], state.high[-1]
@@ -36,34 +36,37 @@ def enclosure(network: Network) -> Callable[[tuple[float, ...]], Bounds]:
     return around
 
 
-def _grid(network: Network, bits: int) -> Grid:
+def _network_grid(network: FlatNetwork, bits: int) -> PrecisionGrid:
     widths = network.widths()
     nodes = zip(network.nodes, widths[1:], strict=True)
-    values = (Value(widths[0], None, ()), *(Value(w, node, tuple(sources(node))) for node, w in nodes))
-    return Grid(Problem((), values, (), (), True), bits, {})
+    values = (
+        GraphValue(widths[0], None, ()),
+        *(GraphValue(w, node, tuple(flat_node_sources(node))) for node, w in nodes),
+    )
+    return PrecisionGrid(CaseProblem((), values, (), (), True), bits, {})
 
 
-def _bounded(grid: Grid, low: list[int], high: list[int]) -> State | None:
+def _bound_values(grid: PrecisionGrid, low: list[int], high: list[int]) -> SubdomainState | None:
     """Bounds of all values of every float32 evaluation in this box; None: one of them may overflow."""
     count = len(grid.values)
-    state = State([low] * count, [high] * count, 0, [], [])
+    state = SubdomainState([low] * count, [high] * count, 0, [], [])
     for v in range(1, count):
-        state.low[v], state.high[v] = interval(grid, state, v)
-        if overflow(grid, state, v):
+        state.low[v], state.high[v] = propagate_interval(grid, state, v)
+        if may_overflow(grid, state, v):
             return None
     return state
 
 
-def rough(network: Network) -> Rough | None:
+def rough_enclosure(network: FlatNetwork) -> RoughEnclosure | None:
     """For networks of affine layers and ReLU, one after the other; None for others."""
     for place, node in enumerate(network.nodes):
-        layer = isinstance(node, Affine) or (isinstance(node, Activation) and node.kind == "relu")
-        if not layer or sources(node) != (place,):
+        layer = isinstance(node, AffineNode) or (isinstance(node, ActivationNode) and node.kind == "relu")
+        if not layer or flat_node_sources(node) != (place,):
             return None
-    return Rough(network)
+    return RoughEnclosure(network)
 
 
-class Rough:
+class RoughEnclosure:
     """Outputs as multiples of 2^-40, with one error for all points of a box that grows as it is needed.
 
     c is what is computed here, x what some float32 evaluation computes, d a bound of |x - c|, entry by entry.
@@ -71,8 +74,8 @@ class Rough:
     up to t, so d = |W| d' + r + t. ReLU brings no two numbers further apart.
     """
 
-    def __init__(self, network: Network) -> None:
-        self.grid = _grid(network, _COARSE)
+    def __init__(self, network: FlatNetwork) -> None:
+        self.grid = _network_grid(network, _COARSE)
         self.low: list[int] = []
         self.high: list[int] = []
         self.errors: list[int] | None = None  # None: there is no such error for the box
@@ -84,15 +87,15 @@ class Rough:
             self._widen(point)
         if self.errors is None:
             return None
-        found = self._followed(point)
+        found = self._fixed_point_outputs(point)
         return [c - d for c, d in zip(found, self.errors, strict=True)], [
             c + d for c, d in zip(found, self.errors, strict=True)
         ]
 
-    def _followed(self, values: Sequence[int]) -> Sequence[int]:
+    def _fixed_point_outputs(self, values: Sequence[int]) -> Sequence[int]:
         grid = self.grid
         for v, value in enumerate(grid.values[1:], start=1):
-            if isinstance(value.node, Affine):  # the matrices hold half the weights
+            if isinstance(value.node, AffineNode):  # the matrices hold half the weights
                 doubled = [2 * x for x in values]
                 doubled.append(2 * _ONE)
                 values = grid.kernel(v, value.node).columns.times(doubled)[0]
@@ -110,19 +113,19 @@ class Rough:
 
     def _bound_errors(self) -> list[int] | None:
         grid = self.grid
-        state = _bounded(grid, self.low, self.high)
+        state = _bound_values(grid, self.low, self.high)
         if state is None:
             return None
         errors = [1] * grid.values[0].width
         for v, value in enumerate(grid.values[1:], start=1):
-            if not isinstance(value.node, Affine):
+            if not isinstance(value.node, AffineNode):
                 continue
             kernel = grid.kernel(v, value.node)
-            assert isinstance(kernel, Kernel)
+            assert isinstance(kernel, AffineKernel)
             spread, lost = kernel.sizes.times([*(2 * d for d in errors), 0])
             sizes = state.sizes(value.sources[0])
             followed = [*(2 * (s + d) for s, d in zip(sizes, errors, strict=True)), 2 * _ONE]
-            rounding = radius(grid, state, v)
+            rounding = rounding_radius(grid, state, v)
             assert rounding is not None
             off = kernel.columns.off(followed)
             errors = [s + lost + r + off for s, r in zip(spread, rounding, strict=True)]

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from .network import Network
+from .network import FlatNetwork
 
 Linear = Mapping[str, Fraction]  # name to coefficient, "" is the constant; no zero coefficients
 # ("and" | "or", part, ...) or ("<=" | "<" | "=", linear): compared with 0. ("and",) is true, ("or",) false.
 Formula = tuple[object, ...]
 
 
-def form(comparison: Formula) -> Linear:
+def comparison_form(comparison: Formula) -> Linear:
     """What a comparison compares with 0."""
     return cast("Linear", comparison[1])
 
 
-def inner(whole: Formula) -> tuple[Formula, ...]:
+def formula_parts(whole: Formula) -> tuple[Formula, ...]:
     """The parts of a conjunction or disjunction."""
     return cast("tuple[Formula, ...]", whole[1:])
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class ClaimedVariable:
     """A quantity with its bounds; outputs of calls may have none."""
 
     name: str
@@ -35,18 +35,18 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class FlatNetworkCall:
     """The outputs are what the network computes from the values of the inputs."""
 
-    network: Network
+    network: FlatNetwork
     inputs: tuple[Linear, ...]
     outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Query:
-    variables: tuple[Variable, ...]
-    calls: tuple[Call, ...]
+class ClaimedQuery:
+    variables: tuple[ClaimedVariable, ...]
+    calls: tuple[FlatNetworkCall, ...]
     formula: Formula
     origin: str  # what it was read from, in words
     uncertified: tuple[str, ...] = ()  # what this does not say, in words

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .file import ReadError, shown, unpacked
+from .file import ReadError, decompress_gzip, quote_for_message
 from .query import Formula, Linear
 
 MOST_NESTING = 100
@@ -30,7 +30,7 @@ FALSE: Formula = ("or",)
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class VnnlibClaim:
     """What the file says of inputs `X_0` … and outputs `Y_0` …: the points that satisfy all assertions."""
 
     inputs: int
@@ -39,20 +39,20 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sum:
+class _LinearTerm:
     """A linear term, as opposed to a word or a formula."""
 
     linear: dict[str, Fraction]  # the constant under the empty name, no zeros
 
 
 # A word, a linear term, a formula, or None for an empty list.
-_Item = str | _Sum | Formula | None
+_Item = str | _LinearTerm | Formula | None
 
 
-def read_vnnlib(data: bytes) -> Property:
+def read_vnnlib_claim(data: bytes) -> VnnlibClaim:
     """The property in the bytes of a VNN-LIB 1 file, plain or gzipped."""
     try:
-        text = unpacked(data).decode("utf-8-sig")
+        text = decompress_gzip(data).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ReadError("this is not a text file") from None
     declared: set[str] = set()
@@ -72,21 +72,23 @@ def read_vnnlib(data: bytes) -> Property:
                     raise ReadError("`)` closes nothing")
                 closed, items = items, outer.pop()
                 if outer:
-                    items.append(_meaning(closed, declared))
+                    items.append(_interpret_list(closed, declared))
                 else:
-                    _command(closed, declared, assertions)
+                    _interpret_command(closed, declared, assertions)
             elif token[0] != ";":
                 if not outer:
-                    raise ReadError(f"{shown(token)} stands outside any list")
+                    raise ReadError(f"{quote_for_message(token)} stands outside any list")
                 items.append(token)
         except ReadError as error:
             raise ReadError(f"line {text.count(chr(10), 0, found.start()) + 1}: {error}") from None
     if outer:
         raise ReadError("a `(` is not closed")
-    return Property(_count(declared, "X"), _count(declared, "Y"), conjunction(assertions))
+    return VnnlibClaim(
+        _count_declared(declared, "X"), _count_declared(declared, "Y"), _conjoin_parts(assertions)
+    )
 
 
-def conjunction(parts: Iterable[Formula]) -> Formula:
+def _conjoin_parts(parts: Iterable[Formula]) -> Formula:
     """All of these: conjunctions inside are flattened, a false part is all, a single part stands alone."""
     kept: list[object] = []
     for part in parts:
@@ -96,7 +98,7 @@ def conjunction(parts: Iterable[Formula]) -> Formula:
     return kept[0] if len(kept) == 1 and isinstance(kept[0], tuple) else ("and", *kept)
 
 
-def disjunction(parts: Iterable[Formula]) -> Formula:
+def _disjoin_parts(parts: Iterable[Formula]) -> Formula:
     """At least one of these, likewise."""
     kept: list[object] = []
     for part in parts:
@@ -106,13 +108,15 @@ def disjunction(parts: Iterable[Formula]) -> Formula:
     return kept[0] if len(kept) == 1 and isinstance(kept[0], tuple) else ("or", *kept)
 
 
-def _command(items: list[_Item], declared: set[str], assertions: list[Formula]) -> None:
+def _interpret_command(items: list[_Item], declared: set[str], assertions: list[Formula]) -> None:
     match items:
         case ["assert", tuple() as formula]:
             assertions.append(formula)
         case ["declare-const", str(name), "Real"] | ["declare-fun", str(name), None, "Real"]:
             if not _VARIABLE.fullmatch(name) or name in declared:
-                raise ReadError(f"{shown(name)} is declared twice, or is neither an input nor an output")
+                raise ReadError(
+                    f"{quote_for_message(name)} is declared twice, or is neither an input nor an output"
+                )
             declared.add(name)
             if len(declared) > MOST_VARIABLES:
                 raise ReadError(f"more than {MOST_VARIABLES} variables")
@@ -120,13 +124,14 @@ def _command(items: list[_Item], declared: set[str], assertions: list[Formula]) 
             return
         case [str(word), *_]:
             raise ReadError(
-                f"{shown(word)} is no command that is read by the checker, or not written like this"
+                f"{quote_for_message(word)} is no command that is read by the checker, or not "
+                "written like this"
             )
         case _:
             raise ReadError("a command begins with a word")
 
 
-def _meaning(items: list[_Item], declared: set[str]) -> _Item:
+def _interpret_list(items: list[_Item], declared: set[str]) -> _Item:
     """What a list inside a command stands for."""
     if not items:
         return None
@@ -137,26 +142,26 @@ def _meaning(items: list[_Item], declared: set[str]) -> _Item:
         parts = [part for part in rest if isinstance(part, tuple)]
         if len(parts) != len(rest):
             raise ReadError(f"`{word}` joins formulas")
-        return conjunction(parts) if word == "and" else disjunction(parts)
-    terms = [_sum(item, declared) for item in rest]
+        return _conjoin_parts(parts) if word == "and" else _disjoin_parts(parts)
+    terms = [_read_linear_term(item, declared) for item in rest]
     if word in ("<=", ">=", "<", ">", "="):
         if len(terms) != 2:
             raise ReadError(f"`{word}` compares two terms, here are {len(terms)}")
         left, right = reversed(terms) if word[0] == ">" else terms
-        return _comparison(word.replace(">", "<"), _plus(left, right, Fraction(-1)))
+        return _compare_with_zero(word.replace(">", "<"), _add_scaled(left, right, Fraction(-1)))
     if word == "*":
-        return _product(terms)
+        return _multiply_terms(terms)
     if word in ("+", "-"):
         if word == "-" and len(terms) == 1:
-            return _plus(_Sum({}), terms[0], Fraction(-1))
+            return _add_scaled(_LinearTerm({}), terms[0], Fraction(-1))
         total = terms[0]
         for term in terms[1:]:
-            total = _plus(total, term, Fraction(1 if word == "+" else -1))
+            total = _add_scaled(total, term, Fraction(1 if word == "+" else -1))
         return total
-    raise ReadError(f"{shown(word)} is not read by the checker")
+    raise ReadError(f"{quote_for_message(word)} is not read by the checker")
 
 
-def _comparison(relation: str, difference: _Sum) -> Formula:
+def _compare_with_zero(relation: str, difference: _LinearTerm) -> Formula:
     """`difference relation 0`; without variables it is true or false."""
     linear: Linear = difference.linear
     if linear.keys() - {""}:
@@ -166,49 +171,49 @@ def _comparison(relation: str, difference: _Sum) -> Formula:
     return TRUE if holds else FALSE
 
 
-def _sum(item: _Item, declared: set[str]) -> _Sum:
-    if isinstance(item, _Sum):
+def _read_linear_term(item: _Item, declared: set[str]) -> _LinearTerm:
+    if isinstance(item, _LinearTerm):
         return item
     if not isinstance(item, str):
         raise ReadError("a formula stands where a term should be")
     if item in declared:
-        return _Sum({item: Fraction(1)})
+        return _LinearTerm({item: Fraction(1)})
     number = _NUMBER.fullmatch(item)
     if number is None or len(item) > MOST_CHARACTERS:
-        raise ReadError(f"{shown(item)} is neither a declared variable nor a number")
+        raise ReadError(f"{quote_for_message(item)} is neither a declared variable nor a number")
     value = Fraction(item)
-    return _Sum({"": value} if value else {})
+    return _LinearTerm({"": value} if value else {})
 
 
-def _plus(left: _Sum, right: _Sum, factor: Fraction) -> _Sum:
+def _add_scaled(left: _LinearTerm, right: _LinearTerm, factor: Fraction) -> _LinearTerm:
     """left + factor * right"""
     total = dict(left.linear)
     for name, coefficient in right.linear.items():
-        total[name] = _moderate(total.get(name, Fraction(0)) + factor * coefficient)
+        total[name] = _limit_size(total.get(name, Fraction(0)) + factor * coefficient)
         if not total[name]:
             del total[name]
-    return _Sum(total)
+    return _LinearTerm(total)
 
 
-def _product(terms: list[_Sum]) -> _Sum:
+def _multiply_terms(terms: list[_LinearTerm]) -> _LinearTerm:
     total = terms[0]
     for term in terms[1:]:
         varying, constant = (total, term) if total.linear.keys() - {""} else (term, total)
         if constant.linear.keys() - {""}:
             raise ReadError("a product of two variables is not read by the checker")
         factor = constant.linear.get("", Fraction(0))
-        scaled = {name: _moderate(c * factor) for name, c in varying.linear.items()}
-        total = _Sum(scaled if factor else {})
+        scaled = {name: _limit_size(c * factor) for name, c in varying.linear.items()}
+        total = _LinearTerm(scaled if factor else {})
     return total
 
 
-def _moderate(value: Fraction) -> Fraction:
+def _limit_size(value: Fraction) -> Fraction:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
         raise ReadError(f"a number of more than {MOST_BITS} bits")
     return value
 
 
-def _count(declared: set[str], letter: str) -> int:
+def _count_declared(declared: set[str], letter: str) -> int:
     """How many inputs or outputs are declared; their numbers have no gap."""
     count = sum(1 for name in declared if name[0] == letter)
     if not count or any(f"{letter}_{n}" not in declared for n in range(count)):

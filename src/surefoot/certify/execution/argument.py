@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.checker.execution.problem import Problem as Read
-from surefoot.certify.checker.execution.range import observed
-from surefoot.certify.execution.terms import exact
+from surefoot.certify.checker.execution.problem import CanonicalProblem as Read
+from surefoot.certify.checker.execution.range import observation_range
+from surefoot.certify.execution.terms import exact_to_json
 from surefoot.errors import Unsupported
 from surefoot.transform.span import Span
-from surefoot.verdict.verdict import Argument, Certificate
+from surefoot.verdict.verdict import Certificate, ProofArgument
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Aid:
+class ProofAid:
     """What a proof may use beyond the problem."""
 
     inputs: Mapping[int, Span] = field(
@@ -34,7 +34,9 @@ class Aid:
     inside: Any = None  # for an argument by parts: the condition, as a certificate has it
 
 
-def stated(argument: Argument, aid: Aid, problem: Read, different: list[list[int]]) -> Json:
+def argument_to_json(
+    argument: ProofArgument, aid: ProofAid, problem: Read, different: list[list[int]]
+) -> Json:
     """The argument as it stands in a certificate."""
     if argument.kind == "parts":
         return {"kind": "parts", "steps": 1, "inside": aid.inside}
@@ -43,11 +45,13 @@ def stated(argument: Argument, aid: Aid, problem: Read, different: list[list[int
         found["good"] = argument.good
     if aid.inputs or aid.outputs:
         found["free"] = {
-            "inputs": [_input(problem, number, span) for number, span in sorted(aid.inputs.items())],
-            "outputs": [_range(number, *_ends(span)) for number, span in sorted(aid.outputs.items())],
+            "inputs": [_input_range(problem, number, span) for number, span in sorted(aid.inputs.items())],
+            "outputs": [
+                _range_to_json(number, *_span_ends(span)) for number, span in sorted(aid.outputs.items())
+            ],
         }
     if aid.invariant is not None:
-        claim = _claim(aid.invariant)
+        claim = _invariant_claim(aid.invariant)
         never = claim["problem"]["property"]["condition"]
         found["assuming"] = {"never": never, "argument": claim["argument"]}
     if different:
@@ -55,7 +59,7 @@ def stated(argument: Argument, aid: Aid, problem: Read, different: list[list[int
     return found
 
 
-def shown_before(aid: Aid) -> dict[tuple[str, int], list[Json]]:
+def proved_obligations(aid: ProofAid) -> dict[tuple[str, int], list[Json]]:
     """Obligations that the certificate of the invariant has shown already, by the names they have here."""
     if aid.invariant is None:
         return {}
@@ -63,25 +67,25 @@ def shown_before(aid: Aid) -> dict[tuple[str, int], list[Json]]:
     return {(f"assumed/{o['obligation']}", o["steps"]): o["cases"] for o in shown}
 
 
-def _claim(invariant: Certificate) -> Json:
+def _invariant_claim(invariant: Certificate) -> Json:
     claim: Any = invariant.content["claim"]
     if invariant.kind != "execution" or invariant.content["arithmetic"] != "float32":
         raise Unsupported("the certificate of the assumed invariant is not one about runs in float32")
     return dict(claim)
 
 
-def _input(problem: Read, number: int, span: Span) -> list[int | str]:
+def _input_range(problem: Read, number: int, span: Span) -> list[int | str]:
     """A free input in its range, which contains all that the checker thinks its term may be."""
-    low, high = observed(problem, number)
+    low, high = observation_range(problem, number)
     low = low if span.low is None else min(low, span.low)
-    return _range(number, low, high if span.high is None else max(high, span.high))
+    return _range_to_json(number, low, high if span.high is None else max(high, span.high))
 
 
-def _ends(span: Span) -> tuple[Fraction, Fraction]:
+def _span_ends(span: Span) -> tuple[Fraction, Fraction]:
     if span.low is None or span.high is None:
         raise Unsupported("a free output needs a range")
     return span.low, span.high
 
 
-def _range(number: int, low: Fraction, high: Fraction) -> list[int | str]:
-    return [number, exact(low), exact(high)]
+def _range_to_json(number: int, low: Fraction, high: Fraction) -> list[int | str]:
+    return [number, exact_to_json(low), exact_to_json(high)]

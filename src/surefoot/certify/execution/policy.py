@@ -7,13 +7,13 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from surefoot.certify.checker.file import file_bytes
-from surefoot.certify.checker.network import Network as CheckedNetwork
+from surefoot.certify.checker.file import read_file_bytes
+from surefoot.certify.checker.network import FlatNetwork as CheckedNetwork
 from surefoot.certify.checker.network import read_network
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.checker.onnx_file import output_names, read_onnx
-from surefoot.certify.execution.terms import written
-from surefoot.encode.layout import Layout
+from surefoot.certify.checker.onnx_file import onnx_to_flat_network, output_names
+from surefoot.certify.execution.terms import defined_term_to_json
+from surefoot.encode.layout import ScalarLayout
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.network import Network
@@ -27,28 +27,28 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE, conjunction
-from surefoot.query.claim import network_written
+from surefoot.problem.term import TRUE, conjunction_of
+from surefoot.query.claim import network_to_json
 
 
-def policy_written(
+def run_policy_to_json(
     problem: Problem,
     rules: tuple[Branch, ...],
     network: NeuralPolicy | None,
-    layout: Layout,
+    layout: ScalarLayout,
     inputs: Mapping[str, str],
 ) -> dict[str, Any]:
     def then(said: object) -> Any:
         if isinstance(said, str):
             return said
         assert isinstance(said, tuple)
-        return [written(t, layout.scope, layout.kinds) for t in said]
+        return [defined_term_to_json(t, layout.scope, layout.kinds) for t in said]
 
     environment = problem.environment
     choose = Choose.VALUE if environment.controls else Choose.ARGMAX
     found: dict[str, Any] = {
         "rules": [
-            {"when": written(rule.when, layout.scope, layout.kinds), "then": then(rule.then)}
+            {"when": defined_term_to_json(rule.when, layout.scope, layout.kinds), "then": then(rule.then)}
             for rule in rules
         ]
     }
@@ -62,14 +62,14 @@ def policy_written(
         if own != set(actions):
             raise Unsupported("a rule picks an action that the network behind it does not know")
     return found | {
-        "network": network_entry(network.network, inputs),
-        "observe": [written(t, layout.scope, layout.kinds) for t in network.observe],
+        "network": network_entry_to_json(network.network, inputs),
+        "observe": [defined_term_to_json(t, layout.scope, layout.kinds) for t in network.observe],
         "choose": network.choose.value,
         "actions": list(actions),
     }
 
 
-def decided(policy: Policy | None) -> tuple[tuple[Branch, ...], NeuralPolicy | None]:
+def rules_and_network(policy: Policy | None) -> tuple[tuple[Branch, ...], NeuralPolicy | None]:
     """A policy as rules with perhaps one network behind them, which decides where no rule does."""
     match policy:
         case NeuralPolicy():
@@ -79,7 +79,7 @@ def decided(policy: Policy | None) -> tuple[tuple[Branch, ...], NeuralPolicy | N
             if not places:
                 return branches, None
             if len(places) == 1:
-                return _behind(branches, places[0])
+                return _move_network_last(branches, places[0])
     raise Unsupported("certificates cover policies that are one network, with or without rules around it")
 
 
@@ -87,7 +87,7 @@ def _is_program(then: object) -> bool:
     return isinstance(then, ProgramPolicy | ShieldedPolicy | OraclePolicy)
 
 
-def _behind(branches: tuple[Branch, ...], place: int) -> tuple[tuple[Branch, ...], NeuralPolicy]:
+def _move_network_last(branches: tuple[Branch, ...], place: int) -> tuple[tuple[Branch, ...], NeuralPolicy]:
     """The branch with the network put last: those after it apply where its condition does not hold."""
     middle, after = branches[place], branches[place + 1 :]
     assert isinstance(middle.then, NeuralPolicy)
@@ -95,31 +95,31 @@ def _behind(branches: tuple[Branch, ...], place: int) -> tuple[tuple[Branch, ...
         return branches[:place], middle.then
     if not after or after[-1].when != TRUE:
         raise Unsupported("a program that may not decide, which certificates cover without networks only")
-    later = tuple(Branch(conjunction((~middle.when, b.when)), b.then) for b in after)
+    later = tuple(Branch(conjunction_of((~middle.when, b.when)), b.then) for b in after)
     return (*branches[:place], *later), middle.then
 
 
-def network_entry(network: Network, inputs: Mapping[str, str]) -> dict[str, Any]:
-    weights = dict(network_written(network))
+def network_entry_to_json(network: Network, inputs: Mapping[str, str]) -> dict[str, Any]:
+    weights = dict(network_to_json(network))
     meant = read_network(weights)
     for file, digest in inputs.items():
         if file.endswith((".onnx", ".onnx.gz")):
-            for output, found in _readings(Path(file)):
+            for output, found in _networks_in_file(Path(file)):
                 if _are_same(found, meant):
                     return {"file": file, "sha256": digest, "output": output}
     return weights
 
 
-def _readings(file: Path) -> Iterator[tuple[str | None, CheckedNetwork]]:
+def _networks_in_file(file: Path) -> Iterator[tuple[str | None, CheckedNetwork]]:
     """The networks in a file: the whole, or one for each output."""
-    model = file_bytes(file)
+    model = read_file_bytes(file)
     try:
         names = output_names(model)
     except BadCertificate:
         return
     for output in (None,) if len(names) == 1 else names:
         try:
-            yield output, read_onnx(model, output)
+            yield output, onnx_to_flat_network(model, output)
         except BadCertificate:
             continue
 

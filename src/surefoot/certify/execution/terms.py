@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from surefoot.encode.expand import Scope, expand_scalar, undefined
+from surefoot.encode.expand import TreeScope, expand_scalar, undefined_condition
 from surefoot.encode.interval import Kinds
 from surefoot.errors import Unsupported
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var
 
 _OPERATORS = {
@@ -20,32 +20,32 @@ _OPERATORS = {
 }
 
 
-def end(value: Fraction | int | None) -> int | str | None:
-    return None if value is None else exact(value)
+def end_to_json(value: Fraction | int | None) -> int | str | None:
+    return None if value is None else exact_to_json(value)
 
 
-def exact(value: Fraction | int) -> int | str:
+def exact_to_json(value: Fraction | int) -> int | str:
     """A whole number as it is, any other as a fraction."""
     number = Fraction(value)
     return number.numerator if number.denominator == 1 else str(number)
 
 
-def written(term: Term, scope: Scope, kinds: Kinds) -> Any:
+def defined_term_to_json(term: Term, scope: TreeScope, kinds: Kinds) -> Any:
     """A term over scalars that has a value in every state."""
-    if undefined(term, scope, kinds) != FALSE:
-        raise Unsupported(f"`{show(term)}` may have no value, which certificates do not cover")
-    return tree(expand_scalar(term, scope))
+    if undefined_condition(term, scope, kinds) != FALSE:
+        raise Unsupported(f"`{show_term(term)}` may have no value, which certificates do not cover")
+    return run_term_to_json(expand_scalar(term, scope))
 
 
-def tree(term: Term) -> Any:
+def run_term_to_json(term: Term) -> Any:
     match term:
         case Const(bool(value)):
             return value
         case Const(value):
-            return exact(value)
+            return exact_to_json(value)
         case Var(name):
             return ["name", name]
         case Apply(op, args) if op in _OPERATORS:
-            return [_OPERATORS[op], *map(tree, args)]
+            return [_OPERATORS[op], *map(run_term_to_json, args)]
         case _:
-            raise Unsupported(f"`{show(term)}` is not linear in cases, which certificates need")
+            raise Unsupported(f"`{show_term(term)}` is not linear in cases, which certificates need")

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.certify.execution.canonical import normalised_entry
-from surefoot.certify.execution.policy import decided, network_entry
-from surefoot.certify.execution.terms import end, exact
+from surefoot.certify.execution.policy import network_entry_to_json, rules_and_network
+from surefoot.certify.execution.terms import end_to_json, exact_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Arithmetic,
@@ -22,9 +22,9 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Outcome,
     Real,
+    ValueType,
 )
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
@@ -46,7 +46,7 @@ from surefoot.problem.term import Apply, Const, Op, Term, Var
 _ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
 
 
-def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict[str, Any]:
+def process_problem_to_json(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The problem as JSON data; `Unsupported` says why certificates do not cover it.
 
     `inputs`: files with their digests; a network that is one of them is named, another one written out.
@@ -58,17 +58,17 @@ def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict
         raise Unsupported("controls, which certificates of probabilities do not cover")
     return {
         "name": problem.name,
-        "environment": _environment(environment),
-        "policy": None if problem.policy is None else _policy(problem, problem.policy, inputs or {}),
-        "property": _property(problem),
+        "environment": _environment_to_json(environment),
+        "policy": None if problem.policy is None else _policy_to_json(problem, problem.policy, inputs or {}),
+        "property": _property_to_json(problem),
         **normalised_entry(environment),
     }
 
 
-def _policy(problem: Problem, policy: Policy, inputs: Mapping[str, str]) -> dict[str, Any]:
-    rules, network = decided(policy)
+def _policy_to_json(problem: Problem, policy: Policy, inputs: Mapping[str, str]) -> dict[str, Any]:
+    rules, network = rules_and_network(policy)
     found: dict[str, Any] = {
-        "rules": [{"when": tree(rule.when), "then": rule.then} for rule in rules],
+        "rules": [{"when": process_term_to_json(rule.when), "then": rule.then} for rule in rules],
         "network": None,
         "observe": [],
         "choose": Choose.ARGMAX.value,
@@ -80,23 +80,23 @@ def _policy(problem: Problem, policy: Policy, inputs: Mapping[str, str]) -> dict
     if network.choose not in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
         raise Unsupported(f"`choose = {network.choose.value}`, which certificates do not cover")
     return found | {
-        "network": network_entry(network.network, inputs),
-        "observe": [tree(t) for t in network.observe],
+        "network": network_entry_to_json(network.network, inputs),
+        "observe": [process_term_to_json(t) for t in network.observe],
         "choose": network.choose.value,
         "actions": list(action_names(network, problem.environment)),
     }
 
 
-def _environment(environment: Environment) -> dict[str, Any]:
+def _environment_to_json(environment: Environment) -> dict[str, Any]:
     return {
-        "variables": [[v.name, _kind(v.kind)] for v in environment.variables],
-        "initial": tree(environment.initial),
-        "components": [_component(c) for c in environment.components],
+        "variables": [[v.name, _kind_to_json(v.kind)] for v in environment.variables],
+        "initial": process_term_to_json(environment.initial),
+        "components": [_component_to_json(c) for c in environment.components],
         "synchronisations": [[list(s.actions), s.result] for s in environment.synchronisations],
     }
 
 
-def _kind(kind: Kind) -> Any:
+def _kind_to_json(kind: ValueType) -> Any:
     match kind:
         case Bool():
             return "boolean"
@@ -105,111 +105,139 @@ def _kind(kind: Kind) -> Any:
         case Real(float32=True):
             raise Unsupported("float32 variables, which certificates of probabilities do not cover")
         case Real(low, high):
-            return ["real", end(low), end(high)]
+            return ["real", end_to_json(low), end_to_json(high)]
         case Array(element, length):
-            return ["array", length, _kind(element)]
+            return ["array", length, _kind_to_json(element)]
 
 
-def _component(component: Component) -> dict[str, Any]:
+def _component_to_json(component: Component) -> dict[str, Any]:
     return {
         "name": component.name,
         "locations": list(component.locations),
         "initial": list(component.initial),
-        "edges": [_edge(e) for e in component.edges],
+        "edges": [_edge_to_json(e) for e in component.edges],
     }
 
 
-def _edge(edge: Edge) -> dict[str, Any]:
+def _edge_to_json(edge: Edge) -> dict[str, Any]:
     return {
         "source": edge.source,
         "action": edge.action,
-        "guard": tree(edge.guard),
-        "chosen": [[c.name, _kind(c.kind)] for c in edge.chosen],
-        "assuming": tree(edge.assuming),
-        "outcomes": [_outcome(o) for o in edge.outcomes],
+        "guard": process_term_to_json(edge.guard),
+        "chosen": [[c.name, _kind_to_json(c.kind)] for c in edge.chosen],
+        "assuming": process_term_to_json(edge.assuming),
+        "outcomes": [_outcome_to_json(o) for o in edge.outcomes],
     }
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def _outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     return {
-        "probability": tree(outcome.probability),
-        "updates": [[tree(u.target), tree(u.value), u.index] for u in outcome.updates],
-        "rewards": [[name, tree(amount)] for name, amount in outcome.rewards],
+        "probability": process_term_to_json(outcome.probability),
+        "updates": [
+            [process_term_to_json(u.target), process_term_to_json(u.value), u.index] for u in outcome.updates
+        ],
+        "rewards": [[name, process_term_to_json(amount)] for name, amount in outcome.rewards],
         "target": outcome.target,
     }
 
 
-def _property(problem: Problem) -> dict[str, Any]:
+def _property_to_json(problem: Problem) -> dict[str, Any]:
     match problem.property:
         case Probability(path, _, optimise, over, starts):
             return {
                 "kind": "probability",
                 "optimise": optimise,
                 "operator": path.operator,
-                "left": tree(path.left, asked=True),
-                "right": tree(path.right, asked=True),
-                "bounds": [_bound(b) for b in path.bounds],
+                "left": process_term_to_json(path.left, asked=True),
+                "right": process_term_to_json(path.right, asked=True),
+                "bounds": [_bound_to_json(b) for b in path.bounds],
                 "over": over,
-                "starts": None if starts is None else tree(starts, asked=True),
+                "starts": None if starts is None else process_term_to_json(starts, asked=True),
             }
         case Expected(reward, until, _, optimise, over, starts, steps):
             return {
                 "kind": "expected",
                 "optimise": optimise,
-                "reward": _reward(reward),
-                "until": tree(until, asked=True),
+                "reward": _reward_to_json(reward),
+                "until": process_term_to_json(until, asked=True),
                 "steps": steps,
                 "over": over,
-                "starts": None if starts is None else tree(starts, asked=True),
+                "starts": None if starts is None else process_term_to_json(starts, asked=True),
             }
         case Never(bad, steps):
-            return {"kind": "never", "condition": tree(bad, asked=True), "steps": steps, "after": 0}
+            return {
+                "kind": "never",
+                "condition": process_term_to_json(bad, asked=True),
+                "steps": steps,
+                "after": 0,
+            }
         case NeverBefore(bad, goal, steps):
-            ends = {"before": tree(goal, asked=True)}
-            return {"kind": "never", "condition": tree(bad, asked=True), "steps": steps, "after": 0, **ends}
+            ends = {"before": process_term_to_json(goal, asked=True)}
+            return {
+                "kind": "never",
+                "condition": process_term_to_json(bad, asked=True),
+                "steps": steps,
+                "after": 0,
+                **ends,
+            }
         case Eventually(good):
-            return {"kind": "eventually", "condition": tree(good, asked=True), "steps": None, "after": 0}
+            return {
+                "kind": "eventually",
+                "condition": process_term_to_json(good, asked=True),
+                "steps": None,
+                "after": 0,
+            }
         case Recurs(good):
-            return {"kind": "recurs", "condition": tree(good, asked=True), "steps": None, "after": 0}
+            return {
+                "kind": "recurs",
+                "condition": process_term_to_json(good, asked=True),
+                "steps": None,
+                "after": 0,
+            }
         case Within(good, steps, after):
-            return {"kind": "within", "condition": tree(good, asked=True), "steps": steps, "after": after}
+            return {
+                "kind": "within",
+                "condition": process_term_to_json(good, asked=True),
+                "steps": steps,
+                "after": after,
+            }
         case other:
             raise Unsupported(f"certificates of probabilities do not cover this {type(other).__name__}")
 
 
-def _reward(reward: str | Term) -> Any:
+def _reward_to_json(reward: str | Term) -> Any:
     """The name of a reward, null for steps, or what every step from a state pays."""
     if isinstance(reward, str):
         return None if reward == STEPS else reward
-    return ["of", tree(reward, asked=True)]
+    return ["of", process_term_to_json(reward, asked=True)]
 
 
-def _bound(bound: Bound) -> dict[str, Any]:
+def _bound_to_json(bound: Bound) -> dict[str, Any]:
     return {
         "reward": None if bound.reward == STEPS else bound.reward,
-        "low": _constant(bound.low),
-        "high": _constant(bound.high),
+        "low": _constant_to_json(bound.low),
+        "high": _constant_to_json(bound.high),
         "strict": bound.strict,
     }
 
 
-def _constant(term: Term | None) -> int | str | None:
+def _constant_to_json(term: Term | None) -> int | str | None:
     match term:
         case None:
             return None
         case Const(int() | Fraction() as value) if not isinstance(value, bool):
-            return exact(value)
+            return exact_to_json(value)
         case _:
             raise Unsupported("a bound that is not a constant, which certificates do not cover")
 
 
-def tree(term: Term, *, asked: bool = False) -> Any:
+def process_term_to_json(term: Term, *, asked: bool = False) -> Any:
     """A term as nested lists; `asked`: it may mention locations and deadlocks."""
     match term:
         case Const(bool(value)):
             return value
         case Const(value):
-            return exact(value)
+            return exact_to_json(value)
         case Var(name) if asked and (place := location_parts(name)) is not None:
             return ["at", *place]
         case Var(name) if asked and name in (DEADLOCKED, STALLED):
@@ -221,6 +249,6 @@ def tree(term: Term, *, asked: bool = False) -> Any:
         case Var(name):
             return ["name", name]
         case Apply(op, args) if op not in _ELEMENTARY:
-            return [op.value, *(tree(a, asked=asked) for a in args)]
+            return [op.value, *(process_term_to_json(a, asked=asked) for a in args)]
         case Apply(op):
             raise Unsupported(f"the function `{op.value}`, which certificates of probabilities do not cover")

@@ -8,21 +8,21 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.checker.number import BadCertificate, ratio
-from surefoot.certify.execution.terms import exact
-from surefoot.certify.process.canonical import canonical, tree
+from surefoot.certify.checker.number import BadCertificate, expect_ratio
+from surefoot.certify.execution.terms import exact_to_json
+from surefoot.certify.process.canonical import process_problem_to_json, process_term_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
-from surefoot.verdict.verdict import Certificate, ClosedSet, Exact, PerStart
+from surefoot.verdict.verdict import AbstractInvariant, Certificate, Exact, PerStart
 
 DIGITS = 3000  # a claim with longer numbers is made a little wider
 _GRID = 1 << 4096
 
 
-def about_values(
+def build_process_certificate(
     problem: Problem, verdict: Exact | PerStart, inputs: Mapping[str, str] | None = None
 ) -> Certificate | None:
     """The certificate for a verdict; None if the verdict has no values to show."""
@@ -32,16 +32,16 @@ def about_values(
     low: Any
     starts: dict[str, Any] = {}
     if isinstance(verdict, Exact):
-        low, high = _end(verdict.low, up=False), _end(verdict.high, up=True)
+        low, high = _end_to_json(verdict.low, up=False), _end_to_json(verdict.high, up=True)
     else:
         parts = [v for _, v in verdict.table if isinstance(v, Exact)]
-        low, high = [[_end(p.low, up=False), _end(p.high, up=True)] for p in parts], None
+        low, high = [[_end_to_json(p.low, up=False), _end_to_json(p.high, up=True)] for p in parts], None
         starts = {"starts": [_write_start(problem.environment, state) for state, _ in verdict.table]}
-    written = canonical(problem, inputs)
+    written = process_problem_to_json(problem, inputs)
     content: Mapping[str, Any] = {
         "surefoot-certificate": 1,
         "claim": {"kind": "process", "problem": written, "low": low, "high": high, **starts},
-        "arithmetic": "reference" if _decides(written) else "exact",
+        "arithmetic": "reference" if _has_network(written) else "exact",
         "values": found.content["values"],
     }
     return Certificate("process", content)
@@ -57,11 +57,11 @@ def _write_start(environment: Environment, state: State) -> list[Any]:
 def _write_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_write_value(v) for v in value]
-    return value if isinstance(value, bool) else exact(value)
+    return value if isinstance(value, bool) else exact_to_json(value)
 
 
-def about_graph(
-    problem: Problem, inputs: Mapping[str, str] | None = None, states: ClosedSet | None = None
+def build_graph_certificate(
+    problem: Problem, inputs: Mapping[str, str] | None = None, states: AbstractInvariant | None = None
 ) -> Certificate | str:
     """The certificate that all runs of a finite system keep a property, or why not.
 
@@ -69,19 +69,19 @@ def about_graph(
     of states, which it goes through instead.
     """
     try:
-        written = canonical(problem, inputs)
-        closed = {} if states is None else {"closed": _closed(states)}
+        written = process_problem_to_json(problem, inputs)
+        closed = {} if states is None else {"closed": _closed_set_to_json(states)}
     except Unsupported as why:
         return str(why)
     claim = {"kind": "graph", "problem": written}
-    arithmetic = "float32" if _decides(written) else "exact"
+    arithmetic = "float32" if _has_network(written) else "exact"
     content = {"surefoot-certificate": 1, "claim": claim, "arithmetic": arithmetic, **closed}
     return Certificate("graph", content)
 
 
-def _closed(states: ClosedSet) -> dict[str, Any]:
+def _closed_set_to_json(states: AbstractInvariant) -> dict[str, Any]:
     return {
-        "predicates": [tree(p, asked=True) for p in states.predicates],
+        "predicates": [process_term_to_json(p, asked=True) for p in states.predicates],
         "states": [
             [list(places), "".join("01"[value] for value in values)] for places, values in states.states
         ],
@@ -89,22 +89,22 @@ def _closed(states: ClosedSet) -> dict[str, Any]:
     }
 
 
-def _decides(written: Mapping[str, Any]) -> bool:
+def _has_network(written: Mapping[str, Any]) -> bool:
     """Does a network decide in the problem?"""
     return written["policy"] is not None and written["policy"]["network"] is not None
 
 
-def is_about_graph(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, str]) -> bool:
+def matches_graph_claim(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, str]) -> bool:
     """Is this a certificate about the runs of exactly this problem?"""
-    wanted = about_graph(problem, inputs)
+    wanted = build_graph_certificate(problem, inputs)
     said = {key: value for key, value in content.items() if key != "closed"}  # evidence, whatever it says
     return isinstance(wanted, Certificate) and json.loads(json.dumps(wanted.content)) == said
 
 
-def _end(value: Fraction | None, *, up: bool) -> int | str | None:
+def _end_to_json(value: Fraction | None, *, up: bool) -> int | str | None:
     if value is None:
         return None
-    written = exact(value)
+    written = exact_to_json(value)
     if isinstance(written, int) or len(written) <= DIGITS:
         return written
     scaled = value * _GRID
@@ -113,11 +113,11 @@ def _end(value: Fraction | None, *, up: bool) -> int | str | None:
     return f"{sign}0x{abs(whole):x}p-4096"
 
 
-def is_about_values(verdict: Exact | PerStart, problem: Problem, inputs: Mapping[str, str]) -> bool:
+def matches_process_claim(verdict: Exact | PerStart, problem: Problem, inputs: Mapping[str, str]) -> bool:
     """Is its certificate about exactly this problem, and does it claim no less than the verdict says?"""
     assert verdict.certificate is not None
     claim = verdict.certificate.content.get("claim")
-    wanted = about_values(
+    wanted = build_process_certificate(
         problem, replace(verdict, certificate=Certificate("process", {"values": None})), inputs
     )
     assert wanted is not None
@@ -133,7 +133,7 @@ def is_about_values(verdict: Exact | PerStart, problem: Problem, inputs: Mapping
 def _is_within(low: object, high: object, verdict: Exact) -> bool:
     """A stored interval may have been rounded outward, never inward."""
     try:
-        ends = [None if e is None else Fraction(*ratio(e, "end")) for e in (low, high)]
+        ends = [None if e is None else Fraction(*expect_ratio(e, "end")) for e in (low, high)]
     except BadCertificate:
         return False
     below = verdict.low is None or ends[0] is None or verdict.low <= ends[0]

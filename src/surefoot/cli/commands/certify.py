@@ -9,28 +9,33 @@ from typing import Any
 
 import click
 
-from surefoot.certify.barrier.claim import is_about_sets
-from surefoot.certify.barrier.convergence import is_about_convergence
-from surefoot.certify.checker.check import check
+from surefoot.certify.barrier.claim import matches_barrier_claim
+from surefoot.certify.barrier.convergence import matches_convergence_claim
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.process.claim import is_about_graph, is_about_values
-from surefoot.cli.model import Loaded, load_source
-from surefoot.cli.output import sha256
+from surefoot.certify.process.claim import matches_graph_claim, matches_process_claim
+from surefoot.cli.model import LoadedModel, load_source
+from surefoot.cli.output import file_sha256
 from surefoot.cli.progress import limit_command
-from surefoot.cli.screen import say
-from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
+from surefoot.cli.screen import print_line
+from surefoot.cli.search_evidence import (
+    SearchEvidence,
+    apply_moved_bound,
+    is_certificate_about,
+    violation_objection,
+)
 from surefoot.cli.stored_json import read_json
-from surefoot.cli.unused import refuse_given
+from surefoot.cli.unused import refuse_given_options
 from surefoot.errors import InvalidProblem
-from surefoot.formats.barrier_file import is_foreign
-from surefoot.formats.result_json import StoredResult, annotate, base_of, from_json
+from surefoot.formats.barrier_file import is_foreign_barrier
+from surefoot.formats.result_json import StoredResult, annotate_trace, find_base_folder, result_from_json
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
-from surefoot.verdict.words import cut_short, statement
+from surefoot.verdict.words import interruption_note, verdict_sentences
 from surefoot.visible import make_visible
 from surefoot.work.alarm import Late
 
@@ -69,16 +74,18 @@ def certify(
     if problem is not None:
         if base is not None:
             raise InvalidProblem("the problem is named by --problem", fix="leave it out", where="--base")
-        from surefoot.cli.commands.shield.foreign_words import certify_foreign
+        from surefoot.cli.commands.shield.foreign_words import certify_foreign_barriers
 
         seconds = timeout or FOREIGN
-        return certify_foreign(result, problem, seconds, seed, json_path, certificate, quiet, trust_python)
+        return certify_foreign_barriers(
+            result, problem, seconds, seed, json_path, certificate, quiet, trust_python
+        )
     others = {"--seed": "seed", "--json": "json_path", "--certificate": "certificate"}
-    refuse_given(others, "without --problem: it is about somebody else's barriers")
+    refuse_given_options(others, "without --problem: it is about somebody else's barriers")
     try:
         return _certify_file(result, base, trust_python)
     except Late:
-        say_judgement("not certified", result.name, "the time ended before it was checked")
+        _print_judgement("not certified", result.name, "the time ended before it was checked")
         return CODES["not certified"]
 
 
@@ -87,35 +94,35 @@ def _certify_file(result: Path, base: Path | None, trust_python: bool) -> int:
     worst = 0
     near = base or result.parent
     data = read_json(result)
-    if is_foreign(data):
+    if is_foreign_barrier(data):
         fix = "say what they are about: --problem MODEL"
         raise InvalidProblem("barriers of somebody else", fix=fix, where=str(result))
     if isinstance(data, dict) and "surefoot-certificate" in data:
-        word, why = accepted(data, near)
-        say_judgement(word, result.name, why)
+        word, why = _check_certificate(data, near)
+        _print_judgement(word, result.name, why)
         return CODES[word]
     if isinstance(data, dict) and "certified" in data and "verdict" not in data:
-        word, why = accepted(_of_shield(data, result), near)
+        word, why = _check_certificate(_shield_certificate(data, result), near)
         more = "\n  not certified: what else the file says; only the certificate in it was checked"
-        say_judgement(word, result.name, f"{why}{more if word == 'accepted' else ''}")
+        _print_judgement(word, result.name, f"{why}{more if word == 'accepted' else ''}")
         return CODES[word]
-    results = read_results(data, result)
+    results = read_stored_results(data, result)
     for number, stored in enumerate(results):
-        folder = _folder_of(stored, [base] if base is not None else [result.parent, Path()])
+        folder = _input_folder(stored, [base] if base is not None else [result.parent, Path()])
         try:
             with chdir(folder):  # so that every name means what it meant when the result was written
-                word, why = judged(stored, trust_python)
+                word, why = _judge_result(stored, trust_python)
         except KeyboardInterrupt:
-            say(cut_short(number, len(results), "results"))
+            print_line(interruption_note(number, len(results), "results"))
             return 130
-        say_judgement(word, stored.problem, why)
+        _print_judgement(word, stored.problem, why)
         worst = max(worst, CODES[word], key=(0, 3, 1).index)
     return worst
 
 
-def _folder_of(stored: StoredResult, folders: Sequence[Path]) -> Path:
+def _input_folder(stored: StoredResult, folders: Sequence[Path]) -> Path:
     """Where the names of a result's files are meant: results of old told them from the folder of the run."""
-    if (found := base_of(stored.inputs, folders)) is not None:
+    if (found := find_base_folder(stored.inputs, folders)) is not None:
         return found
     path = next(p for p in stored.inputs if not (folders[0] / p).is_file())
     where = " or ".join(f"`{folder}`" for folder in dict.fromkeys(folders))
@@ -127,12 +134,12 @@ FOREIGN = 120.0  # seconds
 CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
 
 
-def say_judgement(word: str, name: str, why: str) -> None:
+def _print_judgement(word: str, name: str, why: str) -> None:
     """The lines of `accepted` are visible already; every other reason is one line."""
     print(make_visible(f"{word}: {name}: ") + (why if word == "accepted" else make_visible(why)))
 
 
-def _of_shield(data: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
+def _shield_certificate(data: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
     """The certificate in what `surefoot shield --json` wrote; shields of actions keep theirs apart."""
     content = data.get("certificate")
     if not isinstance(content, dict):
@@ -141,7 +148,7 @@ def _of_shield(data: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
     return content
 
 
-def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
+def _judge_result(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason."""
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
@@ -151,45 +158,49 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
             "barrier",
             "convergence",
         )
-        why = other_problem(content, stored, trust_python) if about_runs else other_files(content, stored)
-        return accepted(content, Path()) if why is None else ("rejected", why)
+        why = (
+            _problem_mismatch(content, stored, trust_python)
+            if about_runs
+            else _file_mismatch(content, stored)
+        )
+        return _check_certificate(content, Path()) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Exact | PerStart) and stored.result.verdict.certificate is not None:
-        why = other_values(stored.result.verdict, stored, trust_python)
+        why = _value_mismatch(stored.result.verdict, stored, trust_python)
         content = stored.result.verdict.certificate.content
-        return accepted(content, Path()) if why is None else ("rejected", why)
+        return _check_certificate(content, Path()) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Found):
-        return judged_search(stored, stored.result.verdict, trust_python)
+        return _judge_search(stored, stored.result.verdict, trust_python)
     if not isinstance(stored.result.verdict, Violated):
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
-    if (why := changed(stored)) is not None:
+    if (why := _changed_input(stored)) is not None:
         return "rejected", why
-    loaded = moved(load_source(stored.source, trust_python=trust_python), stored.source)
-    why = unnamed(stored, loaded) or refutation(stored, loaded, stored.result.verdict)
+    loaded = apply_moved_bound(load_source(stored.source, trust_python=trust_python), stored.source)
+    why = _unlisted_input(stored, loaded) or _trace_objection(stored, loaded, stored.result.verdict)
     if why is not None:
         return "rejected", why
     endless = ", and the checker accepts that the run can stay in its recurrence set"
     return "accepted", "the trace replays exactly" + (endless if stored.result.verdict.certificate else "")
 
 
-def judged_search(stored: StoredResult, found: Found, trust_python: bool) -> tuple[str, str]:
+def _judge_search(stored: StoredResult, found: Found, trust_python: bool) -> tuple[str, str]:
     """What the evidence of a search is worth: both ends of a tipping point, or three obligations."""
-    about = described(stored, trust_python)
+    about = _load_described_problem(stored, trust_python)
     if isinstance(about, str):
         return "rejected", about
     loaded, problem = about
     if problem.name != stored.problem:
         return "rejected", f"the files describe problem `{problem.name}`"
-    evidence = Evidence(found, loaded, stored.source, lambda c: accepted(c, Path()))
-    judgement = evidence.judged()
-    if judgement[0] == "accepted" and (why := misquoted(stored, *evidence.about())) is not None:
+    evidence = SearchEvidence(found, loaded, stored.source, lambda c: _check_certificate(c, Path()))
+    judgement = evidence.judge_artifact()
+    if judgement[0] == "accepted" and (why := _statement_mismatch(stored, *evidence.about())) is not None:
         return "rejected", why
     return judgement
 
 
-def accepted(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
+def _check_certificate(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
     """The checker's word on a certificate; files are looked for where it says, then in the folder."""
     try:
-        found = check(dict(content), base=folder)
+        found = judge_certificate(dict(content), base=folder)
     except BadCertificate as error:
         return "rejected", str(error)
     if not found.accepted:
@@ -202,7 +213,7 @@ def accepted(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
     return "accepted", "\n  ".join(map(make_visible, lines))
 
 
-def foreign(content: Mapping[str, Any], stored: StoredResult) -> str | None:
+def _claim_mismatch(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     """Why a certificate is not about what the result is about: its files, output and arithmetic."""
     claim, source = content.get("claim"), stored.source
     for part, name in (("network", "network"), ("property", "specification")):
@@ -216,19 +227,19 @@ def foreign(content: Mapping[str, Any], stored: StoredResult) -> str | None:
             return f"the certificate is about another {part} than the result"
     if isinstance(claim, dict) and claim.get("output") != source.get("output"):
         return "the certificate is about another output than the result"
-    return in_reals(content, stored)
+    return _arithmetic_mismatch(content, stored)
 
 
-def other_files(content: Mapping[str, Any], stored: StoredResult) -> str | None:
+def _file_mismatch(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     """Why a certificate about files is not what the result says about them."""
-    if (why := foreign(content, stored) or changed(stored)) is not None:
+    if (why := _claim_mismatch(content, stored) or _changed_input(stored)) is not None:
         return why
     loaded = load_source(stored.source)
     (problem,) = loaded.problems.values()
-    return unnamed(stored, loaded) or misquoted(stored, problem)
+    return _unlisted_input(stored, loaded) or _statement_mismatch(stored, problem)
 
 
-def in_reals(content: Mapping[str, Any], stored: StoredResult) -> str | None:
+def _arithmetic_mismatch(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     verdict = stored.result.verdict
     float32 = isinstance(verdict, Proved) and verdict.arithmetic != "proved-real"
     if float32 and content.get("arithmetic") not in ("float32", "exact", "float64"):
@@ -236,61 +247,61 @@ def in_reals(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     return None
 
 
-def described(stored: StoredResult, trust_python: bool) -> tuple[Loaded, Problem] | str:
+def _load_described_problem(stored: StoredResult, trust_python: bool) -> tuple[LoadedModel, Problem] | str:
     """The files of a result and the problem that they describe, or why they are not those of the result."""
-    if (why := changed(stored)) is not None:
+    if (why := _changed_input(stored)) is not None:
         return why
     loaded = load_source(stored.source, trust_python=trust_python)
     (problem,) = loaded.problems.values()
-    return unnamed(stored, loaded) or (loaded, problem)
+    return _unlisted_input(stored, loaded) or (loaded, problem)
 
 
-def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python: bool) -> str | None:
+def _problem_mismatch(content: Mapping[str, Any], stored: StoredResult, trust_python: bool) -> str | None:
     """Why a certificate is not about the problem that the files of the result describe."""
-    found = described(stored, trust_python)
+    found = _load_described_problem(stored, trust_python)
     if isinstance(found, str):
         return found
     loaded, problem = found
     match content.get("claim"):
         case {"kind": "graph"}:
-            same = is_about_graph(content, problem, loaded.inputs)
+            same = matches_graph_claim(content, problem, loaded.inputs)
         case {"kind": "barrier"}:
-            same = is_about_sets(content, discretise(problem, continuous=True)[0])
+            same = matches_barrier_claim(content, discretise(problem, continuous=True)[0])
         case {"kind": "convergence"}:
-            same = is_about_convergence(content, discretise(problem)[0])
+            same = matches_convergence_claim(content, discretise(problem)[0])
         case _:
-            same = is_about(content, problem, loaded.inputs)
+            same = is_certificate_about(content, problem, loaded.inputs)
     if not same:
         return "the certificate is about another problem than the files of the result describe"
-    return in_reals(content, stored) or misquoted(stored, problem)
+    return _arithmetic_mismatch(content, stored) or _statement_mismatch(stored, problem)
 
 
-def other_values(verdict: Exact | PerStart, stored: StoredResult, trust_python: bool) -> str | None:
+def _value_mismatch(verdict: Exact | PerStart, stored: StoredResult, trust_python: bool) -> str | None:
     """Why a certificate of values is not about the problem or the numbers of its result."""
-    found = described(stored, trust_python)
+    found = _load_described_problem(stored, trust_python)
     if isinstance(found, str):
         return found
     loaded, problem = found
-    if not is_about_values(verdict, discretise(problem)[0], loaded.inputs):
+    if not matches_process_claim(verdict, discretise(problem)[0], loaded.inputs):
         return "the certificate is about another problem, or other numbers, than the result"
-    return misquoted(stored, problem)
+    return _statement_mismatch(stored, problem)
 
 
-def changed(stored: StoredResult) -> str | None:
+def _changed_input(stored: StoredResult) -> str | None:
     """Which file is not what it was."""
     for path, digest in stored.inputs.items():
-        if sha256(Path(path)) != digest:
+        if file_sha256(Path(path)) != digest:
             return f"`{path}` is not the file that the verdict is about"
     return None
 
 
-def unnamed(stored: StoredResult, loaded: Loaded) -> str | None:
+def _unlisted_input(stored: StoredResult, loaded: LoadedModel) -> str | None:
     """Which file was read of which the result does not say what is in it."""
     more = sorted(set(loaded.inputs) - set(stored.inputs))
     return f"the result does not say which `{more[0]}` it is about" if more else None
 
 
-def misquoted(stored: StoredResult, problem: Problem, real: bool = False) -> str | None:
+def _statement_mismatch(stored: StoredResult, problem: Problem, real: bool = False) -> str | None:
     """Why the words of a result are not about the problem that its files describe, or not what it found.
 
     `real`: what it rests on was shown in exact real arithmetic only.
@@ -300,16 +311,16 @@ def misquoted(stored: StoredResult, problem: Problem, real: bool = False) -> str
         return f"the files describe problem `{problem.name}`"
     if stored.words not in (None, show_property(problem.property)):
         return "the result states another property than its files"
-    if stored.statement not in (None, statement(problem, verdict)):
+    if stored.statement not in (None, verdict_sentences(problem, verdict)):
         return "the result states something else than what its verdict says of its files"
-    if (why := misjudged(stored, problem)) is not None:
+    if (why := _threshold_mismatch(stored, problem)) is not None:
         return why
     if stored.result.arithmetic != arithmetic_of(problem, real or in_reals_only(verdict)):
         return "the result is about another arithmetic than its verdict"
     return None
 
 
-def misjudged(stored: StoredResult, problem: Problem) -> str | None:
+def _threshold_mismatch(stored: StoredResult, problem: Problem) -> str | None:
     """Why the result answers the threshold of its property otherwise than its numbers do."""
     verdict = stored.result.verdict
     each = [v for _, v in verdict.table] if isinstance(verdict, PerStart) else []
@@ -319,29 +330,29 @@ def misjudged(stored: StoredResult, problem: Problem) -> str | None:
     return None
 
 
-def refutation(stored: StoredResult, loaded: Loaded, verdict: Violated) -> str | None:
+def _trace_objection(stored: StoredResult, loaded: LoadedModel, verdict: Violated) -> str | None:
     """Why the stored trace does not refute the property of the problem read again from its files."""
     (problem,) = loaded.problems.values()
     if problem.name != stored.problem:
         return f"the files describe problem `{problem.name}`"
     executed, _ = discretise(problem)
-    shown = unrefuted(executed, verdict, loaded.inputs, lambda c: accepted(c, Path()))
-    return shown or compare_decisions(stored, problem, verdict) or misquoted(stored, problem)
+    shown = violation_objection(executed, verdict, loaded.inputs, lambda c: _check_certificate(c, Path()))
+    return shown or _decision_mismatch(stored, problem, verdict) or _statement_mismatch(stored, problem)
 
 
-def compare_decisions(stored: StoredResult, problem: Problem, verdict: Violated) -> str | None:
+def _decision_mismatch(stored: StoredResult, problem: Problem, verdict: Violated) -> str | None:
     """Why what the file says of the policy in each state is not what it sees and decides there."""
-    if stored.annotations in ((), annotate(problem, verdict.trace)):
+    if stored.annotations in ((), annotate_trace(problem, verdict.trace)):
         return None
     return "the policy sees or decides something else in the states of the trace than the result says"
 
 
-def read_results(data: object, path: Path) -> list[StoredResult]:
+def read_stored_results(data: object, path: Path) -> list[StoredResult]:
     """The results in a JSON file, one or several."""
     documents = data.get("results", [data]) if isinstance(data, dict) else []
     if not isinstance(documents, list) or not documents:
         raise InvalidProblem("not a result of surefoot", fix="give a file that --json wrote", where=str(path))
     try:
-        return [from_json(d) for d in documents]
+        return [result_from_json(d) for d in documents]
     except InvalidProblem as error:
         raise error.at(str(path)) from None

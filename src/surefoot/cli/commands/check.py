@@ -17,29 +17,29 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.graph_file import (
-    check_graph,
+    check_graph_format,
+    number_of_splits,
     omit_large_graph,
-    splits_wanted,
     with_splits_tried,
     write_graph,
 )
-from surefoot.cli.model import load_model, model_flags, time_flags, timed
-from surefoot.cli.output import check_outputs, write, write_certificate
-from surefoot.cli.progress import limit_command, progress
+from surefoot.cli.model import load_model, model_flags, set_time_semantics, time_flags
+from surefoot.cli.output import check_output_files, write_certificate, write_results
+from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.stored_json import read_invariant
-from surefoot.cli.study_problem import names_study, of_study
-from surefoot.cli.study_training import simulate
-from surefoot.cli.unused import refuse_given
+from surefoot.cli.study_problem import load_study_model, names_study
+from surefoot.cli.study_training import replay_in_simulator
+from surefoot.cli.unused import refuse_given_options
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import RANDOM, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
-from surefoot.run import NoEngine, unanswered, verify
-from surefoot.search import Asking, verify_abstracted, verify_assuming
-from surefoot.transform.naming import parse_request
+from surefoot.run import NoEngine, unanswered_result, verify
+from surefoot.search import SearchSettings, verify_abstracted, verify_assuming
+from surefoot.transform.naming import parse_abstraction_request
 from surefoot.verdict.verdict import Reason, Result, Unknown, Violated, is_interrupted
-from surefoot.verdict.words import cut_short
+from surefoot.verdict.words import interruption_note
 from surefoot.work.budget import Budget
 
 
@@ -110,27 +110,31 @@ def check(
     """
     started = Budget(timeout, seed)
     outputs = {"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph}
-    check_outputs(outputs, [model])
-    check_graph(graph)
+    check_output_files(outputs, [model])
+    check_graph_format(graph)
     if splits is not None and graph is None and report is None and json_path is None:
-        refuse_given({"--splits": "splits"}, "without --graph, --report or --json, which show them")
+        refuse_given_options({"--splits": "splits"}, "without --graph, --report or --json, which show them")
     if abstract is not None and assume_invariant is not None:
         raise InvalidProblem("--abstract and --assume-invariant do not go together", fix="give one of them")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     study = str(model).partition("/")[0] if names_study(str(model)) else None
-    loaded = timed(of_study(str(model), wiring) if study else load_model(model, **wiring), time, flow_method)
-    check_outputs(outputs, loaded.inputs)
+    loaded = set_time_semantics(
+        load_study_model(str(model), wiring) if study else load_model(model, **wiring), time, flow_method
+    )
+    check_output_files(outputs, loaded.inputs)
     for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):
         if given is not None and len(loaded.problems) > 1:
             fix = "name one with --property"
             raise InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
     refuse_options_of_others("predicates" if graph or splits is not None else engine_name, options)
     if engine_name not in (None, "predicates"):
-        refuse_given({"--graph": "graph", "--splits": "splits"}, f"on `{engine_name}`: of `predicates` only")
+        refuse_given_options(
+            {"--graph": "graph", "--splits": "splits"}, f"on `{engine_name}`: of `predicates` only"
+        )
     shown = "predicates" if engine_name is None and (graph is not None or splits is not None) else engine_name
     built = build_engines(shown, options, dump_queries)
     if options.get("uniform"):
-        loaded = replace(loaded, problems={n: at_random(p) for n, p in loaded.problems.items()})
+        loaded = replace(loaded, problems={n: _with_random_policy(p) for n, p in loaded.problems.items()})
     if abstract is not None:
         _refuse_to_abstract(loaded.problems)
     if abstract is None and assume_invariant is None:
@@ -142,15 +146,15 @@ def check(
         named = shown is not None or options.get("solver") is not None
         engines, about = with_predicates(built, options.get("predicates"), loaded.predicates.get(name, ()))
         if abstract is not None or assume_invariant is not None:
-            asking = Asking(engines, budget, loaded.inputs, source)
-            result = verify_indirectly(problem, abstract, assume_invariant, asking)
+            asking = SearchSettings(engines, budget, loaded.inputs, source)
+            result = _verify_indirectly(problem, abstract, assume_invariant, asking)
         else:
-            result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
-        result = with_splits_tried(problem, result, engines, splits_wanted(splits, report, graph), budget)
+            result = verify_without_objection(problem, engines, budget, loaded.inputs, source, named=named)
+        result = with_splits_tried(problem, result, engines, number_of_splits(splits, report, graph), budget)
         result = replace(result, notes=(*result.notes, *about))
-        return _looked_for(study, problem, result) if study else result
+        return _simulate_violation(study, problem, result) if study else result
 
-    with progress(quiet) as tell:
+    with report_progress(quiet) as tell:
         for number, (name, problem) in enumerate(loaded.problems.items()):
             tell(f"{name}: starting")
             share = started.remaining() / (len(loaded.problems) - number)
@@ -168,7 +172,7 @@ def check(
     if graph is not None:
         write_graph(results[0][0], results[0][1].verdict, graph, quiet)
     written = [(problem, omit_large_graph(result)) for problem, result in results]
-    code = write(written, json_path, quiet, report, mark)
+    code = write_results(written, json_path, quiet, report, mark)
     return 130 if mark else code
 
 
@@ -178,7 +182,7 @@ def _describe_rest(names: Sequence[str], results: Sequence[Result]) -> str:
     if not rest:
         return ""
     done = len(results) - is_interrupted(results[-1].verdict)
-    return f"{cut_short(done, len(names), 'properties')}; not asked: {', '.join(rest)}"
+    return f"{interruption_note(done, len(names), 'properties')}; not asked: {', '.join(rest)}"
 
 
 def _refuse_to_abstract(problems: Mapping[str, Problem]) -> None:
@@ -192,32 +196,34 @@ def _refuse_to_abstract(problems: Mapping[str, Problem]) -> None:
             raise InvalidProblem(what, fix="leave it out", where="--abstract")
 
 
-def _looked_for(study: str, problem: Problem, result: Result) -> Result:
+def _simulate_violation(study: str, problem: Problem, result: Result) -> Result:
     """A trace is looked for in the simulator of the study; what came of it is a note."""
     if not isinstance(result.verdict, Violated):
         return result
-    found = simulate(study, problem, result.verdict.trace)
+    found = replay_in_simulator(study, problem, result.verdict.trace)
     return (
         result if found is None else replace(result, notes=(*result.notes, f"in the simulator {found.words}"))
     )
 
 
-def at_random(problem: Problem) -> Problem:
+def _with_random_policy(problem: Problem) -> Problem:
     """Without a policy: the random one, whose value is asked for instead of an optimum."""
     if problem.policy is not None or not isinstance(problem.property, Probability | Expected):
         return problem
     return replace(problem, policy=RANDOM, property=replace(problem.property, optimise=None))
 
 
-def verify_indirectly(problem: Problem, abstract: str | None, assumed: Path | None, asking: Asking) -> Result:
+def _verify_indirectly(
+    problem: Problem, abstract: str | None, assumed: Path | None, asking: SearchSettings
+) -> Result:
     """The answer by way of an abstraction or of an invariant."""
     if assumed is not None:
         return verify_assuming(problem, read_invariant(assumed), asking)
-    request = parse_request(abstract or "auto", problem)
+    request = parse_abstraction_request(abstract or "auto", problem)
     return verify_abstracted(problem, request.freed, asking, request.ranges)
 
 
-def verify_first(
+def verify_without_objection(
     problem: Problem,
     engines: list[Engine],
     budget: Budget,
@@ -232,7 +238,7 @@ def verify_first(
     except NoEngine as objections:
         if named:
             raise
-        return unanswered(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
+        return unanswered_result(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
 
 
 MODEL_OPTIONS = (

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from surefoot.cli.output import check_folder
-from surefoot.cli.screen import say
+from surefoot.cli.screen import print_line
 from surefoot.errors import InvalidProblem
-from surefoot.verdict.words import cut_short
+from surefoot.verdict.words import interruption_note
 
 ASSETS = ("toy.toml", "toy.onnx", "below_thirteen.vnnlib")
 
@@ -20,14 +20,16 @@ ASSETS = ("toy.toml", "toy.onnx", "below_thirteen.vnnlib")
               help="Where the model, the network and the results are put.")  # fmt: skip
 def demo(folder: Path) -> int:
     """The example of the first paper (whiRL 1.0, section 4.3) from start to end, without any other file."""
-    from surefoot.cli import run
+    from surefoot.cli import run_command_line
 
     if folder.exists() and not folder.is_dir():
         raise InvalidProblem(f"`{folder}` is a file", fix="choose another --folder")
     check_folder(folder, "--folder")
     for asset in ASSETS:
         (folder / asset).write_bytes(files("surefoot.studies.toy").joinpath("assets", asset).read_bytes())
-    say(f"a network that reacts to its two inputs, and an environment that moves them: {folder}/toy.toml")
+    print_line(
+        f"a network that reacts to its two inputs, and an environment that moves them: {folder}/toy.toml"
+    )
     print()
     refuted, proved, proof = (folder / n for n in ("below_ten.json", "below_thirteen.json", "proof.json"))
     picture = folder / "below_ten.html"
@@ -53,12 +55,12 @@ def demo(folder: Path) -> int:
     )
     as_expected = True
     for number, (code, command) in enumerate(commands):
-        say(f"$ surefoot {' '.join(command)}")
-        found = run(command)
+        print_line(f"$ surefoot {' '.join(command)}")
+        found = run_command_line(command)
         if found == 130:
-            say(cut_short(number, len(commands), "commands"))
+            print_line(interruption_note(number, len(commands), "commands"))
             return found
         as_expected &= found == code
         print()
-    say(f"results: {refuted}, {proved}; certificate: {proof}; report: {picture}")
+    print_line(f"results: {refuted}, {proved}; certificate: {proof}; report: {picture}")
     return 0 if as_expected else 4

@@ -30,47 +30,49 @@ def doctor() -> int:
     print(f"python       {platform.python_version()} on {machine}")
     missing = 0
     for package in ("surefoot", *CORE):
-        found = _version(package)
+        found = _installed_version(package)
         missing += found is None
         print(f"{package:<12} {found or 'MISSING: pip install surefoot'}")
     for extra, (module, package, use) in EXTRAS.items():
         present = find_spec(module) is not None
         state = (
-            _version(package) or "present" if present else f'not installed: pip install "surefoot[{extra}]"'
+            _installed_version(package) or "present"
+            if present
+            else f'not installed: pip install "surefoot[{extra}]"'
         )
         print(f"{extra:<12} {state}; {use}")
     try:
-        return 4 if missing or not _alive() else 0
+        return 4 if missing or not _check_solvers() else 0
     except KeyboardInterrupt:
         print("interrupted: not every solver was asked")
         return 130
 
 
-def _version(package: str) -> str | None:
+def _installed_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-def _alive() -> bool:
+def _check_solvers() -> bool:
     """Every installed solver finds x in [0, 1] with x >= 1/2 and none with x >= 2."""
     from fractions import Fraction
 
     from surefoot.problem.environment import Real
     from surefoot.problem.term import Var
-    from surefoot.query.query import Quantity, Query, Sat, Unsat
+    from surefoot.query.query import Query, QueryVariable, Sat, Unsat
     from surefoot.solve import SOLVERS
-    from surefoot.solve.protocol import solve
+    from surefoot.solve.protocol import solve_query
 
-    query = Query((Quantity("x", Real(Fraction(0), Fraction(1))),), ())
+    query = Query((QueryVariable("x", Real(Fraction(0), Fraction(1))),), ())
     healthy = True
     for name, kind in SOLVERS.items():
         solver = kind()
         if solver.objection(query) is not None:
             continue
-        some = solve(solver, query, Var("x") >= Fraction(1, 2), seconds=20)
-        none = solve(solver, query, Var("x") >= 2, seconds=20)
+        some = solve_query(solver, query, Var("x") >= Fraction(1, 2), seconds=20)
+        none = solve_query(solver, query, Var("x") >= 2, seconds=20)
         right = isinstance(some, Sat) and isinstance(none, Unsat)
         healthy = healthy and right
         print(f"solver {name:<5} {'answers rightly' if right else 'WRONG ANSWER: do not use'}")

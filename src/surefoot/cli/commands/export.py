@@ -8,14 +8,14 @@ from typing import Any, Literal
 import click
 
 from surefoot.cli.model import load_model, normalise_flag
-from surefoot.cli.output import check_outputs, write_file
-from surefoot.cli.screen import say
+from surefoot.cli.output import check_output_files, write_file
+from surefoot.cli.screen import print_line
 from surefoot.cli.study_problem import load_study_problem, names_study
-from surefoot.cli.unused import refuse_given
+from surefoot.cli.unused import refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import write_jani
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.words import counted
+from surefoot.verdict.words import count_noun
 
 
 @click.command()
@@ -54,15 +54,17 @@ def export(
     """
     if file.suffix != ".jani":
         raise InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
-    check_outputs({"FILE": str(file)}, [model])
+    check_output_files({"FILE": str(file)}, [model])
     if names_study(str(model)):
         studies = {"--property": "properties", "--normalise": "normalise"}
-        refuse_given(studies, "on a problem of a study: it has one property, with its own probabilities")
+        refuse_given_options(
+            studies, "on a problem of a study: it has one property, with its own probabilities"
+        )
         loaded = load_study_problem(str(model), constants=constants)
     else:
         given: dict[str, Any] = {"properties": properties, "constants": constants, "normalise": normalise}
         loaded = load_model(model, **given, trust_python=trust_python, bare=True)
-    check_outputs({"FILE": str(file)}, loaded.inputs)
+    check_output_files({"FILE": str(file)}, loaded.inputs)
     problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):
@@ -70,6 +72,8 @@ def export(
     asked = {name: p.property for name, p in problems.items() if p.policy is None}
     write_file(file, write_jani(environments[0], asked, kind=kind))
     left_out = len(problems) - len(asked)
-    told = f" (without the policy, and without {counted(left_out, 'question')} about it)" if left_out else ""
-    say(f"written: {file}{told}", error=True)
+    told = (
+        f" (without the policy, and without {count_noun(left_out, 'question')} about it)" if left_out else ""
+    )
+    print_line(f"written: {file}{told}", error=True)
     return 0

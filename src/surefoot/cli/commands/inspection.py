@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from surefoot.cli.model import given_constants, load_model, normalise_flag
-from surefoot.cli.output import sha256
-from surefoot.cli.unused import refuse_given
+from surefoot.cli.model import load_model, normalise_flag, parse_constants
+from surefoot.cli.output import file_sha256
+from surefoot.cli.unused import refuse_given_options
 from surefoot.errors import MissingBackend
 from surefoot.formats.inert.file import require_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
 from surefoot.problem.policy import EdgesOf, NeuralPolicy, Policy
-from surefoot.verdict.words import counted
+from surefoot.verdict.words import count_noun
 from surefoot.visible import join_visible
 
 SAMPLES = 10_000
@@ -51,24 +51,26 @@ def inspect(
     networks = {"--output": "output", "--normalize": "normalize", "--activation": "activation"}
     networks |= {"--samples": "samples", "--seed": "seed"}
     if file.suffix in (".toml", ".jani") or ".vnnlib" in file.suffixes:
-        refuse_given(networks, "on this file: it is about networks")
+        refuse_given_options(networks, "on this file: it is about networks")
     if file.suffix not in (".toml", ".jani"):
-        refuse_given({"--const": "constants"}, "on this file: it is about models")
+        refuse_given_options({"--const": "constants"}, "on this file: it is about models")
     if file.suffix == ".toml":
         facts = _problem_facts(file, constants, normalise)
     elif file.suffix == ".jani":
-        from surefoot.cli.jani_model import model_facts
+        from surefoot.cli.jani_model import describe_jani_model
 
-        facts = model_facts(file, given_constants(constants), normalise=normalise)
+        facts = describe_jani_model(file, parse_constants(constants), normalise=normalise)
     elif ".vnnlib" in file.suffixes:
         facts = _specification_facts(file)
     else:
         facts = _policy_facts(file, output, normalize, activation)
         if facts["kind"] != "onnx":
-            refuse_given({"--samples": "samples", "--seed": "seed"}, "on this file: it is about ONNX files")
-        facts |= _comparison(file, output, samples, seed) if facts["kind"] == "onnx" else {}
-    facts = {"file": str(file), "sha256": sha256(file), **facts}
-    print(json.dumps(facts, indent=1, default=str) if as_json else _text(facts))
+            refuse_given_options(
+                {"--samples": "samples", "--seed": "seed"}, "on this file: it is about ONNX files"
+            )
+        facts |= _compare_runtime(file, output, samples, seed) if facts["kind"] == "onnx" else {}
+    facts = {"file": str(file), "sha256": file_sha256(file), **facts}
+    print(json.dumps(facts, indent=1, default=str) if as_json else _render_facts(facts))
     return 0
 
 
@@ -82,7 +84,7 @@ def _policy_facts(
     loaded = load_policy(file, output=output, normalization=statistics, activation=activation)
     network = loaded.network
     widths = network.widths()
-    nodes = [f"{kind_of(n)} {w}" for n, w in zip(network.nodes, widths[1:], strict=True)]
+    nodes = [f"{_node_kind(n)} {w}" for n, w in zip(network.nodes, widths[1:], strict=True)]
     return {
         "kind": loaded.kind,
         "inputs": network.width,
@@ -95,7 +97,7 @@ def _policy_facts(
     }
 
 
-def kind_of(node: Node) -> str:
+def _node_kind(node: Node) -> str:
     """A node in one word: what it computes."""
     match node:
         case Activation(shape=shape):
@@ -108,7 +110,7 @@ def kind_of(node: Node) -> str:
             return type(node).__name__.lower()
 
 
-def _comparison(file: Path, output: str | None, samples: int, seed: int) -> dict[str, Any]:
+def _compare_runtime(file: Path, output: str | None, samples: int, seed: int) -> dict[str, Any]:
     """How far the deployed runtime is from the reference arithmetic on random inputs."""
     if not samples:
         return {}
@@ -124,16 +126,16 @@ def _comparison(file: Path, output: str | None, samples: int, seed: int) -> dict
 
 
 def _specification_facts(file: Path) -> dict[str, Any]:
-    from surefoot.formats.vnnlib import no_float32_point, read_vnnlib
-    from surefoot.problem.show import show
+    from surefoot.formats.vnnlib import no_float32_point, read_vnnlib_file
+    from surefoot.problem.show import show_term
 
-    spec = read_vnnlib(file)
+    spec = read_vnnlib_file(file)
     return {
         "kind": "VNN-LIB specification",
         "inputs": spec.inputs,
         "outputs": spec.outputs,
         "box": [f"[{float(a)!r}, {float(b)!r}]" for a, b in zip(spec.low, spec.high, strict=True)],
-        "constraint": show(spec.constraint)[:2000],
+        "constraint": show_term(spec.constraint)[:2000],
         "vacuous": no_float32_point(spec),
     }
 
@@ -149,25 +151,25 @@ def _problem_facts(file: Path, constants: tuple[str, ...], normalise: bool) -> d
         "variables": [v.name for v in environment.variables],
         "controls": [c.name for c in environment.controls],
         "components": [
-            f"{c.name}: {counted(len(c.locations), 'location')}, {counted(len(c.edges), 'edge')}"
+            f"{c.name}: {count_noun(len(c.locations), 'location')}, {count_noun(len(c.edges), 'edge')}"
             for c in environment.components
         ],
         "arithmetic": environment.arithmetic.value,
-        "policy": _wiring(first.policy),
+        "policy": _describe_wiring(first.policy),
         "properties": {p.name: show_property(p.property) for p in loaded.problems.values()},
     }
 
 
-def _wiring(policy: Policy | None) -> dict[str, Any] | str:
+def _describe_wiring(policy: Policy | None) -> dict[str, Any] | str:
     """How a policy is connected to the environment."""
-    from surefoot.problem.show import show
+    from surefoot.problem.show import show_term
 
     match policy:
         case NeuralPolicy(network, observe, actions, choose):
             wired: dict[str, Any] = {
-                "network": f"{network.name}, {counted(network.width, 'input')}, "
-                f"{counted(network.outputs, 'output')}, digest {network.digest()[:16]}…",
-                "observes": ", ".join(show(term) for term in observe),
+                "network": f"{network.name}, {count_noun(network.width, 'input')}, "
+                f"{count_noun(network.outputs, 'output')}, digest {network.digest()[:16]}…",
+                "observes": ", ".join(show_term(term) for term in observe),
                 "chooses": choose.value,
             }
             if isinstance(actions, EdgesOf):
@@ -179,7 +181,7 @@ def _wiring(policy: Policy | None) -> dict[str, Any] | str:
             return type(policy).__name__
 
 
-def _text(facts: dict[str, Any]) -> str:
+def _render_facts(facts: dict[str, Any]) -> str:
     lines = []
     for name, value in facts.items():
         if value in ([], {}):

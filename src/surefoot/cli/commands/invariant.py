@@ -17,36 +17,36 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.model import Loaded, load_model, model_flags
-from surefoot.cli.output import check_outputs, deliver_file, exit_code, write
-from surefoot.cli.progress import limit_command, progress
-from surefoot.cli.screen import say
-from surefoot.cli.study_problem import names_study, of_study
-from surefoot.cli.unused import refuse_given
-from surefoot.engines.strengthen import Bound, bounds
+from surefoot.cli.model import LoadedModel, load_model, model_flags
+from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
+from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.screen import print_line
+from surefoot.cli.study_problem import load_study_model, names_study
+from surefoot.cli.unused import refuse_given_options
+from surefoot.engines.strengthen import MovingBound, template_bounds
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Const
 from surefoot.report.plot import tipping_point_svg
-from surefoot.search import Asking, find_invariant, find_tipping_point
-from surefoot.transform.tighten import parse_tighten
+from surefoot.search import SearchSettings, find_invariant, find_tipping_point
+from surefoot.transform.tighten import parse_bound_template
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Reason, Result, Violated
 from surefoot.work.budget import Budget
 
 
-def number(_: click.Context, option: click.Parameter, given: Any) -> Any:
+def _parse_numbers(_: click.Context, option: click.Parameter, given: Any) -> Any:
     """Exact numbers from text: 0.1 means one tenth."""
     if given is None:
         return None
     if isinstance(given, tuple):
-        return tuple(_exact(g, option) for g in given)
-    return _exact(given, option)
+        return tuple(_parse_exact_number(g, option) for g in given)
+    return _parse_exact_number(given, option)
 
 
-def _exact(text: str, option: click.Parameter | None) -> Fraction:
+def _parse_exact_number(text: str, option: click.Parameter | None) -> Fraction:
     try:
         term = parse_term(text)
     except InvalidProblem:
@@ -56,9 +56,12 @@ def _exact(text: str, option: click.Parameter | None) -> Fraction:
     return Fraction(term.value)
 
 
-def templates(_: click.Context, option: click.Parameter, given: Any) -> Any:
+def _parse_templates(_: click.Context, option: click.Parameter, given: Any) -> Any:
     """Each bound with the range in which it moves."""
-    return tuple((text, _exact(low, option), _exact(high, option)) for text, low, high in given)
+    return tuple(
+        (text, _parse_exact_number(low, option), _parse_exact_number(high, option))
+        for text, low, high in given
+    )
 
 
 @click.command()
@@ -67,11 +70,17 @@ def templates(_: click.Context, option: click.Parameter, given: Any) -> Any:
     "--tighten", metavar="BOUND", help="`output[0]>=`, `send_ratio<=`, `x,-x,y-1<=`; needs --between."
 )
 @click.option(
-    "--between", nargs=2, callback=number, metavar="LOW HIGH", help="Where the tipping point is looked for."
+    "--between",
+    nargs=2,
+    callback=_parse_numbers,
+    metavar="LOW HIGH",
+    help="Where the tipping point is looked for.",
 )
-@click.option("--inductive", nargs=3, multiple=True, callback=templates, metavar="BOUND LOW HIGH",
+@click.option("--inductive", nargs=3, multiple=True, callback=_parse_templates, metavar="BOUND LOW HIGH",
               help="Look for an inductive invariant: `x<=` 0 10; may be repeated.")  # fmt: skip
-@click.option("--precision", callback=number, metavar="NUMBER", help="Default: a thousandth of the range.")
+@click.option(
+    "--precision", callback=_parse_numbers, metavar="NUMBER", help="Default: a thousandth of the range."
+)
 @click.option("--probe", type=click.IntRange(min=0, max=1000), default=0, show_default=True, metavar="N",
               help="Ask N more values on each side, to see whether the answers are monotone.")  # fmt: skip
 @model_flags
@@ -121,56 +130,60 @@ def invariant(
         raise InvalidProblem("where should the bound move?", fix="give --between LOW HIGH")
     if inductive:
         why = "on an inductive invariant: it is about a tipping point (--tighten)"
-        refuse_given({"--between": "between", "--probe": "probe", "--plot": "plot"}, why)
+        refuse_given_options({"--between": "between", "--probe": "probe", "--plot": "plot"}, why)
     outputs = {"--json": json_path, "--plot": plot, "--report": report}
-    check_outputs(outputs, [model])
+    check_output_files(outputs, [model])
     if plot is not None and not plot.endswith(".svg"):
         raise InvalidProblem(f"`{plot}` does not end in .svg", fix="choose such a name", where="--plot")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
-    name, problem, loaded = one_problem(model, wiring)
-    check_outputs(outputs, loaded.inputs)
+    name, problem, loaded = load_single_problem(model, wiring)
+    check_output_files(outputs, loaded.inputs)
     refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
     refuse_what_is_unused(engine_name, options, {name: problem}, engines)
     if loaded.predicates.get(name):
         engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates[name])
-    with progress(quiet) as tell:
+    with report_progress(quiet) as tell:
         source = {**loaded.source, "property": name}
-        asking = Asking(engines, Budget(timeout, seed, tell), loaded.inputs, source)
+        asking = SearchSettings(engines, Budget(timeout, seed, tell), loaded.inputs, source)
         if tighten is not None and between is not None:
             step = (between[1] - between[0]) / 1000 if precision is None else precision
-            moving = parse_tighten(tighten, problem)
+            moving = parse_bound_template(tighten, problem)
             about, result = find_tipping_point(problem, moving, between, step, asking, probe)
             easy = between[0] if moving.rises else between[1]
-            result = replace(result, source={**source, "tighten": tighten, **_place(result, easy)})
+            result = replace(result, source={**source, "tighten": tighten, **_replayed_value(result, easy)})
         else:
-            made = [b for text, low, high in inductive for b in _moving(problem, text, low, high, precision)]
+            made = [
+                b
+                for text, low, high in inductive
+                for b in _moving_bounds(problem, text, low, high, precision)
+            ]
             about, result = problem, find_invariant(problem, tuple(made), asking)
     if plot is not None:
         match result.verdict:
             case Found(TippingPoint() as found):
                 deliver_file(plot, lambda: tipping_point_svg(found), quiet)
             case _:
-                say(f"not written: {plot} (there is no tipping point)", error=True)
-    write([(about, result)], json_path, quiet, report)
-    return code(result)
+                print_line(f"not written: {plot} (there is no tipping point)", error=True)
+    write_results([(about, result)], json_path, quiet, report)
+    return _search_exit_code(result)
 
 
-def _place(result: Result, easy: Fraction) -> dict[str, str]:
+def _replayed_value(result: Result, easy: Fraction) -> dict[str, str]:
     """Where a trace is to be replayed: it violates the property at the easy end of the range."""
-    return {"at": show(Const(easy))} if isinstance(result.verdict, Violated) else {}
+    return {"at": show_term(Const(easy))} if isinstance(result.verdict, Violated) else {}
 
 
-def _moving(
+def _moving_bounds(
     problem: Problem, text: str, low: Fraction, high: Fraction, precision: Fraction | None
-) -> tuple[Bound, ...]:
+) -> tuple[MovingBound, ...]:
     step = (high - low) / 100 if precision is None else precision
-    return bounds(problem, parse_tighten(text, problem), low, high, step)
+    return template_bounds(problem, parse_bound_template(text, problem), low, high, step)
 
 
-def one_problem(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, Loaded]:
+def load_single_problem(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, LoadedModel]:
     """The one problem that is meant."""
-    loaded = of_study(model, wiring) if names_study(model) else load_model(Path(model), **wiring)
+    loaded = load_study_model(model, wiring) if names_study(model) else load_model(Path(model), **wiring)
     if len(loaded.problems) != 1:
         names = ", ".join(f"`{n}`" for n in loaded.problems)
         raise InvalidProblem("the model has several properties", fix=f"choose one with --property: {names}")
@@ -178,7 +191,7 @@ def one_problem(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, Loade
     return name, problem, loaded
 
 
-def code(result: Result) -> int:
+def _search_exit_code(result: Result) -> int:
     """As for every verdict; a tipping point that is known less precisely than asked is a part."""
     match result.verdict:
         case Found(TippingPoint(stopped=stopped, reason=reason)) if stopped:

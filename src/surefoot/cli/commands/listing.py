@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from surefoot.cli.model import flag_of, load_model, model_flags
-from surefoot.cli.screen import say
+from surefoot.cli.model import load_model, model_flags, model_option_flag
+from surefoot.cli.screen import print_line
 from surefoot.engines import ENGINES
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
-from surefoot.query.query import Quantity, Query
-from surefoot.run import objection, portfolio
+from surefoot.query.query import Query, QueryVariable
+from surefoot.run import build_portfolio, engine_objection
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 from surefoot.transform.ending import end_at_goal
@@ -29,22 +29,22 @@ def engines(model: Path | None, **wiring: Any) -> int:
         print(f"{name:<12} {_first_line(kind)}")
     if model is None:
         if given := next((name for name, value in wiring.items() if value), None):
-            raise InvalidProblem("it is about a model", fix="name the model", where=flag_of(given))
+            raise InvalidProblem("it is about a model", fix="name the model", where=model_option_flag(given))
         return 0
     for problem in load_model(model, **wiring).problems.values():
-        for engine in portfolio():
+        for engine in build_portfolio():
             try:
-                why = objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
+                why = engine_objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
             except SurefootError as error:
                 why = str(error)
-            say(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")
+            print_line(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")
     return 0
 
 
 @click.command()
 def solvers() -> int:
     """List the solvers and whether they can be used here."""
-    trivial = Query((Quantity("x", Real()),), (TRUE,))
+    trivial = Query((QueryVariable("x", Real()),), (TRUE,))
     for name, kind in SOLVERS.items():
         why = kind().objection(trivial)
         print(f"{name:<12} {'ready' if why is None else why}; {_first_line(kind)}")

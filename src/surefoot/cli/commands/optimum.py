@@ -15,21 +15,21 @@ from typing import Any
 import click
 
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.output import check_outputs, deliver_file
-from surefoot.cli.progress import limit_command, progress
-from surefoot.cli.screen import say
+from surefoot.cli.output import check_output_files, deliver_file
+from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.screen import print_line
 from surefoot.compile.initial import LateStarts
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
-from surefoot.engines.explicit.optimum import Optimal, optimal_table
+from surefoot.engines.explicit.optimum import OptimalState, optimal_table
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json.values import INFINITE, bounds_text, rounded_outward, value_to
+from surefoot.formats.result_json.values import INFINITE, bounds_text, round_ends_outward, value_to_json
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability
-from surefoot.report.text import decimal_text, interval
+from surefoot.report.text import decimal_text, describe_interval
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Reason, Unknown
-from surefoot.verdict.words import counted
+from surefoot.verdict.words import count_noun
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
@@ -61,9 +61,9 @@ def optimum(
     scheduler: which transition to take in which state. The bounds hold; they are not certified one by one.
     """
     budget = Budget(timeout)
-    check_outputs({"--json": json_path}, [model])
+    check_output_files({"--json": json_path}, [model])
     loaded = load_model(model, **wiring)
-    check_outputs({"--json": json_path}, loaded.inputs)
+    check_output_files({"--json": json_path}, loaded.inputs)
     if len(loaded.problems) != 1:
         raise InvalidProblem("an optimum is about one property", fix="name one with --property")
     (given,) = loaded.problems.values()
@@ -77,37 +77,42 @@ def optimum(
     asked = problem.property
     named = asked.optimise if isinstance(asked, Probability | Expected) else None
     way: Optimise = optimise or named or "max"
-    with progress(quiet) as tell:
+    with report_progress(quiet) as tell:
         budget = replace(budget, progress=tell)
-        table = call_in_time(budget, lambda: _table(problem, way, budget, exact), _not_in_time)
+        table = call_in_time(budget, lambda: _solve_optimum(problem, way, budget, exact), _not_in_time)
     if isinstance(table, Unknown):
-        say(f"unknown ({table.reason.value}): {table.detail}")
+        print_line(f"unknown ({table.reason.value}): {table.detail}")
         return 3
     if json_path == "-":
-        sys.stdout.write(_document(table, given.name, way, exact))
+        sys.stdout.write(_render_json(table, given.name, way, exact))
         return 0
     written = json_path is None or deliver_file(
-        json_path, lambda: _document(table, given.name, way, exact), quiet
+        json_path, lambda: _render_json(table, given.name, way, exact), quiet
     )
     for row in table:
         if row.is_start:
-            say(_line(row, way))
-    say(f"{counted(len(table), 'state')}, {counted(sum(r.is_start for r in table), 'start')}")
+            print_line(_describe_row(row, way))
+    print_line(f"{count_noun(len(table), 'state')}, {count_noun(sum(r.is_start for r in table), 'start')}")
     near = [r for r in table if r.near_tie]
     if near:
-        say(f"{counted(len(near), 'near tie')}: where {_where(near[0])}, another order may decide otherwise")
+        print_line(
+            f"{count_noun(len(near), 'near tie')}: where {_describe_state(near[0])}, another "
+            "order may decide otherwise"
+        )
     return 0 if written else 4
 
 
-def _document(table: Sequence[Optimal], name: str, way: Optimise, exact: bool) -> str:
+def _render_json(table: Sequence[OptimalState], name: str, way: Optimise, exact: bool) -> str:
     """The table as JSON, a state in each line."""
     head = json.dumps({"schema": 1, "problem": name, "optimise": way})
-    texts = lru_cache(maxsize=None)(bounds_text if exact else _rounded)
-    rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
+    texts = lru_cache(maxsize=None)(bounds_text if exact else _round_bounds)
+    rows = ",\n".join(json.dumps(_row_to_json(r, texts)) for r in table)
     return f'{head[:-1]}, "states": [\n{rows}\n]}}\n'
 
 
-def _table(problem: Problem, way: Optimise, budget: Budget, exact: bool) -> tuple[Optimal, ...] | Unknown:
+def _solve_optimum(
+    problem: Problem, way: Optimise, budget: Budget, exact: bool
+) -> tuple[OptimalState, ...] | Unknown:
     try:
         return optimal_table(problem, way, budget, Explicit(exact=exact))
     except LateStarts as why:
@@ -118,37 +123,39 @@ def _not_in_time() -> Unknown:
     return Unknown(Reason.TIMEOUT, "the time ended before the best choice was known in every state")
 
 
-def _rounded(low: Fraction, high: Fraction) -> tuple[str, str]:
+def _round_bounds(low: Fraction, high: Fraction) -> tuple[str, str]:
     """Decimals that contain the interval."""
-    return rounded_outward(low, high, DIGITS)
+    return round_ends_outward(low, high, DIGITS)
 
 
-def _line(row: Optimal, way: str) -> str:
-    told = f"{_where(row)}: {way} {interval(row.low, row.high)}"
+def _describe_row(row: OptimalState, way: str) -> str:
+    told = f"{_describe_state(row)}: {way} {describe_interval(row.low, row.high)}"
     if row.policy is None:
         return told
     gap = row.gap()
     missed = "" if gap is None else f"; they differ by at most {decimal_text(gap[1], ROUND_CEILING, 6)}"
-    return f"{told}; the policy {interval(*row.policy)}{missed}"
+    return f"{told}; the policy {describe_interval(*row.policy)}{missed}"
 
 
-def _where(row: Optimal) -> str:
+def _describe_state(row: OptimalState) -> str:
     return ", ".join(f"{name} = {value}" for name, value in row.state.items() if not isinstance(value, tuple))
 
 
-def _row(row: Optimal, texts: Callable[[Fraction, Fraction], tuple[str, str]]) -> Mapping[str, Any]:
+def _row_to_json(
+    row: OptimalState, texts: Callable[[Fraction, Fraction], tuple[str, str]]
+) -> Mapping[str, Any]:
     found: dict[str, Any] = {
-        "state": {n: str(v) if type(v) is int else value_to(v) for n, v in row.state.items()},
-        "value": _ends(row.low, row.high, texts),
+        "state": {n: str(v) if type(v) is int else value_to_json(v) for n, v in row.state.items()},
+        "value": _bound_texts(row.low, row.high, texts),
         "start": row.is_start,
         "take": None,
     }
     if row.transition is not None:
         edges = [list(edge) for edge in row.transition.edges]
-        chosen = {name: value_to(value) for name, value in row.chosen.items()}
+        chosen = {name: value_to_json(value) for name, value in row.chosen.items()}
         found["take"] = {"label": row.transition.label, "edges": edges, "chosen": chosen}
     if row.policy is not None:
-        found["policy"] = _ends(*row.policy, texts)
+        found["policy"] = _bound_texts(*row.policy, texts)
     if (gap := row.gap()) is not None:
         found["gap"] = list(texts(*gap))
     if row.near_tie:
@@ -156,7 +163,7 @@ def _row(row: Optimal, texts: Callable[[Fraction, Fraction], tuple[str, str]]) -
     return found
 
 
-def _ends(low: End, high: End, texts: Callable[[Fraction, Fraction], tuple[str, str]]) -> list[str]:
+def _bound_texts(low: End, high: End, texts: Callable[[Fraction, Fraction], tuple[str, str]]) -> list[str]:
     if low is None or high is None:
         return [INFINITE if low is None else texts(low, low)[0], INFINITE]
     return list(texts(low, high))

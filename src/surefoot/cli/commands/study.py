@@ -12,38 +12,44 @@ from typing import Any
 import click
 
 from surefoot.cli.commands.heatmap.abstraction_figures import (
-    Making,
-    drawn_abstractions,
-    is_abstraction,
-    made_abstractions,
+    AbstractionSettings,
+    draw_abstraction_figures,
+    is_abstraction_figure,
+    measure_abstractions,
 )
 from surefoot.cli.commands.heatmap.stored_runs import StoredRuns
 from surefoot.cli.commands.heatmap.study_figures import (
     Sampling,
-    checked_claims,
-    claim_facts,
-    claims_text,
-    drawn_figures,
-    exit_code,
+    check_study_claims,
+    claim_to_json,
+    claims_exit_code,
+    draw_study_figures,
+    render_claims,
 )
-from surefoot.cli.commands.shield.campaign import Size
-from surefoot.cli.commands.shield.made import as_result, make, shapes_for
-from surefoot.cli.commands.shield.paper.degrees import made_degrees
-from surefoot.cli.commands.shield.paper.tables import made_table
-from surefoot.cli.engine_options import Positive, build_engines
-from surefoot.cli.output import check_folder, check_outputs, positive
-from surefoot.cli.progress import progress
-from surefoot.cli.study_training import checked_along, generalised, retrained, simulate, trained
-from surefoot.cli.unused import is_given, refuse_given
+from surefoot.cli.commands.shield.campaign import EvaluationSize
+from surefoot.cli.commands.shield.made import make_certified_shield, result_from_synthesis, shapes_for
+from surefoot.cli.commands.shield.paper.degrees import print_degree_table
+from surefoot.cli.commands.shield.paper.tables import print_paper_table
+from surefoot.cli.engine_options import PositiveNumber, build_engines
+from surefoot.cli.output import check_folder, check_output_files, check_positive_seconds
+from surefoot.cli.progress import report_progress
+from surefoot.cli.study_training import (
+    replay_in_simulator,
+    report_checkpoints,
+    report_generalisation,
+    retrain_policy,
+    train_plant_actor,
+)
+from surefoot.cli.unused import is_given, refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import verify
 from surefoot.studies import STUDIES
-from surefoot.studies.figures import Checked, has_figures
-from surefoot.studies.load import Row, Study, compare, load_study
+from surefoot.studies.figures import CheckedClaim, has_figures
+from surefoot.studies.load import Row, Study, compare_study, load_study
 from surefoot.verdict.verdict import Result, is_interrupted
-from surefoot.verdict.words import cut_short
+from surefoot.verdict.words import interruption_note
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
@@ -93,7 +99,7 @@ OF_ABSTRACTIONS = ("--configuration", "--cap", "--every", "--sample", "--workers
 @click.option(
     "--timeout",
     type=float,
-    callback=positive,
+    callback=check_positive_seconds,
     default=300.0,
     show_default=True,
     metavar="SECONDS",
@@ -126,15 +132,17 @@ OF_ABSTRACTIONS = ("--configuration", "--cap", "--every", "--sample", "--workers
 )
 @click.option("--configuration", "configurations", multiple=True, metavar="NAME|paper",
               help="Of --figure pa-…: run these too, of predicate abstraction.")  # fmt: skip
-@click.option("--cap", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS",
-              help="Of --configuration: per instance; of --table 2: per row.")  # fmt: skip
+@click.option("--cap", type=float, callback=check_positive_seconds, default=60.0, show_default=True,
+              metavar="SECONDS", help="Of --configuration: per instance; of --table 2: per row.")  # fmt: skip
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True,
               help="Of --configuration: only every so many-th instance.")  # fmt: skip
 @click.option("--sample", is_flag=True, help="Of --figure pa-…: only instances that the study names.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True,
               help="Of --figure pa-…: so many runs at the same time.")  # fmt: skip
 @click.option("--engine", default="statistical", show_default=True, help="Of --figure, where it samples.")
-@click.option("--eps", type=Positive(), metavar="NUMBER", help="Of --figure: half the width of an interval.")
+@click.option(
+    "--eps", type=PositiveNumber(), metavar="NUMBER", help="Of --figure: half the width of an interval."
+)
 @click.option("--table", type=int, metavar="1|2|3", help="Make a table of the shield paper again (control).")
 @click.option("--problem", "only", multiple=True, metavar="NAME", help="Of --table: only these rows.")
 @click.option("--networks", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
@@ -191,65 +199,65 @@ def study(
         return 0
     loaded = load_study(name)
     wanted_files = {"--output": output, "--plot": plot}
-    check_outputs({option: str(path) for option, path in wanted_files.items() if path is not None}, [])
+    check_output_files({option: str(path) for option, path in wanted_files.items() if path is not None}, [])
     check_folder(folder, "--folder")
     if table is not None and name != "control":
         raise InvalidProblem(f"study `{name}` has no tables", fix="surefoot study control", where="--table")
     if not (comparing or training or retrain or generalise or wanted or train or table is not None):
-        print(json.dumps(_facts(loaded), indent=1) if as_json else _described(loaded))
+        print(json.dumps(_study_to_json(loaded), indent=1) if as_json else _describe_study(loaded))
         return 0
-    with progress(quiet) as tell:
+    with report_progress(quiet) as tell:
 
         def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
             budget = Budget(timeout, 0, tell)
             if engine == "shield":
                 began = processor_time()
-                made = make(problem, options.get("degrees") or shapes_for(), budget)
+                made = make_certified_shield(problem, options.get("degrees") or shapes_for(), budget)
                 if made.found.interrupted:
                     raise KeyboardInterrupt
-                return as_result(made, processor_time() - began, budget)
+                return result_from_synthesis(made, processor_time() - began, budget)
             result = verify(problem, build_engines(engine, options, None)[0], budget)
             if is_interrupted(result.verdict):
                 raise KeyboardInterrupt
             return result
 
         if train is not None:
-            return trained(loaded, train, hidden, imitate, seed, tell, output)
+            return train_plant_actor(loaded, train, hidden, imitate, seed, tell, output)
         if table is not None:
-            size = Size(runs, steps, seed, timeout, adversarial)
+            size = EvaluationSize(runs, steps, seed, timeout, adversarial)
             if table == 2:
-                return made_degrees(only, cap, networks, size, tell, as_json)
-            return made_table(table, only, networks, size, tell, as_json)
+                return print_degree_table(only, cap, networks, size, tell, as_json)
+            return print_paper_table(table, only, networks, size, tell, as_json)
         how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
-        making = Making(configurations, cap, every, timeout, sample or comparing, workers)
-        if wanted and name == "racetrack" and all(map(is_abstraction, wanted)):
-            return drawn_abstractions(wanted, making, folder, tell, as_json)
+        making = AbstractionSettings(configurations, cap, every, timeout, sample or comparing, workers)
+        if wanted and name == "racetrack" and all(map(is_abstraction_figure, wanted)):
+            return draw_abstraction_figures(wanted, making, folder, tell, as_json)
         if wanted:
-            return drawn_figures(name, wanted, how, folder, tell, as_json)
+            return draw_study_figures(name, wanted, how, folder, tell, as_json)
         if training:
-            return checked_along(loaded, decide, as_json)
+            return report_checkpoints(loaded, decide, as_json)
         if generalise:
-            return generalised(loaded, policies, timeout, tell, plot, as_json)
+            return report_generalisation(loaded, policies, timeout, tell, plot, as_json)
         if retrain is not None:
-            return retrained(loaded, retrain, timeout, seed, tell, output, as_json)
+            return retrain_policy(loaded, retrain, timeout, seed, tell, output, as_json)
         rows: list[Row] = []
         try:
-            rows.extend(compare(loaded, decide, simulate))
-            claims = checked_claims(name, how, tell)
+            rows.extend(compare_study(loaded, decide, replay_in_simulator))
+            claims = check_study_claims(name, how, tell)
             if name == "racetrack":
-                made = list(made_abstractions(["pa"], making, tell, StoredRuns(None)))
+                made = list(measure_abstractions(["pa"], making, tell, StoredRuns(None)))
                 if any(one.missing for one in made):
                     raise KeyboardInterrupt
                 claims += [claim for one in made for claim in one.claims]
         except KeyboardInterrupt:
-            print(_interrupted(loaded, rows, as_json))
+            print(_render_partial(loaded, rows, as_json))
             return 130
     if as_json:
-        told = {"claims": [claim_facts(c) for c in claims]} if claims else {}
-        print(json.dumps({"study": name, "rows": [_row_facts(r) for r in rows], **told}, indent=1))
+        told = {"claims": [claim_to_json(c) for c in claims]} if claims else {}
+        print(json.dumps({"study": name, "rows": [_row_to_json(r) for r in rows], **told}, indent=1))
     else:
-        print("\n".join(part for part in (_table(rows, claims), claims_text(claims)) if part))
-    return exit_code(claims) if all(r.as_recorded for r in rows) else 1
+        print("\n".join(part for part in (_render_comparison(rows, claims), render_claims(claims)) if part))
+    return claims_exit_code(claims) if all(r.as_recorded for r in rows) else 1
 
 
 def _refuse_unused(name: str | None, wanted: Sequence[str], table: int | None) -> None:
@@ -259,27 +267,27 @@ def _refuse_unused(name: str | None, wanted: Sequence[str], table: int | None) -
         raise InvalidProblem(f"{' and '.join(modes)} are asked for at once", fix="give one of them")
     every = {option: parameter for option, (parameter, _) in USES.items()}
     if name is None:
-        refuse_given(MODES | every | {"--json": "as_json"}, "without a study", "name the study")
+        refuse_given_options(MODES | every | {"--json": "as_json"}, "without a study", "name the study")
     mode = modes[0] if modes else "describing a study"
     unused = {o: p for o, p in every.items() if not modes or modes[0] not in USES[o][1].split()}
-    refuse_given(unused, f"with {mode}")
+    refuse_given_options(unused, f"with {mode}")
     if mode == "--train":
-        refuse_given({"--json": "as_json"}, "with --train")
-    abstract = mode == "--figure" and name == "racetrack" and all(map(is_abstraction, wanted))
+        refuse_given_options({"--json": "as_json"}, "with --train")
+    abstract = mode == "--figure" and name == "racetrack" and all(map(is_abstraction_figure, wanted))
     if mode == "--figure":
         others = ("--engine", "--eps", "--seed") if abstract else OF_ABSTRACTIONS
         kind = "figures of predicate abstraction" if abstract else "figures of sampled runs"
-        refuse_given({option: every[option] for option in others}, f"on {kind}")
+        refuse_given_options({option: every[option] for option in others}, f"on {kind}")
     if (mode == "--table" and table != 2) or (mode == "--compare" and name != "racetrack"):
-        refuse_given({"--cap": "cap", "--workers": "workers"}, "here")
+        refuse_given_options({"--cap": "cap", "--workers": "workers"}, "here")
 
 
-def _interrupted(loaded: Study, rows: Sequence[Row], as_json: bool) -> str:
+def _render_partial(loaded: Study, rows: Sequence[Row], as_json: bool) -> str:
     """Half a comparison: what was measured and what was not run; nothing is judged."""
     expected = loaded.expectations
     left = [f"{e.problem} ({e.engine})" for e in expected[len(rows) :]]
     left += ["claims about figures"] if has_figures(loaded.name) else []
-    mark = f"{cut_short(len(rows), len(expected), 'expectations')}; nothing is judged"
+    mark = f"{interruption_note(len(rows), len(expected), 'expectations')}; nothing is judged"
     if as_json:
         done = [asdict(row) | {"met": None} for row in rows]
         return json.dumps(
@@ -290,7 +298,7 @@ def _interrupted(loaded: Study, rows: Sequence[Row], as_json: bool) -> str:
     return "\n".join([*lines, *(f"not run {one}" for one in left), mark])
 
 
-def _facts(loaded: Study) -> dict[str, object]:
+def _study_to_json(loaded: Study) -> dict[str, object]:
     return {
         "study": loaded.name,
         "problems": list(loaded.problems),
@@ -298,24 +306,24 @@ def _facts(loaded: Study) -> dict[str, object]:
     }
 
 
-def _row_facts(row: Row) -> dict[str, object]:
+def _row_to_json(row: Row) -> dict[str, object]:
     return asdict(row) | {"met": row.answer == "met", "answer": row.answer}
 
 
-def _described(loaded: Study) -> str:
+def _describe_study(loaded: Study) -> str:
     lines = [*loaded.readme.strip().splitlines(), ""]
     lines += [f"problem {n}: {show_property(build().property)}" for n, build in loaded.problems.items()]
     lines += [f"problem {n}: needs your network" for n in loaded.needs_network]
     return join_visible(lines)
 
 
-def _checked(row: Row) -> str:
+def _evidence_word(row: Row) -> str:
     if not row.certified:
         return "not certified"
     return "replayed" if row.measured.startswith("violated") else "certified"
 
 
-def _table(rows: Sequence[Row], claims: Sequence[Checked]) -> str:
+def _render_comparison(rows: Sequence[Row], claims: Sequence[CheckedClaim]) -> str:
     if not rows:
         return "" if claims else "this study has no expectation that can be decided today"
     lines = []
@@ -327,7 +335,7 @@ def _table(rows: Sequence[Row], claims: Sequence[Checked]) -> str:
         lines.append(f"  asks      {row.asked}")
         lines += [f"  where     {parameter}" for parameter in row.parameters]
         lines.append(f"  expected  {row.expected}{before}")
-        lines.append(f"  measured  {row.measured}, {_checked(row)}, {row.seconds:.1f} s")
+        lines.append(f"  measured  {row.measured}, {_evidence_word(row)}, {row.seconds:.1f} s")
         lines += [f"  found     {text}" for text in row.told]
         if row.simulated is not None:
             over = "of an over-approximate environment; " if row.overapproximate else ""

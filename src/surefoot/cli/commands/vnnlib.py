@@ -9,24 +9,24 @@ from pathlib import Path
 import click
 
 from surefoot.cli.output import (
-    check_outputs,
+    check_output_files,
     exit_code,
-    sha256,
-    write,
+    file_sha256,
     write_certificate,
     write_json,
     write_report,
+    write_results,
 )
-from surefoot.cli.progress import limit_command, progress
+from surefoot.cli.progress import limit_command, report_progress
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem, witness_text
+from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file, witness_text
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import decision
-from surefoot.run import TooLate, unanswered, verify
-from surefoot.run import able as without_objection
+from surefoot.problem.semantics import policy_decision
+from surefoot.run import ObjectionTimeout, unanswered_result, verify
+from surefoot.run import applicable_engines as without_objection
 from surefoot.solve import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
@@ -77,15 +77,15 @@ def vnnlib(
     if ".vnnlib" in network.suffixes and ".vnnlib" not in specification.suffixes:
         fix = f"write surefoot vnnlib {specification} {network}"
         raise InvalidProblem("the network comes first, then the specification", fix=fix)
-    with progress(quiet) as tell:
+    with report_progress(quiet) as tell:
         budget = Budget(timeout, seed, tell)
         outputs = {"--json": json_path, "--report": report, "--certificate": certificate}
-        check_outputs(outputs, [network, specification])
-        spec = read_vnnlib(specification)
+        check_output_files(outputs, [network, specification])
+        spec = read_vnnlib_file(specification)
         try:
             read = load_policy(network, output=output).network
             empty = no_float32_point(spec)
-            problem = to_problem(read, spec, specification.name, float32=empty is None)
+            problem = problem_from_vnnlib(read, spec, specification.name, float32=empty is None)
         except SurefootError as error:
             raise error if error.where else error.at(str(network)) from None
         source = {
@@ -94,29 +94,29 @@ def vnnlib(
             "specification": str(specification),
             "output": output,
         }
-        inputs = {str(p): sha256(p) for p in (network, specification)}
+        inputs = {str(p): file_sha256(p) for p in (network, specification)}
         try:
-            for engine in able(problem, [solver] if solver else PROVERS, budget):
+            for engine in _applicable_engines(problem, [solver] if solver else PROVERS, budget):
                 result = verify(problem, engine, budget, inputs=inputs, source=source)
-                if conclusive(result) or budget.spent():
+                if _is_conclusive(result) or budget.is_spent():
                     break
-        except TooLate as why:
+        except ObjectionTimeout as why:
             late = Unknown(Reason.TIMEOUT, str(why))
-            result = unanswered(problem, late, budget, inputs, source)
+            result = unanswered_result(problem, late, budget, inputs, source)
         if empty is not None:
-            result = of_rounded_inputs(result, empty)
+            result = _about_rounded_inputs(result, empty)
     if certificate is not None:
         write_certificate(result, certificate, quiet)
     if form == "text":
-        return write([(problem, result)], json_path, quiet, report)
+        return write_results([(problem, result)], json_path, quiet, report)
     write_report([(problem, result)], report, quiet)
     write_json([(problem, result)], json_path, quiet)
     if json_path != "-":
-        print(competition(problem, result).rstrip())
+        print(_competition_verdict(problem, result).rstrip())
     return exit_code(result)
 
 
-def able(problem: Problem, solvers: Sequence[str], budget: Budget) -> Iterator[Engine]:
+def _applicable_engines(problem: Problem, solvers: Sequence[str], budget: Budget) -> Iterator[Engine]:
     """The engines that take the problem, as they are needed; all objections in one error if there is none."""
     engines: list[Engine] = [Bmc(SOLVERS[name]()) for name in solvers]
     (first,) = without_objection(problem, engines, in_order=True, budget=budget)
@@ -124,7 +124,7 @@ def able(problem: Problem, solvers: Sequence[str], budget: Budget) -> Iterator[E
     yield from (e for e in engines if e is not first and e.objection(problem) is None)
 
 
-def conclusive(result: Result) -> bool:
+def _is_conclusive(result: Result) -> bool:
     """Whether another solver has nothing to add; one that ran out of time or was stopped leaves no time."""
     match result.verdict:
         case Unknown(reason):
@@ -133,7 +133,7 @@ def conclusive(result: Result) -> bool:
             return True
 
 
-def of_rounded_inputs(result: Result, empty: str) -> Result:
+def _about_rounded_inputs(result: Result, empty: str) -> Result:
     """The result where no float32 input lies in the box, from that for real inputs which are rounded."""
     if isinstance(result.verdict, Proved):
         note = f"{empty}: proved for real inputs, which the network gets rounded to float32"
@@ -141,12 +141,12 @@ def of_rounded_inputs(result: Result, empty: str) -> Result:
     return replace(result, verdict=Vacuous(empty), certified=False)
 
 
-def competition(problem: Problem, result: Result) -> str:
+def _competition_verdict(problem: Problem, result: Result) -> str:
     """The verdict in the words of the VNN competition, with the witness after `sat`."""
     match result.verdict:
         case Violated(trace):
             state = trace.states[0]
-            made = decision(problem, state)
+            made = policy_decision(problem, state)
             inputs = [float(state[v.name]) for v in problem.environment.variables]
             return witness_text(inputs, list((made and made.outputs) or ()))
         case Proved() | Holds(as_asked=True):

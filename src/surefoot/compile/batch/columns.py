@@ -14,7 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.source.listing import Compared, Condition, Joined, Listing, Node
+from surefoot.compile.source.listing import (
+    ListedComparison,
+    ListedCondition,
+    ListedConnective,
+    ListedNode,
+    OperationListing,
+)
 from surefoot.problem.term import Term
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -30,13 +36,13 @@ _COMPARISONS: dict[str, Callable[..., Any]] = {"<": np.less, "<=": np.less_equal
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class VectorisedTerms:
     """Values and conditions that share their operations."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[ListedNode, ...]
     last: tuple[int, ...]  # the node after which nobody needs this one
     places: tuple[int, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ListedCondition, ...]
 
     def __call__(self, names: Mapping[str, Floats], count: int) -> tuple[list[Floats], list[Truths]]:
         """Of `count` rows; a column for each name."""
@@ -57,42 +63,42 @@ class Columns:
                         values[place] = float(number)
         return (
             [np.broadcast_to(np.asarray(values[p], dtype=np.float64), (count,)) for p in self.places],
-            [np.broadcast_to(_truth(c, values), (count,)) for c in self.conditions],
+            [np.broadcast_to(_evaluate_condition(c, values), (count,)) for c in self.conditions],
         )
 
 
-def columns(values: Sequence[Term], conditions: Sequence[Term] = ()) -> Columns:
+def vectorise_terms(values: Sequence[Term], conditions: Sequence[Term] = ()) -> VectorisedTerms:
     """`Unsupported` where a term is no polynomial, or a condition no comparison of them."""
-    listing = Listing(str, str)
-    places = tuple(listing.used(term) for term in values)
+    listing = OperationListing(str, str)
+    places = tuple(listing.use_term(term) for term in values)
     found = tuple(listing.condition(term) for term in conditions)
     last = list(range(len(listing.nodes)))
     for place, node in enumerate(listing.nodes):
         if isinstance(node, tuple):
             for used in node[1]:
                 last[used] = place
-    for place in (*places, *(p for c in found for p in _compared(c))):
+    for place in (*places, *(p for c in found for p in _compared_places(c))):
         last[place] = len(listing.nodes)
-    return Columns(tuple(listing.nodes), tuple(last), places, found)
+    return VectorisedTerms(tuple(listing.nodes), tuple(last), places, found)
 
 
-def _compared(condition: Condition) -> list[int]:
-    if isinstance(condition, Compared):
+def _compared_places(condition: ListedCondition) -> list[int]:
+    if isinstance(condition, ListedComparison):
         return [condition.left, condition.right]
-    return [place for part in condition.parts for place in _compared(part)]
+    return [place for part in condition.parts for place in _compared_places(part)]
 
 
-def _truth(condition: Condition, values: Sequence[Any]) -> Any:
+def _evaluate_condition(condition: ListedCondition, values: Sequence[Any]) -> Any:
     match condition:
-        case Compared(sign, left, right):
+        case ListedComparison(sign, left, right):
             return _COMPARISONS[sign](values[left], values[right])
-        case Joined("true" | "false" as word, ()):
+        case ListedConnective("true" | "false" as word, ()):
             return np.bool_(word == "true")
-        case Joined("not", (inner,)):
-            return np.logical_not(_truth(inner, values))
-        case Joined(word, parts):
+        case ListedConnective("not", (inner,)):
+            return np.logical_not(_evaluate_condition(inner, values))
+        case ListedConnective(word, parts):
             joined = np.logical_and if word == "and" else np.logical_or
             total = np.bool_(word == "and")
             for part in parts:
-                total = joined(total, _truth(part, values))
+                total = joined(total, _evaluate_condition(part, values))
             return total

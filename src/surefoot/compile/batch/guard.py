@@ -8,12 +8,12 @@ from sys import float_info
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.batch.columns import Columns, Floats, Truths, columns
-from surefoot.compile.source import Guard
+from surefoot.compile.batch.columns import Floats, Truths, VectorisedTerms, vectorise_terms
+from surefoot.compile.source import ShieldGuard
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class GuardDecisions:
     """A row for each state; `intervened`: 0, 1, or 2 where the state is in no set."""
 
     applied: Floats
@@ -23,18 +23,21 @@ class Decided:
 class BatchGuard:
     """A guard whose terms are listed once."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: ShieldGuard) -> None:
         self.guard = guard
-        self._permits = columns((), (guard.permits,))
-        self._rules = [(columns((), (r.when,)), columns(r.then), columns((r.gap,))) for r in guard.rules]
+        self._permits = vectorise_terms((), (guard.permits,))
+        self._rules = [
+            (vectorise_terms((), (r.when,)), vectorise_terms(r.then), vectorise_terms((r.gap,)))
+            for r in guard.rules
+        ]
         self._rest = np.array(guard.at_rest())
 
-    def permitted(self, states: Floats, controls: Floats) -> Truths:
+    def permitted_rows(self, states: Floats, controls: Floats) -> Truths:
         """Are these controls, which are within their ends, seen to lead into a set?"""
         names = self._states(states) | {n: controls[:, i] for i, (n, _, _) in enumerate(self.guard.controls)}
         return self._permits(names, len(states))[1][0]
 
-    def clipped(self, controls: Floats) -> Floats:
+    def clip_controls(self, controls: Floats) -> Floats:
         found = controls.copy()
         for i, (_, low, high) in enumerate(self.guard.controls):
             if low is not None:
@@ -43,20 +46,20 @@ class BatchGuard:
                 found[:, i] = np.where(high < found[:, i], high, found[:, i])
         return found
 
-    def step(self, states: Floats, proposed: Floats) -> Decided:
+    def step(self, states: Floats, proposed: Floats) -> GuardDecisions:
         """The proposed controls where they are permitted, else what the program says."""
         count = len(states)
         applied = np.tile(self._rest, (count, 1))
         intervened = np.full(count, 2, dtype=np.int8)
-        sound = _finite(states)
-        asked = sound & _finite(proposed)
-        clipped = self.clipped(np.where(asked[:, None], proposed, self._rest))
-        passed = asked & self.permitted(states, clipped)
+        sound = _finite_rows(states)
+        asked = sound & _finite_rows(proposed)
+        clipped = self.clip_controls(np.where(asked[:, None], proposed, self._rest))
+        passed = asked & self.permitted_rows(states, clipped)
         applied[passed], intervened[passed] = clipped[passed], 0
         others = np.flatnonzero(sound & ~passed)
         if len(others):
             self._overrule(states, others, applied, intervened)
-        return Decided(applied, intervened)
+        return GuardDecisions(applied, intervened)
 
     def _overrule(
         self, states: Floats, others: NDArray[np.intp], applied: Floats, intervened: NDArray[np.int8]
@@ -82,14 +85,14 @@ class BatchGuard:
                 applied[others[here[finite]]] = values[finite]
         intervened[others] = np.where(outside, 2, 1)
 
-    def _values(self, then: Columns, rows: Floats) -> Floats:
+    def _values(self, then: VectorisedTerms, rows: Floats) -> Floats:
         found, _ = then(self._states(rows), len(rows))
-        return self.clipped(np.column_stack(found))
+        return self.clip_controls(np.column_stack(found))
 
     def _states(self, states: Floats) -> dict[str, Floats]:
         return {n: np.ascontiguousarray(states[:, i]) for i, n in enumerate(self.guard.variables)}
 
 
-def _finite(rows: Floats) -> Truths:
+def _finite_rows(rows: Floats) -> Truths:
     found: Truths = np.logical_and.reduce(np.isfinite(rows), axis=1)
     return found

@@ -18,20 +18,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from surefoot.compile.emit import value as v
-from surefoot.compile.emit.operators import compared, plus, terms
-from surefoot.compile.emit.packing import Objection, Packing, size
-from surefoot.compile.emit.terms import Module, Terms
-from surefoot.compile.emit.value import UNDEFINED, Truth, Value, Whole, literal, number, ratio
-from surefoot.problem.environment import Array, Bool, Edge, Environment, Kind, Outcome, Update
+from surefoot.compile.emit.operators import emit_number_comparison, emit_number_sum, make_term_emitter
+from surefoot.compile.emit.packing import CompileObjection, Packing, kind_size
+from surefoot.compile.emit.terms import ConstantPool, TermEmitter
+from surefoot.compile.emit.value import (
+    UNDEFINED,
+    Truth,
+    Value,
+    Whole,
+    integer_literal,
+    number_to_ratio,
+    require_number,
+)
+from surefoot.problem.environment import Array, Bool, Edge, Environment, Outcome, Update, ValueType
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
-from surefoot.work.machine.text import OVERFLOWING, Function
+from surefoot.work.machine.text import OVERFLOWING, IrFunction
 
 _EXACT_IN_FLOAT32 = 2**24
 _POINTERS = "ptr noalias nocapture readonly %numbers, ptr noalias nocapture %out"
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedEdge:
     """An edge with its number, and the number of its first outcome."""
 
     component: int
@@ -40,17 +48,17 @@ class Numbered:
     first: int
 
 
-def numbered_edges(environment: Environment) -> tuple[Numbered, ...]:
-    found: list[Numbered] = []
+def numbered_edges(environment: Environment) -> tuple[NumberedEdge, ...]:
+    found: list[NumberedEdge] = []
     outcomes = 0
     for c, component in enumerate(environment.components):
         for e, edge in enumerate(component.edges):
-            found.append(Numbered(c, e, edge, outcomes))
+            found.append(NumberedEdge(c, e, edge, outcomes))
             outcomes += len(edge.outcomes)
     return tuple(found)
 
 
-class Model:
+class ModelEmitter:
     """The text of a model's functions, and the names of those that exist."""
 
     def __init__(
@@ -62,7 +70,7 @@ class Model:
         quantities: Mapping[str, Term],
         facts: tuple[str, ...],
     ) -> None:
-        self.environment, self.packing, self.module = environment, packing, Module()
+        self.environment, self.packing, self.module = environment, packing, ConstantPool()
         self.edges = numbered_edges(environment)
         self.rewards, self.facts, self.quantity_count = rewards, facts, len(quantities)
         self.levels = sorted({u.index for n in self.edges for o in n.edge.outcomes for u in o.updates}) or [0]
@@ -77,15 +85,17 @@ class Model:
     def text(self) -> str:
         return "\n".join([OVERFLOWING, self.module.text(), *self.functions.values(), ""])
 
-    def _end(self, f: Function) -> None:
+    def _end(self, f: IrFunction) -> None:
         if not f.ended:
             f.do("ret i64 0")
         self.functions[f.name] = f.text()
 
     def _packers(self) -> None:
-        unpack = Function("unpack", "ptr noalias nocapture readonly %packed, ptr noalias nocapture %numbers")
+        unpack = IrFunction(
+            "unpack", "ptr noalias nocapture readonly %packed, ptr noalias nocapture %numbers"
+        )
         words = [unpack.load("%packed", str(w)) for w in range(self.packing.words)]
-        pack = Function("pack", "ptr noalias nocapture readonly %numbers, ptr noalias nocapture %packed")
+        pack = IrFunction("pack", "ptr noalias nocapture readonly %numbers, ptr noalias nocapture %packed")
         packed = ["0"] * self.packing.words
         for i, slot in enumerate(self.packing.slots):
             if not slot.bits:
@@ -103,11 +113,11 @@ class Model:
         self._end(pack)
 
     def _guards(self) -> None:
-        whole = Function("guards", _POINTERS)
+        whole = IrFunction("guards", _POINTERS)
         for c, component in enumerate(self.environment.components):
             if not component.edges:
                 continue
-            f = Function(f"guards{c}", _POINTERS, internal=True)
+            f = IrFunction(f"guards{c}", _POINTERS, internal=True)
             mine = [(i, n.edge) for i, n in enumerate(self.edges) if n.component == c]
             entry = self.packing.layout.places[c]
             if entry is None:
@@ -119,7 +129,7 @@ class Model:
         self._end(whole)
 
     def _by_location(
-        self, f: Function, slot: int, locations: tuple[str, ...], mine: list[tuple[int, Edge]]
+        self, f: IrFunction, slot: int, locations: tuple[str, ...], mine: list[tuple[int, Edge]]
     ) -> None:
         blocks = {place: f.label() for place in locations}
         after = f.label()
@@ -132,7 +142,7 @@ class Model:
             f.do(f"br label %{after}")
         f.begin(after)
 
-    def _ready(self, f: Function, edges: list[tuple[int, Edge]]) -> None:
+    def _ready(self, f: IrFunction, edges: list[tuple[int, Edge]]) -> None:
         """Stores 1 for the edges whose guards hold; the bytes are 0 before."""
         for i, edge in edges:
             if edge.guard == TRUE:
@@ -141,15 +151,17 @@ class Model:
             holds = self._terms(f).truth(edge.guard)
             f.store("%out", str(i), f.value(f"zext i1 {holds.text} to i8"), "i8")
 
-    def _terms(self, f: Function, base: str = "%numbers", more: Mapping[str, Value] | None = None) -> Terms:
-        return terms(f, self.module, self.packing, base, more)
+    def _terms(
+        self, f: IrFunction, base: str = "%numbers", more: Mapping[str, Value] | None = None
+    ) -> TermEmitter:
+        return make_term_emitter(f, self.module, self.packing, base, more)
 
-    def _edge(self, n: Numbered) -> None:
+    def _edge(self, n: NumberedEdge) -> None:
         edge = n.edge
         if edge.chosen:
-            raise Objection("an edge leaves values to the environment")
+            raise CompileObjection("an edge leaves values to the environment")
         if edge.assuming != TRUE:
-            raise Objection("an edge has an assumption")
+            raise CompileObjection("an edge has an assumption")
         if not all(isinstance(o.probability, Const) for o in edge.outcomes):
             self._probability(n)
         for k, outcome in enumerate(edge.outcomes):
@@ -157,34 +169,34 @@ class Model:
             for r, name in enumerate(self.rewards):
                 self._reward(n.first + k, r, [t for reward, t in outcome.rewards if reward == name])
 
-    def _probability(self, n: Numbered) -> None:
-        f = Function(f"probability{self.edges.index(n)}", _POINTERS)
+    def _probability(self, n: NumberedEdge) -> None:
+        f = IrFunction(f"probability{self.edges.index(n)}", _POINTERS)
         t = self._terms(f)
-        total = number(literal(0))
+        total = require_number(integer_literal(0))
         for k, outcome in enumerate(n.edge.outcomes):
             share = t.ratio(outcome.probability)
-            f.fail(v.compare(f, "slt", share.top, literal(0)).text, UNDEFINED)
-            f.fail(v.compare(f, "slt", share.bottom, share.top).text, UNDEFINED)
+            f.fail(v.emit_integer_compare(f, "slt", share.top, integer_literal(0)).text, UNDEFINED)
+            f.fail(v.emit_integer_compare(f, "slt", share.bottom, share.top).text, UNDEFINED)
             f.store("%out", str(2 * k), share.top.text)
             f.store("%out", str(2 * k + 1), share.bottom.text)
-            total = plus(f, total, share)
-        is_one = compared(f, "eq", total, literal(1))
+            total = emit_number_sum(f, total, share)
+        is_one = emit_number_comparison(f, "eq", total, integer_literal(1))
         f.fail(f.value(f"xor i1 {is_one.text}, true"), UNDEFINED)
         self._end(f)
 
     def _reward(self, outcome: int, reward: int, parts: list[Term]) -> None:
         if all(isinstance(p, Const) for p in parts):
             return
-        f = Function(f"reward{outcome}_{reward}", _POINTERS)
+        f = IrFunction(f"reward{outcome}_{reward}", _POINTERS)
         t = self._terms(f)
-        total = number(literal(0))
+        total = require_number(integer_literal(0))
         for part in parts:
-            total = plus(f, total, t.number(part))
-        f.store("%out", "0", ratio(total).top.text)
-        f.store("%out", "1", ratio(total).bottom.text)
+            total = emit_number_sum(f, total, t.number(part))
+        f.store("%out", "0", number_to_ratio(total).top.text)
+        f.store("%out", "1", number_to_ratio(total).bottom.text)
         self._end(f)
 
-    def _updates(self, n: Numbered, outcome: int, what: Outcome) -> None:
+    def _updates(self, n: NumberedEdge, outcome: int, what: Outcome) -> None:
         """One function per index that has updates; the last one also moves to the next location."""
         component = self.environment.components[n.component]
         entry = self.packing.layout.places[n.component]
@@ -194,7 +206,7 @@ class Model:
             moves = last and entry is not None and what.target != n.edge.source
             if not updates and not moves:
                 continue
-            f = Function(f"apply{outcome}_{level}", _POINTERS)
+            f = IrFunction(f"apply{outcome}_{level}", _POINTERS)
             written: list[tuple[str, int, Whole]] = []
             for update in updates:
                 self._write(f, update, written)
@@ -203,58 +215,58 @@ class Model:
                 f.store("%out", str(self.packing.first[entry]), str(place))
             self._end(f)
 
-    def _write(self, f: Function, update: Update, written: list[tuple[str, int, Whole]]) -> None:
+    def _write(self, f: IrFunction, update: Update, written: list[tuple[str, int, Whole]]) -> None:
         t = self._terms(f)
         computed = t.value(update.value)
         name, path, kind, first, slot = self._place(t, update.target)
         for other, length, place in written:
             if other == name and length == path:
-                f.fail(v.compare(f, "eq", place, first).text, UNDEFINED)
+                f.fail(v.emit_integer_compare(f, "eq", place, first).text, UNDEFINED)
         written.append((name, path, first))
         numbers = t.numbers(computed)
-        if len(numbers) != size(kind):
-            raise Objection(f"`{name}` is given an array of another length")
+        if len(numbers) != kind_size(kind):
+            raise CompileObjection(f"`{name}` is given an array of another length")
         for i, one in enumerate(numbers):
-            where = v.add(f, first, literal(i))
-            f.store("%out", where.text, self._fitted(f, one, kind, slot, name))
+            where = v.emit_integer_add(f, first, integer_literal(i))
+            f.store("%out", where.text, self._fit_to_slot(f, one, kind, slot, name))
 
-    def _fitted(self, f: Function, value: Value, kind: Kind, slot: int, name: str) -> str:
+    def _fit_to_slot(self, f: IrFunction, value: Value, kind: ValueType, slot: int, name: str) -> str:
         """The number to be stored; undefined outside the bounds."""
         while isinstance(kind, Array):
             kind = kind.element
         if isinstance(value, Truth) != isinstance(kind, Bool):
-            raise Objection(f"`{name}` is given a value of another kind")
+            raise CompileObjection(f"`{name}` is given a value of another kind")
         if isinstance(value, Truth):
             return f.value(f"zext i1 {value.text} to i64")
         bounds = self.packing.slots[slot]
-        exact = v.whole(f, number(value))
-        f.fail(v.compare(f, "slt", exact, literal(bounds.low)).text, UNDEFINED)
-        f.fail(v.compare(f, "slt", literal(bounds.high), exact).text, UNDEFINED)
+        exact = v.emit_number_to_integer(f, require_number(value))
+        f.fail(v.emit_integer_compare(f, "slt", exact, integer_literal(bounds.low)).text, UNDEFINED)
+        f.fail(v.emit_integer_compare(f, "slt", integer_literal(bounds.high), exact).text, UNDEFINED)
         return exact.text
 
-    def _place(self, t: Terms, target: Term) -> tuple[str, int, Kind, Whole, int]:
+    def _place(self, t: TermEmitter, target: Term) -> tuple[str, int, ValueType, Whole, int]:
         """Name, length of the path, kind, first slot, and one of the slots."""
         match target:
             case Var(name):
                 layout = self.packing.layout
                 first = self.packing.first[layout.slots[name]]
-                return name, 0, layout.kinds[name], literal(first), first
+                return name, 0, layout.kinds[name], integer_literal(first), first
             case Apply(Op.SELECT, (array, index)):
                 name, path, kind, start, slot = self._place(t, array)
                 assert isinstance(kind, Array)
-                inside = v.inside(t.f, t.whole(index), kind.length)
-                step = v.multiply(t.f, inside, literal(size(kind.element)))
-                return name, path + 1, kind.element, v.add(t.f, start, step), slot
-        raise Objection("an update's target is neither a variable nor an element")
+                inside = v.emit_index_check(t.f, t.whole(index), kind.length)
+                step = v.emit_integer_multiply(t.f, inside, integer_literal(kind_size(kind.element)))
+                return name, path + 1, kind.element, v.emit_integer_add(t.f, start, step), slot
+        raise CompileObjection("an update's target is neither a variable nor an element")
 
-    def _facts(self, f: Function) -> dict[str, Value]:
+    def _facts(self, f: IrFunction) -> dict[str, Value]:
         facts: dict[str, Value] = {}
         for i, name in enumerate(self.facts):
             facts[name] = Truth(f.compare("ne", f.load("%facts", str(i)), "0"))
         return facts
 
     def _labels(self, labels: Mapping[str, Term]) -> None:
-        f = Function("labels", f"{_POINTERS}, ptr noalias nocapture readonly %facts")
+        f = IrFunction("labels", f"{_POINTERS}, ptr noalias nocapture readonly %facts")
         for i, term in enumerate(labels.values()):
             holds = self._terms(f, more=self._facts(f)).truth(term)
             f.store("%out", str(i), f.value(f"zext i1 {holds.text} to i8"), "i8")
@@ -262,7 +274,7 @@ class Model:
 
     def add_condition(self, name: str, condition: Term) -> None:
         """name(numbers, out): does the condition hold in this state?"""
-        f = Function(name, _POINTERS)
+        f = IrFunction(name, _POINTERS)
         f.store("%out", "0", f.value(f"zext i1 {self._terms(f).truth(condition).text} to i64"))
         self._end(f)
 
@@ -271,23 +283,23 @@ class Model:
 
         A conversion rounds correctly; so does the division of two numbers that are float32 numbers.
         """
-        f = Function("observe", _POINTERS)
+        f = IrFunction("observe", _POINTERS)
         for i, term in enumerate(observed):
             value = self._terms(f).value(term)
             if isinstance(value, Truth):
                 rounded = f.value(f"uitofp i1 {value.text} to float")
             else:
-                exact = number(value)
+                exact = require_number(value)
                 parts = (exact,) if isinstance(exact, Whole) else (exact.top, exact.bottom)
                 if len(parts) > 1 and any(max(-p.low, p.high) > _EXACT_IN_FLOAT32 for p in parts):
-                    raise Objection("a large quotient is observed")
+                    raise CompileObjection("a large quotient is observed")
                 floats = [f.value(f"sitofp i64 {part.text} to float") for part in parts]
                 rounded = floats[0] if len(floats) == 1 else f.value(f"fdiv float {floats[0]}, {floats[1]}")
             f.store("%out", str(i), rounded, "float")
         self._end(f)
 
     def _quantities(self, quantities: Mapping[str, Term]) -> None:
-        f = Function("quantities", f"{_POINTERS}, ptr noalias nocapture readonly %facts")
+        f = IrFunction("quantities", f"{_POINTERS}, ptr noalias nocapture readonly %facts")
         for i, term in enumerate(quantities.values()):
             amount = self._terms(f, more=self._facts(f)).ratio(term)
             f.store("%out", str(2 * i), amount.top.text)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from surefoot.compile.emit.packing import Objection
-from surefoot.problem.environment import Kind
+from surefoot.compile.emit.packing import CompileObjection
+from surefoot.problem.environment import ValueType
 from surefoot.problem.number import brief_number
-from surefoot.work.machine.text import Function
+from surefoot.work.machine.text import IrFunction
 
 UNDEFINED, OVERFLOW = 1, 2  # statuses
 _SAFE = 2**63 - 1
@@ -37,17 +37,17 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
-class InState:
+class StateArray:
     """An array that is part of a state, from slot `first` on."""
 
-    kind: Kind
+    kind: ValueType
     base: str  # the pointer to the unpacked state
     first: Whole
     slot: int  # one of its slots: all elements have the same bounds
 
 
 @dataclass(frozen=True, slots=True)
-class Constants:
+class ConstantArray:
     """A rectangular array of constants in memory, from `first` on; `shape` of what is left to select."""
 
     name: str
@@ -59,75 +59,75 @@ class Constants:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ElementList:
     elements: tuple[Value, ...]
 
 
 Number: TypeAlias = Whole | Ratio
-Value: TypeAlias = Truth | Whole | Ratio | InState | Constants | Listed
+Value: TypeAlias = Truth | Whole | Ratio | StateArray | ConstantArray | ElementList
 
 
-def literal(number: int) -> Whole:
+def integer_literal(number: int) -> Whole:
     if abs(number) > _SAFE:
-        raise Objection(f"the constant {brief_number(number)} does not fit into 64 bits")
+        raise CompileObjection(f"the constant {brief_number(number)} does not fit into 64 bits")
     return Whole(str(number), number, number)
 
 
-def truth(value: Value) -> Truth:
+def require_truth(value: Value) -> Truth:
     if not isinstance(value, Truth):
-        raise Objection("a number stands where a truth value is needed")
+        raise CompileObjection("a number stands where a truth value is needed")
     return value
 
 
-def number(value: Value) -> Number:
+def require_number(value: Value) -> Number:
     if not isinstance(value, Whole | Ratio):
-        raise Objection("something other than a number stands where a number is needed")
+        raise CompileObjection("something other than a number stands where a number is needed")
     return value
 
 
-def ratio(value: Number) -> Ratio:
-    return value if isinstance(value, Ratio) else Ratio(value, literal(1))
+def number_to_ratio(value: Number) -> Ratio:
+    return value if isinstance(value, Ratio) else Ratio(value, integer_literal(1))
 
 
-def _fit(text_of: str, f: Function, left: Whole, right: Whole, low: int, high: int) -> Whole:
+def _emit_checked(text_of: str, f: IrFunction, left: Whole, right: Whole, low: int, high: int) -> Whole:
     if low == high and abs(low) <= _SAFE:
-        return literal(low)
+        return integer_literal(low)
     if low >= -_SAFE and high <= _SAFE:
         return Whole(f.value(f"{text_of} nsw i64 {left.text}, {right.text}"), low, high)
-    checked = f.checked("s" + text_of, left.text, right.text, OVERFLOW)
+    checked = f.checked_arithmetic("s" + text_of, left.text, right.text, OVERFLOW)
     return Whole(checked, max(low, -_SAFE - 1), min(high, _SAFE))
 
 
-def add(f: Function, left: Whole, right: Whole) -> Whole:
+def emit_integer_add(f: IrFunction, left: Whole, right: Whole) -> Whole:
     if right.low == right.high == 0:
         return left
     if left.low == left.high == 0:
         return right
-    return _fit("add", f, left, right, left.low + right.low, left.high + right.high)
+    return _emit_checked("add", f, left, right, left.low + right.low, left.high + right.high)
 
 
-def subtract(f: Function, left: Whole, right: Whole) -> Whole:
+def _emit_integer_subtract(f: IrFunction, left: Whole, right: Whole) -> Whole:
     if right.low == right.high == 0:
         return left
-    return _fit("sub", f, left, right, left.low - right.high, left.high - right.low)
+    return _emit_checked("sub", f, left, right, left.low - right.high, left.high - right.low)
 
 
-def multiply(f: Function, left: Whole, right: Whole) -> Whole:
+def emit_integer_multiply(f: IrFunction, left: Whole, right: Whole) -> Whole:
     for one, other in ((left, right), (right, left)):
         if one.low == one.high == 1:
             return other
     corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-    return _fit("mul", f, left, right, min(corners), max(corners))
+    return _emit_checked("mul", f, left, right, min(corners), max(corners))
 
 
-def select(f: Function, condition: Truth, then: Whole, otherwise: Whole) -> Whole:
+def emit_integer_select(f: IrFunction, condition: Truth, then: Whole, otherwise: Whole) -> Whole:
     if then.text == otherwise.text:
         return then
     text = f.value(f"select i1 {condition.text}, i64 {then.text}, i64 {otherwise.text}")
     return Whole(text, min(then.low, otherwise.low), max(then.high, otherwise.high))
 
 
-def compare(f: Function, how: str, left: Whole, right: Whole) -> Truth:
+def emit_integer_compare(f: IrFunction, how: str, left: Whole, right: Whole) -> Truth:
     """`slt`, `sle` or `eq`; decided at once where the ranges decide it."""
     always = {"slt": left.high < right.low, "sle": left.high <= right.low, "eq": False}
     never = {"slt": left.low >= right.high, "sle": left.low > right.high}
@@ -138,11 +138,11 @@ def compare(f: Function, how: str, left: Whole, right: Whole) -> Truth:
     return Truth(f.compare(how, left.text, right.text))
 
 
-def negative(f: Function, value: Whole) -> Whole:
-    return subtract(f, literal(0), value)
+def emit_integer_negate(f: IrFunction, value: Whole) -> Whole:
+    return _emit_integer_subtract(f, integer_literal(0), value)
 
 
-def floor(f: Function, value: Number) -> Whole:
+def emit_number_floor(f: IrFunction, value: Number) -> Whole:
     """Towards minus infinity."""
     if isinstance(value, Whole):
         return value
@@ -156,7 +156,7 @@ def floor(f: Function, value: Number) -> Whole:
     return Whole(quotient, min(corners), max(corners))
 
 
-def truncate(f: Function, value: Number) -> Whole:
+def emit_number_truncate(f: IrFunction, value: Number) -> Whole:
     """Towards zero."""
     if isinstance(value, Whole):
         return value
@@ -169,7 +169,7 @@ def _towards_zero(top: int, bottom: int) -> int:
     return top // bottom if top >= 0 else -(-top // bottom)
 
 
-def whole(f: Function, value: Number) -> Whole:
+def emit_number_to_integer(f: IrFunction, value: Number) -> Whole:
     """The value as a whole number; undefined unless it is one."""
     if isinstance(value, Whole):
         return value
@@ -177,50 +177,53 @@ def whole(f: Function, value: Number) -> Whole:
         return value.top
     rest = f.value(f"srem i64 {value.top.text}, {value.bottom.text}")
     f.fail(f.compare("ne", rest, "0"), UNDEFINED)
-    return truncate(f, value)
+    return emit_number_truncate(f, value)
 
 
-def modulo(f: Function, left: Whole, right: Whole) -> Whole:
+def emit_integer_remainder(f: IrFunction, left: Whole, right: Whole) -> Whole:
     """The Euclidean remainder: `srem` has the sign of the dividend, and a negative one is moved up by |b|."""
     _refuse_zero(f, right)
     if right.low == right.high and abs(right.low) <= 1:
-        return literal(0)
+        return integer_literal(0)
     if left.low < -_SAFE:
         f.fail(f.compare("eq", left.text, str(left.low)), OVERFLOW)  # divided by -1 it does not fit
     largest = max(0, abs(right.low) - 1, abs(right.high) - 1)
     rest = f.value(f"srem i64 {left.text}, {right.text}")
     if left.low >= 0:
         return Whole(rest, 0, min(left.high, largest))
-    size = right if right.low >= 0 else negative(f, right)
+    size = right if right.low >= 0 else emit_integer_negate(f, right)
     if right.low < 0 < right.high:
-        size = select(f, Truth(f.compare("slt", right.text, "0")), size, right)
+        size = emit_integer_select(f, Truth(f.compare("slt", right.text, "0")), size, right)
     moved = f.value(f"select i1 {f.compare('slt', rest, '0')}, i64 {size.text}, i64 0")
     return Whole(f.add(rest, moved), 0, largest)
 
 
-def divide(f: Function, left: Ratio, right: Ratio) -> Ratio:
+def emit_ratio_divide(f: IrFunction, left: Ratio, right: Ratio) -> Ratio:
     top = right.top
     _refuse_zero(f, top)
     if top.low == top.high == 0:
-        return Ratio(literal(0), literal(1))  # not reached
-    above, below = multiply(f, left.top, right.bottom), multiply(f, left.bottom, top)
+        return Ratio(integer_literal(0), integer_literal(1))  # not reached
+    above, below = (
+        emit_integer_multiply(f, left.top, right.bottom),
+        emit_integer_multiply(f, left.bottom, top),
+    )
     if top.low >= 0:
         return Ratio(above, Whole(below.text, max(1, below.low), below.high))
     if top.high <= 0:
-        below = negative(f, below)
-        return Ratio(negative(f, above), Whole(below.text, max(1, below.low), below.high))
+        below = emit_integer_negate(f, below)
+        return Ratio(emit_integer_negate(f, above), Whole(below.text, max(1, below.low), below.high))
     sign = Truth(f.compare("slt", top.text, "0"))
-    above = select(f, sign, negative(f, above), above)
-    below = select(f, sign, negative(f, below), below)
+    above = emit_integer_select(f, sign, emit_integer_negate(f, above), above)
+    below = emit_integer_select(f, sign, emit_integer_negate(f, below), below)
     return Ratio(above, Whole(below.text, 1, below.high))
 
 
-def _refuse_zero(f: Function, divisor: Whole) -> None:
+def _refuse_zero(f: IrFunction, divisor: Whole) -> None:
     if divisor.low <= 0 <= divisor.high:
         f.fail("true" if divisor.low == divisor.high else f.compare("eq", divisor.text, "0"), UNDEFINED)
 
 
-def inside(f: Function, index: Whole, length: int) -> Whole:
+def emit_index_check(f: IrFunction, index: Whole, length: int) -> Whole:
     """The index of an array; undefined outside of it."""
     if index.low < 0:
         f.fail(f.compare("slt", index.text, "0"), UNDEFINED)

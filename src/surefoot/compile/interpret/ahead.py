@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from surefoot.compile.closure import UNDEFINED, Closure
-from surefoot.compile.interpret.joint import Steps
+from surefoot.compile.closure import UNDEFINED_ERRORS, Closure
+from surefoot.compile.interpret.joint import JointTransitionCache
 from surefoot.compile.layout import Row
 from surefoot.compile.limits import MOST_PASSED
 
@@ -21,14 +21,14 @@ LARGEST_MEMORY = 1 << 16  # states of which it is remembered where they lead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ahead:
+class Lookahead:
     """`stays`: where a state is never passed through."""
 
-    steps: Steps
+    steps: JointTransitionCache
     stays: Closure
     ends: dict[Row, Row] = field(default_factory=dict)  # of ways that end, and are not too long
 
-    def passed(self, row: Row) -> Row:
+    def first_kept_state(self, row: Row) -> Row:
         """The first state from here on that is kept."""
         if (known := self.ends.get(row)) is not None:
             return known
@@ -37,7 +37,7 @@ class Ahead:
         for count in range(MOST_PASSED):
             if count & (count - 1) == 0:
                 anchor = row
-            after = self._only(row)
+            after = self._only_successor(row)
             if after is None or after == row:
                 self._remember(way, row)
                 return row
@@ -52,19 +52,19 @@ class Ahead:
             self.ends.clear()
         self.ends.update(dict.fromkeys(way, end))
 
-    def _only(self, row: Row) -> Row | None:
+    def _only_successor(self, row: Row) -> Row | None:
         try:
             if self.stays(row):
                 return None
             found = None
-            for plan in self.steps.enabled(row):
+            for plan in self.steps.enabled_steps(row):
                 if plan.action is not None:
                     return None
                 for extended in self.steps.choices(plan, row):
                     if found is not None:
                         return None
                     found = self.steps.outcomes(plan, extended)
-        except UNDEFINED:
+        except UNDEFINED_ERRORS:
             return None  # it is kept, and what is wrong with it is said when its turn comes
         if found is None or len(found) != 1 or any(found[0][2]):
             return None

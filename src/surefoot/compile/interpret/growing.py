@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 DRAWN = -1  # the label of a choice in which the policy draws its action
 
 
-class Growing:
+class MarkovBuilder:
     """Flat arrays to which states, choices and outcomes are appended."""
 
     def __init__(self, rewards: int) -> None:
@@ -50,7 +50,7 @@ class Growing:
         return sum(a.itemsize * len(a) for a in (*arrays, *self.rewards))
 
 
-class Seen:
+class StateIndex:
     """States by number, and the number of each."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Seen:
         return found
 
 
-def frozen(values: array[int], dtype: Any) -> NDArray[Any]:
+def freeze_array(values: array[int], dtype: Any) -> NDArray[Any]:
     result = np.frombuffer(values, dtype=dtype) if len(values) else np.zeros(0, dtype=dtype)
     result = result.copy()
     result.flags.writeable = False

@@ -17,17 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.closure import UNDEFINED
-from surefoot.compile.condition import STAYS, UNTIL, conditions, stays_where
-from surefoot.compile.deciding import Made, decider
-from surefoot.compile.explored import Explored, RowStates
+from surefoot.compile.closure import UNDEFINED_ERRORS
+from surefoot.compile.condition import STAYS, UNTIL, compile_conditions, keep_condition
+from surefoot.compile.deciding import StateDecision, compile_policy
+from surefoot.compile.explored import ExploredModel, RowStates
 from surefoot.compile.initial import initial_rows
-from surefoot.compile.interpret.ahead import Ahead
-from surefoot.compile.interpret.growing import Growing, Seen, frozen
-from surefoot.compile.interpret.joint import Plan, Reached, Steps, undefined
-from surefoot.compile.layout import Row, layout_of
-from surefoot.compile.limits import Limits
-from surefoot.compile.numbers import Numbers
+from surefoot.compile.interpret.ahead import Lookahead
+from surefoot.compile.interpret.growing import MarkovBuilder, StateIndex, freeze_array
+from surefoot.compile.interpret.joint import (
+    JointTransition,
+    JointTransitionCache,
+    WeightedSuccessor,
+    undefined_error,
+)
+from surefoot.compile.layout import Row, row_layout
+from surefoot.compile.limits import ExplorationLimits
+from surefoot.compile.numbers import NumberTable
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
@@ -54,22 +59,24 @@ class Interpreter:
     ) -> None:
         environment, policy = problem.environment, problem.policy
         self.problem, self.rewards = problem, rewards
-        self.layout = layout_of(environment)
-        self.numbers = Numbers((Fraction(0), Fraction(1)))
-        self.steps = Steps(environment, policy, self.layout, rewards, self.numbers)
-        terms = {**_named("l", labels), **_named("q", quantities), UNTIL: until}
-        terms[STAYS] = stays_where(until, through)
-        self.asked = conditions(problem, self.layout, terms)
+        self.layout = row_layout(environment)
+        self.numbers = NumberTable((Fraction(0), Fraction(1)))
+        self.steps = JointTransitionCache(environment, policy, self.layout, rewards, self.numbers)
+        terms = {**_prefix_names("l", labels), **_prefix_names("q", quantities), UNTIL: until}
+        terms[STAYS] = keep_condition(until, through)
+        self.asked = compile_conditions(problem, self.layout, terms)
         self.ends = until != FALSE
         self.ahead = None
         if through != FALSE and not environment.controls and not self.asked.mentions_facts(STAYS):
-            self.ahead = Ahead(self.steps, self.asked.closures[STAYS])
+            self.ahead = Lookahead(self.steps, self.asked.closures[STAYS])
         self.labels = {name: bytearray() for name in labels}
         self.quantities = {name: array("i") for name in quantities}
         self.decide = (
-            None if policy is None else decider(policy, environment, self.layout, outputs=self.asked.outputs)
+            None
+            if policy is None
+            else compile_policy(policy, environment, self.layout, outputs=self.asked.outputs)
         )
-        self.seen, self.growing = Seen(), Growing(len(rewards))
+        self.seen, self.growing = StateIndex(), MarkovBuilder(len(rewards))
         self.known = 0  # states that there were before the choices of the present one
         self.transitions: dict[tuple[Transition, ...], int] = {}
         self.of_plan: dict[int, int] = {}
@@ -80,7 +87,7 @@ class Interpreter:
         self.copies: dict[int, int] = {}  # state -> the copy of it in which runs end
         self.seconds: dict[str, float] = {}
 
-    def run(self, limits: Limits) -> Explored:
+    def explore_states(self, limits: ExplorationLimits) -> ExploredModel:
         began = perf_counter()
         for row in initial_rows(self.problem.environment, self.layout, budget=limits.budget):
             self.seen.number(row)
@@ -91,65 +98,71 @@ class Interpreter:
             size = _CHUNK if self.ahead is None else _FEWER
             chunk = range(done, min(done + size, len(self.seen.rows)))
             done = self._expand(chunk, limits)
-            why = limits.exceeded(len(self.seen.rows), self._bytes()) if done < len(self.seen.rows) else ""
+            why = (
+                limits.limit_reached(len(self.seen.rows), self._bytes()) if done < len(self.seen.rows) else ""
+            )
         total = len(self.seen.rows)
         for start in range(done, total, _CHUNK):  # seen, not explored: only what holds there is found out
             self._look(range(start, min(start + _CHUNK, total)))
         self.seconds["explore"] = perf_counter() - began
-        return self._explored(starts, done, why)
+        return self._build_result(starts, done, why)
 
     def explain(self, row: Row) -> None:
         """Raises what is wrong in this state, if anything is."""
         if not self.asked.facts and self._values(UNTIL, [row], bool)[0]:
             return
-        for plan in self.steps.enabled(row):
+        for plan in self.steps.enabled_steps(row):
             for extended in self.steps.choices(plan, row):
                 self.steps.outcomes(plan, extended)
 
-    def _enabled(self, rows: list[Row]) -> list[tuple[Plan, ...]]:
+    def _enabled_steps(self, rows: list[Row]) -> list[tuple[JointTransition, ...]]:
         """In final states nobody looks, unless a label does."""
         if not self.ends or self.asked.facts:
-            return [self.steps.enabled(row) for row in rows]
+            return [self.steps.enabled_steps(row) for row in rows]
         final = self._values(UNTIL, rows, bool)
-        return [() if ends else self.steps.enabled(row) for row, ends in zip(rows, final, strict=True)]
+        return [() if ends else self.steps.enabled_steps(row) for row, ends in zip(rows, final, strict=True)]
 
-    def _look(self, chunk: range) -> tuple[list[tuple[Plan, ...]], list[Made | None], list[Row]]:
+    def _look(
+        self, chunk: range
+    ) -> tuple[list[tuple[JointTransition, ...]], list[StateDecision | None], list[Row]]:
         """What is enabled in these states, what the policy decides, and which labels hold."""
         rows = [self.seen.rows[i] for i in chunk]
-        made: list[Made | None]
+        made: list[StateDecision | None]
         if self.decide is None:
-            made, enabled = [None] * len(rows), self._enabled(rows)
+            made, enabled = [None] * len(rows), self._enabled_steps(rows)
         elif self.layout.controls:
-            made = list(self._decided(rows, [frozenset()] * len(rows)))
+            made = list(self._decide_rows(rows, [frozenset()] * len(rows)))
             rows = [
                 (*row, *(m.decision.controls[c] for c in self.layout.controls))
                 for row, m in zip(rows, made, strict=True)
                 if m is not None
             ]
-            enabled = self._enabled(rows)
+            enabled = self._enabled_steps(rows)
         else:
-            enabled = self._enabled(rows)
+            enabled = self._enabled_steps(rows)
             own = [frozenset(p.action for p in plans if p.action is not None) for plans in enabled]
-            made = list(self._decided(rows, own))
+            made = list(self._decide_rows(rows, own))
         self._judge(rows, enabled, made)
         self.stalled.extend(m is not None and m.decision.stalls for m in made)
         self.near_tie.extend(m is not None and m.near_tie for m in made)
         self.blocked.extend(bytes(len(rows)))
         return enabled, made, rows
 
-    def _decided(self, rows: list[Row], own: Sequence[frozenset[str]]) -> list[Made]:
+    def _decide_rows(self, rows: list[Row], own: Sequence[frozenset[str]]) -> list[StateDecision]:
         assert self.decide is not None
         try:
             return self.decide(rows, own)
-        except UNDEFINED as first:
+        except UNDEFINED_ERRORS as first:
             for row, actions in zip(rows, own, strict=True):
                 try:
                     self.decide([row], [actions])
-                except UNDEFINED as error:
-                    raise undefined(error, "the policy", self.layout, row) from None
+                except UNDEFINED_ERRORS as error:
+                    raise undefined_error(error, "the policy", self.layout, row) from None
             raise first
 
-    def _judge(self, rows: list[Row], enabled: list[tuple[Plan, ...]], made: list[Made | None]) -> None:
+    def _judge(
+        self, rows: list[Row], enabled: list[tuple[JointTransition, ...]], made: list[StateDecision | None]
+    ) -> None:
         if not self.labels and not self.quantities and not self.ends:
             self.final.extend(bytes(len(rows)))
             return
@@ -170,19 +183,19 @@ class Interpreter:
         holds = self.asked.closures[name]
         try:
             return [of(holds(row)) for row in rows]
-        except UNDEFINED:
+        except UNDEFINED_ERRORS:
             for row in rows:
                 try:
                     holds(row)
-                except UNDEFINED as error:
-                    raise undefined(error, f"`{name[2:]}`", self.layout, row) from None
+                except UNDEFINED_ERRORS as error:
+                    raise undefined_error(error, f"`{name[2:]}`", self.layout, row) from None
             raise
 
-    def _expand(self, chunk: range, limits: Limits) -> int:
+    def _expand(self, chunk: range, limits: ExplorationLimits) -> int:
         """Add the choices of these states; stops early where there are too many, and says where."""
         enabled, made, rows = self._look(chunk)
         for i, plans, decided, row in zip(chunk, enabled, made, rows, strict=True):
-            if limits.full(len(self.seen.rows)):
+            if limits.is_full(len(self.seen.rows)):
                 self._forget(i, chunk.stop)
                 return i
             live = i not in self.halted and not self.final[i]
@@ -201,13 +214,18 @@ class Interpreter:
             del numbers[start:stop]
 
     def _state(
-        self, number: int, plans: tuple[Plan, ...], made: Made | None, row: Row, limits: Limits
+        self,
+        number: int,
+        plans: tuple[JointTransition, ...],
+        made: StateDecision | None,
+        row: Row,
+        limits: ExplorationLimits,
     ) -> bool:
         """Add the choices of a state; false if there are so many that a limit was reached before the end."""
         self.known = len(self.seen.rows)
         actions = {} if made is None else made.decision.actions
         if len(actions) > 1:
-            self._drawn(number, plans, actions, row)
+            self._add_drawn_choices(number, plans, actions, row)
             return True
         before, possible = len(self.growing.transition), False
         for plan in plans:
@@ -216,9 +234,9 @@ class Interpreter:
             possible = True
             for extended in self.steps.choices(plan, row):
                 reached = [(w, self._number(s), r) for w, s, r in self.steps.outcomes(plan, extended)]
-                self.growing.choice(reached, self._transition(plan), self._chosen(plan, extended))
+                self.growing.choice(reached, self._transition(plan), self._chosen_index(plan, extended))
                 many = len(self.growing.transition) - before
-                if many % _LOOK == 0 and (limits.full(len(self.seen.rows)) or limits.budget.spent()):
+                if many % _LOOK == 0 and (limits.is_full(len(self.seen.rows)) or limits.budget.is_spent()):
                     return False
         self.blocked[number] = possible and len(self.growing.transition) == before
         return True
@@ -226,19 +244,21 @@ class Interpreter:
     def _number(self, row: Row) -> int:
         if self.ahead is None or self.seen.numbers.get(row, self.known) < self.known:
             return self.seen.number(row)
-        return self.seen.number(self.ahead.passed(row))
+        return self.seen.number(self.ahead.first_kept_state(row))
 
-    def _drawn(self, number: int, plans: tuple[Plan, ...], actions: Mapping[str, float], row: Row) -> None:
+    def _add_drawn_choices(
+        self, number: int, plans: tuple[JointTransition, ...], actions: Mapping[str, float], row: Row
+    ) -> None:
         """The policy draws first, then the environment picks among what remains, knowing the draw.
 
         A choice says what happens after each draw. The probabilities are the shares as exact numbers, divided
         by their exact sum, which rounding leaves close to 1.
         """
         total = sum((Fraction(share) for share in actions.values()), Fraction(0))
-        ways: list[list[tuple[Plan, Row] | None]] = []
+        ways: list[list[tuple[JointTransition, Row] | None]] = []
         for action in actions:
             some = [p for p in plans if p.action is None or p.action == action]
-            options: list[tuple[Plan, Row] | None] = [
+            options: list[tuple[JointTransition, Row] | None] = [
                 (p, x) for p in some for x in islice(self.steps.choices(p, row), _MOST_WAYS + 1)
             ]
             self.blocked[number] |= bool(some) and not options
@@ -250,17 +270,17 @@ class Interpreter:
             raise Unsupported(
                 f"the environment may react to the policy's draws in more than {_MOST_WAYS} ways"
             )
-        memory: dict[tuple[int, Row], list[Reached]] = {}
+        memory: dict[tuple[int, Row], list[WeightedSuccessor]] = {}
         for way in product(*ways):
             self._drawn_choice(number, way, [Fraction(s) / total for s in actions.values()], row, memory)
 
     def _drawn_choice(
         self,
         number: int,
-        way: Sequence[tuple[Plan, Row] | None],
+        way: Sequence[tuple[JointTransition, Row] | None],
         shares: Sequence[Fraction],
         row: Row,
-        memory: dict[tuple[int, Row], list[Reached]],
+        memory: dict[tuple[int, Row], list[WeightedSuccessor]],
     ) -> None:
         reached: list[tuple[int, int, Sequence[int]]] = []
         for option, share in zip(way, shares, strict=True):
@@ -289,16 +309,16 @@ class Interpreter:
             self.seen.rows.append(row[: self.layout.width])
         return self.copies[number]
 
-    def _picks(self, plan: Plan, row: Row) -> list[tuple[str, Any]]:
+    def _picks(self, plan: JointTransition, row: Row) -> list[tuple[str, Any]]:
         base = self.layout.width + len(self.layout.controls)
         return [(self.layout.chosen[slot - base], row[slot]) for slot, _ in plan.chosen]
 
-    def _chosen(self, plan: Plan, row: Row) -> int:
+    def _chosen_index(self, plan: JointTransition, row: Row) -> int:
         if not plan.chosen:
             return 0
         return self.chosen.setdefault(tuple(self._picks(plan, row)), len(self.chosen))
 
-    def _transition(self, plan: Plan) -> int:
+    def _transition(self, plan: JointTransition) -> int:
         found = self.of_plan.get(plan.number)
         if found is None:
             found = self.of_plan[plan.number] = self._index((plan.transition,))
@@ -312,7 +332,7 @@ class Interpreter:
         each = getsizeof(rows[0]) if rows else 0
         return self.growing.bytes() + getsizeof(self.seen.numbers) + getsizeof(rows) + each * len(rows)
 
-    def _explored(self, starts: int, done: int, why: str) -> Explored:
+    def _build_result(self, starts: int, done: int, why: str) -> ExploredModel:
         growing, count = self.growing, len(self.seen.rows)
         cut = np.arange(count) >= done
         halted = np.zeros(count, dtype=np.bool_)
@@ -323,35 +343,36 @@ class Interpreter:
         label_names = tuple(dict.fromkeys(t[0].label for t in transitions if len(t) == 1 and t[0].label))
         numbers = {name: i for i, name in enumerate(label_names)}
         labels = [numbers.get(t[0].label or "", -1) if len(t) == 1 else -1 for t in transitions]
-        transition = frozen(growing.transition, np.int32)
+        transition = freeze_array(growing.transition, np.int32)
         markov = Markov(
-            choices=frozen(growing.choices, np.int64),
-            outcomes=frozen(growing.outcomes, np.int64),
-            targets=frozen(growing.targets, np.int64),
-            weights=frozen(growing.weights, np.int32),
+            choices=freeze_array(growing.choices, np.int64),
+            outcomes=freeze_array(growing.outcomes, np.int64),
+            targets=freeze_array(growing.targets, np.int64),
+            weights=freeze_array(growing.weights, np.int32),
             values=self.numbers.values(),
             initial=np.arange(starts, dtype=np.int64),
             rewards={
-                n: frozen(column, np.int32) for n, column in zip(self.rewards, growing.rewards, strict=True)
+                n: freeze_array(column, np.int32)
+                for n, column in zip(self.rewards, growing.rewards, strict=True)
             },
             labels={name: np.array(column, dtype=np.bool_) for name, column in self.labels.items()},
             cut=cut & ~halted & ~final,
         )
-        return Explored(
+        return ExploredModel(
             markov=markov,
             states=RowStates(self.layout, tuple(self.seen.rows)),
             labels=np.array(labels, dtype=np.int32)[transition] if labels else transition,
             label_names=label_names,
             transition=transition,
             transitions=transitions,
-            chosen=frozen(growing.chosen, np.int32),
+            chosen=freeze_array(growing.chosen, np.int32),
             chosen_values=tuple(dict(values) for values in self.chosen),
             stalled=np.array(self.stalled, dtype=np.bool_),
             near_tie=np.array(self.near_tie, dtype=np.bool_),
             halted=halted,
             final=final,
             blocked=np.array(self.blocked, dtype=np.bool_),
-            quantities={name: frozen(column, np.int32) for name, column in self.quantities.items()},
+            quantities={name: freeze_array(column, np.int32) for name, column in self.quantities.items()},
             tier="interpreter",
             seconds=self.seconds,
             bytes_per_state=self._bytes() / max(1, count),
@@ -359,5 +380,5 @@ class Interpreter:
         )
 
 
-def _named(prefix: str, terms: Mapping[str, Term]) -> dict[str, Term]:
+def _prefix_names(prefix: str, terms: Mapping[str, Term]) -> dict[str, Term]:
     return {f"{prefix}:{name}": term for name, term in terms.items()}

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from surefoot.compile.closure import Closure, closure, sort_of
-from surefoot.compile.layout import Layout, Row
+from surefoot.compile.closure import Closure, compile_closure, sort_of
+from surefoot.compile.layout import Row, RowLayout
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind, Real, Update
+from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Real, Update, ValueType
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.number import as_doubles, bounded, brief_number
-from surefoot.problem.semantics import conforms
+from surefoot.problem.number import as_doubles, brief_number, check_bit_length
+from surefoot.problem.semantics import has_value_type
 from surefoot.problem.term import Apply, Op, Term, Var
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class CompiledUpdate:
     """`path` leads to an element of an array and is empty for a whole variable."""
 
     slot: int
@@ -29,41 +29,41 @@ class Write:
     as_floats: bool
 
 
-def write_of(environment: Environment, layout: Layout, update: Update) -> Write:
-    name, path = _place(update.target)
+def compile_update(environment: Environment, layout: RowLayout, update: Update) -> CompiledUpdate:
+    name, path = _split_target(update.target)
     if name not in layout.slots or layout.slots[name] >= len(environment.variables):
         raise InvalidProblem(f"`{name}` is not a variable")
     arithmetic, kind = environment.arithmetic, layout.kinds[name]
-    as_floats = arithmetic is Arithmetic.FLOAT64 and isinstance(_element(kind), Real)
-    return Write(
+    as_floats = arithmetic is Arithmetic.FLOAT64 and isinstance(_element_kind(kind), Real)
+    return CompiledUpdate(
         layout.slots[name],
-        tuple(closure(t, layout.slots, layout.kinds, arithmetic) for t in path),
-        closure(update.value, layout.slots, layout.kinds, arithmetic),
+        tuple(compile_closure(t, layout.slots, layout.kinds, arithmetic) for t in path),
+        compile_closure(update.value, layout.slots, layout.kinds, arithmetic),
         update.index,
-        _fits(kind, sort_of(update.value, layout.kinds), arithmetic),
+        _fit_test(kind, sort_of(update.value, layout.kinds), arithmetic),
         as_floats,
     )
 
 
-def _place(target: Term) -> tuple[str, tuple[Term, ...]]:
+def _split_target(target: Term) -> tuple[str, tuple[Term, ...]]:
     match target:
         case Var(name):
             return name, ()
         case Apply(Op.SELECT, (array, index)):
-            name, path = _place(array)
+            name, path = _split_target(array)
             return name, (*path, index)
         case _:
             raise InvalidProblem("an update's target must be a variable or an array element")
 
 
-def _element(kind: Kind) -> Kind:
+def _element_kind(kind: ValueType) -> ValueType:
     while isinstance(kind, Array):
         kind = kind.element
     return kind
 
 
-def _fits(
-    kind: Kind, sort: type[int] | type[bool] | None, arithmetic: Arithmetic
+def _fit_test(
+    kind: ValueType, sort: type[int] | type[bool] | None, arithmetic: Arithmetic
 ) -> Callable[[Any], bool] | None:
     match kind:
         case Bool() if sort is bool:
@@ -73,15 +73,15 @@ def _fits(
         case Int(int() as low, int() as high) if sort is int:
             return lambda value: low <= value <= high
         case _:
-            return partial(conforms, kind=kind, arithmetic=arithmetic)
+            return partial(has_value_type, kind=kind, arithmetic=arithmetic)
 
 
 def _is_short(value: int) -> bool:
     """Anything is an integer without limits; only its length is."""
-    return bounded(value) is value
+    return check_bit_length(value) is value
 
 
-def is_simple(writes: Sequence[Write]) -> bool:
+def has_simple_updates(writes: Sequence[CompiledUpdate]) -> bool:
     """Everything happens at once, and whole variables are written, each once."""
     return (
         len({w.index for w in writes}) <= 1
@@ -90,8 +90,8 @@ def is_simple(writes: Sequence[Write]) -> bool:
     )
 
 
-def next_simple(
-    layout: Layout, row: Row, writes: Sequence[Write], places: Sequence[tuple[int, int]]
+def apply_simple_updates(
+    layout: RowLayout, row: Row, writes: Sequence[CompiledUpdate], places: Sequence[tuple[int, int]]
 ) -> list[Any]:
     after = list(row[: layout.width])
     for write in writes:
@@ -104,8 +104,8 @@ def next_simple(
     return after
 
 
-def next_general(
-    layout: Layout, row: Row, writes: Sequence[Write], places: Sequence[tuple[int, int]]
+def apply_ordered_updates(
+    layout: RowLayout, row: Row, writes: Sequence[CompiledUpdate], places: Sequence[tuple[int, int]]
 ) -> list[Any]:
     """Writes are sorted by index; those of one index read what all lower ones have left."""
     after, rest = list(row[: layout.width]), row[layout.width :]
@@ -119,19 +119,19 @@ def next_general(
                 raise Undefined(f"`{layout.names[write.slot]}` is written twice in one step")
             written.add((write.slot, path))
             value = as_doubles(value) if write.as_floats else value
-            after[write.slot] = _placed(after[write.slot], path, value)
+            after[write.slot] = _replace_element(after[write.slot], path, value)
     for slot, as_floats in dict.fromkeys((w.slot, w.as_floats) for w in writes):
         arithmetic = Arithmetic.FLOAT64 if as_floats else Arithmetic.EXACT
-        if not conforms(after[slot], layout.kinds[layout.names[slot]], arithmetic):
+        if not has_value_type(after[slot], layout.kinds[layout.names[slot]], arithmetic):
             raise Undefined(f"`{layout.names[slot]}` becomes {brief_number(after[slot])}, outside its kind")
     for slot, location in places:
         after[slot] = location
     return after
 
 
-def _placed(old: Any, path: tuple[Any, ...], value: Any) -> Any:
+def _replace_element(old: Any, path: tuple[Any, ...], value: Any) -> Any:
     if not path:
         return value
     if not 0 <= path[0] < len(old):
         raise Undefined(f"index {brief_number(path[0])} is outside an array of {len(old)}")
-    return (*old[: path[0]], _placed(old[path[0]], path[1:], value), *old[path[0] + 1 :])
+    return (*old[: path[0]], _replace_element(old[path[0]], path[1:], value), *old[path[0] + 1 :])

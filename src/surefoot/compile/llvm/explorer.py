@@ -16,32 +16,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.condition import STAYS, UNTIL, conditions, stays_where
-from surefoot.compile.deciding import decider
-from surefoot.compile.emit.model import Model
-from surefoot.compile.emit.packing import Objection, PackedStates, pack, packing_of
-from surefoot.compile.explored import Explored
+from surefoot.compile.condition import STAYS, UNTIL, compile_conditions, keep_condition
+from surefoot.compile.deciding import compile_policy
+from surefoot.compile.emit.model import ModelEmitter
+from surefoot.compile.emit.packing import CompileObjection, PackedStates, pack_rows, packing_of
+from surefoot.compile.explored import ExploredModel
 from surefoot.compile.initial import initial_rows
-from surefoot.compile.layout import Row, layout_of
-from surefoot.compile.limits import Limits
-from surefoot.compile.llvm.kernel import kernel_text
-from surefoot.compile.llvm.memory import Memory
-from surefoot.compile.llvm.table import Field
-from surefoot.compile.llvm.wiring import wiring_of
+from surefoot.compile.layout import Row, row_layout
+from surefoot.compile.limits import ExplorationLimits
+from surefoot.compile.llvm.kernel import exploration_kernel_text
+from surefoot.compile.llvm.memory import KernelMemory
+from surefoot.compile.llvm.table import KernelField
+from surefoot.compile.llvm.wiring import synchronisation_table
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import FALSE, Term
 from surefoot.query.markov import Markov
-from surefoot.work.machine.code import compiled
+from surefoot.work.machine.code import compile_llvm_ir
 
 _CHUNK = 1 << 16
 _FEWER = 1 << 12  # where each state may take long
 _SIGN = np.int64(-(2**63))
 
 
-class GaveUp(Exception):
+class MachineGaveUp(Exception):
     """Machine code could not go on in this state; None: while it looked at labels."""
 
     def __init__(self, row: Row | None) -> None:
@@ -64,7 +64,7 @@ def _objection_to(policy: Policy) -> str:
             return "the policy is a Python function"
 
 
-class Compiled:
+class CompiledExplorer:
     """A problem in machine code, ready to be explored; `Objection` where it cannot be."""
 
     def __init__(
@@ -80,29 +80,29 @@ class Compiled:
         began = perf_counter()
         environment, policy = problem.environment, problem.policy
         if environment.arithmetic is not Arithmetic.EXACT:
-            raise Objection("the environment computes in float64")
+            raise CompileObjection("the environment computes in float64")
         if environment.controls:
-            raise Objection("the environment has controls")
+            raise CompileObjection("the environment has controls")
         if policy is not None and (why := _objection_to(policy)):
-            raise Objection(why)
+            raise CompileObjection(why)
         self.problem, self.rewards = problem, rewards
-        self.layout = layout_of(environment)
+        self.layout = row_layout(environment)
         self.packing = packing_of(self.layout)
-        self.wiring = wiring_of(environment, policy)
-        terms = {**_named("l", labels), **_named("q", quantities), UNTIL: until}
-        terms[STAYS] = stays_where(until, through)
-        asked = conditions(problem, self.layout, terms)
+        self.wiring = synchronisation_table(environment, policy)
+        terms = {**_prefix_names("l", labels), **_prefix_names("q", quantities), UNTIL: until}
+        terms[STAYS] = keep_condition(until, through)
+        asked = compile_conditions(problem, self.layout, terms)
         if asked.outputs:
-            raise Objection("a label mentions outputs of the network")
+            raise CompileObjection("a label mentions outputs of the network")
         self.facts = asked.facts
         if asked.mentions_facts(UNTIL):
-            raise Objection("where to end depends on what the policy does")
+            raise CompileObjection("where to end depends on what the policy does")
         until = asked.terms[UNTIL]
         self.passing = through != FALSE and not asked.mentions_facts(STAYS)
         self.labels = {name: asked.terms[f"l:{name}"] for name in labels}
         self.quantities = {name: asked.terms[f"q:{name}"] for name in quantities}
         marks = {**self.labels, UNTIL: until}
-        self.model = Model(environment, self.packing, rewards, marks, self.quantities, self.facts)
+        self.model = ModelEmitter(environment, self.packing, rewards, marks, self.quantities, self.facts)
         if until != FALSE:
             self.model.add_condition(UNTIL, until)
         if self.passing:
@@ -110,61 +110,63 @@ class Compiled:
         self.cache = cache
         self.seconds = {"write": perf_counter() - began}
 
-    def run(self, limits: Limits) -> Explored:
+    def explore_states(self, limits: ExplorationLimits) -> ExploredModel:
         began = perf_counter()
-        self.kernel = compiled(kernel_text(passing=self.passing), self.cache, level=2)
+        self.kernel = compile_llvm_ir(exploration_kernel_text(passing=self.passing), self.cache, level=2)
         # Optimising a model takes ten times as long as translating it, and gains less than half the run time.
-        self.machine = compiled(self.model.text(), self.cache, level=0)
-        self.memory = Memory(self.model, self.wiring, self.packing, self.machine)
+        self.machine = compile_llvm_ir(self.model.text(), self.cache, level=0)
+        self.memory = KernelMemory(self.model, self.wiring, self.packing, self.machine)
         if self.passing:
             self.memory.look_ahead(self.machine.address(STAYS))
         self.seconds["compile"], began = perf_counter() - began, perf_counter()
         rows = initial_rows(self.problem.environment, self.layout, budget=limits.budget)
-        self.memory.start(pack(self.packing, rows), self.kernel)
+        self.memory.start(pack_rows(self.packing, rows), self.kernel)
         self.seconds["starts"], began = perf_counter() - began, perf_counter()
         done, why = self._search(limits)
         self.seconds["explore"], began = perf_counter() - began, perf_counter()
         self._judge()
         self.seconds["labels"] = perf_counter() - began
-        return self._explored(len(rows), done, why)
+        return self._build_result(len(rows), done, why)
 
-    def _search(self, limits: Limits) -> tuple[int, str]:
+    def _search(self, limits: ExplorationLimits) -> tuple[int, str]:
         memory = self.memory
         self.stalled = np.zeros(0, dtype=np.bool_)
         self.near_tie = np.zeros(0, dtype=np.bool_)
         policy = self.problem.policy
         decide = (
-            None if policy is None else decider(policy, self.problem.environment, self.layout, outputs=False)
+            None
+            if policy is None
+            else compile_policy(policy, self.problem.environment, self.layout, outputs=False)
         )
-        memory[Field.STATE_LIMIT] = 2**62 if limits.max_states is None else limits.max_states
+        memory[KernelField.STATE_LIMIT] = 2**62 if limits.max_states is None else limits.max_states
         done, why, chunk = 0, "", _FEWER if self.passing else _CHUNK
-        while done < memory[Field.STATE_COUNT] and not why:
-            stop = min(done + chunk, memory[Field.STATE_COUNT])
+        while done < memory[KernelField.STATE_COUNT] and not why:
+            stop = min(done + chunk, memory[KernelField.STATE_COUNT])
             if decide is not None:
                 self._decide(decide, done, stop)
             try:
                 self._expand(done, stop if decide is not None else done + chunk)
             except MemoryError:
                 why = "the memory of this machine"
-            done = memory[Field.POSITION]
-            count = memory[Field.STATE_COUNT]
-            why = why or (limits.exceeded(count, memory.bytes()) if done < count else "")
+            done = memory[KernelField.POSITION]
+            count = memory[KernelField.STATE_COUNT]
+            why = why or (limits.limit_reached(count, memory.bytes()) if done < count else "")
         if decide is not None:
-            for start in range(done, memory[Field.STATE_COUNT], _CHUNK):
-                self._decide(decide, start, min(start + _CHUNK, memory[Field.STATE_COUNT]))
-            self.stalled = self.stalled[: memory[Field.STATE_COUNT]]
-            self.near_tie = self.near_tie[: memory[Field.STATE_COUNT]]
+            for start in range(done, memory[KernelField.STATE_COUNT], _CHUNK):
+                self._decide(decide, start, min(start + _CHUNK, memory[KernelField.STATE_COUNT]))
+            self.stalled = self.stalled[: memory[KernelField.STATE_COUNT]]
+            self.near_tie = self.near_tie[: memory[KernelField.STATE_COUNT]]
         else:
-            self.stalled = np.zeros(memory[Field.STATE_COUNT], dtype=np.bool_)
+            self.stalled = np.zeros(memory[KernelField.STATE_COUNT], dtype=np.bool_)
             self.near_tie = self.stalled
         return done, why
 
     def _expand(self, start: int, stop: int) -> None:
         memory = self.memory
-        memory[Field.POSITION], memory[Field.LIMIT] = start, stop
+        memory[KernelField.POSITION], memory[KernelField.LIMIT] = start, stop
         while status := memory.call(self.kernel, "expand"):
             if not memory.grow(status, self.kernel):
-                raise GaveUp(self._states().row(memory[Field.POSITION]))
+                raise MachineGaveUp(self._states().row(memory[KernelField.POSITION]))
 
     def _states(self) -> PackedStates:
         return PackedStates(self.packing, self.memory.states())
@@ -173,21 +175,27 @@ class Compiled:
         """Which actions of the policy are enabled; the sign bit: some transition is."""
         memory = self.memory
         masks = np.zeros(stop - start, dtype=np.int64)
-        limit, until = memory[Field.STATE_LIMIT], memory[Field.UNTIL]
-        memory[Field.UNTIL] = 0 if self.facts else until  # labels may ask what is enabled in final states
-        memory[Field.MASKS], memory[Field.STATE_LIMIT] = (
+        limit, until = memory[KernelField.STATE_LIMIT], memory[KernelField.UNTIL]
+        memory[KernelField.UNTIL] = (
+            0 if self.facts else until
+        )  # labels may ask what is enabled in final states
+        memory[KernelField.MASKS], memory[KernelField.STATE_LIMIT] = (
             masks.ctypes.data - 8 * start,
             2**62,
         )  # it is indexed by state
         self._expand(start, stop)
-        memory[Field.MASKS], memory[Field.STATE_LIMIT], memory[Field.UNTIL] = 0, limit, until
+        memory[KernelField.MASKS], memory[KernelField.STATE_LIMIT], memory[KernelField.UNTIL] = (
+            0,
+            limit,
+            until,
+        )
         return masks
 
     def _decide(self, decide: Any, start: int, stop: int) -> None:
         masks = self._masks(start, stop) & ~_SIGN
-        decided = self.memory.decided(stop)
+        decided = self.memory.decided_actions(stop)
         decided[start:stop] = -1
-        self.stalled, self.near_tie = _longer(self.stalled, stop), _longer(self.near_tie, stop)
+        self.stalled, self.near_tie = _extend_flags(self.stalled, stop), _extend_flags(self.near_tie, stop)
         asked = np.flatnonzero(masks)
         if not len(asked):
             return
@@ -209,7 +217,7 @@ class Compiled:
         return list(zip(*columns, strict=True)) if columns else [()] * len(which)
 
     def _judge(self) -> None:
-        memory, count = self.memory, self.memory[Field.STATE_COUNT]
+        memory, count = self.memory, self.memory[KernelField.STATE_COUNT]
         facts = np.zeros((count, len(self.facts)), dtype=np.int64)
         for i, name in enumerate(self.facts):
             if name == DEADLOCKED:
@@ -219,23 +227,26 @@ class Compiled:
             else:
                 action = chosen_action(name)
                 number = self.wiring.actions.index(action) if action in self.wiring.actions else -2
-                facts[:, i] = memory.decided(count)[:count] == number
+                facts[:, i] = memory.decided_actions(count)[:count] == number
         self.label_bytes = np.zeros((count, len(self.labels) + 1), dtype=np.uint8)
         self.quantity_column = np.zeros((count, len(self.quantities)), dtype=np.int32)
-        memory[Field.FACTS], memory[Field.FACT_COUNT] = facts.ctypes.data, len(self.facts)
-        memory[Field.LABEL_BYTES] = self.label_bytes.ctypes.data
-        memory[Field.LABEL_COUNT], memory[Field.QUANTITY_COUNT] = len(self.labels) + 1, len(self.quantities)
-        memory[Field.QUANTITY_COLUMN] = self.quantity_column.ctypes.data
-        memory[Field.POSITION], memory[Field.LIMIT] = 0, count
+        memory[KernelField.FACTS], memory[KernelField.FACT_COUNT] = facts.ctypes.data, len(self.facts)
+        memory[KernelField.LABEL_BYTES] = self.label_bytes.ctypes.data
+        memory[KernelField.LABEL_COUNT], memory[KernelField.QUANTITY_COUNT] = (
+            len(self.labels) + 1,
+            len(self.quantities),
+        )
+        memory[KernelField.QUANTITY_COLUMN] = self.quantity_column.ctypes.data
+        memory[KernelField.POSITION], memory[KernelField.LIMIT] = 0, count
         while status := memory.call(self.kernel, "judge"):
             if not memory.grow(status, self.kernel):
-                raise GaveUp(None)
+                raise MachineGaveUp(None)
 
-    def _explored(self, starts: int, done: int, why: str) -> Explored:
-        memory, count = self.memory, self.memory[Field.STATE_COUNT]
+    def _build_result(self, starts: int, done: int, why: str) -> ExploredModel:
+        memory, count = self.memory, self.memory[KernelField.STATE_COUNT]
         arrays = memory.result(done)
         final = self.label_bytes[:, -1].astype(np.bool_)
-        codes, transition = _renumbered(arrays.codes, self.wiring.codes)
+        codes, transition = _renumber_codes(arrays.codes, self.wiring.codes)
         transitions = tuple((self.wiring.transition(int(code)),) for code in codes)
         label_names = tuple(dict.fromkeys(t.label for (t,) in transitions if t.label))
         numbers = {name: i for i, name in enumerate(label_names)}
@@ -252,7 +263,7 @@ class Compiled:
             cut=(np.arange(count) >= done) & ~final,
         )
         nothing = np.zeros(count, dtype=np.bool_)
-        return Explored(
+        return ExploredModel(
             markov=markov,
             states=PackedStates(self.packing, memory.states().copy()),
             labels=labels[transition] if len(labels) else transition,
@@ -274,7 +285,7 @@ class Compiled:
         )
 
 
-def _longer(flags: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+def _extend_flags(flags: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
     if len(flags) >= count:
         return flags
     longer = np.zeros(max(count, 2 * len(flags)), dtype=np.bool_)
@@ -282,7 +293,7 @@ def _longer(flags: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
     return longer
 
 
-def _renumbered(codes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _renumber_codes(codes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The codes that occur, and the position of each choice's among them."""
     if most > 10_000_000:
         found, where = np.unique(codes, return_inverse=True)
@@ -293,5 +304,5 @@ def _renumbered(codes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64],
     return np.flatnonzero(used), position[codes].astype(np.int32)
 
 
-def _named(prefix: str, terms: Mapping[str, Term]) -> dict[str, Term]:
+def _prefix_names(prefix: str, terms: Mapping[str, Term]) -> dict[str, Term]:
     return {f"{prefix}:{name}": term for name, term in terms.items()}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 
-from surefoot.work.machine.text import Function
+from surefoot.work.machine.text import IrFunction
 
 GROW_STATES, GROW_CHOICES, GROW_OUTCOMES, GROW_NUMBERS = 3, 4, 5, 6  # further statuses
 GROW_NODES, WAITS = 7, 8  # of simulation
-STAYS = 9  # the policy has to be asked, so that the state is not passed through
+NEEDS_POLICY = 9  # the policy has to be asked, so that the state is not passed through
 ZERO, ONE = 0, 1  # the first two numbers
 
 
-class Field(IntEnum):
+class KernelField(IntEnum):
     """What is where; plural names and those with `_OF` are addresses of arrays."""
 
     POSITION = 0  # the next state to expand
@@ -137,22 +137,22 @@ class Field(IntEnum):
     APPLICABLE = auto()  # only enabled actions are compared
 
 
-class Kernel(Function):
+class KernelFunction(IrFunction):
     """A function of the kernel: its first parameter is the table."""
 
     def __init__(self, name: str, more: str = "", *, internal: bool = True) -> None:
         super().__init__(name, "ptr noalias nocapture %table" + more, internal=internal)
 
-    def field(self, field: Field) -> str:
+    def field(self, field: KernelField) -> str:
         return self.load("%table", str(int(field)))
 
-    def address(self, field: Field) -> str:
+    def address(self, field: KernelField) -> str:
         return self.value(f"inttoptr i64 {self.field(field)} to ptr")
 
-    def put(self, field: Field, value: str) -> None:
+    def put_field(self, field: KernelField, value: str) -> None:
         self.store("%table", str(int(field)), value)
 
-    def item(self, field: Field, index: str) -> str:
+    def item(self, field: KernelField, index: str) -> str:
         return self.load(self.address(field), index)
 
     def call(self, function: str, *arguments: str) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from surefoot.compile.emit.model import Numbered, numbered_edges
-from surefoot.compile.emit.packing import Objection
+from surefoot.compile.emit.model import NumberedEdge, numbered_edges
+from surefoot.compile.emit.packing import CompileObjection
 from surefoot.problem.environment import Environment, Update
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.meaning.transition import Transition
@@ -23,7 +23,7 @@ _MOST_CODES = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SyncPart:
     """The edges that may take part for one component."""
 
     candidates: tuple[int, ...]
@@ -31,19 +31,19 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
-    parts: tuple[Part, ...]
+class SyncVector:
+    parts: tuple[SyncPart, ...]
     code: int
     action: int  # of the policy, by its label; -1: none
     label: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Wiring:
-    edges: tuple[Numbered, ...]
+class SynchronisationTable:
+    edges: tuple[NumberedEdge, ...]
     alone: tuple[int, ...]
     alone_actions: tuple[int, ...]
-    vectors: tuple[Vector, ...]
+    vectors: tuple[SyncVector, ...]
     edge_actions: tuple[int, ...]  # of the policy, by `component#edge`; -1: none
     actions: tuple[str, ...]
     codes: int  # all codes are below
@@ -62,11 +62,11 @@ class Wiring:
         return Transition(tuple(taken), vector.label)
 
 
-def wiring_of(environment: Environment, policy: Policy | None) -> Wiring:
+def synchronisation_table(environment: Environment, policy: Policy | None) -> SynchronisationTable:
     edges = numbered_edges(environment)
     actions = () if policy is None else action_names(policy, environment)
     if len(actions) > _MOST_ACTIONS:
-        raise Objection(f"the policy has {len(actions)} actions")
+        raise CompileObjection(f"the policy has {len(actions)} actions")
     number = {name: i for i, name in enumerate(actions)}
     names = [f"{environment.components[n.component].name}#{n.index}" for n in edges]
     edge_actions = tuple(number.get(name, -1) for name in names)
@@ -82,46 +82,46 @@ def wiring_of(environment: Environment, policy: Policy | None) -> Wiring:
         ]
         stride, parts = 1, []
         for several in reversed(candidates):
-            parts.append(Part(several, stride))
+            parts.append(SyncPart(several, stride))
             stride *= max(1, len(several))
         label = number.get(vector.result, -1) if vector.result is not None else -1
-        vectors.append(Vector(tuple(reversed(parts)), code, label, vector.result))
+        vectors.append(SyncVector(tuple(reversed(parts)), code, label, vector.result))
         code += stride
         if code > _MOST_CODES:
-            raise Objection("there are too many ways to combine edges")
-        _no_conflicts(edges, candidates)
+            raise CompileObjection("there are too many ways to combine edges")
+        _check_write_conflicts(edges, candidates)
     by_label = [number.get(edges[i].edge.action or "", -1) for i in alone]
     own = [edge_actions[i] if a < 0 else a for i, a in zip(alone, by_label, strict=True)]
-    return Wiring(edges, alone, tuple(own), tuple(vectors), edge_actions, actions, code)
+    return SynchronisationTable(edges, alone, tuple(own), tuple(vectors), edge_actions, actions, code)
 
 
-def _no_conflicts(edges: tuple[Numbered, ...], candidates: list[tuple[int, ...]]) -> None:
+def _check_write_conflicts(edges: tuple[NumberedEdge, ...], candidates: list[tuple[int, ...]]) -> None:
     """Edges that move together must write different places, whatever the state."""
     for left, right in combinations(candidates, 2):
-        mine, theirs = ({key for i in part for key in _written(edges[i])} for part in (left, right))
+        mine, theirs = ({key for i in part for key in _enumerate_writes(edges[i])} for part in (left, right))
         for name, index, path in mine:
             for other, level, place in theirs:
                 if name == other and index == level and len(path) == len(place) and _may_meet(path, place):
-                    raise Objection(f"two edges that move together may both write `{name}`")
+                    raise CompileObjection(f"two edges that move together may both write `{name}`")
 
 
 def _may_meet(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> bool:
     return all(a is None or b is None or a == b for a, b in zip(left, right, strict=True))
 
 
-def _written(edge: Numbered) -> Iterator[tuple[str, int, tuple[int | None, ...]]]:
+def _enumerate_writes(edge: NumberedEdge) -> Iterator[tuple[str, int, tuple[int | None, ...]]]:
     """Names, indices and paths (None: a place that depends on the state) of an edge's updates."""
     for outcome in edge.edge.outcomes:
         for update in outcome.updates:
-            yield _place(update, update.target)
+            yield _write_place(update, update.target)
 
 
-def _place(update: Update, target: Term) -> tuple[str, int, tuple[int | None, ...]]:
+def _write_place(update: Update, target: Term) -> tuple[str, int, tuple[int | None, ...]]:
     match target:
         case Var(name):
             return name, update.index, ()
         case Apply(Op.SELECT, (array, index)):
-            name, level, path = _place(update, array)
+            name, level, path = _write_place(update, array)
             known = index.value if isinstance(index, Const) and type(index.value) is int else None
             return name, level, (*path, known)
-    raise Objection("an update's target is neither a variable nor an element")
+    raise CompileObjection("an update's target is neither a variable nor an element")

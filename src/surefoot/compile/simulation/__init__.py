@@ -1,15 +1,15 @@
 """Simulation: runs of a problem drawn by number, interpreted or in machine code."""
 
-from surefoot.compile.simulation.simulator import Simulator, simulate
+from surefoot.compile.simulation.simulator import RunSimulator, make_simulator
 from surefoot.compile.simulation.watched import (
     ENDED,
     FAILED,
     STALLED,
     SUCCEEDED,
     UNDECIDED,
-    Counts,
-    Runs,
-    Watched,
+    DecisionCounts,
+    PathProperty,
+    RunOutcomes,
 )
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "STALLED",
     "SUCCEEDED",
     "UNDECIDED",
-    "Counts",
-    "Runs",
-    "Simulator",
-    "Watched",
-    "simulate",
+    "DecisionCounts",
+    "PathProperty",
+    "RunOutcomes",
+    "RunSimulator",
+    "make_simulator",
 ]

@@ -12,39 +12,46 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.compile.condition import conditions
-from surefoot.compile.emit.model import Model
-from surefoot.compile.emit.packing import Objection, pack, packing_of
-from surefoot.compile.layout import Row, layout_of
-from surefoot.compile.llvm.memory import Memory
-from surefoot.compile.llvm.table import Field
-from surefoot.compile.llvm.wiring import wiring_of
-from surefoot.compile.simulation.chain import Chain
-from surefoot.compile.simulation.decide.asking import Asking
-from surefoot.compile.simulation.decide.batched import Batched
-from surefoot.compile.simulation.decide.forward import Forward, layers_of
-from surefoot.compile.simulation.interpreted import Interpreted
-from surefoot.compile.simulation.walk import NOT_FOLLOWED, kernel_text
-from surefoot.compile.simulation.watched import Counts, Runs, Watched, outward, reward_names, scale_of
+from surefoot.compile.condition import compile_conditions
+from surefoot.compile.emit.model import ModelEmitter
+from surefoot.compile.emit.packing import CompileObjection, pack_rows, packing_of
+from surefoot.compile.layout import Row, row_layout
+from surefoot.compile.llvm.memory import KernelMemory
+from surefoot.compile.llvm.table import KernelField
+from surefoot.compile.llvm.wiring import synchronisation_table
+from surefoot.compile.simulation.chain import SimulatedChain
+from surefoot.compile.simulation.decide.asking import PolicyQueries
+from surefoot.compile.simulation.decide.batched import BatchedNetwork
+from surefoot.compile.simulation.decide.forward import MachineNetwork, affine_relu_layers
+from surefoot.compile.simulation.interpreted import InterpretedSimulation
+from surefoot.compile.simulation.walk import NOT_FOLLOWED, simulation_kernel_text
+from surefoot.compile.simulation.watched import (
+    DecisionCounts,
+    PathProperty,
+    RunOutcomes,
+    reward_names,
+    reward_scale,
+    units_to_floats,
+)
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
-from surefoot.work.machine.code import compiled
+from surefoot.work.machine.code import compile_llvm_ir
 
 _LANES = 2048
 _MOST_STATES = 1 << 21  # that are remembered
 _MOST_NODES = 1 << 25  # words
 
 
-class Compiled:
+class CompiledSimulation:
     """A problem in machine code, ready to be simulated; `Objection` where it cannot be."""
 
     def __init__(
         self,
         problem: Problem,
-        watched: Watched,
+        watched: PathProperty,
         max_steps: int,
         starts: Sequence[Row],
         *,
@@ -54,68 +61,79 @@ class Compiled:
     ) -> None:
         environment = problem.environment
         if environment.arithmetic is not Arithmetic.EXACT:
-            raise Objection("the environment computes in float64")
+            raise CompileObjection("the environment computes in float64")
         if environment.controls:
-            raise Objection("the environment has controls")
-        layout = layout_of(environment)
+            raise CompileObjection("the environment has controls")
+        layout = row_layout(environment)
         packing = packing_of(layout)
-        wiring = wiring_of(environment, problem.policy)
+        wiring = synchronisation_table(environment, problem.policy)
         named = isinstance(watched.reward, str) and watched.reward in reward_names(environment)
         of_state: dict[str, Term] = {}
         if watched.reward is not None and not isinstance(watched.reward, str):
             of_state["reward"] = watched.reward
-        asked = conditions(problem, layout, {"right": watched.right, "left": watched.left, **of_state})
+        asked = compile_conditions(
+            problem, layout, {"right": watched.right, "left": watched.left, **of_state}
+        )
         if asked.outputs:
-            raise Objection("the property mentions outputs of the network")
+            raise CompileObjection("the property mentions outputs of the network")
         marks = {name: asked.terms[name] for name in ("right", "left")}
         quantities = {name: asked.terms[name] for name in of_state}
         rewards = (str(watched.reward),) if named else ()
-        model = Model(environment, packing, rewards, marks, quantities, asked.facts)
+        model = ModelEmitter(environment, packing, rewards, marks, quantities, asked.facts)
         seen = _seen_by_machine(problem.policy, wiring.actions, model)
-        self.interpreted = Interpreted(problem, watched, max_steps, starts, uniform=uniform, memo=memo)
-        self.kernel = compiled(kernel_text(), cache, level=2)
-        self.machine = compiled(model.text(), cache, level=0)  # a step is computed once and then looked up
-        self.memory = Memory(model, wiring, packing, self.machine)
-        self.chain = Chain(self.memory, model, self.kernel, pack(packing, starts))
-        self.scale = scale_of(environment, layout, watched.reward)
+        self.interpreted = InterpretedSimulation(
+            problem, watched, max_steps, starts, uniform=uniform, memo=memo
+        )
+        self.kernel = compile_llvm_ir(simulation_kernel_text(), cache, level=2)
+        self.machine = compile_llvm_ir(
+            model.text(), cache, level=0
+        )  # a step is computed once and then looked up
+        self.memory = KernelMemory(model, wiring, packing, self.machine)
+        self.chain = SimulatedChain(self.memory, model, self.kernel, pack_rows(packing, starts))
+        self.scale = reward_scale(environment, layout, watched.reward)
         memo = memo or bool(asked.facts)  # states are judged once
         self.chain.watch(watched, max_steps, self.scale, model)
-        self.memory[Field.MEMO], self.memory[Field.UNIFORM] = memo, uniform
-        self.memory[Field.FACT_COUNT] = len(asked.facts)
-        self.memory.put(Field.FACTS, np.zeros(1 + len(asked.facts), dtype=np.int64))
-        self.memory.put_list(Field.FACT_CODES, [_code(name, wiring.actions) for name in asked.facts])
+        self.memory[KernelField.MEMO], self.memory[KernelField.UNIFORM] = memo, uniform
+        self.memory[KernelField.FACT_COUNT] = len(asked.facts)
+        self.memory.put_array(KernelField.FACTS, np.zeros(1 + len(asked.facts), dtype=np.int64))
+        self.memory.put_list(
+            KernelField.FACT_CODES, [_fact_code(name, wiring.actions) for name in asked.facts]
+        )
         self.asking = None
         if problem.policy is not None:
-            self.asking = Asking(problem.policy, environment, packing, wiring.actions, self.chain, memo)
-        self.forward: Forward | Batched | None = None
+            self.asking = PolicyQueries(
+                problem.policy, environment, packing, wiring.actions, self.chain, memo
+            )
+        self.forward: MachineNetwork | BatchedNetwork | None = None
         if seen and isinstance(problem.policy, NeuralPolicy):
             self.forward = self._forward(problem.policy)
         self.evaluations = 0
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> DecisionCounts:
         by_interpreter = self.interpreted.counts
         evaluations = self.evaluations + (0 if self.asking is None else self.asking.evaluations)
-        return Counts(
-            self.memory[Field.DECISIONS] + by_interpreter.decisions, evaluations + by_interpreter.evaluations
+        return DecisionCounts(
+            self.memory[KernelField.DECISIONS] + by_interpreter.decisions,
+            evaluations + by_interpreter.evaluations,
         )
 
-    def runs(self, seed: int, start: int | None, first: int, count: int) -> Runs:
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
         memory = self.memory
         outcome = np.full(count, NOT_FOLLOWED, dtype=np.int8)
         steps, low, high = (np.zeros(count, dtype=np.int64) for _ in range(3))
         for field, values in (
-            (Field.RUN_OUTCOMES, outcome),
-            (Field.RUN_STEPS, steps),
-            (Field.RUN_LOWS, low),
-            (Field.RUN_HIGHS, high),
+            (KernelField.RUN_OUTCOMES, outcome),
+            (KernelField.RUN_STEPS, steps),
+            (KernelField.RUN_LOWS, low),
+            (KernelField.RUN_HIGHS, high),
         ):
-            memory.put(field, values)
-        memory[Field.SEED] = seed - (seed >> 63 << 64)
-        memory[Field.PLACE] = 0 if start is None else start + 1
-        memory[Field.START] = -1 if start is None else start
-        memory[Field.FIRST_RUN] = memory[Field.NEXT_RUN] = first
-        memory[Field.END_RUN] = first + count
+            memory.put_array(field, values)
+        memory[KernelField.SEED] = seed - (seed >> 63 << 64)
+        memory[KernelField.PLACE] = 0 if start is None else start + 1
+        memory[KernelField.START] = -1 if start is None else start
+        memory[KernelField.FIRST_RUN] = memory[KernelField.NEXT_RUN] = first
+        memory[KernelField.END_RUN] = first + count
         self.chain.lanes(max(1, min(_LANES, count)))
         while True:
             status = memory.call(self.kernel, "advance")
@@ -126,31 +144,34 @@ class Compiled:
                 break
             else:
                 self._decide(len(waiting))
-        reward_low, reward_high = outward(low, self.scale, up=False), outward(high, self.scale, up=True)
+        reward_low, reward_high = (
+            units_to_floats(low, self.scale, up=False),
+            units_to_floats(high, self.scale, up=True),
+        )
         for i in np.flatnonzero(outcome == NOT_FOLLOWED):
             one = self.interpreted.runs(seed, start, first + int(i), 1)
             outcome[i], steps[i] = one.outcome[0], one.steps[0]
             reward_low[i], reward_high[i] = one.reward_low[0], one.reward_high[0]
-        return Runs(outcome, steps, reward_low, reward_high)
+        return RunOutcomes(outcome, steps, reward_low, reward_high)
 
-    def _forward(self, policy: NeuralPolicy) -> Forward | Batched:
+    def _forward(self, policy: NeuralPolicy) -> MachineNetwork | BatchedNetwork:
         applicable = policy.choose is Choose.ARGMAX_APPLICABLE
-        layers = layers_of(policy.network)
+        layers = affine_relu_layers(policy.network)
         if layers is None:
-            return Batched(self.chain, self.kernel, policy.network, applicable, _LANES)
-        return Forward(self.memory, self.kernel, layers, applicable)
+            return BatchedNetwork(self.chain, self.kernel, policy.network, applicable, _LANES)
+        return MachineNetwork(self.memory, self.kernel, layers, applicable)
 
     def _decide(self, count: int) -> None:
         """For all lanes that wait; one by one where batches leave something open."""
         if self.forward is not None:
             self.forward.decide()
-            self.evaluations += count - self.memory[Field.WAITING_COUNT]
+            self.evaluations += count - self.memory[KernelField.WAITING_COUNT]
         if len(waiting := self.chain.waiting()):
             assert self.asking is not None
             self.asking.answer(waiting)
 
 
-def _seen_by_machine(policy: Policy | None, actions: tuple[str, ...], model: Model) -> bool:
+def _seen_by_machine(policy: Policy | None, actions: tuple[str, ...], model: ModelEmitter) -> bool:
     """Is this a network whose inputs the model can compute, and whose outputs are the actions in order?"""
     if not isinstance(policy, NeuralPolicy) or policy.choose not in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
         return False
@@ -158,12 +179,12 @@ def _seen_by_machine(policy: Policy | None, actions: tuple[str, ...], model: Mod
         return False
     try:
         model.add_observe(policy.observe)
-    except Objection:
+    except CompileObjection:
         return False
     return True
 
 
-def _code(fact: str, actions: tuple[str, ...]) -> int:
+def _fact_code(fact: str, actions: tuple[str, ...]) -> int:
     """How the kernel knows a fact."""
     if fact == STALLED:
         return -1

@@ -19,7 +19,7 @@ from surefoot.work.philox import Stream
 _STANDARD = NormalDist()
 
 
-def thresholds(shares: Iterable[Fraction]) -> tuple[int, ...]:
+def cumulative_thresholds(shares: Iterable[Fraction]) -> tuple[int, ...]:
     """For shares that sum to 1."""
     total, found = Fraction(0), []
     for share in shares:
@@ -28,11 +28,11 @@ def thresholds(shares: Iterable[Fraction]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def drawn(word: int, limits: Sequence[int]) -> int:
+def draw_outcome(word: int, limits: Sequence[int]) -> int:
     return next(i for i, limit in enumerate(limits) if word < limit)
 
 
-def chosen_value(choice: Choice, arithmetic: Arithmetic, stream: Stream) -> Any:
+def draw_choice(choice: Choice, arithmetic: Arithmetic, stream: Stream) -> Any:
     """A value by the law of the choice."""
     if choice.law is None:
         raise Unsupported(
@@ -45,15 +45,15 @@ def chosen_value(choice: Choice, arithmetic: Arithmetic, stream: Stream) -> Any:
         case Int(), "integer", (low, high):
             return int(low) + stream.below(int(high) - int(low) + 1)
         case Real(), "uniform", (low, high):
-            return _number(low + (high - low) * Fraction(stream.word() >> 11, 1 << 53), arithmetic)
+            return _in_arithmetic(low + (high - low) * Fraction(stream.word() >> 11, 1 << 53), arithmetic)
         case Real(), "normal", (mean, deviation):
             # The inverse of the distribution function, in the middle of one of 2^53 equal parts.
             share = (2 * (stream.word() >> 11) + 1) / (1 << 54)
             standard = _STANDARD.inv_cdf(min(share, 1 - 2.0**-53))
-            return _number(mean + deviation * Fraction(standard), arithmetic)
+            return _in_arithmetic(mean + deviation * Fraction(standard), arithmetic)
         case _:
             raise InvalidProblem(f"the law {choice.law} does not fit the choice `{choice.name}`")
 
 
-def _number(value: Fraction, arithmetic: Arithmetic) -> Fraction | float:
+def _in_arithmetic(value: Fraction, arithmetic: Arithmetic) -> Fraction | float:
     return value if arithmetic is Arithmetic.EXACT else float(value)

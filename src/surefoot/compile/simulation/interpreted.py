@@ -14,13 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.closure import UNDEFINED
-from surefoot.compile.condition import conditions
-from surefoot.compile.deciding import decider
-from surefoot.compile.interpret.joint import Plan, Steps, describe, undefined
-from surefoot.compile.layout import Row, layout_of
-from surefoot.compile.numbers import Numbers
-from surefoot.compile.simulation.draw import chosen_value, drawn, thresholds
+from surefoot.compile.closure import UNDEFINED_ERRORS
+from surefoot.compile.condition import compile_conditions
+from surefoot.compile.deciding import compile_policy
+from surefoot.compile.interpret.joint import (
+    JointTransition,
+    JointTransitionCache,
+    describe_state_row,
+    undefined_error,
+)
+from surefoot.compile.layout import Row, row_layout
+from surefoot.compile.numbers import NumberTable
+from surefoot.compile.simulation.draw import cumulative_thresholds, draw_choice, draw_outcome
 from surefoot.compile.simulation.watched import (
     DECISIONS,
     ENDED,
@@ -28,18 +33,18 @@ from surefoot.compile.simulation.watched import (
     STALLED,
     SUCCEEDED,
     UNDECIDED,
-    Counts,
-    Runs,
-    Watched,
-    outward,
+    DecisionCounts,
+    PathProperty,
+    RunOutcomes,
     reward_names,
-    scale_of,
+    reward_scale,
+    units_to_floats,
 )
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS
-from surefoot.problem.semantics import choices, conforms
+from surefoot.problem.semantics import free_choices, has_value_type
 from surefoot.problem.term import Const
 from surefoot.work.philox import Stream
 
@@ -55,7 +60,7 @@ class _Node:
     right: bool | None = None
     left: bool = True
     extended: Row = ()
-    plans: tuple[Plan, ...] | None = None
+    plans: tuple[JointTransition, ...] | None = None
     decision: Decision | None = None
     actions: tuple[str, ...] = ()  # of the decision, with `limits` where they are drawn
     limits: tuple[int, ...] = ()
@@ -63,7 +68,7 @@ class _Node:
 
 
 @dataclass(slots=True)
-class Lane:
+class RunInProgress:
     """A run under way."""
 
     row: Row
@@ -75,11 +80,11 @@ class Lane:
     error: SurefootError | None = field(default=None)
 
 
-class Interpreted:
+class InterpretedSimulation:
     def __init__(
         self,
         problem: Problem,
-        watched: Watched,
+        watched: PathProperty,
         max_steps: int,
         starts: Sequence[Row],
         *,
@@ -89,28 +94,30 @@ class Interpreted:
         environment, policy = problem.environment, problem.policy
         self.problem, self.watched, self.max_steps, self.starts = problem, watched, max_steps, starts
         self.uniform, self.memo = uniform, memo
-        self.layout = layout_of(environment)
-        self.scale = scale_of(environment, self.layout, watched.reward)
+        self.layout = row_layout(environment)
+        self.scale = reward_scale(environment, self.layout, watched.reward)
         named = isinstance(watched.reward, str) and watched.reward in reward_names(environment)
-        self.steps = Steps(
-            environment, policy, self.layout, (str(watched.reward),) if named else (), Numbers()
+        self.steps = JointTransitionCache(
+            environment, policy, self.layout, (str(watched.reward),) if named else (), NumberTable()
         )
         self.named = named
         of_state = Const(0) if watched.reward is None or isinstance(watched.reward, str) else watched.reward
         terms = {"right": watched.right, "left": watched.left, "reward": of_state}
-        self.asked = conditions(problem, self.layout, terms)
+        self.asked = compile_conditions(problem, self.layout, terms)
         self.decide = None
         if policy is not None:
-            self.decide = decider(policy, environment, self.layout, outputs=self.asked.outputs, oracles=True)
+            self.decide = compile_policy(
+                policy, environment, self.layout, outputs=self.asked.outputs, oracles=True
+            )
         self.nodes: dict[Row, _Node] = {}
         self.limits: dict[int, tuple[tuple[int, ...], ...]] = {}  # of plans with constant probabilities
-        self.counts = Counts()
+        self.counts = DecisionCounts()
 
-    def runs(self, seed: int, start: int | None, first: int, count: int) -> Runs:
-        done: list[Lane] = []
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
+        done: list[RunInProgress] = []
         for begin in range(first, first + count, _LANES):
             lanes = [
-                self._begun(seed, start, run) for run in range(begin, min(begin + _LANES, first + count))
+                self._begin_run(seed, start, run) for run in range(begin, min(begin + _LANES, first + count))
             ]
             live = lanes
             while live:
@@ -120,19 +127,19 @@ class Interpreted:
                 if lane.error is not None:
                     raise lane.error
             done += lanes
-        return Runs(
+        return RunOutcomes(
             np.array([lane.outcome for lane in done], dtype=np.int8),
             np.array([lane.steps for lane in done], dtype=np.int64),
-            outward(_units([lane.low for lane in done]), self.scale, up=False),
-            outward(_units([lane.high for lane in done]), self.scale, up=True),
+            units_to_floats(_unit_array([lane.low for lane in done]), self.scale, up=False),
+            units_to_floats(_unit_array([lane.high for lane in done]), self.scale, up=True),
         )
 
-    def _begun(self, seed: int, start: int | None, run: int) -> Lane:
+    def _begin_run(self, seed: int, start: int | None, run: int) -> RunInProgress:
         stream = Stream(seed, run, 0 if start is None else start + 1)
         number = start if start is not None else stream.below(len(self.starts))
-        return Lane(self.starts[number], stream)
+        return RunInProgress(self.starts[number], stream)
 
-    def advance(self, lanes: list[Lane]) -> None:
+    def advance(self, lanes: list[RunInProgress]) -> None:
         """Every run is judged, and makes a step if it is not over."""
         if not self.memo or len(self.nodes) > _MOST_NODES:
             self.nodes.clear()
@@ -157,7 +164,7 @@ class Interpreted:
                 except SurefootError as error:
                     lane.error = error
 
-    def _outcome(self, node: _Node, lane: Lane) -> int | None:
+    def _outcome(self, node: _Node, lane: RunInProgress) -> int | None:
         watched = self.watched
         if node.right and lane.steps >= (watched.low or 0):
             return SUCCEEDED
@@ -179,8 +186,8 @@ class Interpreted:
                 node.left = node.right or bool(self.asked.closures["left"](whole))
                 if node.right and self.watched.low:
                     node.left = bool(self.asked.closures["left"](whole))
-            except UNDEFINED as error:
-                node.error = undefined(error, "the property", self.layout, row)
+            except UNDEFINED_ERRORS as error:
+                node.error = undefined_error(error, "the property", self.layout, row)
 
     def _expand(self, rows: list[Row]) -> None:
         """What is enabled in these states, and what the policy decides: new ones only."""
@@ -197,7 +204,7 @@ class Interpreted:
             controls = () if node.decision is None else node.decision.controls
             node.extended = (*row, *(controls[c] for c in self.layout.controls)) if controls else row
             try:
-                node.plans = self.steps.enabled(node.extended)
+                node.plans = self.steps.enabled_steps(node.extended)
             except SurefootError as error:
                 node.error = error
                 continue
@@ -213,16 +220,16 @@ class Interpreted:
     def _ask(self, rows: list[Row], own: list[frozenset[str]]) -> None:
         if not rows or self.decide is None:
             return
-        self.counts = Counts(self.counts.decisions, self.counts.evaluations + len(rows))
+        self.counts = DecisionCounts(self.counts.decisions, self.counts.evaluations + len(rows))
         try:
             made = self.decide(rows, own)
-        except UNDEFINED:
+        except UNDEFINED_ERRORS:
             made = []
             for row, actions in zip(rows, own, strict=True):
                 try:
                     made += self.decide([row], [actions])
-                except UNDEFINED as error:
-                    self.nodes[row].error = undefined(error, "the policy", self.layout, row)
+                except UNDEFINED_ERRORS as error:
+                    self.nodes[row].error = undefined_error(error, "the policy", self.layout, row)
             rows = [row for row in rows if self.nodes[row].error is None]
         for row, one in zip(rows, made, strict=True):
             node = self.nodes[row]
@@ -230,19 +237,19 @@ class Interpreted:
             node.actions = tuple(one.decision.actions)
             if len(node.actions) > 1:
                 shares = [Fraction(share) for share in one.decision.actions.values()]
-                node.limits = thresholds([share / sum(shares) for share in shares])
+                node.limits = cumulative_thresholds([share / sum(shares) for share in shares])
 
-    def _leave(self, lane: Lane, node: _Node) -> None:
+    def _leave(self, lane: RunInProgress, node: _Node) -> None:
         assert node.plans is not None
         decision = node.decision
         asked = decision is not None and (
             bool(self.layout.controls) or any(p.action is not None for p in node.plans)
         )
         if asked:
-            self.counts = Counts(self.counts.decisions + 1, self.counts.evaluations)
+            self.counts = DecisionCounts(self.counts.decisions + 1, self.counts.evaluations)
         action = node.actions[0] if node.actions else None
         if node.limits:
-            action = node.actions[drawn(lane.stream.word(), node.limits)]
+            action = node.actions[draw_outcome(lane.stream.word(), node.limits)]
         possible = node.plans
         if decision is not None:
             possible = tuple(p for p in node.plans if p.action is None or p.action == action)
@@ -251,39 +258,40 @@ class Interpreted:
             return
         if len(possible) > 1 and not self.uniform:
             raise Unsupported(
-                f"several transitions are possible in the state {describe(self.layout, lane.row)}: "
-                + self._listed(possible),
+                f"several transitions are possible in the state {describe_state_row(self.layout, lane.row)}: "
+                + self._describe_steps(possible),
                 fix="a policy has to choose among them, or let each of them be equally likely",
             )
         plan = possible[0] if len(possible) == 1 else possible[lane.stream.below(len(possible))]
-        row = self._chosen(plan, node.extended, lane.stream)
+        row = self._draw_choices(plan, node.extended, lane.stream)
         picks = tuple(
-            drawn(lane.stream.word(), limits) if len(limits) > 1 else 0 for limits in self._limits(plan, row)
+            draw_outcome(lane.stream.word(), limits) if len(limits) > 1 else 0
+            for limits in self._limits(plan, row)
         )
-        after, rewards = self.steps.reached(plan, row, picks)
+        after, rewards = self.steps.take_outcome(plan, row, picks)
         self._gain(lane, node, rewards, asked)
         lane.row, lane.steps = after, lane.steps + 1
 
-    def _listed(self, plans: Sequence[Plan]) -> str:
+    def _describe_steps(self, plans: Sequence[JointTransition]) -> str:
         names = [f"`{p.transition.describe(self.problem.environment)}`" for p in plans[:4]]
         return ", ".join(names) + (f" and {len(plans) - 4} more" if len(plans) > 4 else "")
 
-    def _over(self, lane: Lane, node: _Node, stalled: bool) -> None:
+    def _over(self, lane: RunInProgress, node: _Node, stalled: bool) -> None:
         watched = self.watched
         if node.right and watched.low is not None and (watched.high is None or watched.low <= watched.high):
             lane.outcome, lane.steps = SUCCEEDED, watched.low
         else:
             lane.outcome = STALLED if stalled else ENDED
 
-    def _limits(self, plan: Plan, row: Row) -> tuple[tuple[int, ...], ...]:
+    def _limits(self, plan: JointTransition, row: Row) -> tuple[tuple[int, ...], ...]:
         known = self.limits.get(plan.number)
         if known is None:
-            known = tuple(thresholds(shares) for shares in self.steps.shares(plan, row))
+            known = tuple(cumulative_thresholds(shares) for shares in self.steps.shares(plan, row))
             if plan.factors is None:
                 self.limits[plan.number] = known
         return known
 
-    def _gain(self, lane: Lane, node: _Node, rewards: Sequence[Fraction], asked: bool) -> None:
+    def _gain(self, lane: RunInProgress, node: _Node, rewards: Sequence[Fraction], asked: bool) -> None:
         wanted = self.watched.reward
         if wanted is None:
             return
@@ -296,30 +304,33 @@ class Interpreted:
             facts = self.asked.values(self.problem, node.decision, not node.plans) if self.asked.facts else ()
             try:
                 amount = self.asked.closures["reward"]((*lane.row, *facts))
-            except UNDEFINED as error:
-                raise undefined(error, "the reward", self.layout, lane.row) from None
+            except UNDEFINED_ERRORS as error:
+                raise undefined_error(error, "the reward", self.layout, lane.row) from None
         exact = Fraction(amount) * self.scale
         lane.low += exact.numerator // exact.denominator
         lane.high -= -exact.numerator // exact.denominator
 
-    def _chosen(self, plan: Plan, row: Row, stream: Stream) -> Row:
+    def _draw_choices(self, plan: JointTransition, row: Row, stream: Stream) -> Row:
         """The row with values that the environment chooses by their laws, until the assumption is met."""
         environment = self.problem.environment
-        free = choices(environment, plan.transition)
+        free = free_choices(environment, plan.transition)
         if not free and not plan.assuming:
             return row
         for _ in range(_MOST_REJECTIONS):
             extended = [*row, *(None for _ in self.layout.chosen)]
-            values = [chosen_value(c, environment.arithmetic, stream) for c in free]
+            values = [draw_choice(c, environment.arithmetic, stream) for c in free]
             for choice, value in zip(free, values, strict=True):
                 extended[self.layout.slots[choice.name]] = value
             try:
-                fit = (conforms(v, c.kind, environment.arithmetic) for c, v in zip(free, values, strict=True))
+                fit = (
+                    has_value_type(v, c.kind, environment.arithmetic)
+                    for c, v in zip(free, values, strict=True)
+                )
                 if all(fit) and all(holds(tuple(extended)) for holds in plan.assuming):
                     return tuple(extended)
-            except UNDEFINED as error:
+            except UNDEFINED_ERRORS as error:
                 where = f"the assumption of `{plan.transition.describe(environment)}`"
-                raise undefined(error, where, self.layout, row) from None
+                raise undefined_error(error, where, self.layout, row) from None
         name = plan.transition.describe(environment)
         raise Unsupported(
             f"{_MOST_REJECTIONS} draws for `{name}` all missed its assumption",
@@ -327,6 +338,6 @@ class Interpreted:
         )
 
 
-def _units(values: list[int]) -> Any:
+def _unit_array(values: list[int]) -> Any:
     small = all(-(2**63) <= v < 2**63 for v in values)
     return np.array(values, dtype=np.int64 if small else object)

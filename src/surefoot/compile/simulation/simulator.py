@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from surefoot.compile.emit.packing import Objection
+from surefoot.compile.emit.packing import CompileObjection
 from surefoot.compile.explored import RowStates
 from surefoot.compile.initial import initial_rows
-from surefoot.compile.layout import Layout, Row, layout_of
-from surefoot.compile.simulation.compiled import Compiled
-from surefoot.compile.simulation.interpreted import Interpreted
-from surefoot.compile.simulation.watched import Counts, Runs, Watched
+from surefoot.compile.layout import Row, RowLayout, row_layout
+from surefoot.compile.simulation.compiled import CompiledSimulation
+from surefoot.compile.simulation.interpreted import InterpretedSimulation
+from surefoot.compile.simulation.watched import DecisionCounts, PathProperty, RunOutcomes
 from surefoot.compile.tier import Tier
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State, conforms
+from surefoot.problem.semantics import State, has_value_type
 from surefoot.work.machine.code import cache_folder
 
 
-class Simulator:
+class RunSimulator:
     """Draws runs by number: the same (seed, start, run) gives the same run, in any tier and any order."""
 
-    def __init__(self, starts: RowStates, simulation: Interpreted | Compiled, tier: str) -> None:
+    def __init__(
+        self, starts: RowStates, simulation: InterpretedSimulation | CompiledSimulation, tier: str
+    ) -> None:
         self.starts = starts
         self.tier = tier
         self._simulation = simulation
 
-    def runs(self, seed: int, start: int | None, first: int, count: int) -> Runs:
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
         """Runs `first` to `first + count - 1`; start None: each draws its start state by its first number."""
         if not 0 <= seed < 1 << 64:
             raise InvalidProblem(f"a seed of {seed} is not a 64-bit number without sign")
@@ -36,51 +38,53 @@ class Simulator:
             raise InvalidProblem(f"there is no start state number {start}")
         return self._simulation.runs(seed, start, first, count)
 
-    def counts(self) -> Counts:
+    def counts(self) -> DecisionCounts:
         return replace(self._simulation.counts)
 
 
-def simulate(
+def make_simulator(
     problem: Problem,
-    watched: Watched,
+    watched: PathProperty,
     *,
     max_steps: int,
     tier: Tier = "auto",
     starts: Sequence[State] | None = None,
     uniform: bool = False,
     memo: bool = True,
-) -> Simulator:
+) -> RunSimulator:
     """What draws the runs of a problem.
 
     `starts`: states in which runs begin; None: all initial states, in the order of `compile/initial.py`.
     `uniform`: what is left open is equally likely; otherwise it is refused where a run meets it.
     `memo`: decisions are remembered by state; False: the policy is evaluated at every decision.
     """
-    layout = layout_of(problem.environment)
+    layout = row_layout(problem.environment)
     rows = (
         initial_rows(problem.environment, layout)
         if starts is None
-        else _rows(problem.environment, layout, starts)
+        else _start_rows(problem.environment, layout, starts)
     )
     if not rows:
         raise Unsupported("there is no start state")
     known = RowStates(layout, tuple(rows))
     if tier != "interpreter":
         try:
-            in_code = Compiled(
+            in_code = CompiledSimulation(
                 problem, watched, max_steps, known.rows, uniform=uniform, memo=memo, cache=cache_folder()
             )
-            return Simulator(known, in_code, "llvm")
-        except Objection as why:
+            return RunSimulator(known, in_code, "llvm")
+        except CompileObjection as why:
             if tier == "llvm":
                 raise Unsupported(f"this is not compiled: {why}", fix="use the interpreter") from None
-    slow = Interpreted(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo)
-    return Simulator(known, slow, "interpreter")
+    slow = InterpretedSimulation(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo)
+    return RunSimulator(known, slow, "interpreter")
 
 
-def _rows(environment: Environment, layout: Layout, starts: Sequence[State]) -> list[Row]:
+def _start_rows(environment: Environment, layout: RowLayout, starts: Sequence[State]) -> list[Row]:
     for state in starts:
         for name in layout.names:
-            if name not in state or not conforms(state[name], layout.kinds[name], environment.arithmetic):
+            if name not in state or not has_value_type(
+                state[name], layout.kinds[name], environment.arithmetic
+            ):
                 raise InvalidProblem(f"`{name}` has no value of its kind in a start state: {state.get(name)}")
     return [layout.row(state) for state in starts]

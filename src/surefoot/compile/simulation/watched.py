@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile.closure import sort_of
-from surefoot.compile.layout import Layout
+from surefoot.compile.layout import RowLayout
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.property import counts_steps
@@ -33,7 +33,7 @@ _FLOAT_FINE = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class PathProperty:
     """`left` until `right`, between steps `low` and `high`, and what is gained on the way."""
 
     right: Term
@@ -46,7 +46,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Runs:
+class RunOutcomes:
     """One entry per run, in the order of their numbers."""
 
     outcome: NDArray[np.int8]  # FAILED, SUCCEEDED, UNDECIDED, STALLED or ENDED
@@ -57,16 +57,16 @@ class Runs:
     def count(self, outcome: int) -> int:
         return int(np.count_nonzero(self.outcome == outcome))
 
-    def since(self, place: int) -> Runs:
+    def since(self, place: int) -> RunOutcomes:
         """Without the first ones."""
         if place == 0:
             return self
         rewards = self.reward_low[place:], self.reward_high[place:]
-        return Runs(self.outcome[place:], self.steps[place:], *rewards)
+        return RunOutcomes(self.outcome[place:], self.steps[place:], *rewards)
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class DecisionCounts:
     """Of all runs so far: decisions that were needed, and states in which the policy was evaluated for them.
 
     `hits` were known already. A state that is met again later may have been forgotten meanwhile.
@@ -86,7 +86,7 @@ def reward_names(environment: Environment) -> frozenset[str]:
     )
 
 
-def scale_of(environment: Environment, layout: Layout, reward: str | Term | None) -> int:
+def reward_scale(environment: Environment, layout: RowLayout, reward: str | Term | None) -> int:
     """Rewards are counted in units of one over this number, from below and from above.
 
     Constants are whole numbers of such units if that is possible, so that nothing is rounded.
@@ -111,10 +111,10 @@ def scale_of(environment: Environment, layout: Layout, reward: str | Term | None
     return known if whole else known << _FINE - known.bit_length()
 
 
-def outward(units: NDArray[Any], scale: int, up: bool) -> NDArray[np.float64]:
+def units_to_floats(units: NDArray[Any], scale: int, up: bool) -> NDArray[np.float64]:
     """Units as floats that are no less (up) or no more (not up) than the exact numbers."""
     if units.dtype == object or (len(units) and max(abs(int(units.min())), abs(int(units.max()))) >= 1 << 53):
-        return np.array([_outward(int(u), scale, up) for u in units], dtype=np.float64)
+        return np.array([_unit_to_float(int(u), scale, up) for u in units], dtype=np.float64)
     quotients: NDArray[np.float64] = units / np.float64(scale)
     if scale & (scale - 1) == 0:
         return quotients
@@ -123,7 +123,7 @@ def outward(units: NDArray[Any], scale: int, up: bool) -> NDArray[np.float64]:
     return np.where(inexact, np.nextafter(quotients, np.inf if up else -np.inf), quotients)
 
 
-def _outward(units: int, scale: int, up: bool) -> float:
+def _unit_to_float(units: int, scale: int, up: bool) -> float:
     rest = scale // gcd(units, scale)
     try:
         quotient = units / scale

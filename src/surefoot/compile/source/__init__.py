@@ -1,15 +1,15 @@
 """Programs and shields as source code that needs nothing: a Python module, and C99."""
 
 from surefoot.compile.source.actions import ActionExample, ActionTable, c_actions, python_actions
-from surefoot.compile.source.c import Example, c_source
-from surefoot.compile.source.guard import Guard, guard_of
+from surefoot.compile.source.c import GuardExample, c_source
+from surefoot.compile.source.guard import ShieldGuard, guard_of
 from surefoot.compile.source.python import python_source
 
 __all__ = [
     "ActionExample",
     "ActionTable",
-    "Example",
-    "Guard",
+    "GuardExample",
+    "ShieldGuard",
     "c_actions",
     "c_source",
     "guard_of",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from surefoot.compile.source.guard import comment, symbol_of
+from surefoot.compile.source.guard import c_symbol, comment_text
 from surefoot.visible import make_visible
 
 _PYTHON = '''"""A shield for `{name}`: which actions may be taken in a state, and what else to do.
@@ -188,10 +188,10 @@ class ActionExample:
 def python_actions(table: ActionTable) -> str:
     """The text of a Python module that needs nothing but Python."""
     return _PYTHON.format(
-        name=comment(table.name),
-        promise=comment(table.promise),
-        state=comment(", ".join(table.state)),
-        actions=comment(", ".join(table.actions)),
+        name=comment_text(table.name),
+        promise=comment_text(table.promise),
+        state=comment_text(", ".join(table.state)),
+        actions=comment_text(", ".join(table.actions)),
         names=make_visible(repr(table.state)),
         labels=make_visible(repr(table.actions)),
         limits=table.limits,
@@ -207,29 +207,29 @@ def python_actions(table: ActionTable) -> str:
 
 def c_actions(table: ActionTable, file: str, examples: Sequence[ActionExample]) -> tuple[str, str]:
     """Header and source; `file` is their name without `.h` and `.c`, and makes the names in them."""
-    symbol = symbol_of(file)
+    symbol = c_symbol(file)
     names = {"symbol": symbol, "macro": symbol.upper(), "file": file}
     header = _HEADER.format(
-        name=comment(table.name),
-        promise=comment(table.promise),
-        state=comment(", ".join(table.state)),
-        actions=comment(", ".join(table.actions)),
+        name=comment_text(table.name),
+        promise=comment_text(table.promise),
+        state=comment_text(", ".join(table.state)),
+        actions=comment_text(", ".join(table.actions)),
         states=max(1, len(table.state)),
         count=len(table.actions),
         **names,
     )
     flags = [[int(i in actions) for i in range(len(table.actions))] for actions in table.permitted]
     rows = ",\n".join(
-        f"    {{{_list(e.state or (0,))}, {e.proposed}, {e.action}, {e.intervened}}}" for e in examples
+        f"    {{{_c_list(e.state or (0,))}, {e.proposed}, {e.action}, {e.intervened}}}" for e in examples
     )
     source = _C.format(
-        limits="{" + ", ".join(map(_list, table.limits or ((0, 0),))) + "}",
-        column=_list(table.column or (0,)),
-        limit=_list(table.limit or (0,)),
-        low=_list(table.low or (-1,)),
-        high=_list(table.high or (-1,)),
-        permitted="{" + ", ".join(map(_list, flags)) + "}",
-        instead=_list(table.instead),
+        limits="{" + ", ".join(map(_c_list, table.limits or ((0, 0),))) + "}",
+        column=_c_list(table.column or (0,)),
+        limit=_c_list(table.limit or (0,)),
+        low=_c_list(table.low or (-1,)),
+        high=_c_list(table.high or (-1,)),
+        permitted="{" + ", ".join(map(_c_list, flags)) + "}",
+        instead=_c_list(table.instead),
         root=table.root,
         rows=rows,
         **names,
@@ -237,5 +237,5 @@ def c_actions(table: ActionTable, file: str, examples: Sequence[ActionExample]) 
     return header, source
 
 
-def _list(values: Sequence[int]) -> str:
+def _c_list(values: Sequence[int]) -> str:
     return "{" + ", ".join(map(str, values)) + "}"

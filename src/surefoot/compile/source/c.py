@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill
 
-from surefoot.compile.source.guard import Guard, comment, symbol_of
-from surefoot.compile.source.listing import Listing
+from surefoot.compile.source.guard import ShieldGuard, c_symbol, comment_text
+from surefoot.compile.source.listing import OperationListing
 from surefoot.problem.term import Apply, Op, Term
 
 _WORDS = {"and": "&&", "or": "||", "not": "!", "true": "1", "false": "0"}
@@ -105,7 +105,7 @@ int main(void)
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class GuardExample:
     """What the shield does in a state, for the self-test."""
 
     state: tuple[float, ...]
@@ -114,32 +114,33 @@ class Example:
     intervened: int
 
 
-def c_source(guard: Guard, file: str, examples: Sequence[Example]) -> tuple[str, str]:
+def c_source(guard: ShieldGuard, file: str, examples: Sequence[GuardExample]) -> tuple[str, str]:
     """Header and source; `file` is their name without `.h` and `.c`, and makes the names in them."""
-    symbol = symbol_of(file)
+    symbol = c_symbol(file)
     macro = symbol.upper()
     header = _HEADER.format(
-        name=comment(guard.name),
-        state=comment(", ".join(guard.variables)),
-        controls=comment(", ".join(name for name, _, _ in guard.controls)),
+        name=comment_text(guard.name),
+        state=comment_text(", ".join(guard.variables)),
+        controls=comment_text(", ".join(name for name, _, _ in guard.controls)),
         rest=", ".join(map(repr, guard.at_rest())),
         symbol=symbol,
         macro=macro,
         states=len(guard.variables),
         count=len(guard.controls),
     )
-    parts = [_TOP.format(file=file), _clipped(guard)]
+    parts = [_TOP.format(file=file), _clip_function(guard)]
     if any(_has_rows(rule.gap) for rule in guard.rules):
         parts.append(_LARGER)
-    parts.append(_condition("permitted", guard.permits, guard, proposed=True))
+    parts.append(_condition_function("permitted", guard.permits, guard, proposed=True))
     for index, rule in enumerate(guard.rules):
-        parts.append(_condition(f"applies_{index}", rule.when, guard))
-        parts.append(_gap(f"gap_{index}", rule.gap, guard))
-        parts.append(_controls(f"rule_{index}", rule.then, guard))
+        parts.append(_condition_function(f"applies_{index}", rule.when, guard))
+        parts.append(_gap_function(f"gap_{index}", rule.gap, guard))
+        parts.append(_controls_function(f"rule_{index}", rule.then, guard))
     rows = ",\n".join(
-        f"    {{{_row(e.state)}, {_row(e.proposed)}, {_row(e.applied)}, {e.intervened}}}" for e in examples
+        f"    {{{_c_row(e.state)}, {_c_row(e.proposed)}, {_c_row(e.applied)}, {e.intervened}}}"
+        for e in examples
     )
-    parts += [_step(guard, symbol, macro), _TEST.format(macro=macro, symbol=symbol, rows=rows)]
+    parts += [_step_function(guard, symbol, macro), _TEST.format(macro=macro, symbol=symbol, rows=rows)]
     return header, "\n".join(parts)
 
 
@@ -147,17 +148,17 @@ def _has_rows(term: Term) -> bool:
     return isinstance(term, Apply) and (term.op is Op.MAX or any(map(_has_rows, term.args)))
 
 
-def _row(values: Sequence[float]) -> str:
+def _c_row(values: Sequence[float]) -> str:
     return "{" + ", ".join(v.hex() for v in values) + "}"
 
 
-def _listing(guard: Guard) -> Listing:
+def _c_listing(guard: ShieldGuard) -> OperationListing:
     names = {name: f"x[{i}]" for i, name in enumerate(guard.variables)}
     names |= {name: f"u[{i}]" for i, (name, _, _) in enumerate(guard.controls)}
-    return Listing(names.__getitem__, float.hex)
+    return OperationListing(names.__getitem__, float.hex)
 
 
-def _wrapped(start: str, text: str) -> str:
+def _wrap_statement(start: str, text: str) -> str:
     whole = f"    {start}{text};"
     if len(whole) <= 100:
         return whole
@@ -165,35 +166,40 @@ def _wrapped(start: str, text: str) -> str:
     return f"    {start}\n{body}"
 
 
-def _function(head: str, listing: Listing, body: Sequence[str], unused: Sequence[str]) -> str:
-    named = [_wrapped(f"const double t{i} = ", listing.shown(i, whole=True)) for i in listing.named()]
+def _c_function(head: str, listing: OperationListing, body: Sequence[str], unused: Sequence[str]) -> str:
+    named = [
+        _wrap_statement(f"const double t{i} = ", listing.render_value(i, whole=True))
+        for i in listing.named_places()
+    ]
     return "\n".join([head, "{", *(f"    (void){name};" for name in unused), *named, *body, "}", ""])
 
 
-def _condition(name: str, term: Term, guard: Guard, proposed: bool = False) -> str:
-    listing = _listing(guard)
-    found = listing.told(listing.condition(term), _WORDS)
+def _condition_function(name: str, term: Term, guard: ShieldGuard, proposed: bool = False) -> str:
+    listing = _c_listing(guard)
+    found = listing.render_condition(listing.condition(term), _WORDS)
     arguments = "const double *x, const double *u" if proposed else "const double *x"
     unused = ("x", "u") if proposed else ("x",)
-    return _function(f"static int {name}({arguments})", listing, [_wrapped("return ", found)], unused)
+    return _c_function(
+        f"static int {name}({arguments})", listing, [_wrap_statement("return ", found)], unused
+    )
 
 
-def _gap(name: str, term: Term, guard: Guard) -> str:
-    listing = _listing(guard)
-    place = listing.used(term)
-    body = [_wrapped("return ", listing.shown(place))]
-    return _function(f"static double {name}(const double *x)", listing, body, ("x",))
+def _gap_function(name: str, term: Term, guard: ShieldGuard) -> str:
+    listing = _c_listing(guard)
+    place = listing.use_term(term)
+    body = [_wrap_statement("return ", listing.render_value(place))]
+    return _c_function(f"static double {name}(const double *x)", listing, body, ("x",))
 
 
-def _controls(name: str, terms: Sequence[Term], guard: Guard) -> str:
-    listing = _listing(guard)
-    places = [listing.used(t) for t in terms]
-    body = [_wrapped(f"u[{i}] = ", listing.shown(p)) for i, p in enumerate(places)]
+def _controls_function(name: str, terms: Sequence[Term], guard: ShieldGuard) -> str:
+    listing = _c_listing(guard)
+    places = [listing.use_term(t) for t in terms]
+    body = [_wrap_statement(f"u[{i}] = ", listing.render_value(p)) for i, p in enumerate(places)]
     body.append("    clip(u);")
-    return _function(f"static void {name}(const double *x, double *u)", listing, body, ("x",))
+    return _c_function(f"static void {name}(const double *x, double *u)", listing, body, ("x",))
 
 
-def _clipped(guard: Guard) -> str:
+def _clip_function(guard: ShieldGuard) -> str:
     lines = ["static void clip(double *u)", "{", "    (void)u;"]
     for i, (_, low, high) in enumerate(guard.controls):
         if low is not None:
@@ -203,7 +209,7 @@ def _clipped(guard: Guard) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _step(guard: Guard, symbol: str, macro: str) -> str:
+def _step_function(guard: ShieldGuard, symbol: str, macro: str) -> str:
     count = len(guard.controls)
     lines = [
         f"const int {symbol}_sizes[2] = {{{macro}_STATES, {macro}_CONTROLS}};",
@@ -211,7 +217,7 @@ def _step(guard: Guard, symbol: str, macro: str) -> str:
         f"int {symbol}_step(const double state[{macro}_STATES], const double proposed[{macro}_CONTROLS],",
         f"                  double applied[{macro}_CONTROLS])",
         "{",
-        f"    static const double rest[{macro}_CONTROLS] = {_row(guard.at_rest())};",
+        f"    static const double rest[{macro}_CONTROLS] = {_c_row(guard.at_rest())};",
         "    double least = DBL_MAX;",
         "    int nearest = -1;",
         f"    if (!finite_all(state, {macro}_STATES)) {{",

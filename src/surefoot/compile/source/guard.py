@@ -21,7 +21,7 @@ class GuardRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class ShieldGuard:
     name: str
     variables: tuple[str, ...]
     controls: tuple[tuple[str, float | None, float | None], ...]
@@ -37,7 +37,7 @@ class Guard:
         return tuple(found)
 
 
-def guard_of(environment: Environment, policy: Policy | None) -> Guard:
+def guard_of(environment: Environment, policy: Policy | None) -> ShieldGuard:
     """Of a shield with a program behind it, or of a program alone, whose tests end with a comparison."""
     permits, program = (
         (policy.permits, policy.fallback) if isinstance(policy, ShieldedPolicy) else (FALSE, policy)
@@ -53,7 +53,7 @@ def guard_of(environment: Environment, policy: Policy | None) -> Guard:
                 rules.append(GuardRule(branch.when, left - right, then))
             case _:
                 raise Unsupported("a rule of the program has no test of a set")
-    return Guard(
+    return ShieldGuard(
         environment.name,
         tuple(v.name for v in environment.variables),
         tuple(
@@ -69,7 +69,7 @@ def guard_of(environment: Environment, policy: Policy | None) -> Guard:
     )
 
 
-def comment(text: str) -> str:
+def comment_text(text: str) -> str:
     """Text for a comment: nothing in it can end the comment."""
     kept = "".join(
         c if (c.isalnum() and is_visible(c)) or c in " _-.,:;[]()<>=!+*/^|&" else "_" for c in text
@@ -77,7 +77,7 @@ def comment(text: str) -> str:
     return kept.replace("*/", "* /").replace("/*", "/ *")
 
 
-def symbol_of(file: str) -> str:
+def c_symbol(file: str) -> str:
     """A name in C, made of that of the file."""
     symbol = "".join(c if c.isascii() and c.isalnum() else "_" for c in file)
     return symbol if symbol[:1].isalpha() else f"shield_{symbol}"

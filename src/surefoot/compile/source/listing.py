@@ -15,38 +15,38 @@ from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import MOST_PRODUCTS
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ListedComparison:
     sign: str
     left: int
     right: int
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class ListedConnective:
     """By `and`, `or` or `not`; without parts: `true` or `false`."""
 
     word: str
-    parts: tuple[Condition, ...] = ()
+    parts: tuple[ListedCondition, ...] = ()
 
 
-Condition: TypeAlias = Compared | Joined
-Node: TypeAlias = tuple[str, tuple[int, ...]] | int | float | str  # an operation, a number or a name
+ListedCondition: TypeAlias = ListedComparison | ListedConnective
+ListedNode: TypeAlias = tuple[str, tuple[int, ...]] | int | float | str  # an operation, a number or a name
 _SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "/"}
 _COMPARISONS = {Op.LT: "<", Op.LE: "<=", Op.EQ: "=="}
 
 
 @dataclass(slots=True)
-class Listing:
+class OperationListing:
     """`name` and `number` write a variable and a number in the language that is wanted."""
 
     name: Callable[[str], str]
     number: Callable[[float], str]
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[ListedNode] = field(default_factory=list)
     known: dict[object, int] = field(default_factory=dict)
     uses: Counter[int] = field(default_factory=Counter)
 
@@ -56,7 +56,7 @@ class Listing:
             case Const(bool()):
                 raise Unsupported("a truth value where a number is needed")
             case Const(value):
-                return self._place(value if isinstance(value, int) else _nearest(value))
+                return self._place(value if isinstance(value, int) else _nearest_double(value))
             case Var(name):
                 return self._place(name)
             case Apply(Op.NEG, (inner,)):
@@ -75,25 +75,31 @@ class Listing:
                     total = self._operation(_SIGNS[op], total, self.value(part))
                 return total
             case _:
-                raise Unsupported(f"`{show(term)}` cannot be written as source code: it is not a polynomial")
+                raise Unsupported(
+                    f"`{show_term(term)}` cannot be written as source code: it is not a polynomial"
+                )
 
-    def condition(self, term: Term) -> Condition:
+    def condition(self, term: Term) -> ListedCondition:
         """A condition over values, to be written by `shown` when all uses are known."""
         match term:
             case Const(bool(value)):
-                return Joined("true" if value else "false")
+                return ListedConnective("true" if value else "false")
             case Apply((Op.AND | Op.OR) as op, parts):
-                return Joined("and" if op is Op.AND else "or", tuple(self.condition(p) for p in parts))
+                return ListedConnective(
+                    "and" if op is Op.AND else "or", tuple(self.condition(p) for p in parts)
+                )
             case Apply(Op.NOT, (inner,)):
-                return Joined("not", (self.condition(inner),))
+                return ListedConnective("not", (self.condition(inner),))
             case Apply(Op.LE, (Apply(Op.MAX, parts), right)):  # the first row above it decides
-                return Joined("and", tuple(self.condition(part <= right) for part in parts))
+                return ListedConnective("and", tuple(self.condition(part <= right) for part in parts))
             case Apply(op, (left, right)) if op in _COMPARISONS:
-                return Compared(_COMPARISONS[op], self.used(left), self.used(right))
+                return ListedComparison(_COMPARISONS[op], self.use_term(left), self.use_term(right))
             case _:
-                raise Unsupported(f"`{show(term)}` cannot be written as source code: it is no comparison")
+                raise Unsupported(
+                    f"`{show_term(term)}` cannot be written as source code: it is no comparison"
+                )
 
-    def used(self, term: Term) -> int:
+    def use_term(self, term: Term) -> int:
         """A value that is a result."""
         place = self.value(term)
         self.uses[place] += 1
@@ -109,12 +115,12 @@ class Listing:
     def _operation(self, sign: str, *places: int) -> int:
         numbers = [self.nodes[p] for p in places]
         if all(isinstance(n, int | float) for n in numbers):
-            return self._place(_computed(sign, [n for n in numbers if isinstance(n, int | float)]))
+            return self._place(_fold_constants(sign, [n for n in numbers if isinstance(n, int | float)]))
         if (sign, places) not in self.known:
             self.uses.update(places)
         return self._place((sign, places))
 
-    def _place(self, node: Node) -> int:
+    def _place(self, node: ListedNode) -> int:
         key: object = (type(node).__name__, repr(node))  # 1, 1.0, 0.0 and -0.0 are different numbers
         if key not in self.known:
             if isinstance(node, int | float) and not _is_double(node):
@@ -125,16 +131,16 @@ class Listing:
                 self.known[node] = self.known[key]
         return self.known[key]
 
-    def named(self) -> list[int]:
+    def named_places(self) -> list[int]:
         """Operations that get a name, in an order in which they can be computed."""
         return [i for i, node in enumerate(self.nodes) if isinstance(node, tuple) and self.uses[i] > 1]
 
-    def shown(self, place: int, *, whole: bool = False) -> str:
+    def render_value(self, place: int, *, whole: bool = False) -> str:
         """The text of a value; `whole`: the operation itself, where others see its name."""
         node = self.nodes[place]
         match node:
             case ("max", (left, right)):
-                text = f"max({self.shown(left)}, {self.shown(right)})"
+                text = f"max({self.render_value(left)}, {self.render_value(right)})"
             case (str(sign), (inner,)):
                 text = f"{sign}{self._factor(inner)}"
             case (str(sign), (left, right)):
@@ -147,32 +153,32 @@ class Listing:
                 raise AssertionError(node)
         return text if whole or self.uses[place] < 2 else f"t{place}"
 
-    def told(self, condition: Condition, words: Mapping[str, str]) -> str:
+    def render_condition(self, condition: ListedCondition, words: Mapping[str, str]) -> str:
         """A condition in a language whose words are these."""
         match condition:
-            case Compared(sign, left, right):
-                return f"{self.shown(left)} {sign} {self.shown(right)}"
-            case Joined(word, ()):
+            case ListedComparison(sign, left, right):
+                return f"{self.render_value(left)} {sign} {self.render_value(right)}"
+            case ListedConnective(word, ()):
                 return words[word]
-            case Joined("not", (inner,)):
-                return f"{words['not']}({self.told(inner, words)})"
-            case Joined(word, parts):
-                return f" {words[word]} ".join(f"({self.told(p, words)})" for p in parts)
+            case ListedConnective("not", (inner,)):
+                return f"{words['not']}({self.render_condition(inner, words)})"
+            case ListedConnective(word, parts):
+                return f" {words[word]} ".join(f"({self.render_condition(p, words)})" for p in parts)
 
     def _factor(self, place: int) -> str:
-        text = self.shown(place)
+        text = self.render_value(place)
         return f"({text})" if " " in text or text.startswith("-") else text
 
     def _first(self, sign: str, place: int) -> str:
         """What comes first needs no parentheses where the language reads from left to right anyway."""
         node = self.nodes[place]
-        text = self.shown(place)
+        text = self.render_value(place)
         inner = node[0] if isinstance(node, tuple) and len(node[1]) == 2 and " " in text else ""
         same = (sign in "+-" and inner in "+-*/") or (sign in "*/" and inner in "*/")
         return text if " " not in text or (inner and same) else f"({text})"
 
 
-def _computed(sign: str, numbers: list[int | float]) -> int | float:
+def _fold_constants(sign: str, numbers: list[int | float]) -> int | float:
     if len(numbers) == 1:
         return -numbers[0]
     left, right = numbers
@@ -185,7 +191,7 @@ def _computed(sign: str, numbers: list[int | float]) -> int | float:
     return left + right if sign == "+" else left - right if sign == "-" else left * right
 
 
-def _nearest(value: Fraction) -> float:
+def _nearest_double(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from sys import float_info
 from textwrap import fill
 
-from surefoot.compile.source.guard import Guard, GuardRule, comment
-from surefoot.compile.source.listing import Listing
+from surefoot.compile.source.guard import GuardRule, ShieldGuard, comment_text
+from surefoot.compile.source.listing import OperationListing
 from surefoot.problem.term import FALSE
 
 _WORDS = {"and": "and", "or": "or", "not": "not ", "true": "True", "false": "False"}
@@ -52,57 +52,57 @@ def step(state, proposed):
 '''
 
 
-def python_source(guard: Guard) -> str:
+def python_source(guard: ShieldGuard) -> str:
     """The text of the module."""
-    states, controls = _states(guard), _controls(guard)
+    states, controls = _state_names(guard), _control_names(guard)
     both = [*states, *controls]
     head = _HEAD.format(
-        name=comment(guard.name),
-        state=comment(", ".join(guard.variables)),
-        controls=comment(", ".join(name for name, _, _ in guard.controls)),
+        name=comment_text(guard.name),
+        state=comment_text(", ".join(guard.variables)),
+        controls=comment_text(", ".join(name for name, _, _ in guard.controls)),
         rest=", ".join(map(repr, guard.at_rest())),
-        states=_several(states),
-        proposed=_several(controls),
-        other=_wrapped(8, "if ", " or ".join(f"type({name}) is not float" for name in both), ":"),
+        states=_tuple_text(states),
+        proposed=_tuple_text(controls),
+        other=_wrap_statement(8, "if ", " or ".join(f"type({name}) is not float" for name in both), ":"),
         converted="\n".join(f"            {name} = float({name})" for name in both),
         counts=f"{len(states)} state values and {len(controls)} controls",
-        total=_wrapped(4, "total = ", " + ".join(both)),
-        finite_state=_wrapped(8, "if ", f"not ({_finite(states)})", ":"),
-        finite_proposed=_wrapped(8, "if ", f"not ({_finite(controls)})", ":"),
-        rest_tuple=_rest(guard),
+        total=_wrap_statement(4, "total = ", " + ".join(both)),
+        finite_state=_wrap_statement(8, "if ", f"not ({_finite_test(states)})", ":"),
+        finite_proposed=_wrap_statement(8, "if ", f"not ({_finite_test(controls)})", ":"),
+        rest_tuple=_rest_tuple(guard),
         arguments=", ".join(states),
     )
-    return "\n".join([head + _permitted(guard), "", _program(guard), "", _nearest(guard)])
+    return "\n".join([head + _permission_text(guard), "", _program_text(guard), "", _nearest_text(guard)])
 
 
-def _states(guard: Guard) -> list[str]:
+def _state_names(guard: ShieldGuard) -> list[str]:
     return [f"x{i}" for i in range(len(guard.variables))]
 
 
-def _controls(guard: Guard) -> list[str]:
+def _control_names(guard: ShieldGuard) -> list[str]:
     return [f"u{i}" for i in range(len(guard.controls))]
 
 
-def _rest(guard: Guard) -> str:
-    return _several([repr(value) for value in guard.at_rest()])
+def _rest_tuple(guard: ShieldGuard) -> str:
+    return _tuple_text([repr(value) for value in guard.at_rest()])
 
 
-def _several(texts: Sequence[str]) -> str:
+def _tuple_text(texts: Sequence[str]) -> str:
     """As a tuple."""
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
-def _finite(names: Sequence[str]) -> str:
+def _finite_test(names: Sequence[str]) -> str:
     return " and ".join(f"isfinite({name})" for name in names) or "True"
 
 
-def _listing(guard: Guard) -> Listing:
+def _python_listing(guard: ShieldGuard) -> OperationListing:
     names = {name: f"x{i}" for i, name in enumerate(guard.variables)}
     names |= {name: f"u{i}" for i, (name, _, _) in enumerate(guard.controls)}
-    return Listing(names.__getitem__, repr)
+    return OperationListing(names.__getitem__, repr)
 
 
-def _wrapped(indent: int, start: str, text: str, end: str = "") -> str:
+def _wrap_statement(indent: int, start: str, text: str, end: str = "") -> str:
     space = " " * indent
     whole = f"{space}{start}{text}{end}"
     if len(whole) <= 100:
@@ -112,11 +112,14 @@ def _wrapped(indent: int, start: str, text: str, end: str = "") -> str:
     return f"{space}{start}(\n{body}\n{space}){end}"
 
 
-def _named(listing: Listing, indent: int) -> list[str]:
-    return [_wrapped(indent, f"t{i} = ", listing.shown(i, whole=True)) for i in listing.named()]
+def _named_lines(listing: OperationListing, indent: int) -> list[str]:
+    return [
+        _wrap_statement(indent, f"t{i} = ", listing.render_value(i, whole=True))
+        for i in listing.named_places()
+    ]
 
 
-def _clipped(guard: Guard, indent: int) -> list[str]:
+def _clip_lines(guard: ShieldGuard, indent: int) -> list[str]:
     lines = []
     for i, (_, low, high) in enumerate(guard.controls):
         for sign, end in ((">", low), ("<", high)):
@@ -125,57 +128,57 @@ def _clipped(guard: Guard, indent: int) -> list[str]:
     return [" " * indent + line for line in lines]
 
 
-def _permitted(guard: Guard) -> str:
+def _permission_text(guard: ShieldGuard) -> str:
     """The end of `step`: are the clipped controls seen to lead into a set?"""
     lines = []
     if guard.permits != FALSE:
-        listing = _listing(guard)
-        found = listing.told(listing.condition(guard.permits), _WORDS)
-        lines += [*_clipped(guard, 4), *_named(listing, 4), _wrapped(4, "if ", found, ":")]
-        lines.append(f"        return {_several(_controls(guard))}, 0")
-    return "\n".join([*lines, f"    return program({', '.join(_states(guard))})", ""])
+        listing = _python_listing(guard)
+        found = listing.render_condition(listing.condition(guard.permits), _WORDS)
+        lines += [*_clip_lines(guard, 4), *_named_lines(listing, 4), _wrap_statement(4, "if ", found, ":")]
+        lines.append(f"        return {_tuple_text(_control_names(guard))}, 0")
+    return "\n".join([*lines, f"    return program({', '.join(_state_names(guard))})", ""])
 
 
-def _program(guard: Guard) -> str:
-    arguments = ", ".join(_states(guard))
+def _program_text(guard: ShieldGuard) -> str:
+    arguments = ", ".join(_state_names(guard))
     lines = [f"def program({arguments}):", '    """The first rule in whose set the state is decides."""']
     for rule in guard.rules:
-        listing = _listing(guard)
-        found = listing.told(listing.condition(rule.when), _WORDS)
-        lines += [*_named(listing, 4), _wrapped(4, "if ", found, ":")]
-        lines += [*_decided(guard, rule, 8), f"        return {_several(_controls(guard))}, 1"]
+        listing = _python_listing(guard)
+        found = listing.render_condition(listing.condition(rule.when), _WORDS)
+        lines += [*_named_lines(listing, 4), _wrap_statement(4, "if ", found, ":")]
+        lines += [*_rule_lines(guard, rule, 8), f"        return {_tuple_text(_control_names(guard))}, 1"]
     return "\n".join([*lines, f"    return nearest({arguments})", ""])
 
 
-def _decided(guard: Guard, rule: GuardRule, indent: int) -> list[str]:
+def _rule_lines(guard: ShieldGuard, rule: GuardRule, indent: int) -> list[str]:
     """What the rule says, clipped."""
-    listing = _listing(guard)
-    texts = [listing.shown(place) for place in [listing.used(term) for term in rule.then]]
-    lines = _named(listing, indent)
-    lines += [_wrapped(indent, f"u{i} = ", text) for i, text in enumerate(texts)]
-    return [*lines, *_clipped(guard, indent)]
+    listing = _python_listing(guard)
+    texts = [listing.render_value(place) for place in [listing.use_term(term) for term in rule.then]]
+    lines = _named_lines(listing, indent)
+    lines += [_wrap_statement(indent, f"u{i} = ", text) for i, text in enumerate(texts)]
+    return [*lines, *_clip_lines(guard, indent)]
 
 
-def _nearest(guard: Guard) -> str:
-    arguments = ", ".join(_states(guard))
+def _nearest_text(guard: ShieldGuard) -> str:
+    arguments = ", ".join(_state_names(guard))
     lines = [
         f"def nearest({arguments}):",
         '    """The state is in no set: the rule with the smallest gap."""',
     ]
     lines += [
-        f"    {name} = {value!r}" for name, value in zip(_controls(guard), guard.at_rest(), strict=True)
+        f"    {name} = {value!r}" for name, value in zip(_control_names(guard), guard.at_rest(), strict=True)
     ]
     lines.append(f"    least = {float_info.max!r}")
     for rule in guard.rules:
-        listing = _listing(guard)
-        place = listing.used(rule.gap)
-        text = listing.shown(place)
-        lines += [*_named(listing, 4), _wrapped(4, "gap = ", text), "    if gap < least:"]
-        lines += ["        least = gap", *_decided(guard, rule, 8)]
+        listing = _python_listing(guard)
+        place = listing.use_term(rule.gap)
+        text = listing.render_value(place)
+        lines += [*_named_lines(listing, 4), _wrap_statement(4, "gap = ", text), "    if gap < least:"]
+        lines += ["        least = gap", *_rule_lines(guard, rule, 8)]
     lines += [
-        f"    if not ({_finite(_controls(guard))}):",
-        f"        return {_rest(guard)}, 2",
-        f"    return {_several(_controls(guard))}, 2",
+        f"    if not ({_finite_test(_control_names(guard))}):",
+        f"        return {_rest_tuple(guard)}, 2",
+        f"    return {_tuple_text(_control_names(guard))}, 2",
         "",
     ]
     return "\n".join(lines)

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from struct import pack
 
-from surefoot.compile.source.opening import opening, parameters, refuse
+from surefoot.compile.source.opening import parse_step_preamble, plain_parameters, refuse_syntax
 from surefoot.errors import Unsupported
-from surefoot.work.machine.text import Function
+from surefoot.work.machine.text import IrFunction
 
 ASK_PYTHON = -1
 _FUNCTIONS = frozenset(("type", "float", "max", "isfinite", "ValueError"))
@@ -37,7 +37,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Translated:
+class TranslatedStep:
     """`@own_step(ptr %applied, double …)` of a state and controls gives 0, 1, 2 or ASK_PYTHON."""
 
     text: str
@@ -56,46 +56,50 @@ class _Module:
     applied: int | None = None
 
 
-def translated(trees: Mapping[str, ast.FunctionDef]) -> Translated:
+def translate_step(trees: Mapping[str, ast.FunctionDef]) -> TranslatedStep:
     """`step` and what it calls; `Unsupported` where something else is written."""
     if "step" not in trees:
         raise Unsupported("there is no function `step` in its file")
-    (states, controls), rest = opening(trees["step"])
+    (states, controls), rest = parse_step_preamble(trees["step"])
     module = _Module(trees, {"step": None})
     module.called.update(("type", "float"))
-    text = _function(module, "step", (*states, *controls), rest)
+    text = _translate_function(module, "step", (*states, *controls), rest)
     others = [found for found in module.texts.values() if found is not None]
     assert module.applied is not None  # every function returns something
     names = tuple(module.texts)
     counts = len(states), len(controls), module.applied
-    return Translated("\n".join([*others, text]), *counts, names, frozenset(module.called))
+    return TranslatedStep("\n".join([*others, text]), *counts, names, frozenset(module.called))
 
 
-def _function(module: _Module, name: str, numbers: Sequence[str], body: Sequence[ast.stmt]) -> str:
+def _translate_function(module: _Module, name: str, numbers: Sequence[str], body: Sequence[ast.stmt]) -> str:
     tree = module.trees[name]
     names = [part for statement in body for part in ast.walk(statement) if isinstance(part, ast.Name)]
-    local = {*parameters(tree), *numbers, *(part.id for part in names if not isinstance(part.ctx, ast.Load))}
+    local = {
+        *plain_parameters(tree),
+        *numbers,
+        *(part.id for part in names if not isinstance(part.ctx, ast.Load)),
+    }
     if local & {*_FUNCTIONS, *module.trees}:
-        refuse(tree, "the name of a function stands for a number")
+        refuse_syntax(tree, "the name of a function stands for a number")
     given = "".join(f", double %n{index}" for index in range(len(numbers)))
     values = {number: f"%n{index}" for index, number in enumerate(numbers)}
-    made = _Body(module, Function(f"own_{name}", f"ptr %applied{given}", internal=True), values)
+    made = _Body(module, IrFunction(f"own_{name}", f"ptr %applied{given}", internal=True), values)
     made.block(body)
     if not made.function.ended:
-        refuse(tree, "it may end without a result")
+        refuse_syntax(tree, "it may end without a result")
     return made.function.text()
 
 
 @dataclass(slots=True)
 class _Body:
     module: _Module
-    function: Function
+    function: IrFunction
     values: dict[str, str]  # of names that have one, whatever was decided before
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             if self.function.ended:
-                refuse(statement, "it is never reached")
+                refuse_syntax(statement, "it is never reached")
             match statement:
                 case ast.Expr(ast.Constant(str())):
                     pass
@@ -106,7 +110,7 @@ class _Body:
                 case ast.Return(value):
                     self.result(statement, value)
                 case _:
-                    refuse(statement, "such a statement is never written")
+                    refuse_syntax(statement, "such a statement is never written")
 
     def decision(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
         f, after, ways = self.function, self.function.label(), []
@@ -122,9 +126,9 @@ class _Body:
                 f.do(f"br label %{after}")
         if ways:
             f.begin(after)
-            self.values = self.joined(ways)
+            self.values = self.join_values(ways)
 
-    def joined(self, ways: Sequence[tuple[dict[str, str], str]]) -> dict[str, str]:
+    def join_values(self, ways: Sequence[tuple[dict[str, str], str]]) -> dict[str, str]:
         """What names stand for after these blocks, if they have a value in each."""
         (first, _), *others = ways
         found = {}
@@ -140,17 +144,17 @@ class _Body:
         match value:
             case ast.Tuple([ast.Tuple([*controls]), ast.Constant(int(word))]) if word in (0, 1, 2):
                 if self.module.applied not in (None, len(controls)) or isinstance(word, bool):
-                    refuse(place, "its results are of several kinds")
+                    refuse_syntax(place, "its results are of several kinds")
                 self.module.applied = len(controls)
                 for index, number in enumerate([self.number(control) for control in controls]):
                     f.store("%applied", str(index), number, "double")
                 f.do(f"ret i64 {word}")
             case ast.Call(ast.Name(name), [*arguments], []):
-                _callee(self.module, place, name, len(arguments))
+                _translate_callee(self.module, place, name, len(arguments))
                 given = "".join(f", double {self.number(argument)}" for argument in arguments)
                 f.do(f"ret i64 {f.value(f'call i64 @own_{name}(ptr %applied{given})')}")
             case _:
-                refuse(place, "such a result is never written")
+                refuse_syntax(place, "such a result is never written")
 
     def number(self, expression: ast.expr) -> str:
         f = self.function
@@ -164,14 +168,14 @@ class _Body:
             case ast.BinOp(left, operator, right) if type(operator) in _OPERATIONS:
                 numbers = self.number(left), self.number(right)
                 if isinstance(operator, ast.Div):
-                    f.fail(self.compared("oeq", numbers[1], "0.0"), ASK_PYTHON)
+                    f.fail(self.compare_numbers("oeq", numbers[1], "0.0"), ASK_PYTHON)
                 return f.value(f"{_OPERATIONS[type(operator)]} double {numbers[0]}, {numbers[1]}")
             case ast.Call(ast.Name("max"), [left, right], []):
                 self.module.called.add("max")
                 first, second = self.number(left), self.number(right)
-                larger = self.compared("ogt", second, first)
+                larger = self.compare_numbers("ogt", second, first)
                 return f.value(f"select i1 {larger}, double {second}, double {first}")
-        refuse(expression, "such a number is never written")
+        refuse_syntax(expression, "such a number is never written")
 
     def branch(self, test: ast.expr, yes: str, no: str) -> None:
         """Continue at one of two labels."""
@@ -190,32 +194,32 @@ class _Body:
                     f.begin(following)
                 self.branch(last, yes, no)
             case ast.Compare(left, [sign], [right]) if type(sign) in _COMPARISONS:
-                found = self.compared(_COMPARISONS[type(sign)], self.number(left), self.number(right))
+                found = self.compare_numbers(_COMPARISONS[type(sign)], self.number(left), self.number(right))
                 f.do(f"br i1 {found}, label %{yes}, label %{no}")
             case ast.Call(ast.Name("isfinite"), [inner], []):
                 self.module.called.add("isfinite")
-                f.do(f"br i1 {is_finite(f, self.number(inner))}, label %{yes}, label %{no}")
+                f.do(f"br i1 {emit_is_finite(f, self.number(inner))}, label %{yes}, label %{no}")
             case _:
-                refuse(test, "such a condition is never written")
+                refuse_syntax(test, "such a condition is never written")
 
-    def compared(self, sign: str, left: str, right: str) -> str:
+    def compare_numbers(self, sign: str, left: str, right: str) -> str:
         return self.function.value(f"fcmp {sign} double {left}, {right}")
 
 
-def is_finite(function: Function, number: str) -> str:
+def emit_is_finite(function: IrFunction, number: str) -> str:
     """The difference of a number and itself is 0, but for infinities and NaN, where it is NaN."""
     difference = function.value(f"fsub double {number}, {number}")
     return function.value(f"fcmp oeq double {difference}, 0.0")
 
 
-def _callee(module: _Module, place: ast.stmt, name: str, count: int) -> None:
+def _translate_callee(module: _Module, place: ast.stmt, name: str, count: int) -> None:
     """Translate a function of the module that is called, once."""
     tree = module.trees.get(name)
     if tree is None or (name in module.texts and module.texts[name] is None):
-        refuse(place, f"`{name}` is not of this module, or calls itself")
-    numbers = parameters(tree)
+        refuse_syntax(place, f"`{name}` is not of this module, or calls itself")
+    numbers = plain_parameters(tree)
     if len(numbers) != count:
-        refuse(place, f"`{name}` has {len(numbers)} parameters")
+        refuse_syntax(place, f"`{name}` has {len(numbers)} parameters")
     if name not in module.texts:
         module.texts[name] = None
-        module.texts[name] = _function(module, name, numbers, tree.body)
+        module.texts[name] = _translate_function(module, name, numbers, tree.body)

@@ -5,31 +5,31 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Apply, Const, Op, Term
 
-Comparison: TypeAlias = tuple[Term, Term]  # the first is at most the second
-MOST_CASES = 64
+_Comparison: TypeAlias = tuple[Term, Term]  # the first is at most the second
+_MOST_CASES = 64
 
 
-def conjunctions(term: Term, wanted: bool = True) -> list[list[Comparison]]:
+def relaxed_dnf(term: Term, wanted: bool = True) -> list[list[_Comparison]]:
     """Lists of comparisons: wherever the term is `wanted` all of one list hold, if `<` is read as `<=`."""
     match term:
         case Const(bool(value)):
             return [[]] if value is wanted else []
         case Apply(Op.NOT, (inner,)):
-            return conjunctions(inner, not wanted)
+            return relaxed_dnf(inner, not wanted)
         case Apply(Op.IMPLIES, (left, right)):
-            return conjunctions(Apply(Op.OR, (~left, right)), wanted)
+            return relaxed_dnf(Apply(Op.OR, (~left, right)), wanted)
         case Apply((Op.AND | Op.OR) as op, parts):
-            several = [conjunctions(part, wanted) for part in parts]
+            several = [relaxed_dnf(part, wanted) for part in parts]
             if (op is Op.AND) is not wanted:
                 return [case for cases in several for case in cases]
-            found: list[list[Comparison]] = [[]]
+            found: list[list[_Comparison]] = [[]]
             for cases in several:
                 found = [[*first, *second] for first in found for second in cases]
-                if len(found) > MOST_CASES:
-                    raise Unsupported(f"the unsafe states have more than {MOST_CASES} cases")
+                if len(found) > _MOST_CASES:
+                    raise Unsupported(f"the unsafe states have more than {_MOST_CASES} cases")
             return found
         case Apply(Op.LT | Op.LE, (left, right)):
             return [[(left, right) if wanted else (right, left)]]
@@ -37,4 +37,4 @@ def conjunctions(term: Term, wanted: bool = True) -> list[list[Comparison]]:
             both = [(left, right), (right, left)]
             return [both] if wanted else [[c] for c in both]
         case _:
-            raise Unsupported(f"`{show(term)}` is not a comparison, which barriers need")
+            raise Unsupported(f"`{show_term(term)}` is not a comparison, which barriers need")

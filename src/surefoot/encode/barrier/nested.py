@@ -13,12 +13,12 @@ from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial
 
 
-def nested(polynomial: Polynomial, names: Sequence[str]) -> Term:
+def horner_term(polynomial: Polynomial, names: Sequence[str]) -> Term:
     """Of the variables in this order."""
-    return _nested(polynomial, names, 0)
+    return _horner_scheme(polynomial, names, 0)
 
 
-def _nested(polynomial: Polynomial, names: Sequence[str], first: int) -> Term:
+def _horner_scheme(polynomial: Polynomial, names: Sequence[str], first: int) -> Term:
     nothing = (0,) * len(names)
     parts: list[Term] = []
     if nothing in polynomial.terms or not polynomial.terms:
@@ -26,16 +26,16 @@ def _nested(polynomial: Polynomial, names: Sequence[str], first: int) -> Term:
     for index in range(first, len(names)):
         factor = Polynomial(
             {
-                _without(monomial, index): coefficient
+                _lower_exponent(monomial, index): coefficient
                 for monomial, coefficient in polynomial.terms.items()
                 if monomial[index] and not any(monomial[first:index])
             }
         )
         if factor.terms:
-            inner = _nested(factor, names, index)
+            inner = _horner_scheme(factor, names, index)
             parts.append(Apply(Op.MUL, (inner, Var(names[index]))))
     return Apply(Op.ADD, tuple(parts)) if len(parts) > 1 else parts[0]
 
 
-def _without(monomial: tuple[int, ...], index: int) -> tuple[int, ...]:
+def _lower_exponent(monomial: tuple[int, ...], index: int) -> tuple[int, ...]:
     return (*monomial[:index], monomial[index] - 1, *monomial[index + 1 :])

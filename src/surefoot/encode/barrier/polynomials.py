@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.problem.number import bounded
-from surefoot.problem.show import show
+from surefoot.problem.number import check_bit_length
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
-from surefoot.query.polynomial import Polynomial, constant
+from surefoot.query.polynomial import Polynomial, polynomial_from_constant
 
-MOST_POWER = 30
-MOST_PRODUCTS = 1_000_000  # of two monomials, to multiply two polynomials
+_MOST_POWER = 30
+_MOST_PRODUCTS = 1_000_000  # of two monomials, to multiply two polynomials
 
 
 def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, rounded: bool) -> Polynomial:
@@ -23,13 +23,15 @@ def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, r
             case Const(bool()):
                 raise Unsupported("a truth value where a polynomial is needed")
             case Const(value):
-                return constant(Fraction(float(value)) if rounded else Fraction(value), variables)
+                return polynomial_from_constant(
+                    Fraction(float(value)) if rounded else Fraction(value), variables
+                )
             case Var(name) if name in names:
                 return names[name]
             case Apply(Op.ADD, parts):
                 total = of(parts[0])
                 for other in parts[1:]:
-                    total = _kept(total + of(other))
+                    total = _check_coefficients(total + of(other))
                 return total
             case Apply(Op.SUB, (left, right)):
                 return of(left) - of(right)
@@ -38,30 +40,32 @@ def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, r
             case Apply(Op.MUL, parts):
                 total = of(parts[0])
                 for other in parts[1:]:
-                    total = _times(total, of(other))
+                    total = _multiply_limited(total, of(other))
                 return total
             case Apply(Op.DIV, (left, Const(value))) if value:
-                return _kept(of(left).times(1 / (Fraction(float(value)) if rounded else Fraction(value))))
-            case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= MOST_POWER:
+                return _check_coefficients(
+                    of(left).times(1 / (Fraction(float(value)) if rounded else Fraction(value)))
+                )
+            case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= _MOST_POWER:
                 total = inner_base = of(base)
                 for _ in range(exponent - 1):
-                    total = _times(total, inner_base)
+                    total = _multiply_limited(total, inner_base)
                 return total
             case _:
                 fix = "write it by + - * / and whole powers; a sine by its Taylor polynomial: x - x^3 / 6"
-                raise Unsupported(f"`{show(part)}` is not a polynomial", fix=fix)
+                raise Unsupported(f"`{show_term(part)}` is not a polynomial", fix=fix)
 
     return of(term)
 
 
-def _times(left: Polynomial, right: Polynomial) -> Polynomial:
+def _multiply_limited(left: Polynomial, right: Polynomial) -> Polynomial:
     """Refused before it is multiplied out, if that takes too long."""
-    if len(left.terms) * len(right.terms) > MOST_PRODUCTS:
+    if len(left.terms) * len(right.terms) > _MOST_PRODUCTS:
         raise Unsupported("a polynomial with too many terms", fix="use smaller exponents")
-    return _kept(left * right)
+    return _check_coefficients(left * right)
 
 
-def _kept(polynomial: Polynomial) -> Polynomial:
+def _check_coefficients(polynomial: Polynomial) -> Polynomial:
     for coefficient in polynomial.terms.values():
-        bounded(coefficient)
+        check_bit_length(coefficient)
     return polynomial

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from surefoot.problem.term import Apply, Op, Term
 
 
-def rows_of(barrier: Term) -> tuple[Term, ...]:
+def barrier_rows(barrier: Term) -> tuple[Term, ...]:
     """The polynomials whose largest value the barrier is; most barriers are one."""
     match barrier:
         case Apply(Op.MAX, parts):
@@ -16,6 +16,6 @@ def rows_of(barrier: Term) -> tuple[Term, ...]:
             return (barrier,)
 
 
-def largest_of(rows: Sequence[Term]) -> Term:
+def largest_of_rows(rows: Sequence[Term]) -> Term:
     """The barrier with these rows."""
     return Apply(Op.MAX, tuple(rows)) if len(rows) > 1 else rows[0]

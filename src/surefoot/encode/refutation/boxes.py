@@ -9,32 +9,32 @@ from itertools import pairwise
 from math import ceil, floor
 from typing import Any, TypeAlias
 
-from surefoot.problem.environment import Array, Environment, Int, Kind, Real
+from surefoot.problem.environment import Array, Environment, Int, Real, ValueType
 from surefoot.problem.names import location_key, location_name
 from surefoot.problem.semantics import State
-from surefoot.problem.term import Term, Var, conjunction, equal
+from surefoot.problem.term import Term, Var, conjunction_of, equal
 from surefoot.problem.window import windows_of
 
-Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
-PATIENCE = 3  # widenings of one bound before it is given up
+_Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
+_PATIENCE = 3  # widenings of one bound before it is given up
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StateScalar:
     """One number, truth value or location of a state."""
 
     name: str
     path: tuple[int, ...]
-    kind: Kind | tuple[str, tuple[str, ...]]  # or a component and its locations
+    kind: ValueType | tuple[str, tuple[str, ...]]  # or a component and its locations
 
-    def read(self, state: State) -> Any:
+    def value_in(self, state: State) -> Any:
         value = state[self.name]
         for index in self.path:
             value = value[index]
         return value
 
     @property
-    def ends(self) -> Ends:
+    def ends(self) -> _Ends:
         """The declared range of a number."""
         match self.kind:
             case Real(low, high) | Int(low, high):
@@ -60,29 +60,29 @@ class Place:
         return self.term() if value else ~self.term()
 
 
-def places_of(environment: Environment) -> tuple[Place, ...]:
+def state_scalars(environment: Environment) -> tuple[StateScalar, ...]:
     """All scalars of a state."""
-    found = [p for v in environment.variables for p in _places(v.name, (), v.kind)]
+    found = [p for v in environment.variables for p in _iterate_scalars(v.name, (), v.kind)]
     several = (c for c in environment.components if len(c.locations) > 1)
-    return (*found, *(Place(location_key(c.name), (), (c.name, c.locations)) for c in several))
+    return (*found, *(StateScalar(location_key(c.name), (), (c.name, c.locations)) for c in several))
 
 
-def _places(name: str, path: tuple[int, ...], kind: Kind) -> Iterator[Place]:
+def _iterate_scalars(name: str, path: tuple[int, ...], kind: ValueType) -> Iterator[StateScalar]:
     if isinstance(kind, Array):
         for i in range(kind.length):
-            yield from _places(name, (*path, i), kind.element)
+            yield from _iterate_scalars(name, (*path, i), kind.element)
     else:
-        yield Place(name, path, kind)
+        yield StateScalar(name, path, kind)
 
 
-def shared(environment: Environment, places: Sequence[Place]) -> tuple[tuple[int, ...], ...]:
+def history_groups(environment: Environment, places: Sequence[StateScalar]) -> tuple[tuple[int, ...], ...]:
     """The places that belong to one history buffer: each value moves through all of them."""
     number = {place.name: i for i, place in enumerate(places) if not place.path}
     return tuple(tuple(number[n] for n in w.names) for w in windows_of(environment))
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class _BoxBound:
     """One bound of a number; None: there is none."""
 
     value: Fraction | None
@@ -92,11 +92,11 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class StateBox:
     """`sides`: lower and upper bound by place; `values`: of what is no number, by place."""
 
-    places: tuple[Place, ...]
-    sides: tuple[tuple[Side, Side], ...]
+    places: tuple[StateScalar, ...]
+    sides: tuple[tuple[_BoxBound, _BoxBound], ...]
     values: tuple[Any, ...]
     groups: tuple[tuple[int, ...], ...] = ()  # places that have the same bounds
 
@@ -108,10 +108,10 @@ class Box:
             elif low.value is not None and low.value == high.value:
                 parts.append(equal(place.term(), low.value))
             else:
-                parts += [*_compared(place, low, False), *_compared(place, high, True)]
-        return conjunction(tuple(parts))
+                parts += [*_bound_comparison(place, low, False), *_bound_comparison(place, high, True)]
+        return conjunction_of(tuple(parts))
 
-    def _with(self, index: int, upper: bool, side: Side) -> Box:
+    def _with(self, index: int, upper: bool, side: _BoxBound) -> StateBox:
         """With another bound, not beyond the declared range."""
         place, value = self.places[index], side.value
         declared = place.ends[upper]
@@ -123,41 +123,41 @@ class Box:
         pair = (low, replace(side, value=value)) if upper else (replace(side, value=value), high)
         return replace(self, sides=(*self.sides[:index], pair, *self.sides[index + 1 :]))
 
-    def _bounds(self) -> Iterator[tuple[int, bool, Side]]:
+    def _bounds(self) -> Iterator[tuple[int, bool, _BoxBound]]:
         for index, place in enumerate(self.places):
             if place.is_number:
                 yield index, False, self.sides[index][0]
                 yield index, True, self.sides[index][1]
 
-    def widened_to(self, state: State) -> Box | None:
+    def widened_to(self, state: State) -> StateBox | None:
         """With this state inside, and some room; None if it may not be inside."""
         others = (i for i, place in enumerate(self.places) if not place.is_number)
-        if any(self.values[i] not in (None, self.places[i].read(state)) for i in others):
+        if any(self.values[i] not in (None, self.places[i].value_in(state)) for i in others):
             return None
         box = self
         for nudged in (False, True):  # where rounding alone leads out, everything gets some room
             for index, upper, side in self._bounds():
-                value, end = Fraction(self.places[index].read(state)), side.value
+                value, end = Fraction(self.places[index].value_in(state)), side.value
                 width = self._width(index) / 8 if nudged else Fraction(0)
                 if end is None or (excess := (value - end if upper else end - value) + width) <= 0:
                     continue
-                found = _further(side, end if nudged else value, excess, upper)
+                found = _widen_bound(side, end if nudged else value, excess, upper)
                 if found is None:
                     return None
                 box = box._with(index, upper, found)
             if box.sides != self.sides:
-                return box._joined()
+                return box._equalise_groups()
         return None
 
     def _width(self, index: int) -> Fraction:
         low, high = (side.value for side in self.sides[index])
         return Fraction(0) if low is None or high is None else high - low
 
-    def without(self, state: State, core: Box) -> Box | None:
+    def without(self, state: State, core: StateBox) -> StateBox | None:
         """Cut between the core, which stays inside, and this state; None if the core has the state."""
         found = []
         for index, upper, side in core._bounds():
-            end, value = self.sides[index][upper].value, Fraction(self.places[index].read(state))
+            end, value = self.sides[index][upper].value, Fraction(self.places[index].value_in(state))
             assert side.value is not None
             excess, room = abs(value - side.value), None if end is None else abs(end - side.value)
             if (value > side.value if upper else value < side.value) and room != 0:
@@ -165,12 +165,12 @@ class Box:
         if not found:
             return None
         *_, index, upper = max(found)  # where it is furthest on the way from the core to the end of the box
-        end, value = core.sides[index][upper].value, Fraction(self.places[index].read(state))
+        end, value = core.sides[index][upper].value, Fraction(self.places[index].value_in(state))
         assert end is not None
-        cut = simplest(*sorted(((3 * end + value) / 4, (end + value) / 2)))
+        cut = _simplest_fraction(*sorted(((3 * end + value) / 4, (end + value) / 2)))
         return self._with(index, upper, replace(self.sides[index][upper], value=cut, limit=value))
 
-    def _joined(self) -> Box:
+    def _equalise_groups(self) -> StateBox:
         """With the same bounds for all places of a group."""
         box = self
         for group in self.groups:
@@ -183,39 +183,41 @@ class Box:
                     box = box._with(i, upper, side)
         return box
 
-    def wider(self, share: Fraction) -> Box:
+    def wider(self, share: Fraction) -> StateBox:
         """With room on both sides of every number, as a share of its width."""
         box = self
         for index, upper, side in self._bounds():
             room = self._width(index) * share
             if side.value is not None and room:
-                box = box._with(index, upper, replace(side, value=_beyond(side.value, room, upper)))
-        return box._joined()
+                box = box._with(index, upper, replace(side, value=_move_bound(side.value, room, upper)))
+        return box._equalise_groups()
 
-    def opened(self, states: Sequence[State]) -> Box:
+    def open_sides(self, states: Sequence[State]) -> StateBox:
         """Up to the declared range, but without its end, where a number goes on and on in that direction."""
         box = self
         for index, upper, side in self._bounds():
-            steps = pairwise(self.places[index].read(s) for s in states)
+            steps = pairwise(self.places[index].value_in(s) for s in states)
             if all((a < b) is upper and a != b for a, b in steps):
                 strict = isinstance(self.places[index].kind, Real)
                 box = box._with(index, upper, replace(side, value=None, strict=strict))
-        return box._joined()
+        return box._equalise_groups()
 
 
-def hull(places: tuple[Place, ...], states: Sequence[State], groups: tuple[tuple[int, ...], ...] = ()) -> Box:
+def box_around_states(
+    places: tuple[StateScalar, ...], states: Sequence[State], groups: tuple[tuple[int, ...], ...] = ()
+) -> StateBox:
     """The least box around states; truth values that differ are left open."""
-    sides: list[tuple[Side, Side]] = []
+    sides: list[tuple[_BoxBound, _BoxBound]] = []
     values: list[Any] = []
     for place in places:
-        seen = [place.read(s) for s in states]
+        seen = [place.value_in(s) for s in states]
         ends = (Fraction(min(seen)), Fraction(max(seen))) if place.is_number else (None, None)
-        sides.append((Side(ends[0]), Side(ends[1])))
+        sides.append((_BoxBound(ends[0]), _BoxBound(ends[1])))
         values.append(None if place.is_number or len(set(seen)) > 1 else seen[0])
-    return Box(places, tuple(sides), tuple(values), groups)._joined()
+    return StateBox(places, tuple(sides), tuple(values), groups)._equalise_groups()
 
 
-def _compared(place: Place, side: Side, upper: bool) -> Iterator[Term]:
+def _bound_comparison(place: StateScalar, side: _BoxBound, upper: bool) -> Iterator[Term]:
     """The comparison with a bound, unless the declared range says it."""
     if side.value is None:
         return
@@ -225,29 +227,33 @@ def _compared(place: Place, side: Side, upper: bool) -> Iterator[Term]:
         yield place.term() < side.value if upper else place.term() > side.value
 
 
-def _further(side: Side, value: Fraction, excess: Fraction, upper: bool) -> Side | None:
+def _widen_bound(side: _BoxBound, value: Fraction, excess: Fraction, upper: bool) -> _BoxBound | None:
     """A bound that is moved to a value and beyond; None if what has to stay outside is in the way."""
-    given_up = side.widened >= PATIENCE
+    given_up = side.widened >= _PATIENCE
     if side.limit is not None:
         free = (side.limit - value if upper else value - side.limit) / 2
         if free <= 0 or given_up:
             return None
         excess = min(excess, free)
-    new = None if given_up else _beyond(value, excess, upper)
+    new = None if given_up else _move_bound(value, excess, upper)
     return replace(side, value=new, widened=side.widened + 1)
 
 
-def _beyond(value: Fraction, room: Fraction, upper: bool) -> Fraction:
-    return simplest(value + room / 2, value + room) if upper else simplest(value - room, value - room / 2)
+def _move_bound(value: Fraction, room: Fraction, upper: bool) -> Fraction:
+    return (
+        _simplest_fraction(value + room / 2, value + room)
+        if upper
+        else _simplest_fraction(value - room, value - room / 2)
+    )
 
 
-def simplest(low: Fraction, high: Fraction) -> Fraction:
+def _simplest_fraction(low: Fraction, high: Fraction) -> Fraction:
     """The fraction with the least denominator between two numbers."""
     if low <= 0 <= high:
         return Fraction(0)
     if high < 0:
-        return -simplest(-high, -low)
+        return -_simplest_fraction(-high, -low)
     whole = ceil(low)
     if whole <= high:
         return Fraction(whole)
-    return whole - 1 + 1 / simplest(1 / (high - whole + 1), 1 / (low - whole + 1))
+    return whole - 1 + 1 / _simplest_fraction(1 / (high - whole + 1), 1 / (low - whole + 1))

@@ -11,59 +11,72 @@ A run that returns to an earlier state can go round for ever: such a lasso stand
 
 from __future__ import annotations
 
-from surefoot.encode.unroll import Encoded
+from surefoot.encode.unroll import Unrolling
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.term import FALSE, Term, conjunction, disjunction
+from surefoot.problem.term import FALSE, Term, conjunction_of, disjunction_of
 
 
-def violation(encoded: Encoded, *, loops: bool = True) -> Term:
+def encode_violation(encoded: Unrolling, *, loops: bool = True) -> Term:
     """The run violates the property; without `loops` only because of where and how it ends."""
     last = encoded.steps
     match encoded.problem.property:
         case Never(bad):
-            return encoded.condition(bad, last)
+            return encoded.condition_at(bad, last)
         case Within(good, steps, after):
-            missed = missing(encoded, good, after, last)
-            return conjunction(missed if last == steps else (*missed, encoded.ended(last)))
+            missed = encode_no_good_state(encoded, good, after, last)
+            return conjunction_of(missed if last == steps else (*missed, encoded.ended_at(last)))
         case Eventually(good):
-            back = disjunction(tuple(encoded.same(i, last) for i in range(last)) if loops else ())
-            return conjunction((*missing(encoded, good, 0, last), disjunction((encoded.ended(last), back))))
+            back = disjunction_of(tuple(encoded.same_state(i, last) for i in range(last)) if loops else ())
+            return conjunction_of(
+                (
+                    *encode_no_good_state(encoded, good, 0, last),
+                    disjunction_of((encoded.ended_at(last), back)),
+                )
+            )
         case Recurs(good):
-            ways = [conjunction((*missing(encoded, good, last, last), encoded.ended(last)))]
+            ways = [
+                conjunction_of((*encode_no_good_state(encoded, good, last, last), encoded.ended_at(last)))
+            ]
             if loops:
                 ways += [
-                    conjunction((encoded.same(i, last), *missing(encoded, good, i, last)))
+                    conjunction_of(
+                        (encoded.same_state(i, last), *encode_no_good_state(encoded, good, i, last))
+                    )
                     for i in range(last)
                 ]
-            return disjunction(tuple(ways))
+            return disjunction_of(tuple(ways))
         case other:
             raise TypeError(f"a run does not refute {type(other).__name__}")
 
 
-def missing(encoded: Encoded, good: Term, first: int, last: int) -> tuple[Term, ...]:
+def encode_no_good_state(encoded: Unrolling, good: Term, first: int, last: int) -> tuple[Term, ...]:
     """None of these states is good."""
-    return tuple(encoded.condition(~good, i) for i in range(first, last + 1))
+    return tuple(encoded.condition_at(~good, i) for i in range(first, last + 1))
 
 
-def relevant(encoded: Encoded) -> tuple[Term, ...]:
+def encode_open_run(encoded: Unrolling) -> tuple[Term, ...]:
     """What is true of the runs that may still violate the property when they go on."""
     match encoded.problem.property:
         case Eventually(good):
-            return missing(encoded, good, 0, encoded.steps)
+            return encode_no_good_state(encoded, good, 0, encoded.steps)
         case _:
             return ()
 
 
-def meaningless(encoded: Encoded) -> Term:
+def encode_undefined_property(encoded: Unrolling) -> Term:
     """The property, where it is still open, has no value in the last state: division by zero, say."""
     last = encoded.steps
     match encoded.problem.property:
         case Never(condition) | Recurs(condition):
-            return encoded.undefined(condition, last)
+            return encoded.undefined_at(condition, last)
         case Within(good, _, after):
-            return encoded.undefined(good, last) if last >= after else FALSE
+            return encoded.undefined_at(good, last) if last >= after else FALSE
         case Eventually(good):
-            unclear = encoded.undefined(good, last)
-            return conjunction((*missing(encoded, good, 0, last - 1), unclear)) if unclear != FALSE else FALSE
+            unclear = encoded.undefined_at(good, last)
+            return (
+                conjunction_of((*encode_no_good_state(encoded, good, 0, last - 1), unclear))
+                if unclear != FALSE
+                else FALSE
+            )
         case other:
             raise TypeError(f"a run does not refute {type(other).__name__}")

@@ -13,46 +13,62 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Bool, Choice, Edge, Int, Kind, Real
+from surefoot.problem.environment import Bool, Choice, Edge, Int, Real, ValueType
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
-from surefoot.problem.semantics import Move, NotAStep, State, holds, step, transitions
+from surefoot.problem.semantics import (
+    Move,
+    NotAStep,
+    State,
+    apply_move,
+    holds_in_state,
+    permitted_transitions,
+)
 from surefoot.problem.term import Const, Term, Var
-from surefoot.verdict.recurrence import move_from
-from surefoot.verdict.verdict import Region, Trace
+from surefoot.verdict.recurrence import recurrence_move
+from surefoot.verdict.verdict import RecurrenceRegion, Trace
 
-HABITS = ("keep", "last", "towards low", "towards high", "towards zero", "low", "high", "middle")
-TRUE = Const(True)
-MOST_BITS = 2000  # of a number in a run; beyond, the run is long enough
+ENVIRONMENT_STRATEGIES = (
+    "keep",
+    "last",
+    "towards low",
+    "towards high",
+    "towards zero",
+    "low",
+    "high",
+    "middle",
+)
+_TRUE = Const(True)
+_MOST_BITS = 2000  # of a number in a run; beyond, the run is long enough
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class StrategyRun:
     """A run, and for each of its steps what the environment did, as a region without limits."""
 
     trace: Trace
-    steps: tuple[Region, ...]  # of the moves after the first `len(trace.moves) - len(steps)`
+    steps: tuple[RecurrenceRegion, ...]  # of the moves after the first `len(trace.moves) - len(steps)`
 
 
-def follow(problem: Problem, run: Trace, habit: str, most: int) -> Followed | None:
+def follow_strategy(problem: Problem, run: Trace, habit: str, most: int) -> StrategyRun | None:
     """The run, prolonged until `most` steps in a row have met no good state; None if that does not happen.
 
     For `Recurs` good states may come before, for a while; `steps` are those after the last of them.
     """
     try:
-        return _followed(problem, run, habit, most)
+        return _extend_run(problem, run, habit, most)
     except InvalidProblem:  # it comes to a state in which something has no value
         return None
 
 
-def _followed(problem: Problem, run: Trace, habit: str, most: int) -> Followed | None:
+def _extend_run(problem: Problem, run: Trace, habit: str, most: int) -> StrategyRun | None:
     assert isinstance(problem.property, Eventually | Recurs)
     good, last = problem.property.good, _last_picks(run)
     patience = most if isinstance(problem.property, Recurs) else 0
-    states, moves, steps = list(run.states), list(run.moves), list[Region]()
-    was_good = holds(problem, states[-1], good)
+    states, moves, steps = list(run.states), list(run.moves), list[RecurrenceRegion]()
+    was_good = holds_in_state(problem, states[-1], good)
     while len(steps) < most:
-        found = list(_next(problem, states[-1], habit, last, good))
+        found = list(_strategy_steps(problem, states[-1], habit, last, good))
         quiet = [way for way, is_good in found if not is_good]
         if not found or (not quiet and not patience):
             return None
@@ -64,25 +80,25 @@ def _followed(problem: Problem, run: Trace, habit: str, most: int) -> Followed |
         states.append(state)
         if _is_long(state):
             break
-    return Followed(Trace(tuple(states), tuple(moves)), tuple(steps))
+    return StrategyRun(Trace(tuple(states), tuple(moves)), tuple(steps))
 
 
-def _next(
+def _strategy_steps(
     problem: Problem, state: State, habit: str, last: Mapping[str, Any], good: Term
-) -> Iterator[tuple[tuple[Region, Move, State], bool]]:
+) -> Iterator[tuple[tuple[RecurrenceRegion, Move, State], bool]]:
     """The steps from here by this habit, and whether they lead to a good state; none after a quiet one."""
     environment = problem.environment
-    for transition in transitions(problem, state):
+    for transition in permitted_transitions(problem, state):
         edges = [environment.components[c].edges[e] for c, e in transition.edges]
-        chosen = tuple((c.name, _picked(habit, c, e, last)) for e in edges for c in e.chosen)
+        chosen = tuple((c.name, _choose_value(habit, c, e, last)) for e in edges for c in e.chosen)
         if len(edges) > 1:
             continue
         for outcome in range(len(edges[0].outcomes)):
-            region = Region(TRUE, transition, (outcome,), chosen)
+            region = RecurrenceRegion(_TRUE, transition, (outcome,), chosen)
             try:
-                move = move_from(problem, state, region)
-                after = step(problem, state, move)
-                is_good = holds(problem, after, good)
+                move = recurrence_move(problem, state, region)
+                after = apply_move(problem, state, move)
+                is_good = holds_in_state(problem, after, good)
             except (NotAStep, InvalidProblem):
                 continue
             yield (region, move, after), is_good
@@ -95,10 +111,10 @@ def _last_picks(run: Trace) -> dict[str, Any]:
     return {name: value for move in run.moves for name, value in move.chosen.items()}
 
 
-def _picked(habit: str, choice: Choice, edge: Edge, last: Mapping[str, Any]) -> Term:
+def _choose_value(habit: str, choice: Choice, edge: Edge, last: Mapping[str, Any]) -> Term:
     """What a habit picks; where it does not apply, what was picked last or a constant."""
     current = next(_set_by(choice, edge), None)
-    low, high = _ends(choice.kind)
+    low, high = _type_bounds(choice.kind)
     smooth = isinstance(choice.kind, Real) and not choice.kind.float32
     if habit == "keep" and current is not None:
         return current
@@ -108,7 +124,7 @@ def _picked(habit: str, choice: Choice, edge: Edge, last: Mapping[str, Any]) -> 
             return (current + Const(end)) / 2 if end else current / 2
     if habit == "last" and choice.name in last and not isinstance(last[choice.name], tuple):
         return Const(last[choice.name])
-    return _constant(habit, choice.kind)
+    return _constant_choice(habit, choice.kind)
 
 
 def _set_by(choice: Choice, edge: Edge) -> Iterator[Var]:
@@ -119,7 +135,7 @@ def _set_by(choice: Choice, edge: Edge) -> Iterator[Var]:
                 yield update.target
 
 
-def _ends(kind: Kind) -> tuple[Fraction | None, Fraction | None]:
+def _type_bounds(kind: ValueType) -> tuple[Fraction | None, Fraction | None]:
     match kind:
         case Real(low, high) | Int(low, high):
             return (None if low is None else Fraction(low), None if high is None else Fraction(high))
@@ -127,10 +143,10 @@ def _ends(kind: Kind) -> tuple[Fraction | None, Fraction | None]:
             return None, None
 
 
-def _constant(habit: str, kind: Kind) -> Term:
+def _constant_choice(habit: str, kind: ValueType) -> Term:
     if isinstance(kind, Bool):
         return Const(habit in ("high", "towards high"))
-    low, high = _ends(kind)
+    low, high = _type_bounds(kind)
     bottom, top = (low if low is not None else high), (high if high is not None else low)
     if bottom is None or top is None:
         return Const(0)
@@ -145,7 +161,7 @@ def _constant(habit: str, kind: Kind) -> Term:
 def _is_long(state: State) -> bool:
     numbers = [v for value in state.values() for v in (value if isinstance(value, tuple) else (value,))]
     return any(
-        max(v.numerator.bit_length(), v.denominator.bit_length()) > MOST_BITS
+        max(v.numerator.bit_length(), v.denominator.bit_length()) > _MOST_BITS
         for v in numbers
         if isinstance(v, Fraction)
     )

@@ -6,40 +6,40 @@ violation is returned. A loop counts only if the true run returns exactly to an 
 
 from __future__ import annotations
 
-from surefoot.encode.concrete import runs
-from surefoot.encode.unroll import Encoded
+from surefoot.encode.concrete import concrete_runs
+from surefoot.encode.unroll import Unrolling
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.semantics import holds, is_initial, may_end, successors
+from surefoot.problem.semantics import enumerate_successors, holds_in_state, is_initial, may_end
 from surefoot.problem.term import Term
-from surefoot.query.bounds import declared
+from surefoot.query.bounds import declared_box
 from surefoot.query.query import Assignment
 from surefoot.verdict.verdict import Trace
 
 
-def confirmed(encoded: Encoded, model: Assignment) -> Trace | str:
+def confirm_violation(encoded: Unrolling, model: Assignment) -> Trace | str:
     """The candidate as a true run that violates the property, or why it is none."""
     complaint = ""
-    for run in runs(encoded.problem, encoded.decode(model)):
-        found = run if isinstance(run, str) else refuting(encoded.problem, run)
+    for run in concrete_runs(encoded.problem, encoded.decode(model)):
+        found = run if isinstance(run, str) else _refuting_prefix(encoded.problem, run)
         if isinstance(found, Trace):
             return found
         complaint = complaint or found
     return complaint
 
 
-def refuting(problem: Problem, run: Trace) -> Trace | str:
+def _refuting_prefix(problem: Problem, run: Trace) -> Trace | str:
     """The part of a run that violates the property. (`Within` is left to replay: the run is as asked.)"""
     try:
         match problem.property:
             case Never(bad):
                 return _first_bad(problem, run, bad)
             case Eventually(good):
-                return _without(problem, run, good, seen_matters=True)
+                return _find_lasso(problem, run, good, seen_matters=True)
             case Recurs(good):
-                return _without(problem, run, good, seen_matters=False)
+                return _find_lasso(problem, run, good, seen_matters=False)
             case _:
                 return run
     except Undefined as error:
@@ -48,16 +48,16 @@ def refuting(problem: Problem, run: Trace) -> Trace | str:
 
 def _first_bad(problem: Problem, run: Trace, bad: Term) -> Trace | str:
     for number, state in enumerate(run.states):
-        if holds(problem, state, bad):
+        if holds_in_state(problem, state, bad):
             return Trace(run.states[: number + 1], run.moves[:number])
     return "its last state is not bad in float32"
 
 
-def _without(problem: Problem, run: Trace, good: Term, *, seen_matters: bool) -> Trace | str:
+def _find_lasso(problem: Problem, run: Trace, good: Term, *, seen_matters: bool) -> Trace | str:
     """The run up to its first return to a state since which nothing was good, or up to its end."""
     quiet_since = 0  # no state from this one on is good
     for number, state in enumerate(run.states):
-        if holds(problem, state, good):
+        if holds_in_state(problem, state, good):
             if seen_matters:
                 return f"state {number} is good"
             quiet_since = number + 1
@@ -69,9 +69,9 @@ def _without(problem: Problem, run: Trace, good: Term, *, seen_matters: bool) ->
     return "the run neither ends nor returns exactly to an earlier state without passing a good one"
 
 
-def starts_at_a_corner(encoded: Encoded) -> bool:
+def has_corner_start(encoded: Unrolling) -> bool:
     """Whether the state with all variables at their lower ends, or all at their upper ones, is initial."""
-    box = declared(q for q in encoded.query.quantities if q.name.endswith("@0"))
+    box = declared_box(q for q in encoded.query.quantities if q.name.endswith("@0"))
     for ends in (tuple(box.values()), tuple((high, low) for low, high in box.values())):
         corner = {n: a if a is not None else b or 0 for n, (a, b) in zip(box, ends, strict=True)}
         try:
@@ -82,12 +82,12 @@ def starts_at_a_corner(encoded: Encoded) -> bool:
     return False
 
 
-def undefined_after(encoded: Encoded, model: Assignment) -> str:
+def undefined_after(encoded: Unrolling, model: Assignment) -> str:
     """What goes wrong in a next step of this run, as the reference semantics says it."""
-    for run in runs(encoded.problem, encoded.decode(model)):
+    for run in concrete_runs(encoded.problem, encoded.decode(model)):
         if isinstance(run, Trace):
             try:
-                for _ in successors(encoded.problem, run.states[-1]):
+                for _ in enumerate_successors(encoded.problem, run.states[-1]):
                     pass
             except Undefined as error:
                 return str(error)

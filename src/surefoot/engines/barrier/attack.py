@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import optimize
 
-from surefoot.encode.barrier import System
-from surefoot.engines.barrier.sampled import Floats, evaluated, halved, sampled
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.barrier.sampled import Floats, bilinear_form, evaluate_polynomial, float_system
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial
 from surefoot.work.budget import Budget
@@ -28,7 +28,7 @@ WIDEST = 1e6  # times the starts: a ray that goes on so far is cut there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rays:
+class RaySampler:
     """States of the set from which rays go out, and how long a step is in each variable."""
 
     barrier: Polynomial
@@ -56,7 +56,7 @@ class Rays:
         return found
 
     def _values(self, length: float, origins: Floats, towards: Floats) -> Floats:
-        return evaluated(self.barrier, self.at(np.full(len(towards), length), origins, towards))
+        return evaluate_polynomial(self.barrier, self.at(np.full(len(towards), length), origins, towards))
 
     def at(self, lengths: Floats, origins: Floats, towards: Floats) -> Floats:
         return origins + lengths[:, None] * towards * self.units
@@ -70,7 +70,7 @@ class Rays:
 
     def _ends(self) -> Floats:
         generator, size = np.random.default_rng(0), len(self.units)
-        towards = np.vstack([directions(4 * RAYS, size, generator), np.eye(size), -np.eye(size)])
+        towards = np.vstack([_draw_directions(4 * RAYS, size, generator), np.eye(size), -np.eye(size)])
         origins = self.centres[generator.integers(0, len(self.centres), len(towards))]
         return self.at(self.lengths(origins, towards), origins, towards)
 
@@ -78,22 +78,22 @@ class Rays:
         """The farthest states in each variable: where there are many, rays come near no corner, but uphill
         from their ends there is one."""
         if not self._known:
-            climb, states, found = self.climbing(), self._ends(), list[Floats]()
+            climb, states, found = self.climber(), self._ends(), list[Floats]()
 
             def end(row: Floats) -> Floats | None:
                 return climb(states[np.argmax(states @ row)], lambda x: float(row @ x), lambda _: row)
 
             for row in np.vstack([np.eye(len(self.units)), -np.eye(len(self.units))]):
-                if budget.spent():
+                if budget.is_spent():
                     break
                 found += [] if (best := end(row)) is None else [best]
             self._known.append(np.array(found).reshape(-1, len(self.units)))
         return self._known[0]
 
-    def climbing(self) -> Climb:
+    def climber(self) -> Climb:
         """From a state uphill, within the set; None: that led nowhere."""
-        values = halved(self.barrier)
-        deepest = float(evaluated(self.barrier, self.centres).min())
+        values = bilinear_form(self.barrier)
+        deepest = float(evaluate_polynomial(self.barrier, self.centres).min())
 
         def depth(x: Floats) -> float:
             return float(values((x * self.units)[None, :])[0]) / deepest - NEAR
@@ -115,25 +115,25 @@ class Rays:
         return climb
 
 
-def rays(system: System, then: Sequence[Term], barrier: Polynomial) -> Rays | None:
+def ray_sampler(system: ControlSystem, then: Sequence[Term], barrier: Polynomial) -> RaySampler | None:
     """From states near the starts and along runs; None: none of them is in the set."""
-    generator, moving = np.random.default_rng(0), sampled(system, then)
+    generator, moving = np.random.default_rng(0), float_system(system, then)
     low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
     units = np.maximum((high - low) / 2, float((high - low).max()) / 20 + 1e-6)
     states = np.vstack([(low + high) / 2, np.zeros(len(low)), generator.uniform(low, high, (14, len(low)))])
     found = [states]
     for turn in range(RUN):
-        states = moving.step(states, moving.drawn(len(states), generator))
+        states = moving.step(states, moving.draw_disturbances(len(states), generator))
         if not np.all(np.isfinite(states)) or np.abs(states).max() > WIDEST:
             break
         if turn % (RUN // 10) == 0:
             found.append(states)
     points = np.vstack(found)
-    inner = points[evaluated(barrier, points) < 0]
-    return Rays(barrier, inner, units) if len(inner) else None
+    inner = points[evaluate_polynomial(barrier, points) < 0]
+    return RaySampler(barrier, inner, units) if len(inner) else None
 
 
-def directions(count: int, size: int, generator: np.random.Generator) -> Floats:
+def _draw_directions(count: int, size: int, generator: np.random.Generator) -> Floats:
     """Half of them change only a few variables."""
     found = generator.normal(size=(count, size))
     some = generator.random((count // 2, size)) < min(1.0, 3 / size)
@@ -142,13 +142,15 @@ def directions(count: int, size: int, generator: np.random.Generator) -> Floats:
     return found / lengths
 
 
-def inside(system: System, region: Rays, score: Score, budget: Budget) -> list[tuple[Floats, Floats]]:
+def falsify_set(
+    system: ControlSystem, region: RaySampler, score: Score, budget: Budget
+) -> list[tuple[Floats, Floats]]:
     """States of the set with their disturbances whose score is not negative, the highest first."""
-    generator, moving = np.random.default_rng(budget.seed), sampled(system, ())
+    generator, moving = np.random.default_rng(budget.seed), float_system(system, ())
     size = len(region.units)
     origins = region.centres[generator.integers(0, len(region.centres), RAYS)]
-    towards, shares = directions(RAYS, size, generator), _shares(RAYS, generator)
-    drawn = moving.drawn(RAYS, generator)
+    towards, shares = _draw_directions(RAYS, size, generator), _draw_ray_shares(RAYS, generator)
+    drawn = moving.draw_disturbances(RAYS, generator)
     best: tuple[Floats, ...] = ()
     for turn in range(ROUNDS):
         states = region.at(region.lengths(origins, towards) * shares, origins, towards)
@@ -157,7 +159,7 @@ def inside(system: System, region: Rays, score: Score, budget: Budget) -> list[t
         merged = tuple(np.concatenate([a, b]) for a, b in zip(best, new, strict=True)) if best else new
         order = np.argsort(-merged[0])[:KEPT]
         best = tuple(part[order] for part in merged)
-        if budget.spent():
+        if budget.is_spent():
             break
         parents = generator.integers(0, len(order), RAYS // 2)
         width = 0.5 * 0.85**turn / np.sqrt(size)
@@ -165,24 +167,27 @@ def inside(system: System, region: Rays, score: Score, budget: Budget) -> list[t
         towards = turned / np.linalg.norm(turned, axis=1, keepdims=True)
         keep = generator.random(len(parents)) < 0.7
         origins = best[3][parents]
-        shares = np.where(keep, best[5][parents], _shares(len(parents), generator))
-        drawn = np.where(keep[:, None], best[2][parents], moving.drawn(len(parents), generator))
+        shares = np.where(keep, best[5][parents], _draw_ray_shares(len(parents), generator))
+        drawn = np.where(keep[:, None], best[2][parents], moving.draw_disturbances(len(parents), generator))
     found = [(x, d) for value, x, d in zip(best[0], best[1], best[2], strict=True) if value >= 0]
     if found or size <= FEW:
         return found
     far = region.extremes(budget)
-    states, drawn = np.vstack([far, best[1]]), np.vstack([moving.drawn(len(far), generator), best[2]])
+    states, drawn = (
+        np.vstack([far, best[1]]),
+        np.vstack([moving.draw_disturbances(len(far), generator), best[2]]),
+    )
     order = np.argsort(-np.nan_to_num(score(states, drawn), nan=-np.inf))[:CLIMBED]
-    return uphill(region, score, states[order], drawn[order], budget)
+    return ascend_score(region, score, states[order], drawn[order], budget)
 
 
-def uphill(
-    region: Rays, score: Score, states: Floats, drawn: Floats, budget: Budget
+def ascend_score(
+    region: RaySampler, score: Score, states: Floats, drawn: Floats, budget: Budget
 ) -> list[tuple[Floats, Floats]]:
     """From the best states with slopes of the score, which are differences."""
-    climb, steps, found = region.climbing(), np.diag(region.units * 1e-6), []
+    climb, steps, found = region.climber(), np.diag(region.units * 1e-6), []
     for first, chosen in zip(states, drawn, strict=False):
-        if budget.spent():
+        if budget.is_spent():
             break
 
         def scores(x: Floats, chosen: Floats = chosen) -> Floats:
@@ -197,12 +202,12 @@ def uphill(
     return found
 
 
-def _shares(count: int, generator: np.random.Generator) -> Floats:
+def _draw_ray_shares(count: int, generator: np.random.Generator) -> Floats:
     """Of the way to the edge: most of them nearly the whole."""
     return np.where(generator.random(count) < 0.7, 1 - 1e-7, generator.random(count))
 
 
-def among_starts(system: System, barriers: Sequence[Polynomial], budget: Budget) -> list[Floats]:
+def falsify_starts(system: ControlSystem, barriers: Sequence[Polynomial], budget: Budget) -> list[Floats]:
     """Starts that are outside of all sets, the most distant ones first."""
     generator = np.random.default_rng(budget.seed)
     low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
@@ -210,14 +215,14 @@ def among_starts(system: System, barriers: Sequence[Polynomial], budget: Budget)
     states[: 2 * RAYS] = np.where(generator.random((2 * RAYS, len(low))) < 0.5, low, high)
     best: tuple[Floats, Floats] | None = None
     for turn in range(ROUNDS // 2):
-        scores = np.min([evaluated(b, states) for b in barriers], axis=0)
+        scores = np.min([evaluate_polynomial(b, states) for b in barriers], axis=0)
         new = (scores, states)
         merged = new if best is None else tuple(np.concatenate(p) for p in zip(best, new, strict=True))
         order = np.argsort(-merged[0])[:KEPT]
         best = (merged[0][order], merged[1][order])
         moves = generator.normal(size=(RAYS, len(low))) * (high - low) * 0.2 * 0.8**turn
         states = np.clip(best[1][generator.integers(0, len(order), RAYS)] + moves, low, high)
-        if budget.spent():
+        if budget.is_spent():
             break
     assert best is not None
     return [x for value, x in zip(*best, strict=True) if value >= 0]

@@ -8,20 +8,28 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from surefoot.encode.barrier import conjunctions, largest_of, nested, rows_of
-from surefoot.engines.barrier.find import pairs
-from surefoot.engines.barrier.plane import SPARE, Plane, Range, Unproved, magnitudes, rounding, shift
+from surefoot.encode.barrier import barrier_rows, horner_term, largest_of_rows, relaxed_dnf
+from surefoot.engines.barrier.find import range_products
+from surefoot.engines.barrier.plane import (
+    SPARE,
+    Range,
+    ScaledSystem,
+    Unproved,
+    bound_barrier_shift,
+    bound_rounding_error,
+    variable_magnitudes,
+)
 from surefoot.problem.term import Term
-from surefoot.query.polynomial import Polynomial, constant, variable
-from surefoot.solve.halfspaces import Combinations
-from surefoot.solve.sos import Squares, Summand, Wide, prove
+from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
+from surefoot.solve.halfspaces import FarkasCombinations
+from surefoot.solve.sos import ProjectionProver, Squares, Summand, prove_nonnegative
 from surefoot.work.budget import Budget
 
 Proof = tuple[Summand, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedSet:
+class InvariantSet:
     """{x in the domain, barrier <= 0} with all that the checker needs to see that it is closed and safe."""
 
     domain: tuple[Range, ...]
@@ -31,33 +39,35 @@ class ClosedSet:
     proof: dict[str, Any]
 
 
-def closed_set(
-    where: Plane,
+def prove_invariant_set(
+    where: ScaledSystem,
     rows: Sequence[Polynomial],
     starts: Sequence[Range] | None,
     reached: Sequence[tuple[bool, bool]],
     tested: bool,
     budget: Budget,
     squares: Squares = "auto",
-) -> ClosedSet:
+) -> InvariantSet:
     """`rows`: in the units of the plane; the barrier is the largest of them. `Unproved` says what fails.
 
     `starts`: what the set has to contain; None: nothing.
     """
-    if starts is not None and not _within(starts, where.domain):
+    if starts is not None and not _is_box_within(starts, where.domain):
         raise Unproved("the starts")
-    term = largest_of([written(where, row) for row in rows])
+    term = largest_of_rows([barrier_to_term(where, row) for row in rows])
     work = Obligations(where, term, tested, budget, squares)
     room, step, drift = work.margins()
     saturation, unsafe = work.saturation(reached), work.unsafe()
     steps = work.steps(reached, room, step, drift)
     covers = [] if starts is None else [(box_text(starts), work.start(starts, room))]
-    return work.assembled(saturation, unsafe, steps, covers)
+    return work.assemble_set(saturation, unsafe, steps, covers)
 
 
-def covering(where: Plane, found: ClosedSet, starts: Sequence[Range], budget: Budget) -> ClosedSet:
+def cover_start_box(
+    where: ScaledSystem, found: InvariantSet, starts: Sequence[Range], budget: Budget
+) -> InvariantSet:
     """The same set, shown to contain another box of starts; `Unproved` if that is not shown."""
-    if not _within(starts, found.domain):
+    if not _is_box_within(starts, found.domain):
         raise Unproved("the starts")
     work = Obligations(where, found.barrier, found.tested, budget)
     more = work.start(starts, Fraction(found.proof["margins"]["room"]))
@@ -65,7 +75,7 @@ def covering(where: Plane, found: ClosedSet, starts: Sequence[Range], budget: Bu
     return replace(found, proof={**found.proof, "covers": covers, "start": start})
 
 
-def _within(box: Sequence[Range], domain: Sequence[Range]) -> bool:
+def _is_box_within(box: Sequence[Range], domain: Sequence[Range]) -> bool:
     return all(a <= low and high <= b for (low, high), (a, b) in zip(box, domain, strict=True))
 
 
@@ -73,25 +83,25 @@ def box_text(box: Sequence[Range]) -> list[list[int | str]]:
     return [[number_text(low), number_text(high)] for low, high in box]
 
 
-def written(where: Plane, barrier: Polynomial) -> Term:
+def barrier_to_term(where: ScaledSystem, barrier: Polynomial) -> Term:
     """The barrier as a term of the system's variables; in float64 its coefficients are doubles."""
     count = len(where.system.variables)
     back = [
-        (variable(i, count) - constant(centre, count)).times(1 / unit)
+        (polynomial_from_variable(i, count) - polynomial_from_constant(centre, count)).times(1 / unit)
         for i, (centre, unit) in enumerate(where.units[:count])
     ]
-    whole = Polynomial({m[:count]: c for m, c in barrier.terms.items()}).replaced(back, count)
+    whole = Polynomial({m[:count]: c for m, c in barrier.terms.items()}).substitute_variables(back, count)
     if where.system.rounded:
         doubles = {m: Fraction(float(c)) for m, c in whole.terms.items()}
         whole = Polynomial({m: c for m, c in doubles.items() if c})
-    return nested(whole, where.system.variables)
+    return horner_term(whole, where.system.variables)
 
 
 @dataclass(frozen=True, slots=True)
 class Obligations:
     """What has to be shown of a set, one by one; `Unproved` where no proof is found."""
 
-    where: Plane
+    where: ScaledSystem
     term: Term
     tested: bool
     budget: Budget
@@ -100,11 +110,11 @@ class Obligations:
 
     @property
     def rows(self) -> list[Polynomial]:
-        return [self.where.of(row) for row in rows_of(self.term)]
+        return [self.where.of(row) for row in barrier_rows(self.term)]
 
-    def assembled(
+    def assemble_set(
         self, saturation: list[Any], unsafe: list[Any], steps: list[Any], starts: Sequence[tuple[Any, Any]]
-    ) -> ClosedSet:
+    ) -> InvariantSet:
         """The set with its proofs; `starts`: boxes, each with its proof."""
         room, step, drift = self.margins()
         proof: dict[str, Any] = {
@@ -128,41 +138,43 @@ class Obligations:
                 "proposed": None if proposed is None else box_text(proposed.enclosure),
             }
         margin = self.margin if self.tested else Fraction(0)
-        return ClosedSet(self.where.domain, self.term, self.tested, margin, proof)
+        return InvariantSet(self.where.domain, self.term, self.tested, margin, proof)
 
     def inside(self) -> list[Polynomial]:
-        return [*self.where.within(self.where.seen), *(-row for row in self.rows)]
+        return [*self.where.within(self.where.observed_domain), *(-row for row in self.rows)]
 
     def own(self) -> list[tuple[int, ...]]:
         """Products of the constraints of the set."""
         count = len(self.where.domain)
-        return [*pairs(count), *((2 * count + i,) for i in range(len(rows_of(self.term))))]
+        return [*range_products(count), *((2 * count + i,) for i in range(len(barrier_rows(self.term))))]
 
-    def proved(
+    def prove(
         self, what: str, wanted: Polynomial, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
     ) -> Any:
         """By multipliers where everything is affine, else by sums of squares."""
-        return self.proving(where, products)(what, wanted)
+        return self.prover(where, products)(what, wanted)
 
-    def proving(
+    def prover(
         self, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
     ) -> Callable[[str, Polynomial], Any]:
         """Proofs about the same constraints."""
         straight = [i for i, p in enumerate(where) if p.degree <= 1]
-        affine, known = len(straight) == len(where), list[Combinations]()
+        affine, known = len(straight) == len(where), list[FarkasCombinations]()
         squares = self._squares(where, products)
 
         def proof(what: str, wanted: Polynomial) -> Any:
             self.budget.progress(f"barrier: {what}")
             if wanted.degree <= 1 and (affine or self.wide):
-                known.extend([] if known else [Combinations([where[i] for i in straight], self.where.size)])
-                weights = None if self.budget.spent() else known[0].weights(wanted)
+                known.extend(
+                    [] if known else [FarkasCombinations([where[i] for i in straight], self.where.size)]
+                )
+                weights = None if self.budget.is_spent() else known[0].weights(wanted)
                 if weights is not None:
-                    return _weights({straight[i]: weight for i, weight in weights.items()})
+                    return _weights_to_json({straight[i]: weight for i, weight in weights.items()})
             found = None if affine and wanted.degree <= 1 else squares(wanted)
             if found is None:
                 raise Unproved(what)
-            return [_summand(s) for s in found]
+            return [_summand_to_json(s) for s in found]
 
         return proof
 
@@ -174,9 +186,9 @@ class Obligations:
             return sorted(used | set(self.where.states))
 
         if self.wide:
-            several = Wide(where, products, variables(*where))
+            several = ProjectionProver(where, products, variables(*where))
             return lambda wanted: several.prove(wanted, self.budget)
-        return lambda wanted: prove(
+        return lambda wanted: prove_nonnegative(
             wanted, where, products, variables(wanted, *where), self.budget, squares=self.squares
         )
 
@@ -185,39 +197,47 @@ class Obligations:
         """What the test of the set leaves to its own rounding errors."""
         if not self.where.system.rounded:
             return Fraction(0)
-        return Fraction(float(Fraction(rounding(self.term, magnitudes(self.where))[1]) * SPARE))
+        return Fraction(
+            float(Fraction(bound_rounding_error(self.term, variable_magnitudes(self.where))[1]) * SPARE)
+        )
 
     def margins(self) -> tuple[Fraction, tuple[Fraction, ...], Fraction]:
-        system, sizes = self.where.system, magnitudes(self.where)
+        system, sizes = self.where.system, variable_magnitudes(self.where)
         room = 2 * self.margin * SPARE if self.tested else Fraction(0)
         if (own := self.where.own) is not None:
-            step = self.where.held(own)
-            return room, step, Fraction(float(max(self.where.changed(r, step) for r in self.rows) * SPARE))
+            step = self.where.prediction_error(own)
+            return (
+                room,
+                step,
+                Fraction(float(max(self.where.change_bound(r, step) for r in self.rows) * SPARE)),
+            )
         if not system.rounded:
             return Fraction(0), (Fraction(0),) * len(system.variables), Fraction(0)
         values = dict(sizes)
         for then, (name, low, high) in zip(self.where.then, system.controls, strict=True):
-            size, error = rounding(then, sizes)
+            size, error = bound_rounding_error(then, sizes)
             ends = [abs(float(e)) for e in (low, high) if e is not None]
             values[name] = (max(ends) if len(ends) == 2 else max([size, *ends]), error)
         values |= {n: (float(max(abs(a), abs(b))), 0.0) for n, (a, b) in system.disturbances}
-        step = tuple(Fraction(rounding(t, values)[1]) * SPARE for t in system.next)
-        return room, step, shift(system, self.term, self.where.domain, step)
+        step = tuple(Fraction(bound_rounding_error(t, values)[1]) * SPARE for t in system.next)
+        return room, step, bound_barrier_shift(system, self.term, self.where.domain, step)
 
     def start(self, starts: Sequence[Range], room: Fraction) -> Any:
         """One proof for each row; for a barrier that is one polynomial just this."""
-        proof = self.proving(self.where.within(starts), pairs(len(starts)))
-        shown = [proof("the starts", constant(-room, self.where.size) - row) for row in self.rows]
+        proof = self.prover(self.where.within(starts), range_products(len(starts)))
+        shown = [
+            proof("the starts", polynomial_from_constant(-room, self.where.size) - row) for row in self.rows
+        ]
         return shown if len(shown) > 1 else shown[0]
 
     def saturation(self, reached: Sequence[tuple[bool, bool]]) -> list[list[Any]]:
         found: list[list[Any]] = []
-        proof = self.proving(self.inside(), self.own())
+        proof = self.prover(self.inside(), self.own())
         for (value, low, high), (at_low, at_high) in zip(self.where.ends(), reached, strict=True):
             pair: list[Any] = [None, None]
             for side, end, at_end in ((0, low, at_low), (1, high, at_high)):
                 if end is not None and not at_end:
-                    gap = value - constant(end, self.where.size)
+                    gap = value - polynomial_from_constant(end, self.where.size)
                     wanted = -gap if side else gap
                     pair[side] = proof("no control at an end", wanted)
             found.append(pair)
@@ -225,27 +245,31 @@ class Obligations:
 
     def unsafe(self) -> list[Any]:
         found = []
-        for case in conjunctions(self.where.system.unsafe):
+        for case in relaxed_dnf(self.where.system.unsafe):
             slack = [self.slack(left, right) for left, right in case]
             slack = [s + more for s, more in zip(slack, self.where.between(case), strict=True)]
             extra = [
-                self.where.condition(right) - self.where.condition(left) + constant(s, self.where.size)
+                self.where.condition(right)
+                - self.where.condition(left)
+                + polynomial_from_constant(s, self.where.size)
                 for (left, right), s in zip(case, slack, strict=True)
             ]
-            if (direct := self._excluded(extra)) is not None:
+            if (direct := self._refute_by_domain(extra)) is not None:
                 found.append({"slack": [number_text(s) for s in slack], "proof": direct})
                 continue
             inside = [*self.inside(), *extra]
             first = len(inside) - len(extra)
             products = [*self.own(), *((first + i,) for i in range(len(extra)))]
-            shown = self.proved("no unsafe state", constant(-1, self.where.size), inside, products)
+            shown = self.prove(
+                "no unsafe state", polynomial_from_constant(-1, self.where.size), inside, products
+            )
             found.append({"slack": [number_text(s) for s in slack], "proof": shown})
         return found
 
-    def _excluded(self, extra: Sequence[Polynomial]) -> list[Any] | None:
+    def _refute_by_domain(self, extra: Sequence[Polynomial]) -> list[Any] | None:
         """-1 from a comparison and one side of the domain, where their sum is a negative number."""
-        nothing, first = (0,) * self.where.size, 2 * len(self.where.domain) + len(rows_of(self.term))
-        for index, side in enumerate(self.where.within(self.where.seen)):
+        nothing, first = (0,) * self.where.size, 2 * len(self.where.domain) + len(barrier_rows(self.term))
+        for index, side in enumerate(self.where.within(self.where.observed_domain)):
             for number, gap in enumerate(extra):
                 unit = next((c for m, c in gap.terms.items() if m != nothing), Fraction(0))
                 other = next((c for m, c in side.terms.items() if m != nothing), Fraction(0))
@@ -256,14 +280,14 @@ class Obligations:
                 if total.terms.keys() == {nothing} and (sum_ := total.terms[nothing]) < 0:
                     one = Summand((first + number,), (nothing,), ((-1 / sum_,),))
                     another = Summand((index,), (nothing,), ((-share / sum_,),))
-                    return [_summand(one), _summand(another)]
+                    return [_summand_to_json(one), _summand_to_json(another)]
         return None
 
     def slack(self, left: Term, right: Term) -> Fraction:
         if not self.where.system.compares_rounded:
             return Fraction(0)
-        sizes = magnitudes(self.where)
-        return sum((Fraction(rounding(t, sizes)[1]) * SPARE for t in (left, right)), Fraction(0))
+        sizes = variable_magnitudes(self.where)
+        return sum((Fraction(bound_rounding_error(t, sizes)[1]) * SPARE for t in (left, right)), Fraction(0))
 
     def steps(
         self,
@@ -273,22 +297,22 @@ class Obligations:
         drift: Fraction,
     ) -> list[list[Any]]:
         where, count = self.where, len(self.where.domain)
-        disturbed, found, terms = where.disturbed(), [], rows_of(self.term)
+        disturbed, found, terms = where.disturbance_constraints(), [], barrier_rows(self.term)
         for controls, constraints in where.modes(reached):
             inside = [*self.inside(), *disturbed, *constraints]
             first = 2 * count + len(terms)
             products = [
                 *self.own(),
-                *pairs(len(where.system.disturbances), first),
+                *range_products(len(where.system.disturbances), first),
                 *((first + len(disturbed) + i,) for i in range(len(constraints))),
             ]
             following = where.following(controls)
             moved = dict(zip(where.system.variables, following, strict=True))
-            proof, least = self.proving(inside, products), constant(-room - drift, where.size)
+            proof, least = self.prover(inside, products), polynomial_from_constant(-room - drift, where.size)
             shown = [proof("a step", least - where.of(row, moved)) for row in terms]
             for value, (low, high), error in zip(following, where.domain, step, strict=True):
-                above = value - constant(low + error, where.size)
-                below = constant(high - error, where.size) - value
+                above = value - polynomial_from_constant(low + error, where.size)
+                below = polynomial_from_constant(high - error, where.size) - value
                 shown += [proof("the domain", side) for side in (above, below)]
             found.append(shown)
         return found
@@ -298,13 +322,13 @@ def number_text(value: Fraction) -> int | str:
     return value.numerator if value.denominator == 1 else str(value)
 
 
-def _weights(weights: Mapping[int, Fraction]) -> dict[str, Any]:
+def _weights_to_json(weights: Mapping[int, Fraction]) -> dict[str, Any]:
     """Over one common denominator; integers in hexadecimal digits."""
     over = lcm(*(weight.denominator for weight in weights.values()))
     return {"weights": [[i, hex(int(w * over))] for i, w in sorted(weights.items())], "over": over}
 
 
-def _summand(found: Summand) -> dict[str, Any]:
+def _summand_to_json(found: Summand) -> dict[str, Any]:
     """The matrix over one common denominator; entries in hexadecimal digits."""
     over = lcm(*(entry.denominator for row in found.gram for entry in row))
     rows = [[hex(int(entry * over)) for entry in row] for row in found.gram]

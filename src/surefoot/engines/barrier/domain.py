@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.encode.barrier import System, conjunctions
-from surefoot.engines.barrier.sampled import sampled
+from surefoot.encode.barrier import ControlSystem, relaxed_dnf
+from surefoot.engines.barrier.sampled import float_system
 from surefoot.problem.term import Const, Term, Var
 from surefoot.work.budget import Budget
 
@@ -20,12 +20,14 @@ NARROWEST = Fraction(1, 10)  # of the starts: a variable that hardly moves is ea
 RUNS, STEPS = 256, 2000
 
 
-def domains(system: System, then: tuple[Term, ...], budget: Budget) -> Iterator[tuple[Range, ...]]:
+def enumerate_domains(
+    system: ControlSystem, then: tuple[Term, ...], budget: Budget
+) -> Iterator[tuple[Range, ...]]:
     """Boxes, the most promising first; in float64 their sides are doubles."""
     limits = inner_limits(system)
     if all(low is not None and high is not None for low, high in limits):
         yield tuple((low, high) for low, high in limits if low is not None and high is not None)
-    reach = _reach(system, then, budget)
+    reach = _simulated_reach(system, then, budget)
     if reach is None:
         return
     # In a chain of filters each variable follows the one before it: its range is a little wider.
@@ -34,35 +36,41 @@ def domains(system: System, then: tuple[Term, ...], budget: Budget) -> Iterator[
     for factor, ranges in ([(WIDER[0], wide)] if wide != reach else []) + [(f, reach) for f in WIDER]:
         yield tuple(
             (
-                _double(max(low, centre - half * factor) if low is not None else centre - half * factor),
-                _double(min(high, centre + half * factor) if high is not None else centre + half * factor),
+                _nearest_double(
+                    max(low, centre - half * factor) if low is not None else centre - half * factor
+                ),
+                _nearest_double(
+                    min(high, centre + half * factor) if high is not None else centre + half * factor
+                ),
             )
             for (low, high), (centre, half) in zip(limits, ranges, strict=True)
         )
 
 
-def inner_limits(system: System) -> list[Ends]:
+def inner_limits(system: ControlSystem) -> list[Ends]:
     """Of each variable, a little inside of where everything is unsafe."""
-    return [_inside(limits_of(system, name)) for name in system.variables]
+    return [_shrink_limits(limits_of(system, name)) for name in system.variables]
 
 
-def _inside(limits: Ends) -> Ends:
+def _shrink_limits(limits: Ends) -> Ends:
     """A little less far than where states become unsafe, so that no state of the domain is."""
     low, high = limits
     width = high - low if low is not None and high is not None else abs(low or high or Fraction(0))
     room = width * NEAR
-    return None if low is None else _double(low + room), None if high is None else _double(high - room)
+    return None if low is None else _nearest_double(low + room), None if high is None else _nearest_double(
+        high - room
+    )
 
 
-def _double(value: Fraction) -> Fraction:
+def _nearest_double(value: Fraction) -> Fraction:
     return Fraction(float(value))
 
 
-def limits_of(system: System, name: str) -> Ends:
+def limits_of(system: ControlSystem, name: str) -> Ends:
     """Beyond which values of a variable everything is unsafe."""
     low: list[Fraction] = []
     high: list[Fraction] = []
-    for case in conjunctions(system.unsafe):
+    for case in relaxed_dnf(system.unsafe):
         match case:
             case [(Var(n), Const(value))] if n == name:
                 low.append(Fraction(float(value)) if system.compares_rounded else Fraction(value))
@@ -71,20 +79,22 @@ def limits_of(system: System, name: str) -> Ends:
     return max(low, default=None), min(high, default=None)
 
 
-def _reach(system: System, then: tuple[Term, ...], budget: Budget) -> list[tuple[Fraction, Fraction]] | None:
+def _simulated_reach(
+    system: ControlSystem, then: tuple[Term, ...], budget: Budget
+) -> list[tuple[Fraction, Fraction]] | None:
     """Centre and half width of what runs from random starts and corners reach.
 
     None if they diverge, or if the time is up.
     """
-    generator, moving = np.random.default_rng(0), sampled(system, then)
+    generator, moving = np.random.default_rng(0), float_system(system, then)
     low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
     state = generator.uniform(low, high, (RUNS, len(low)))
     state[: RUNS // 2] = np.where(generator.random((RUNS // 2, len(low))) < 0.5, low, high)
     least, most = state.min(axis=0), state.max(axis=0)
     for _ in range(STEPS):
-        if budget.spent():
+        if budget.is_spent():
             return None
-        state = moving.step(state, moving.drawn(RUNS, generator))
+        state = moving.step(state, moving.draw_disturbances(RUNS, generator))
         if not np.all(np.isfinite(state)) or np.abs(state).max() > 1e9:
             return None
         least, most = np.minimum(least, state.min(axis=0)), np.maximum(most, state.max(axis=0))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from surefoot.encode.barrier import rules_of, system_of, without_target
+from surefoot.encode.barrier import control_branches, read_control_system, without_target
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
@@ -21,7 +21,7 @@ from surefoot.verdict.verdict import Certificate, Proved, Reason, Unknown, Verdi
 from surefoot.work.budget import Budget
 
 if TYPE_CHECKING:
-    from surefoot.engines.barrier.closed import ClosedSet
+    from surefoot.engines.barrier.closed import InvariantSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Barrier:
 
     def objection(self, problem: Problem) -> str | None:
         try:
-            system_of(_without(problem))
-            rules = rules_of(problem.policy)
+            read_control_system(_drop_target(problem))
+            rules = control_branches(problem.policy)
         except Unsupported as why:
             return str(why)
         flow = problem.environment.flow
@@ -51,48 +51,56 @@ class Barrier:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        from surefoot.engines.barrier.find import Squared, alternatives
-        from surefoot.engines.barrier.search import search  # with all that it needs, when it is needed
+        from surefoot.engines.barrier.find import SosTemplate, barrier_shapes
+        from surefoot.engines.barrier.search import (
+            search_invariant_set,
+        )  # with all that it needs, when it is needed
 
         if isinstance(problem.property, Eventually | Recurs):
             return self._converges(problem, budget)
-        system = system_of(problem)
-        (rule,) = rules_of(problem.policy)
-        shapes = tuple(Squared(degree, self.squares) for degree in range(2, self.degree + 1, 2))
-        found = search(system, rule.then, shapes if self.polynomial else alternatives(shapes), budget)
+        system = read_control_system(problem)
+        (rule,) = control_branches(problem.policy)
+        shapes = tuple(SosTemplate(degree, self.squares) for degree in range(2, self.degree + 1, 2))
+        found = search_invariant_set(
+            system, rule.then, shapes if self.polynomial else barrier_shapes(shapes), budget
+        )
         if not isinstance(found, str):
-            return Proved(Certificate("barrier", {"sets": [content(found)]}))
-        if budget.spent():
+            return Proved(Certificate("barrier", {"sets": [invariant_set_content(found)]}))
+        if budget.is_spent():
             return Unknown(Reason.TIMEOUT, "no barrier within the time")
         return Unknown(Reason.INCOMPLETE, f"no barrier of degree {self.degree} or less: {found}")
 
     def _converges(self, problem: Problem, budget: Budget) -> Verdict:
         """A closed set, and in it a polynomial that falls with every step outside of the target."""
         from surefoot.engines.barrier.plane import Unproved
-        from surefoot.engines.barrier.ranking import ranking, set_and_work
+        from surefoot.engines.barrier.ranking import enumerate_invariant_sets, search_ranking_function
 
         closed, target = without_target(problem)
-        (rule,) = rules_of(problem.policy)
+        (rule,) = control_branches(problem.policy)
         degrees = tuple(range(2, self.degree + 1, 2))
         trouble = "no closed set"
-        for found, work, reached in set_and_work(system_of(closed), rule.then, degrees, budget):
+        for found, work, reached in enumerate_invariant_sets(
+            read_control_system(closed), rule.then, degrees, budget
+        ):
             try:
-                shown = ranking(work, target, reached, degrees[:2])
-                return Proved(Certificate("convergence", {"sets": [content(found)], "ranking": shown}))
+                shown = search_ranking_function(work, target, reached, degrees[:2])
+                return Proved(
+                    Certificate("convergence", {"sets": [invariant_set_content(found)], "ranking": shown})
+                )
             except Unproved as why:
                 trouble = str(why)
-        if budget.spent():
+        if budget.is_spent():
             return Unknown(Reason.TIMEOUT, "no ranking function within the time")
         return Unknown(Reason.INCOMPLETE, f"convergence is not shown: {trouble}")
 
 
-def _without(problem: Problem) -> Problem:
+def _drop_target(problem: Problem) -> Problem:
     """For questions about the system alone."""
     asks = isinstance(problem.property, Eventually | Recurs)
     return without_target(problem)[0] if asks else problem
 
 
-def content(found: ClosedSet) -> dict[str, Any]:
+def invariant_set_content(found: InvariantSet) -> dict[str, Any]:
     return {
         "domain": found.domain,
         "barrier": found.barrier,

@@ -15,13 +15,13 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from surefoot.encode.barrier import System, nested
-from surefoot.engines.barrier.attack import Rays
-from surefoot.engines.barrier.closed import ClosedSet, Obligations, box_text
+from surefoot.encode.barrier import ControlSystem, horner_term
+from surefoot.engines.barrier.attack import RaySampler
+from surefoot.engines.barrier.closed import InvariantSet, Obligations, box_text
 from surefoot.engines.barrier.domain import inner_limits
-from surefoot.engines.barrier.plane import Plane, Range, Unproved, plane
-from surefoot.engines.barrier.sampled import sampled
-from surefoot.engines.barrier.search import ends
+from surefoot.engines.barrier.plane import Range, ScaledSystem, Unproved, scale_system
+from surefoot.engines.barrier.sampled import float_system
+from surefoot.engines.barrier.search import saturation_cases
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial
 from surefoot.work.budget import Budget
@@ -33,7 +33,7 @@ WIDE, LARGEST = 60, 300  # monomials of a matrix: programs with wider ones take 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
+class ForeignBarrier:
     """One rule with its barrier in the variables of the system."""
 
     then: tuple[Term, ...]
@@ -41,7 +41,7 @@ class Given:
 
 
 @dataclass(slots=True)
-class Proofs:
+class SetProofs:
     """What is proved of one set in one box so far; `missing` says what is not."""
 
     work: Obligations
@@ -55,13 +55,13 @@ class Proofs:
         """How much is proved."""
         return (self.unsafe is not None) + (self.steps is not None)
 
-    def closed(self) -> ClosedSet | None:
+    def as_invariant_set(self) -> InvariantSet | None:
         if self.unsafe is None or self.saturation is None or self.steps is None:
             return None
-        return self.work.assembled(self.saturation, self.unsafe, self.steps, self.covers)
+        return self.work.assemble_set(self.saturation, self.unsafe, self.steps, self.covers)
 
 
-def as_term(system: System, barrier: Polynomial, rounded: bool) -> Term:
+def foreign_barrier_term(system: ControlSystem, barrier: Polynomial, rounded: bool) -> Term:
     """A sum of products; `rounded`: the numbers are doubles."""
     parts: list[Term] = []
     for monomial in sorted(barrier.terms, key=lambda m: (sum(m), m)):
@@ -72,7 +72,7 @@ def as_term(system: System, barrier: Polynomial, rounded: bool) -> Term:
     return Apply(Op.ADD, tuple(parts)) if len(parts) > 1 else parts[0]
 
 
-def scaled(barrier: Polynomial, domain: Sequence[Range]) -> Polynomial:
+def _scale_barrier(barrier: Polynomial, domain: Sequence[Range]) -> Polynomial:
     """Times a power of two, so that the largest monomial over the domain is about 1."""
     sizes = [max(abs(low), abs(high)) for low, high in domain]
     largest = Fraction(0)
@@ -89,19 +89,21 @@ def scaled(barrier: Polynomial, domain: Sequence[Range]) -> Polynomial:
     return barrier.times(factor)
 
 
-def monomials_of(system: System, given: Given) -> int:
+def _count_monomials(system: ControlSystem, given: ForeignBarrier) -> int:
     """Of the matrices of a proof about a step."""
     count = len(system.variables) + len(system.disturbances)
-    degree = max(p.degree for p in sampled(system, given.then).next) * given.barrier.degree
+    degree = max(p.degree for p in float_system(system, given.then).next) * given.barrier.degree
     return comb(count + (degree + 1) // 2, count)
 
 
-def too_large(system: System, given: Given) -> bool:
+def is_proof_too_large(system: ControlSystem, given: ForeignBarrier) -> bool:
     """Are the matrices of a proof out of reach?"""
-    return monomials_of(system, given) > LARGEST
+    return _count_monomials(system, given) > LARGEST
 
 
-def boxes(system: System, given: Given, region: Rays, budget: Budget) -> Iterator[Box]:
+def enumerate_hull_boxes(
+    system: ControlSystem, given: ForeignBarrier, region: RaySampler, budget: Budget
+) -> Iterator[Box]:
     """Boxes around the set, as far as rays tell, and the starts; in doubles.
 
     Where proofs are wide, within the limits of the variables if the set is: then no unsafe state is in the
@@ -109,7 +111,7 @@ def boxes(system: System, given: Given, region: Rays, budget: Budget) -> Iterato
     """
     hull = zip(*region.hull(budget), system.initial, strict=True)
     sides = [(min(Fraction(float(a)), low), max(Fraction(float(b)), high)) for a, b, (low, high) in hull]
-    limits = inner_limits(system) if monomials_of(system, given) > WIDE else [(None, None)] * len(sides)
+    limits = inner_limits(system) if _count_monomials(system, given) > WIDE else [(None, None)] * len(sides)
     for factor in WIDER:
         wider = []
         for (a, b), (least, most) in zip(sides, limits, strict=True):
@@ -120,24 +122,28 @@ def boxes(system: System, given: Given, region: Rays, budget: Budget) -> Iterato
         yield tuple(wider)
 
 
-def proofs(system: System, given: Given, domain: Box, tested: bool, budget: Budget) -> Proofs:
+def prove_foreign_set(
+    system: ControlSystem, given: ForeignBarrier, domain: Box, tested: bool, budget: Budget
+) -> SetProofs:
     """Of the part of a published set in the domain."""
-    wide, barrier = monomials_of(system, given) > WIDE, scaled(given.barrier, domain)
-    term = as_term(system, barrier, system.rounded)
+    wide, barrier = _count_monomials(system, given) > WIDE, _scale_barrier(given.barrier, domain)
+    term = foreign_barrier_term(system, barrier, system.rounded)
     if wide:  # many terms: a step is put into them with few products
         doubles = {m: Fraction(float(c)) if system.rounded else c for m, c in barrier.terms.items()}
-        term = nested(Polynomial({m: c for m, c in doubles.items() if c}), system.variables)
-    return proofs_of(plane(system, given.then, domain), term, tested, budget, wide=wide)
+        term = horner_term(Polynomial({m: c for m, c in doubles.items() if c}), system.variables)
+    return prove_invariance(scale_system(system, given.then, domain), term, tested, budget, wide=wide)
 
 
-def proofs_of(where: Plane, term: Term, tested: bool, budget: Budget, *, wide: bool = False) -> Proofs:
+def prove_invariance(
+    where: ScaledSystem, term: Term, tested: bool, budget: Budget, *, wide: bool = False
+) -> SetProofs:
     """That no step leaves the part of the set in the domain, and that it has no unsafe state."""
-    found = Proofs(Obligations(where, term, tested, budget, wide=wide))
+    found = SetProofs(Obligations(where, term, tested, budget, wide=wide))
     try:
         found.unsafe = found.work.unsafe()
     except Unproved as why:
         found.missing = str(why)
-    for reached in ends(where.system):
+    for reached in saturation_cases(where.system):
         try:
             found.saturation = found.work.saturation(reached)
             found.steps = found.work.steps(reached, *found.work.margins())
@@ -147,14 +153,14 @@ def proofs_of(where: Plane, term: Term, tested: bool, budget: Budget, *, wide: b
     return found
 
 
-def cover(sets: Sequence[Proofs], system: System, budget: Budget) -> list[Box]:
+def cover_starts(sets: Sequence[SetProofs], system: ControlSystem, budget: Budget) -> list[Box]:
     """Show part by part that the starts are in the sets; what is left open is given back."""
     parts, left = [system.initial], []
     while parts:
         part = parts.pop()
-        if _covered(sets, part):
+        if _cover_part(sets, part):
             continue
-        halves = None if budget.spent() else _halved(part, system.initial)
+        halves = None if budget.is_spent() else _bisect_part(part, system.initial)
         if halves is None:
             left.append(part)
         else:
@@ -162,7 +168,7 @@ def cover(sets: Sequence[Proofs], system: System, budget: Budget) -> list[Box]:
     return left
 
 
-def _covered(sets: Sequence[Proofs], part: Box) -> bool:
+def _cover_part(sets: Sequence[SetProofs], part: Box) -> bool:
     for several in sets:
         work = several.work
         sides = zip(part, work.where.domain, strict=True)
@@ -175,7 +181,7 @@ def _covered(sets: Sequence[Proofs], part: Box) -> bool:
     return False
 
 
-def _halved(part: Box, starts: Box) -> list[Box] | None:
+def _bisect_part(part: Box, starts: Box) -> list[Box] | None:
     shares = [
         (b - a) / (d - c) if d > c else Fraction(0) for (a, b), (c, d) in zip(part, starts, strict=True)
     ]

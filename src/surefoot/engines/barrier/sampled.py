@@ -10,19 +10,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.barrier import System, polynomial_of
+from surefoot.encode.barrier import ControlSystem, polynomial_of
 from surefoot.problem.term import Const, Term
-from surefoot.query.polynomial import Polynomial, variable
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 
 Floats: TypeAlias = NDArray[np.float64]
 MANY = 300  # terms: products of pairs of monomials by a matrix
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class FloatSystem:
     """Polynomials in variables, disturbances and controls, in this order."""
 
-    system: System
+    system: ControlSystem
     controls: tuple[Polynomial, ...]
     next: tuple[Polynomial, ...]
 
@@ -30,54 +30,54 @@ class Sampled:
         """The next states under the rule, one row for each."""
         row = np.column_stack([states, disturbances, np.zeros((len(states), len(self.controls)))])
         values = (
-            np.column_stack([evaluated(value, row) for value in self.controls])
+            np.column_stack([evaluate_polynomial(value, row) for value in self.controls])
             if self.controls
             else row[:, :0]
         )
-        return self.moved(states, disturbances, self.clipped(values))
+        return self.next_states(states, disturbances, self.clip_controls(values))
 
-    def moved(self, states: Floats, disturbances: Floats, controls: Floats) -> Floats:
+    def next_states(self, states: Floats, disturbances: Floats, controls: Floats) -> Floats:
         """The next states under these controls."""
         row = np.column_stack([states, disturbances, controls])
-        return np.column_stack([evaluated(m, row) for m in self.next])
+        return np.column_stack([evaluate_polynomial(m, row) for m in self.next])
 
-    def clipped(self, controls: Floats) -> Floats:
+    def clip_controls(self, controls: Floats) -> Floats:
         ends = self.system.controls
-        low = np.array([_end(a, -np.inf) for _, a, _ in ends])
-        return np.clip(controls, low, np.array([_end(b, np.inf) for _, _, b in ends]))
+        low = np.array([_end_or_infinity(a, -np.inf) for _, a, _ in ends])
+        return np.clip(controls, low, np.array([_end_or_infinity(b, np.inf) for _, _, b in ends]))
 
-    def drawn(self, count: int, generator: np.random.Generator) -> Floats:
+    def draw_disturbances(self, count: int, generator: np.random.Generator) -> Floats:
         """Disturbances at the ends of their ranges."""
         ends = np.array([[float(a), float(b)] for _, (a, b) in self.system.disturbances]).reshape(-1, 2)
         return np.where(generator.random((count, len(ends))) < 0.5, ends[:, 0], ends[:, 1])
 
 
-def sampled(system: System, then: Sequence[Term]) -> Sampled:
+def float_system(system: ControlSystem, then: Sequence[Term]) -> FloatSystem:
     names = [*system.variables, *(n for n, _ in system.disturbances), *(n for n, _, _ in system.controls)]
-    ring = {n: variable(i, len(names)) for i, n in enumerate(names)}
+    ring = {n: polynomial_from_variable(i, len(names)) for i, n in enumerate(names)}
 
     def of(term: Term) -> Polynomial:
         return polynomial_of(term, ring, len(names), system.rounded)
 
-    return Sampled(system, tuple(map(of, then)), tuple(map(of, system.next)))
+    return FloatSystem(system, tuple(map(of, then)), tuple(map(of, system.next)))
 
 
-def is_linear(system: System) -> bool:
+def is_linear(system: ControlSystem) -> bool:
     """Is the next state an affine function of state, controls and disturbances, from step to step?"""
     if system.motion is not None:
         return False
     nobody = tuple(Const(0) for _ in system.controls)
-    return all(p.degree <= 1 for p in sampled(system, nobody).next)
+    return all(p.degree <= 1 for p in float_system(system, nobody).next)
 
 
-def _end(end: Fraction | None, otherwise: float) -> float:
+def _end_or_infinity(end: Fraction | None, otherwise: float) -> float:
     return otherwise if end is None else float(end)
 
 
-def evaluated(polynomial: Polynomial, points: Floats) -> Floats:
+def evaluate_polynomial(polynomial: Polynomial, points: Floats) -> Floats:
     """The values at the rows of an array; infinite or NaN in states that a simulation has run away to."""
     if len(polynomial.terms) > MANY:
-        return _known(polynomial)(points)
+        return _cached_bilinear_form(polynomial)(points)
     total: Floats = np.zeros(len(points))
     with np.errstate(over="ignore", invalid="ignore"):
         for monomial, coefficient in polynomial.terms.items():
@@ -90,7 +90,7 @@ def evaluated(polynomial: Polynomial, points: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Halved:
+class BilinearForm:
     """A polynomial as left' matrix right, with monomials of half its degree on both sides."""
 
     left: tuple[tuple[int, ...], ...]  # the variables of each monomial
@@ -100,14 +100,15 @@ class Halved:
     def __call__(self, points: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             found: Floats = np.sum(
-                (_products(points, self.left) @ self.matrix) * _products(points, self.right), axis=1
+                (_monomial_values(points, self.left) @ self.matrix) * _monomial_values(points, self.right),
+                axis=1,
             )
         return found
 
     def slopes(self, point: Floats) -> Floats:
         """The derivatives at one point."""
         row, longer = point[None, :], np.append(point, 1.0)
-        before, after = _products(row, self.left)[0], _products(row, self.right)[0]
+        before, after = _monomial_values(row, self.left)[0], _monomial_values(row, self.right)[0]
         found: Floats = np.zeros(len(longer))
         for several, weights in ((self.left, self.matrix @ after), (self.right, before @ self.matrix)):
             most = max(map(len, several))
@@ -118,17 +119,20 @@ class Halved:
         return found[:-1]
 
 
-def _known(polynomial: Polynomial, last: list[tuple[Polynomial, Halved]] = []) -> Halved:  # noqa: B006
+def _cached_bilinear_form(
+    polynomial: Polynomial,
+    last: list[tuple[Polynomial, BilinearForm]] = [],  # noqa: B006 - a cache
+) -> BilinearForm:
     """The same few polynomials are evaluated again and again."""
     for one, found in last:
         if one is polynomial:
             return found
-    last.insert(0, (polynomial, halved(polynomial)))
+    last.insert(0, (polynomial, bilinear_form(polynomial)))
     del last[4:]
     return last[0][1]
 
 
-def halved(polynomial: Polynomial) -> Halved:
+def bilinear_form(polynomial: Polynomial) -> BilinearForm:
     left: dict[tuple[int, ...], int] = {}
     right: dict[tuple[int, ...], int] = {}
     entries = []
@@ -140,10 +144,10 @@ def halved(polynomial: Polynomial) -> Halved:
     matrix = np.zeros((len(left), len(right)))
     for row, column, value in entries:
         matrix[row, column] += value
-    return Halved(tuple(left), tuple(right), matrix)
+    return BilinearForm(tuple(left), tuple(right), matrix)
 
 
-def _products(points: Floats, several: Sequence[tuple[int, ...]]) -> Floats:
+def _monomial_values(points: Floats, several: Sequence[tuple[int, ...]]) -> Floats:
     found = np.ones((len(several), len(points)))
     for row, variables in zip(found, several, strict=True):
         for index in variables:

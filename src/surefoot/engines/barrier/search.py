@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.encode.barrier import System
-from surefoot.engines.barrier.closed import ClosedSet, closed_set
-from surefoot.engines.barrier.domain import domains, limits_of
-from surefoot.engines.barrier.find import Polyhedron, Shape, find, squared, too_large
-from surefoot.engines.barrier.plane import Plane, Unproved, plane
-from surefoot.engines.barrier.polyhedron.search import polyhedron
-from surefoot.engines.barrier.sampled import is_linear, sampled
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.barrier.closed import InvariantSet, prove_invariant_set
+from surefoot.engines.barrier.domain import enumerate_domains, limits_of
+from surefoot.engines.barrier.find import Polyhedron, Shape, fit_barrier, sos_template, template_objection
+from surefoot.engines.barrier.plane import ScaledSystem, Unproved, scale_system
+from surefoot.engines.barrier.polyhedron.search import search_polyhedron
+from surefoot.engines.barrier.sampled import float_system, is_linear
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
@@ -22,58 +22,58 @@ DEFECTIVE, SLOW = 1e8, (Fraction(999, 1000), Fraction(995, 1000))
 FACTORS = (Fraction(99, 100), Fraction(95, 100), Fraction(999, 1000))  # where nothing better is known
 
 
-def search(
-    system: System,
+def search_invariant_set(
+    system: ControlSystem,
     then: tuple[Term, ...],
     shapes: tuple[Shape, ...],
     budget: Budget,
     *,
     tested: bool = False,
-) -> ClosedSet | str:
+) -> InvariantSet | str:
     """A closed set that contains all starts; or what was in the way, as far as one can say."""
     trouble = "nothing was tried"
     linear, known = is_linear(system), tuple[Fraction, ...]()
     for shape in shapes:
-        if budget.spent():
+        if budget.is_spent():
             return trouble
         if isinstance(shape, Polyhedron):
-            found = polyhedron(system, then, shape.rows, budget, tested=tested) if linear else None
-            if isinstance(found, ClosedSet):
+            found = search_polyhedron(system, then, shape.rows, budget, tested=tested) if linear else None
+            if isinstance(found, InvariantSet):
                 return found
             trouble = found or (NO_POLYHEDRON if len(shapes) == 1 else trouble)
             continue
-        known = known or factors(system, then, budget)
-        wanted = squared(shape)
+        known = known or contraction_factors(system, then, budget)
+        wanted = sos_template(shape)
         given = isinstance(wanted.template, tuple)
         kind = "with the given monomials" if given else f"of degree {wanted.template}"
-        if (refused := too_large(len(system.variables), shape)) is not None:
+        if (refused := template_objection(len(system.variables), shape)) is not None:
             trouble = refused
             continue
-        for domain in domains(system, then, budget):
+        for domain in enumerate_domains(system, then, budget):
             try:
-                where = with_room(plane(system, then, domain, tested=tested), tested=tested)
+                where = shrink_domain(scale_system(system, then, domain, tested=tested), tested=tested)
             except Unproved as why:
                 trouble = str(why)
                 continue
-            for reached in ends(system):
+            for reached in saturation_cases(system):
                 for factor in known:
                     budget.progress(f"barrier: {kind}, B(next) <= {float(factor)} B")
-                    barrier = find(where, system.initial, wanted, factor, reached, budget)
+                    barrier = fit_barrier(where, system.initial, wanted, factor, reached, budget)
                     if barrier is None:
                         trouble = f"none is found {kind}"
                         continue
                     try:
-                        return closed_set(
+                        return prove_invariant_set(
                             where, [barrier], system.initial, reached, tested, budget, wanted.squares
                         )
                     except Unproved as why:
                         trouble = f"one {kind} was found in floats, but not proved: {why}"
-                    if budget.spent():
+                    if budget.is_spent():
                         return trouble
     return trouble
 
 
-def with_room(where: Plane, *, tested: bool) -> Plane:
+def shrink_domain(where: ScaledSystem, *, tested: bool) -> ScaledSystem:
     """In continuous time, a smaller domain: between two times at which it is seen a state is in no limit."""
     known = [b for b in (where.own, where.proposed) if b is not None]
     if not known:
@@ -87,16 +87,18 @@ def with_room(where: Plane, *, tested: bool) -> Plane:
         if low >= high:
             raise Unproved("between two times at which it is seen a state may come to a limit")
         domain.append((low, high))
-    return plane(where.system, where.then, domain, tested=tested)
+    return scale_system(where.system, where.then, domain, tested=tested)
 
 
-def factors(system: System, then: tuple[Term, ...], budget: Budget) -> tuple[Fraction, ...]:
+def contraction_factors(
+    system: ControlSystem, then: tuple[Term, ...], budget: Budget
+) -> tuple[Fraction, ...]:
     """Between how fast runs come closer to where they stay (squared, as barriers grow) and 1."""
-    moving = sampled(system, then)
+    moving = float_system(system, then)
     none = np.array([[float(a + b) / 2 for _, (a, b) in system.disturbances]])
     state = np.array([[float(a + b) / 2 for a, b in system.initial]])
     for _ in range(2000):
-        if budget.spent():
+        if budget.is_spent():
             return FACTORS
         state = moving.step(state, none)
     if not np.all(np.isfinite(state)):
@@ -117,7 +119,7 @@ def factors(system: System, then: tuple[Term, ...], budget: Budget) -> tuple[Fra
     return (*SLOW, *found) if late else found
 
 
-def ends(system: System) -> list[list[tuple[bool, bool]]]:
+def saturation_cases(system: ControlSystem) -> list[list[tuple[bool, bool]]]:
     """Which ends of the controls the set may reach: none of them, or any."""
     none = [(False, False)] * len(system.controls)
     some = [(low is not None, high is not None) for _, low, high in system.controls]

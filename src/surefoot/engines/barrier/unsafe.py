@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.encode.barrier import System, conjunctions, polynomial_of
-from surefoot.engines.barrier.sampled import Floats, evaluated
-from surefoot.query.polynomial import variable
+from surefoot.encode.barrier import ControlSystem, polynomial_of, relaxed_dnf
+from surefoot.engines.barrier.sampled import Floats, evaluate_polynomial
+from surefoot.query.polynomial import polynomial_from_variable
 
 
-def how_unsafe(system: System, states: Floats) -> Floats:
+def unsafety_score(system: ControlSystem, states: Floats) -> Floats:
     """Not negative where a state is unsafe: the least gap of a case, the largest of all cases."""
-    names = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
+    names = {n: polynomial_from_variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
     found: Floats = np.full(len(states), -np.inf)
-    for case in conjunctions(system.unsafe):
+    for case in relaxed_dnf(system.unsafe):
         inner: Floats = np.full(len(states), np.inf)
         for left, right in case:
             gap = polynomial_of(right, names, len(names), system.compares_rounded)
             gap = gap - polynomial_of(left, names, len(names), system.compares_rounded)
-            inner = np.minimum(inner, evaluated(gap, states))
+            inner = np.minimum(inner, evaluate_polynomial(gap, states))
         found = np.maximum(found, inner)
     return found

@@ -9,20 +9,20 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import Explored, explore
+from surefoot.compile import ExploredModel, explore_problem
 from surefoot.compile.limits import TIME
 from surefoot.compile.tier import Tier
-from surefoot.engines.asked import Asked, asked
-from surefoot.engines.explicit.evidence import in_order, values
-from surefoot.engines.explicit.filters import TABLES, End, counted, listed, over
-from surefoot.engines.explicit.posed import Posed, posed
-from surefoot.engines.explicit.runs import decide
+from surefoot.engines.asked import PctlQuestion, pctl_question
+from surefoot.engines.explicit.evidence import encode_state_values, sort_states
+from surefoot.engines.explicit.filters import TABLES, End, count_starts, fold_start_bounds, select_starts
+from surefoot.engines.explicit.posed import Subproblem, build_subproblem
+from surefoot.engines.explicit.runs import decide_runs
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
 from surefoot.problem.term import FALSE
-from surefoot.query.markov import Answer, Until
-from surefoot.solve.markov import Undecided, solve
-from surefoot.solve.markov.enclose import enclose_values
+from surefoot.query.markov import MarkovAnswer, Until
+from surefoot.solve.markov import MarkovUndecided, solve_markov
+from surefoot.solve.markov.enclose import iterate_intervals
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
@@ -33,7 +33,7 @@ SOLVING = 0.6  # of what is left then, for an answer as narrow as asked for; the
 MOST_NAMED = 3  # near ties that are told
 
 
-class Limits(Protocol):
+class ExplicitOptions(Protocol):
     """The options of the engine."""
 
     @property
@@ -55,67 +55,69 @@ class Limits(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solved:
+class SolvedProcess:
     """What was explored, and one side of the question, or both: least and greatest."""
 
-    explored: Explored
-    sides: tuple[tuple[Asked, Posed, Answer], ...]
+    explored: ExploredModel
+    sides: tuple[tuple[PctlQuestion, Subproblem, MarkovAnswer], ...]
     fused: bool  # some states may have been passed through
     late: bool = False  # the time ended: bounds are wider than was asked for
 
 
-def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
+def explicit_verdict(limits: ExplicitOptions, problem: Problem, budget: Budget) -> Verdict:
     """The verdict about a probability, an expected reward or all runs."""
     if not isinstance(problem.property, Probability | Expected):
-        return _runs(limits, problem, budget)
-    found = solved(limits, problem, budget)
+        return _check_runs(limits, problem, budget)
+    found = solve_process(limits, problem, budget)
     if isinstance(found, Unknown):
         return found
     if found.explored.why_cut and problem.property.starts is not None:
         why = f"{found.explored.why_cut} ended the exploration, and there may be starts beyond"
         return Unknown(Reason.TIMEOUT if found.late else Reason.INCOMPLETE, why)
-    starts = _starts(found)
+    starts = _start_states(found)
     if not len(starts):
         return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
-    bounds = _bounds(found, starts)
+    bounds = _start_bounds(found, starts)
     if found.late:
         return _answer_in_part(problem.property, found, bounds)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
-    whole = None if cut or found.fused else Certificate("process", _evidence(found))
+    whole = None if cut or found.fused else Certificate("process", _process_evidence(found))
     which, threshold = problem.property.over, problem.property.threshold
     if which == "count" and threshold is not None:
-        return Exact(*counted(threshold, bounds), None)  # nor has the checker a claim about that
+        return Exact(*count_starts(threshold, bounds), None)  # nor has the checker a claim about that
     if which not in TABLES or (which == "values" and len(bounds) == 1):
-        return Exact(*over(which, bounds), whole)
+        return Exact(*fold_start_bounds(which, bounds), whole)
     if which != "values":
         whole = None  # the checker has no claim about which starts are the best
     states = found.sides[0][1].unfolded.state
     part = None if whole is None else Certificate("part", {})
     table = [
         (found.explored.valuation(int(states[starts[i]])), Exact(*bounds[i], part))
-        for i in listed(which, bounds)
+        for i in select_starts(which, bounds)
     ]
     return PerStart(tuple(table), whole)
 
 
-def _answer_in_part(wanted: Probability | Expected, found: Solved, bounds: list[tuple[End, End]]) -> Verdict:
+def _answer_in_part(
+    wanted: Probability | Expected, found: SolvedProcess, bounds: list[tuple[End, End]]
+) -> Verdict:
     """What is known when the time is over, if that is anything: one interval, no table of vague ones."""
     states = found.explored.markov.states
     late = f"the time ended after {states} states{'' if found.explored.why_cut else ', which are all'}"
     single = len(bounds) == 1 and wanted.over == "values"
     if wanted.over == "count" or (wanted.over in TABLES and not single):
         return Unknown(Reason.TIMEOUT, late)
-    low, high = over(wanted.over, bounds)
+    low, high = fold_start_bounds(wanted.over, bounds)
     if low == 0 and high == 1:
         return Unknown(Reason.TIMEOUT, f"{late}, and the value may be anything")
     return Exact(low, high, None, Reason.TIMEOUT.value)
 
 
-def _runs(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
+def _check_runs(limits: ExplicitOptions, problem: Problem, budget: Budget) -> Verdict:
     asked_of = problem.property
     condition = asked_of.bad if isinstance(asked_of, Never) else asked_of.good  # type: ignore[union-attr]
     labels = {"condition": condition}
-    explored = explore(
+    explored = explore_problem(
         problem,
         labels=labels,
         budget=budget,
@@ -123,19 +125,19 @@ def _runs(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
         memory=limits.bytes(),
         tier=limits.tier,
     )
-    if budget.spent() and explored.markov.cut.any():
+    if budget.is_spent() and explored.markov.cut.any():
         return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
-    return decide(problem, explored, explored.markov.labels["condition"], budget)
+    return decide_runs(problem, explored, explored.markov.labels["condition"], budget)
 
 
-def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown:
+def solve_process(limits: ExplicitOptions, problem: Problem, budget: Budget) -> SolvedProcess | Unknown:
     """One question, or two where the property leaves open whether least or greatest is meant."""
     assert isinstance(problem.property, Probability | Expected)
-    first = asked(problem.property, "min")
+    first = pctl_question(problem.property, "min")
     starts = problem.property.starts
     labels = first.labels() | ({} if starts is None else {"starts": starts})
-    through = first.passed(problem.environment) if limits.fuse and starts is None else FALSE
-    explored = explore(
+    through = first.skippable_states(problem.environment) if limits.fuse and starts is None else FALSE
+    explored = explore_problem(
         problem,
         labels=labels,
         rewards=first.rewards(),
@@ -143,7 +145,7 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         budget=budget.part(EXPLORING),
         max_states=limits.max_states,
         memory=limits.bytes(),
-        until=first.decided(problem.environment) if starts is None else FALSE,
+        until=first.decided_states(problem.environment) if starts is None else FALSE,
         through=through,
         tier=limits.tier,
     )
@@ -151,15 +153,15 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         why = "an assumption about the environment cannot be kept in a reachable state"
         return Unknown(Reason.INCOMPLETE, why)
     one_side = problem.property.optimise is not None or explored.markov.is_chain
-    wanted = [first] if one_side else [first, asked(problem.property, "max")]
+    wanted = [first] if one_side else [first, pctl_question(problem.property, "max")]
     sides, late = [], False
     for number, side in enumerate(wanted):
         share = 1 / (len(wanted) - number)
         part = budget.part(POSING * share)
         try:
-            what = posed(explored, side, starts is not None, part.remaining)
-        except Undecided as why:
-            return Unknown(Reason.TIMEOUT if part.spent() else Reason.INCOMPLETE, str(why))
+            what = build_subproblem(explored, side, starts is not None, part.remaining)
+        except MarkovUndecided as why:
+            return Unknown(Reason.TIMEOUT if part.is_spent() else Reason.INCOMPLETE, str(why))
         budget.progress(f"solving for {what.unfolded.markov.states} states")
         found = None if late else _solve_side(limits, what, budget.part(SOLVING * share))
         if isinstance(found, Unknown):
@@ -169,57 +171,57 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         if found is None:
             return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
         sides.append((side, what, found))
-    return Solved(explored, tuple(sides), through != FALSE, late or explored.why_cut == TIME)
+    return SolvedProcess(explored, tuple(sides), through != FALSE, late or explored.why_cut == TIME)
 
 
-def _solve_side(limits: Limits, what: Posed, budget: Budget) -> Answer | Unknown | None:
+def _solve_side(limits: ExplicitOptions, what: Subproblem, budget: Budget) -> MarkovAnswer | Unknown | None:
     """None: the time was over."""
     markov = what.unfolded.markov
 
-    def attempt() -> Answer:
+    def attempt() -> MarkovAnswer:
         left = budget.remaining
-        return solve(markov, what.question, width=limits.width, exact=limits.exact, seconds_left=left)
+        return solve_markov(markov, what.question, width=limits.width, exact=limits.exact, seconds_left=left)
 
     try:
         return call_in_time(budget, attempt, lambda: None, strictly=True)
-    except Undecided as why:
+    except MarkovUndecided as why:
         other = Reason.INCOMPLETE if markov.cut.any() else Reason.NUMERICS
-        return None if budget.spent() else Unknown(other, str(why))
+        return None if budget.is_spent() else Unknown(other, str(why))
 
 
-def _enclose_side(what: Posed, budget: Budget) -> Answer | None:
+def _enclose_side(what: Subproblem, budget: Budget) -> MarkovAnswer | None:
     """Bounds that hold but are not as narrow as was asked for."""
     markov, question = what.unfolded.markov, what.question
     if not isinstance(question, Until):
         return None
-    found = enclose_values(markov, question, budget.remaining)
+    found = iterate_intervals(markov, question, budget.remaining)
     if found is None:
         return None
     nowhere = np.zeros(markov.states, dtype=np.bool_)
     low, high = (cast(NDArray[np.object_], side) for side in found)  # floats, which are exact numbers too
-    return Answer(low, high, 1, nowhere, np.full(markov.states, -1, dtype=np.int64))
+    return MarkovAnswer(low, high, 1, nowhere, np.full(markov.states, -1, dtype=np.int64))
 
 
-def _evidence(solved: Solved) -> dict[str, Any]:
+def _process_evidence(solved: SolvedProcess) -> dict[str, Any]:
     states = solved.explored.states
     given = [
-        None if side.steps is not None else values(states, what.unfolded, answer)
+        None if side.steps is not None else encode_state_values(states, what.unfolded, answer)
         for side, what, answer in solved.sides
     ]
     near = np.flatnonzero(solved.explored.near_tie)
     return {"values": given, "near ties": [solved.explored.valuation(int(s)) for s in near[:MOST_NAMED]]}
 
 
-def _starts(solved: Solved) -> NDArray[np.int64]:
+def _start_states(solved: SolvedProcess) -> NDArray[np.int64]:
     """The start states of the process, as the property means them, sorted by what they are."""
     unfolded = solved.sides[0][1].unfolded
     is_start = np.zeros(unfolded.markov.states, dtype=np.bool_)
     is_start[unfolded.markov.initial] = True
     is_start = unfolded.markov.labels.get("starts", is_start)
-    return in_order(solved.explored.states, unfolded, np.flatnonzero(is_start))
+    return sort_states(solved.explored.states, unfolded, np.flatnonzero(is_start))
 
 
-def _bounds(solved: Solved, starts: NDArray[np.int64]) -> list[tuple[End, End]]:
+def _start_bounds(solved: SolvedProcess, starts: NDArray[np.int64]) -> list[tuple[End, End]]:
     """For each start: the lower end of the first answer, the upper end of the last one."""
     columns = []
     for side, _, answer in solved.sides:

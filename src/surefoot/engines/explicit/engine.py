@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from surefoot.engines.asked import asked
+from surefoot.engines.asked import pctl_question
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind
+from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, ValueType
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.names import output_index
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
@@ -50,17 +50,17 @@ class Explicit:
         if problem.property.starts is not None and _has_reward_bound(problem.property):
             return "explicit counts rewards from the initial states only"
         try:
-            asked(problem.property, "max")
+            pctl_question(problem.property, "max")
         except Unsupported as why:
             return f"explicit does not cover {why}"
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         from surefoot.compile.initial import LateStarts  # with all that they need, when it is needed
-        from surefoot.engines.explicit.answer import answer
+        from surefoot.engines.explicit.answer import explicit_verdict
 
         try:
-            return answer(self, problem, budget)
+            return explicit_verdict(self, problem, budget)
         except LateStarts as why:
             return Unknown(Reason.TIMEOUT, str(why))
         except (Unsupported, Undefined) as why:  # of a state that only exploration comes to
@@ -96,7 +96,7 @@ def has_finitely_many_states(environment: Environment) -> bool:
     return all(map(_is_finite, [*(v.kind for v in environment.variables), *chosen]))
 
 
-def _is_finite(kind: Kind) -> bool:
+def _is_finite(kind: ValueType) -> bool:
     match kind:
         case Bool() | Int(int(), int()):
             return True

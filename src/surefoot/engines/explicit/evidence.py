@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile import States
-from surefoot.query.markov import Answer
-from surefoot.solve.markov.unfold import Unfolded
+from surefoot.query.markov import MarkovAnswer
+from surefoot.solve.markov.unfold import UnfoldedProcess
 
 
-def in_order(states: States, unfolded: Unfolded, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+def sort_states(
+    states: States, unfolded: UnfoldedProcess, among: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """The states of the process, or those `among` them, sorted by their entries.
 
     Entries are variables, locations, then counters.
@@ -28,9 +30,9 @@ def in_order(states: States, unfolded: Unfolded, among: NDArray[np.int64] | None
     return some[sorted(range(len(rows)), key=rows.__getitem__)]
 
 
-def values(states: States, unfolded: Unfolded, answer: Answer) -> dict[str, Any]:
+def encode_state_values(states: States, unfolded: UnfoldedProcess, answer: MarkovAnswer) -> dict[str, Any]:
     """The bounds of every state; numbers that occur often are written once."""
-    order = in_order(states, unfolded)
+    order = sort_states(states, unfolded)
     table: dict[Any, int] = {}
     sides = [
         [table.setdefault(v, len(table)) for v in side[order].tolist()] for side in (answer.low, answer.high)
@@ -38,13 +40,13 @@ def values(states: States, unfolded: Unfolded, answer: Answer) -> dict[str, Any]
     return {
         "states": len(order),
         "scale": hex(answer.scale),
-        "numbers": [_written(v) for v in table],
+        "numbers": [_number_to_hex(v) for v in table],
         "low": sides[0],
         "high": sides[1],
     }
 
 
-def _written(value: int | Fraction) -> str | list[str]:
+def _number_to_hex(value: int | Fraction) -> str | list[str]:
     if isinstance(value, Fraction) and value.denominator != 1:
         return [hex(value.numerator), hex(value.denominator)]
     return hex(int(value))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.solve.markov.components import strong_parts
-from surefoot.solve.markov.graph import slices
+from surefoot.solve.markov.components import strongly_connected_components
+from surefoot.solve.markov.graph import csr_positions
 
 MOST_ENTRIES = 50_000_000  # of the states on all levels of `within`
 Flags = NDArray[np.bool_]
@@ -16,7 +16,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class StateGraph:
     """States and arrows between them."""
 
     arrows: Numbers  # [states + 1]: the arrows of state s are arrows[s] .. arrows[s + 1] - 1
@@ -37,13 +37,13 @@ class Lasso:
     loop: int | None = None
 
 
-def _next(graph: Graph, states: Numbers) -> tuple[Numbers, Numbers]:
+def _outgoing_arrows(graph: StateGraph, states: Numbers) -> tuple[Numbers, Numbers]:
     """Every arrow out of these states: from where and to where."""
-    arrows = slices(graph.arrows, states)
+    arrows = csr_positions(graph.arrows, states)
     return np.repeat(states, graph.arrows[states + 1] - graph.arrows[states]), graph.targets[arrows]
 
 
-def _paths(graph: Graph, inside: Flags) -> tuple[Numbers, Numbers]:
+def _breadth_first_search(graph: StateGraph, inside: Flags) -> tuple[Numbers, Numbers]:
     """Distance from the start states along states inside (-1: not reached), and the state before."""
     distance = np.full(graph.states, -1, dtype=np.int64)
     before = np.full(graph.states, -1, dtype=np.int64)
@@ -52,7 +52,7 @@ def _paths(graph: Graph, inside: Flags) -> tuple[Numbers, Numbers]:
     level = 0
     while len(frontier):
         level += 1
-        sources, targets = _next(graph, frontier)
+        sources, targets = _outgoing_arrows(graph, frontier)
         fresh = (distance[targets] < 0) & inside[targets]
         frontier, first = np.unique(targets[fresh], return_index=True)
         distance[frontier] = level
@@ -60,53 +60,55 @@ def _paths(graph: Graph, inside: Flags) -> tuple[Numbers, Numbers]:
     return distance, before
 
 
-def _back(before: Numbers, last: int) -> list[int]:
+def _trace_back(before: Numbers, last: int) -> list[int]:
     path = [last]
     while before[path[-1]] >= 0:
         path.append(int(before[path[-1]]))
     return path[::-1]
 
 
-def _nearest(distance: Numbers, wanted: Flags) -> int | None:
+def _nearest_state(distance: Numbers, wanted: Flags) -> int | None:
     candidates = np.flatnonzero(wanted & (distance >= 0))
     return int(candidates[np.argmin(distance[candidates])]) if len(candidates) else None
 
 
-def distance_to(graph: Graph, wanted: Flags) -> int | None:
-    distance, _ = _paths(graph, np.ones(graph.states, dtype=np.bool_))
-    found = _nearest(distance, wanted)
+def distance_to(graph: StateGraph, wanted: Flags) -> int | None:
+    distance, _ = _breadth_first_search(graph, np.ones(graph.states, dtype=np.bool_))
+    found = _nearest_state(distance, wanted)
     return None if found is None else int(distance[found])
 
 
-def first(graph: Graph, bad: Flags, limit: int | None) -> Lasso | None:
-    distance, before = _paths(graph, np.ones(graph.states, dtype=np.bool_))
-    found = _nearest(distance, bad)
+def shortest_violation(graph: StateGraph, bad: Flags, limit: int | None) -> Lasso | None:
+    distance, before = _breadth_first_search(graph, np.ones(graph.states, dtype=np.bool_))
+    found = _nearest_state(distance, bad)
     if found is None or (limit is not None and distance[found] > limit):
         return None
-    return Lasso(_back(before, found))
+    return Lasso(_trace_back(before, found))
 
 
-def quiet_run(graph: Graph, quiet: Flags, *, everywhere: bool) -> Lasso | None:
+def find_avoiding_lasso(graph: StateGraph, quiet: Flags, *, everywhere: bool) -> Lasso | None:
     """A way to an end or a cycle of quiet states; `everywhere`: the way there need not be quiet."""
-    distance, before = _paths(graph, np.ones(graph.states, dtype=np.bool_) if everywhere else quiet)
+    distance, before = _breadth_first_search(
+        graph, np.ones(graph.states, dtype=np.bool_) if everywhere else quiet
+    )
     reached = quiet & (distance >= 0)
-    if (end := _nearest(distance, graph.ends & reached)) is not None:
-        return Lasso(_back(before, end))
-    sources, targets = _next(graph, np.flatnonzero(reached))
+    if (end := _nearest_state(distance, graph.ends & reached)) is not None:
+        return Lasso(_trace_back(before, end))
+    sources, targets = _outgoing_arrows(graph, np.flatnonzero(reached))
     inner = reached[targets]
     sources, targets = sources[inner], targets[inner]
-    part = strong_parts(sources, targets, graph.states)
+    part = strongly_connected_components(sources, targets, graph.states)
     circling = part[sources] == part[targets]
     on_cycle = np.zeros(graph.states, dtype=np.bool_)
     on_cycle[sources[circling]] = True
-    start = _nearest(distance, on_cycle)
+    start = _nearest_state(distance, on_cycle)
     if start is None:
         return None
-    stem = _back(before, start)
-    return Lasso(stem + _cycle(start, sources[circling], targets[circling]), len(stem) - 1)
+    stem = _trace_back(before, start)
+    return Lasso(stem + _shortest_cycle(start, sources[circling], targets[circling]), len(stem) - 1)
 
 
-def _cycle(start: int, sources: Numbers, targets: Numbers) -> list[int]:
+def _shortest_cycle(start: int, sources: Numbers, targets: Numbers) -> list[int]:
     """A shortest way round along these arrows, without the first state and with the last, which is it."""
     arrows: dict[int, list[int]] = {}
     for a, b in zip(sources.tolist(), targets.tolist(), strict=True):
@@ -129,7 +131,7 @@ def _cycle(start: int, sources: Numbers, targets: Numbers) -> list[int]:
     raise ValueError("no cycle")
 
 
-def late_run(graph: Graph, quiet: Flags, after: int, limit: int) -> Lasso | None:
+def find_avoiding_prefix(graph: StateGraph, quiet: Flags, after: int, limit: int) -> Lasso | None:
     """A run of `limit` steps, or one that ends before, whose states from `after` on are quiet."""
     levels: list[Numbers] = []
     here = graph.initial
@@ -145,14 +147,14 @@ def late_run(graph: Graph, quiet: Flags, after: int, limit: int) -> Lasso | None
             return None
         ended = here[graph.ends[here]]
         if number == limit or len(ended):
-            return Lasso(_climb(graph, levels, int(here[0] if number == limit else ended[0])))
-        here = np.unique(_next(graph, here)[1])
+            return Lasso(_path_through_levels(graph, levels, int(here[0] if number == limit else ended[0])))
+        here = np.unique(_outgoing_arrows(graph, here)[1])
     return None
 
 
-def _climb(graph: Graph, levels: list[Numbers], last: int) -> list[int]:
+def _path_through_levels(graph: StateGraph, levels: list[Numbers], last: int) -> list[int]:
     path = [last]
     for level in reversed(levels[:-1]):
-        sources, targets = _next(graph, level)
+        sources, targets = _outgoing_arrows(graph, level)
         path.append(int(sources[np.flatnonzero(targets == path[-1])[0]]))
     return path[::-1]

@@ -15,10 +15,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import Explored, explore
+from surefoot.compile import ExploredModel, explore_problem
 from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import SurefootError
-from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind
+from surefoot.problem.environment import Arithmetic, Array, Bool, Int, ValueType
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.names import is_reserved, location_parts
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
@@ -50,7 +50,7 @@ def notes_on_influence(problem: Problem, held: bool, budget: Budget) -> tuple[st
 
 def _tell_influence(problem: Problem, bad: Term, clock: Budget) -> tuple[str, ...]:
     try:
-        found = _explored(replace(problem, policy=None), bad, clock)
+        found = _explore_environment(replace(problem, policy=None), bad, clock)
         if found is None:
             return ()
         told = list(_on_bad_states(problem, bad, found, clock))
@@ -59,9 +59,11 @@ def _tell_influence(problem: Problem, bad: Term, clock: Budget) -> tuple[str, ..
         return ()
 
 
-def _explored(problem: Problem, bad: Term, clock: Budget) -> Explored | None:
+def _explore_environment(problem: Problem, bad: Term, clock: Budget) -> ExploredModel | None:
     """Everything that can be reached; None: not within the limits, or not all of it is runs."""
-    found = explore(problem, labels={"bad": bad}, budget=clock, max_states=MOST_STATES, tier="interpreter")
+    found = explore_problem(
+        problem, labels={"bad": bad}, budget=clock, max_states=MOST_STATES, tier="interpreter"
+    )
     return None if found.markov.cut.any() or found.blocked.any() else found
 
 
@@ -70,7 +72,7 @@ def is_about_states(condition: Term) -> bool:
     return all(not is_reserved(n) or location_parts(n) is not None for n in free_names(condition))
 
 
-def _on_bad_states(problem: Problem, bad: Term, found: Explored, clock: Budget) -> Iterator[str]:
+def _on_bad_states(problem: Problem, bad: Term, found: ExploredModel, clock: Budget) -> Iterator[str]:
     if bad == FALSE or found.markov.labels["bad"].any():
         return
     part = "the policy has no part in this"
@@ -83,56 +85,56 @@ def _on_bad_states(problem: Problem, bad: Term, found: Explored, clock: Budget) 
         yield f"whatever is picked, no run of the environment comes to the bad condition: {part}"
 
 
-def _from_everywhere(problem: Problem, bad: Term, clock: Budget) -> Explored | None:
+def _from_everywhere(problem: Problem, bad: Term, clock: Budget) -> ExploredModel | None:
     """The environment started in every state; None if these are many, or one of them has an error."""
     environment = problem.environment
     places = prod(len(c.locations) for c in environment.components)
-    if places * prod(_count(v.kind) for v in environment.variables) > MOST_STATES:
+    if places * prod(_count_values(v.kind) for v in environment.variables) > MOST_STATES:
         return None
     anywhere = tuple(replace(c, initial=c.locations) for c in environment.components)
     started = replace(environment, initial=TRUE, components=anywhere)
     try:
-        return _explored(replace(problem, policy=None, environment=started), bad, clock)
+        return _explore_environment(replace(problem, policy=None, environment=started), bad, clock)
     except SurefootError:
         return None
 
 
-def _count(kind: Kind) -> int:
+def _count_values(kind: ValueType) -> int:
     match kind:
         case Bool():
             return 2
         case Int(int() as low, int() as high):
             return high - low + 1
         case Array(element, length):
-            return min(prod(_count(element) for _ in range(min(length, 64))), MOST_STATES + 1)
+            return min(prod(_count_values(element) for _ in range(min(length, 64))), MOST_STATES + 1)
         case _:
             return MOST_STATES + 1
 
 
-def _on_actions(problem: Problem, found: Explored) -> Iterator[str]:
+def _on_actions(problem: Problem, found: ExploredModel) -> Iterator[str]:
     """Is the policy ever asked, and does it matter what it says?"""
     assert problem.policy is not None
     names = action_names(problem.policy, problem.environment)
-    carried = [_action(problem, found, number) for number in range(len(found.transitions))]
+    carried = [_transition_action(problem, found, number) for number in range(len(found.transitions))]
     own = [name in names for name in carried]
     mine = np.array(own, dtype=np.bool_)[found.transition] if own else np.zeros(0, np.bool_)
     if not mine.any():
         yield "the policy is never asked: none of its actions is enabled in a state that can be reached"
         return
     if len(names) > 1 and not isinstance(problem.property, Expected):
-        effects = _effects(found, carried, mine)
+        effects = _action_effects(found, carried, mine)
         if all(_is_same(problem, several, names) for several in effects.values()):
             yield "whatever the policy picks, wherever it is asked, leads to the same: it has no part in this"
 
 
-def _action(problem: Problem, found: Explored, number: int) -> str | None:
+def _transition_action(problem: Problem, found: ExploredModel, number: int) -> str | None:
     (transition,) = found.transitions[number]
     assert problem.policy is not None
     return action_of(problem.policy, problem.environment, transition)
 
 
-def _effects(
-    found: Explored, carried: list[str | None], mine: NDArray[np.bool_]
+def _action_effects(
+    found: ExploredModel, carried: list[str | None], mine: NDArray[np.bool_]
 ) -> Mapping[int, Mapping[str, Effect]]:
     """By state and action of the policy: where its transitions lead, and with which probabilities."""
     markov, owners = found.markov, found.markov.owners()

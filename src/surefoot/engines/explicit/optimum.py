@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.engines.explicit.answer import Solved, solved
+from surefoot.engines.explicit.answer import SolvedProcess, solve_process
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
 from surefoot.errors import Unsupported
@@ -26,7 +26,7 @@ Row = tuple[Any, ...]  # the entries of a state
 
 
 @dataclass(frozen=True, slots=True)
-class Optimal:
+class OptimalState:
     """One state: bounds of the optimum (None: infinite), what to do, and bounds of the policy's value."""
 
     state: State
@@ -48,7 +48,7 @@ class Optimal:
 
 def optimal_table(
     problem: Problem, optimise: Optimise, budget: Budget, engine: Explicit | None = None
-) -> tuple[Optimal, ...] | Unknown:
+) -> tuple[OptimalState, ...] | Unknown:
     """Every state that matters for the question, in the order of the exploration."""
     engine = engine or Explicit()
     asked = problem.property
@@ -57,11 +57,11 @@ def optimal_table(
     best = replace(problem, policy=None, property=replace(asked, optimise=optimise, threshold=None))
     if (why := engine.objection(best)) is not None:
         raise Unsupported(why)
-    found = solved(engine, best, budget)
+    found = solve_process(engine, best, budget)
     if isinstance(found, Unknown):
         return found
     if found.explored.markov.cut.any():
-        if found.late or budget.spent():
+        if found.late or budget.is_spent():
             return Unknown(Reason.TIMEOUT, f"the time ended after {found.explored.markov.states} states")
         raise Unsupported("the exploration ended early, so that the best choice is not known")
     (side,) = found.sides
@@ -69,37 +69,39 @@ def optimal_table(
         raise Unsupported("with a limit on steps or rewards the best choice depends on more than the state")
     mine: dict[Row, tuple[End, End, bool]] = {}
     if problem.policy is not None:
-        policy = solved(engine, problem, budget)
+        policy = solve_process(engine, problem, budget)
         if isinstance(policy, Unknown):
             return policy
         mine = _of_policy(policy)
-    names, rows = _rows(found)
+    names, rows = _state_rows(found)
     starts = set(side[1].unfolded.markov.initial.tolist())
     table = []
-    for number, (row, ends) in enumerate(zip(rows, _values(found), strict=True)):
+    for number, (row, ends) in enumerate(zip(rows, _value_bounds(found), strict=True)):
         low, high, near = mine.get(row, (None, None, False))
         beside = (low, high) if row in mine else None
         state = dict(zip(names, row, strict=True))
-        table.append(Optimal(state, *ends, *_choice(found, number), number in starts, beside, near))
+        table.append(
+            OptimalState(state, *ends, *_optimal_choice(found, number), number in starts, beside, near)
+        )
     return tuple(table)
 
 
-def _of_policy(policy: Solved) -> dict[Row, tuple[End, End, bool]]:
+def _of_policy(policy: SolvedProcess) -> dict[Row, tuple[End, End, bool]]:
     """Bounds and near ties by state; where a draw has ended a run is not a state of its own."""
     numbers = policy.sides[0][1].unfolded.state
     near, halted = policy.explored.near_tie[numbers].tolist(), policy.explored.halted[numbers].tolist()
-    together = zip(_rows(policy)[1], _values(policy), near, halted, strict=True)
+    together = zip(_state_rows(policy)[1], _value_bounds(policy), near, halted, strict=True)
     return {row: (*ends, tied) for row, ends, tied, ended in together if not ended}
 
 
-def _rows(of: Solved) -> tuple[tuple[str, ...], list[Row]]:
+def _state_rows(of: SolvedProcess) -> tuple[tuple[str, ...], list[Row]]:
     """The entries of all states, and their names."""
     states, numbers = of.explored.states, of.sides[0][1].unfolded.state
     columns = [states.column(name)[numbers].tolist() for name in states.names]
     return states.names, list(zip(*columns, strict=True)) if columns else [()] * len(numbers)
 
 
-def _values(of: Solved) -> list[tuple[End, End]]:
+def _value_bounds(of: SolvedProcess) -> list[tuple[End, End]]:
     """The bounds of every state: from the least to the greatest value where something is left open."""
     ends: list[list[tuple[End, End]]] = []
     for side, _, answer in of.sides:
@@ -115,7 +117,7 @@ def _values(of: Solved) -> list[tuple[End, End]]:
     return [(first[0], last[1]) for first, last in zip(ends[0], ends[-1], strict=True)]
 
 
-def _choice(of: Solved, number: int) -> tuple[Transition | None, Mapping[str, Any]]:
+def _optimal_choice(of: SolvedProcess, number: int) -> tuple[Transition | None, Mapping[str, Any]]:
     ((_, what, answer),) = of.sides
     markov, explored = what.unfolded.markov, of.explored
     taken = int(answer.scheduler[number])

@@ -10,68 +10,71 @@ from math import inf, lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import Explored
-from surefoot.engines.asked import Asked, constant
+from surefoot.compile import ExploredModel
+from surefoot.engines.asked import PctlQuestion, constant_bound
 from surefoot.errors import Unsupported
 from surefoot.problem.property import Bound, counts_steps
 from surefoot.problem.term import Term
-from surefoot.query.markov import Accumulate, Markov, Question, Until
-from surefoot.solve.markov.unfold import Counter, Unfolded, unfold
+from surefoot.query.markov import Accumulate, Markov, MarkovQuestion, Until
+from surefoot.solve.markov.unfold import CappedCounter, UnfoldedProcess, unfold_rewards
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Posed:
+class Subproblem:
     """The process that matters, its question, and what its states are."""
 
-    unfolded: Unfolded
-    question: Question
+    unfolded: UnfoldedProcess
+    question: MarkovQuestion
 
 
-def posed(
-    explored: Explored, wanted: Asked, everywhere: bool, seconds_left: Callable[[], float] = lambda: inf
-) -> Posed:
+def build_subproblem(
+    explored: ExploredModel,
+    wanted: PctlQuestion,
+    everywhere: bool,
+    seconds_left: Callable[[], float] = lambda: inf,
+) -> Subproblem:
     """`everywhere`: keep all states, also those that only matter as starts."""
     markov = explored.markov
     left, right = markov.labels["left"], markov.labels["right"]
-    kinds = [_counter(markov, b) for b in wanted.bounds]
+    kinds = [_reward_counter(markov, b) for b in wanted.bounds]
 
-    def counted(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def within_bounds(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         found = np.ones(len(counts), dtype=np.bool_)
         for i, (_, low, dead) in enumerate(kinds):
             found &= (counts[:, i] >= low) & (dead is None or counts[:, i] < dead)
         return found
 
-    def lost(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def bound_exceeded(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         found = np.zeros(len(counts), dtype=np.bool_)
         for i, (_, _, dead) in enumerate(kinds):
             if dead is not None:
                 found |= counts[:, i] >= dead
         return found
 
-    def closed(states: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def is_decided(states: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         if everywhere:
             return np.zeros(len(states), dtype=np.bool_)
         if wanted.reward is not None:
             return right[states]
         if wanted.after:
-            return lost(counts) | (~left[states] & ~right[states])
-        return lost(counts) | (right[states] & counted(counts)) | ~left[states]
+            return bound_exceeded(counts) | (~left[states] & ~right[states])
+        return bound_exceeded(counts) | (right[states] & within_bounds(counts)) | ~left[states]
 
     if wanted.reward is not None:
         markov = _with_reward(explored, wanted.reward)
-    unfolded = unfold(markov, tuple(k[0] for k in kinds), closed, seconds_left)
-    gone = lost(unfolded.counts)
-    goal = right[unfolded.state] & counted(unfolded.counts) & ~gone
+    unfolded = unfold_rewards(markov, tuple(k[0] for k in kinds), is_decided, seconds_left)
+    gone = bound_exceeded(unfolded.counts)
+    goal = right[unfolded.state] & within_bounds(unfolded.counts) & ~gone
     if wanted.reward is None:
         inside = left[unfolded.state] & ~gone
-        question: Question = Until(wanted.optimise, inside, goal, wanted.steps, wanted.after)
+        question: MarkovQuestion = Until(wanted.optimise, inside, goal, wanted.steps, wanted.after)
     else:
         amounts = unfolded.markov.rewards["\0asked"]
         question = Accumulate(wanted.optimise, amounts, goal, wanted.steps)
-    return Posed(unfolded, question)
+    return Subproblem(unfolded, question)
 
 
-def _with_reward(explored: Explored, reward: str | Term) -> Markov:
+def _with_reward(explored: ExploredModel, reward: str | Term) -> Markov:
     """The process with the reward that is asked for under a name of its own.
 
     A draw that ends the run leads to a copy of the state, but it is no step and pays nothing.
@@ -90,11 +93,11 @@ def _with_reward(explored: Explored, reward: str | Term) -> Markov:
     return replace(markov, values=values, rewards={**markov.rewards, "\0asked": amounts})
 
 
-def _counter(markov: Markov, bound: Bound) -> tuple[Counter, int, int | None]:
+def _reward_counter(markov: Markov, bound: Bound) -> tuple[CappedCounter, int, int | None]:
     """The counter, the least sum that is enough, and the sum from which on it is too much."""
     assert bound.reward is not None
     indices = markov.rewards[bound.reward]
-    low, high = constant(bound.low), constant(bound.high)
+    low, high = constant_bound(bound.low), constant_bound(bound.high)
     used = np.unique(indices)
     if any(markov.values[i] < 0 for i in used):
         raise Unsupported(f"a bound on `{bound.reward}`, which may be negative")
@@ -108,4 +111,4 @@ def _counter(markov: Markov, bound: Bound) -> tuple[Counter, int, int | None]:
     limit = dead if dead is not None else max(least, 0)
     for i in used:
         table[i] = min(int(markov.values[i] * grain), limit + 1)
-    return Counter(table[indices], limit), least, dead
+    return CappedCounter(table[indices], limit), least, dead

@@ -11,62 +11,70 @@ from itertools import pairwise
 
 import numpy as np
 
-from surefoot.compile import Explored
+from surefoot.compile import ExploredModel
 from surefoot.engines.explicit.engine import asked_parts
-from surefoot.engines.explicit.graph import Flags, Graph, Lasso, distance_to, first, late_run, quiet_run
-from surefoot.engines.explicit.rounding import TooMany, rounded_anyhow
+from surefoot.engines.explicit.graph import (
+    Flags,
+    Lasso,
+    StateGraph,
+    distance_to,
+    find_avoiding_lasso,
+    find_avoiding_prefix,
+    shortest_violation,
+)
+from surefoot.engines.explicit.rounding import TooMany, add_rounding_runs
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.semantics import Move, State, successors
-from surefoot.verdict.verdict import Argument, Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.problem.semantics import Move, State, enumerate_successors
+from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 
-def decide(problem: Problem, explored: Explored, condition: Flags, budget: Budget) -> Verdict:
+def decide_runs(problem: Problem, explored: ExploredModel, condition: Flags, budget: Budget) -> Verdict:
     """`condition`: where the condition of the property holds."""
     asked, markov = problem.property, explored.markov
     if not len(markov.initial):
         return Vacuous("there is no start state")
-    graph = _graph(explored)
-    found = _violation(asked, graph, condition)
+    graph = _state_graph(explored)
+    found = _find_violation(asked, graph, condition)
     if found is not None:
-        return Violated(_trace(problem, explored, found))
+        return Violated(_lasso_to_trace(problem, explored, found))
     near = _may_differ(problem, explored)
     if markov.cut.any():
-        known = _clear(graph, markov.cut, near) if isinstance(asked, Never) else None
+        known = _violation_free_depth(graph, markov.cut, near) if isinstance(asked, Never) else None
         detail = f"the exploration ended at {explored.why_cut}"
         return Unknown(Reason.DEPTH, detail, known, "explicit" if known is not None else "")
     how = "every reachable state was looked at"
     if near.any():
-        doubt = _otherwise(problem, explored, condition, near, budget)
+        doubt = _rounding_doubt(problem, explored, condition, near, budget)
         if doubt is not None:
             return doubt
         how = f"{how}, and every decision within rounding"
     limit = asked.steps if isinstance(asked, Never | Within) else None
-    return Holds(limit, "explicit", as_asked=True, how=how, argument=Argument("graph", 0))
+    return Holds(limit, "explicit", as_asked=True, how=how, argument=ProofArgument("graph", 0))
 
 
-def _graph(explored: Explored) -> Graph:
+def _state_graph(explored: ExploredModel) -> StateGraph:
     markov = explored.markov
     ends = (np.diff(markov.choices) == 0) & ~explored.blocked & ~markov.cut
-    return Graph(markov.outcomes[markov.choices], markov.targets, markov.initial, ends)
+    return StateGraph(markov.outcomes[markov.choices], markov.targets, markov.initial, ends)
 
 
-def _violation(asked: Property, graph: Graph, condition: Flags) -> Lasso | None:
+def _find_violation(asked: Property, graph: StateGraph, condition: Flags) -> Lasso | None:
     match asked:
         case Never(_, limit):
-            return first(graph, condition, limit)
+            return shortest_violation(graph, condition, limit)
         case Eventually():
-            return quiet_run(graph, ~condition, everywhere=False)
+            return find_avoiding_lasso(graph, ~condition, everywhere=False)
         case Recurs():
-            return quiet_run(graph, ~condition, everywhere=True)
+            return find_avoiding_lasso(graph, ~condition, everywhere=True)
         case Within(_, limit, after):
-            return late_run(graph, ~condition, after, limit)
+            return find_avoiding_prefix(graph, ~condition, after, limit)
         case _:
             raise TypeError(f"not about runs: {asked!r}")
 
 
-def _may_differ(problem: Problem, explored: Explored) -> Flags:
+def _may_differ(problem: Problem, explored: ExploredModel) -> Flags:
     """Where another order of summation may decide otherwise; controls are never the same to the last bit."""
     asks = problem.policy is not None and any(True for _ in asked_parts(problem.policy))
     if problem.environment.controls and asks:
@@ -74,24 +82,26 @@ def _may_differ(problem: Problem, explored: Explored) -> Flags:
     return explored.near_tie
 
 
-def _clear(graph: Graph, cut: Flags, near: Flags) -> int | None:
+def _violation_free_depth(graph: StateGraph, cut: Flags, near: Flags) -> int | None:
     """So many steps exclude violations, whatever the order of summation."""
     ends = [distance_to(graph, cut), distance_to(graph, near)]
     least = min(d - number for number, d in enumerate(ends) if d is not None)
     return least if least >= 0 else None
 
 
-def _otherwise(
-    problem: Problem, explored: Explored, condition: Flags, near: Flags, budget: Budget
+def _rounding_doubt(
+    problem: Problem, explored: ExploredModel, condition: Flags, near: Flags, budget: Budget
 ) -> Unknown | None:
     """Why nothing is known of what another order of summation makes possible; None: it holds as well."""
     reference = "it holds if sums are taken from the first input to the last"
     try:
-        graph, flags, states = rounded_anyhow(problem, explored, _graph(explored), condition, near, budget)
+        graph, flags, states = add_rounding_runs(
+            problem, explored, _state_graph(explored), condition, near, budget
+        )
     except TooMany as why:
-        late = Reason.TIMEOUT if budget.spent() else Reason.INCOMPLETE
+        late = Reason.TIMEOUT if budget.is_spent() else Reason.INCOMPLETE
         return Unknown(late, f"{reference}; other orders may decide otherwise in {why}")
-    found = _violation(problem.property, graph, flags)
+    found = _find_violation(problem.property, graph, flags)
     if found is None:
         return None
     where = next((s for s in found.states if near[s]), None) if len(near) else None
@@ -104,11 +114,11 @@ def _otherwise(
     )
 
 
-def _trace(problem: Problem, explored: Explored, found: Lasso) -> Trace:
+def _lasso_to_trace(problem: Problem, explored: ExploredModel, found: Lasso) -> Trace:
     states = [explored.valuation(s) for s in found.states]
-    moves = [_move(problem, a, b) for a, b in pairwise(states)]
+    moves = [_find_move(problem, a, b) for a, b in pairwise(states)]
     return Trace(tuple(states), tuple(moves), found.loop)
 
 
-def _move(problem: Problem, state: State, after: State) -> Move:
-    return next(s.move for s in successors(problem, state) if s.state == after)
+def _find_move(problem: Problem, state: State, after: State) -> Move:
+    return next(s.move for s in enumerate_successors(problem, state) if s.state == after)

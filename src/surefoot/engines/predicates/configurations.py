@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from surefoot.engines.predicates.asked.foreign import Answerers
-from surefoot.solve.branching import Branch
+from surefoot.engines.predicates.asked.foreign import SolversByTest
+from surefoot.solve.branching import BranchAndBound
 from surefoot.solve.marabou import Marabou
 from surefoot.solve.milp import Milp
 from surefoot.solve.z3 import Z3
@@ -23,22 +23,22 @@ class Configuration:
 
     tests: str
     leaves: bool
-    answerers: Callable[[], Answerers]
+    answerers: Callable[[], SolversByTest]
 
 
 CONFIGURATIONS: dict[str, Configuration] = {
-    "native": Configuration("guard exact", False, Answerers),
-    "pa": Configuration("guard", True, lambda: Answerers(Z3())),
-    "pa-marabou": Configuration("guard relaxed", True, lambda: Answerers(Z3(), Marabou())),
+    "native": Configuration("guard exact", False, SolversByTest),
+    "pa": Configuration("guard", True, lambda: SolversByTest(Z3())),
+    "pa-marabou": Configuration("guard relaxed", True, lambda: SolversByTest(Z3(), Marabou())),
     "pa-bb-marabou": Configuration(
-        "guard relaxed exact", True, lambda: Answerers(Z3(), Marabou(), Branch(Marabou()))
+        "guard relaxed exact", True, lambda: SolversByTest(Z3(), Marabou(), BranchAndBound(Marabou()))
     ),
     "pa-marabou-z3": Configuration(
-        "guard relaxed exact", True, lambda: Answerers(Z3(), Marabou(), Z3(bounds=True))
+        "guard relaxed exact", True, lambda: SolversByTest(Z3(), Marabou(), Z3(bounds=True))
     ),
-    "pa-z3": Configuration("guard exact", True, lambda: Answerers(Z3(), None, Z3(bounds=True))),
-    "pa-milp": Configuration("guard relaxed", True, lambda: Answerers(Milp(), Milp())),
+    "pa-z3": Configuration("guard exact", True, lambda: SolversByTest(Z3(), None, Z3(bounds=True))),
+    "pa-milp": Configuration("guard relaxed", True, lambda: SolversByTest(Milp(), Milp())),
     "pa-bb-milp": Configuration(
-        "guard relaxed exact", True, lambda: Answerers(Milp(), Milp(), Branch(Milp()))
+        "guard relaxed exact", True, lambda: SolversByTest(Milp(), Milp(), BranchAndBound(Milp()))
     ),
 }

@@ -14,34 +14,34 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import ClassVar, Literal
 
-from surefoot.encode.system import objection as encoding_objection
+from surefoot.encode.system import encoding_objection as encoding_objection
 from surefoot.engines.predicates.asked.expansion import TESTS
-from surefoot.engines.predicates.asked.refining import decide
-from surefoot.engines.predicates.asked.search import begin
-from surefoot.engines.predicates.closed import because_closed
+from surefoot.engines.predicates.asked.refining import check_symbolically
+from surefoot.engines.predicates.asked.search import symbolic_search
+from surefoot.engines.predicates.closed import holds_by_invariant
 from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configuration
-from surefoot.engines.predicates.graph import tabulated_graph
-from surefoot.engines.predicates.moves import Dynamics, dynamics
+from surefoot.engines.predicates.graph import enumerative_graph
+from surefoot.engines.predicates.moves import Dynamics, build_dynamics
 from surefoot.engines.predicates.tabulated import bounding
-from surefoot.engines.predicates.tabulated.boxes import closed_set
+from surefoot.engines.predicates.tabulated.boxes import closed_set_from_table
 from surefoot.engines.predicates.tabulated.lazily import reachable_part
-from surefoot.engines.predicates.tabulated.partition import explore, partition
+from surefoot.engines.predicates.tabulated.partition import partition_states, reach_states
 from surefoot.engines.predicates.tabulated.refinement import (
-    Abstraction,
-    abstraction,
+    TableAbstraction,
+    abstract_table,
     refine_until_interrupted,
 )
-from surefoot.engines.predicates.tabulated.table import OutOfTime, size, tabulate
-from surefoot.engines.predicates.violations import violation
+from surefoot.engines.predicates.tabulated.table import OutOfTime, count_states, tabulate_states
+from surefoot.engines.predicates.violations import find_table_violation
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Term
-from surefoot.verdict.artifact import AbstractGraph, Tests
-from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Vacuous, Verdict
-from surefoot.verdict.words import counted
+from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
+from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Vacuous, Verdict
+from surefoot.verdict.words import count_noun
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
@@ -72,7 +72,7 @@ class Predicates:
 
     def __repr__(self) -> str:
         """As any engine, with predicates as they are written in a model."""
-        texts = tuple(map(show, self.predicates))
+        texts = tuple(map(show_term, self.predicates))
         values = ((f.name, texts if f.name == "predicates" else getattr(self, f.name)) for f in fields(self))
         return f"Predicates({', '.join(f'{name}={value!r}' for name, value in values)})"
 
@@ -86,9 +86,9 @@ class Predicates:
         if (why := encoding_objection(problem)) is not None:
             return why
         try:
-            model = dynamics(problem)
+            model = build_dynamics(problem)
             for predicate in self.predicates:
-                model.expanded(predicate)
+                model.expand_predicate(predicate)
         except SurefootError as error:
             return str(error)
         if (why := self._cannot_ask()) is not None:
@@ -101,9 +101,11 @@ class Predicates:
 
     def _objection_of_questions(self, model: Dynamics) -> str | None:
         """Where it takes long to find out whether it can be asked, that is left for later."""
-        quickly, answerers = Budget(QUICKLY), self._chosen().answerers()
+        quickly, answerers = Budget(QUICKLY), self._selected_configuration().answerers()
         try:
-            call_in_time(quickly, lambda: begin(model, self.asked_tests(), quickly, answerers), lambda: None)
+            call_in_time(
+                quickly, lambda: symbolic_search(model, self.asked_tests(), quickly, answerers), lambda: None
+            )
         except OutOfTime:
             return None
         except SurefootError as error:
@@ -116,14 +118,14 @@ class Predicates:
         if not isinstance(problem.property, Never) or not isinstance(policy, NeuralPolicy):
             return False
         picks = policy.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE)
-        return picks and MANY < size(dynamics(problem)) < inf
+        return picks and MANY < count_states(build_dynamics(problem)) < inf
 
     def _cannot_bound(self, problem: Problem) -> str | None:
         if not self.bounds:
             return "predicates bounds a probability only where that is asked for, by --bounds"
         if self.means == "cells" or self.configuration != "native":
             return "predicates bounds probabilities from a table, not with --means cells"
-        return bounding.objection(problem, self.predicates, TABULATED)
+        return bounding.probability_objection(problem, self.predicates, TABULATED)
 
     def _cannot_ask(self) -> str | None:
         if self.means not in ("auto", "table", "cells"):
@@ -139,15 +141,15 @@ class Predicates:
         return f"predicates does not know the test `{unknown[0]}`: {', '.join(TESTS)}" if unknown else None
 
     def asked_tests(self) -> frozenset[str]:
-        words = self._chosen().tests if self.tests is None else self.tests
+        words = self._selected_configuration().tests if self.tests is None else self.tests
         return frozenset(words.replace(",", " ").split())
 
-    def _chosen(self) -> Configuration:
+    def _selected_configuration(self) -> Configuration:
         return CONFIGURATIONS[self.configuration]
 
     def _has_table(self, model: Dynamics) -> bool:
         by_questions = self.means == "cells" or self.configuration != "native" or self.tests is not None
-        return not by_questions and size(model) <= self._most()
+        return not by_questions and count_states(model) <= self._most()
 
     def _most(self) -> int:
         return FIXED if self.fixed else TABULATED
@@ -156,12 +158,12 @@ class Predicates:
         try:
             if isinstance(problem.property, Probability):
                 most = self.max_predicates
-                return bounding.bounded(problem, self.predicates, self.fixed, most, budget)
-            model = dynamics(problem)
+                return bounding.bound_probability(problem, self.predicates, self.fixed, most, budget)
+            model = build_dynamics(problem)
             if self._has_table(model):
-                return _tabulated(self, model, budget)
-            chosen = self._chosen()
-            return decide(
+                return _check_by_table(self, model, budget)
+            chosen = self._selected_configuration()
+            return check_symbolically(
                 model,
                 self.predicates,
                 self.asked_tests(),
@@ -177,44 +179,50 @@ class Predicates:
             return Unknown(Reason.INCOMPLETE, str(why))
 
 
-def _tabulated(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
-    begun = budget.elapsed()
-    conditions = [model.expanded(p) for p in engine.predicates]
+def _check_by_table(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
+    begun = budget.elapsed_seconds()
+    conditions = [model.expand_predicate(p) for p in engine.predicates]
     if engine.fixed:
         table, parts, looked = reachable_part(model, conditions, budget)
     else:
-        table = tabulate(model, budget)
-        parts, looked = partition(table, conditions), len(table)
-    tests = (Tests("steps from a table", looked, len(table.sources), budget.elapsed() - begun),)
+        table = tabulate_states(model, budget)
+        parts, looked = partition_states(table, conditions), len(table)
+    tests = (
+        QueryStatistics("steps from a table", looked, len(table.sources), budget.elapsed_seconds() - begun),
+    )
     if not table.starts.size:
         return Vacuous("there is no start state")
     unsafe = table.bad | table.trouble
-    found = abstraction(table, unsafe, engine.predicates, parts)
-    concrete = explore(table)
+    found = abstract_table(table, unsafe, engine.predicates, parts)
+    concrete = reach_states(table)
     stopped, interrupted = None, False
     if not engine.fixed and not (concrete.reached & unsafe).any():
         found, stopped, interrupted = refine_until_interrupted(found, budget, engine.max_predicates)
-    graph = tabulated_graph(table, found.shown, found.parts, found.reached, tests)
+    graph = enumerative_graph(table, found.shown, found.parts, found.reached, tests)
     graph = replace(graph, refinements=tuple(found.refinements))
     if interrupted:
-        what = f"interrupted by the user with {counted(len(found.shown), 'predicate')}"
+        what = f"interrupted by the user with {count_noun(len(found.shown), 'predicate')}"
         seen = "" if model.doubts else "; no run reaches a bad state, but that is not certified"
         return Unknown(Reason.INTERRUPTED, what + seen, artifact=graph)
     if (concrete.reached & table.bad).any():
-        return violation(table, concrete, graph, budget)
+        return find_table_violation(table, concrete, graph, budget)
     if (concrete.reached & table.trouble).any():
         what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
         return Unknown(Reason.INCOMPLETE, what, artifact=graph)
     if model.doubts:
         return Unknown(Reason.NUMERICS, "; ".join(model.doubts), artifact=graph)
-    return _holds(engine, found, graph, stopped)
+    return _holds_verdict(engine, found, graph, stopped)
 
 
-def _holds(engine: Predicates, found: Abstraction, graph: AbstractGraph, stopped: str | None) -> Verdict:
+def _holds_verdict(
+    engine: Predicates, found: TableAbstraction, graph: AbstractGraph, stopped: str | None
+) -> Verdict:
     if found.is_safe:
-        sizes = f"{counted(len(graph.states), 'state')} and {counted(len(graph.predicates), 'predicate')}"
+        sizes = (
+            f"{count_noun(len(graph.states), 'state')} and {count_noun(len(graph.predicates), 'predicate')}"
+        )
         how = f"by a predicate abstraction with {sizes}"
-        return because_closed(found.table.dynamics, graph, how, closed_set(found, graph))
+        return holds_by_invariant(found.table.dynamics, graph, how, closed_set_from_table(found, graph))
     if stopped is None:
         unsafe = sum(s.unsafe for s in graph.states)
         what = (
@@ -222,4 +230,6 @@ def _holds(engine: Predicates, found: Abstraction, graph: AbstractGraph, stopped
         )
         return Unknown(Reason.INCOMPLETE, f"{what}; leave out --fixed to refine", artifact=graph)
     how = f"all {len(found.table)} states were looked at, but {stopped}"
-    return Holds(None, engine.name, as_asked=True, how=how, argument=Argument("graph", 0), artifact=graph)
+    return Holds(
+        None, engine.name, as_asked=True, how=how, argument=ProofArgument("graph", 0), artifact=graph
+    )

@@ -10,31 +10,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.expand import Tree
-from surefoot.encode.layout import value_of
+from surefoot.encode.expand import ScalarTree
+from surefoot.encode.layout import decode_value
 from surefoot.encode.unroll import state_kinds
-from surefoot.engines.predicates.moves import Dynamics, Step, domain
-from surefoot.engines.predicates.tabulated.partition import Partition, Reached
-from surefoot.engines.predicates.tabulated.table import Table
+from surefoot.engines.predicates.moves import Dynamics, PolicyStep, scalar_domain
+from surefoot.engines.predicates.tabulated.partition import Partition, ReachedCells
+from surefoot.engines.predicates.tabulated.table import StateTable
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Array, Bool, Kind
+from surefoot.problem.environment import Array, Bool, ValueType
 from surefoot.problem.names import location_key
-from surefoot.problem.semantics import Move, State, step
+from surefoot.problem.semantics import Move, State, apply_move
 from surefoot.problem.term import Term, Var
-from surefoot.verdict.artifact import AbstractGraph, AbstractState, Tests
+from surefoot.verdict.artifact import AbstractGraph, AbstractState, QueryStatistics
 from surefoot.verdict.verdict import Trace
 
 Scalars = Mapping[str, int | Fraction]
 
 
-def as_state(dynamics: Dynamics, scalars: Scalars) -> State:
+def state_from_scalars(dynamics: Dynamics, scalars: Scalars) -> State:
     """A state of the reference semantics from its scalars, in which truth values are 0 and 1."""
     values = {f"{name}@0": value for name, value in scalars.items()}
     trees = dynamics.layout.trees
-    return {n: value_of(k, trees[n], values, 0, False) for n, k in state_kinds(dynamics.problem.environment)}
+    return {
+        n: decode_value(k, trees[n], values, 0, False) for n, k in state_kinds(dynamics.problem.environment)
+    }
 
 
-def states_of(table: Table, numbers: NDArray[np.int64]) -> list[State]:
+def states_from_numbers(table: StateTable, numbers: NDArray[np.int64]) -> list[State]:
     """The same for many states of a table."""
     dynamics, trees = table.dynamics, table.dynamics.layout.trees
     if not dynamics.scalars:
@@ -43,7 +45,7 @@ def states_of(table: Table, numbers: NDArray[np.int64]) -> list[State]:
     values = dict(zip(dynamics.scalars, places, strict=True))
     begin = {n: r.start for n, r in zip(dynamics.scalars, table.ranges, strict=True)}
 
-    def column(kind: Kind, tree: Tree) -> list[Any]:
+    def column(kind: ValueType, tree: ScalarTree) -> list[Any]:
         if isinstance(kind, Array):
             assert isinstance(tree, tuple)
             parts = [column(kind.element, t) for t in tree]
@@ -58,7 +60,7 @@ def states_of(table: Table, numbers: NDArray[np.int64]) -> list[State]:
     return [dict(zip(kinds, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def labels_of(steps: Sequence[Step]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def step_labels(steps: Sequence[PolicyStep]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
     """The distinct labels, and the number of each step's."""
     names = list(dict.fromkeys(s.label for s in steps))
     return names, np.array([names.index(s.label) for s in steps], dtype=np.int64)
@@ -80,19 +82,23 @@ def abstract_state(
     return AbstractState(named, tuple(values), start, unsafe, distance, witness)
 
 
-def tabulated_graph(
-    table: Table, given: Sequence[Term], parts: Partition, reached: Reached, tests: Sequence[Tests]
+def enumerative_graph(
+    table: StateTable,
+    given: Sequence[Term],
+    parts: Partition,
+    reached: ReachedCells,
+    tests: Sequence[QueryStatistics],
 ) -> AbstractGraph:
     """All reachable abstract states, each with the first of its states as a witness."""
     dynamics = table.dynamics
     number = {cell: i for i, cell in enumerate(reached.states.tolist())}
-    names, _ = labels_of(dynamics.steps)
+    names, _ = step_labels(dynamics.steps)
     starts, unsafe = set(reached.starts.tolist()), set(reached.unsafe.tolist())
     members = parts.member[reached.states]
-    bits = table.at(members, [dynamics.expanded(p) for p in given]).T.tolist()
+    bits = table.at(members, [dynamics.expand_predicate(p) for p in given]).T.tolist()
     several = [c for c in dynamics.problem.environment.components if len(c.locations) > 1]
     states = []
-    for cell, witness, values in zip(number, states_of(table, members), bits, strict=True):
+    for cell, witness, values in zip(number, states_from_numbers(table, members), bits, strict=True):
         states.append(
             abstract_state(
                 dynamics,
@@ -108,12 +114,12 @@ def tabulated_graph(
     return AbstractGraph(tuple(given), tuple(states), edges, "table", True, tuple(tests))
 
 
-def trace_along(dynamics: Dynamics, states: Sequence[Scalars], taken: Sequence[Step]) -> Trace | str:
+def trace_along(dynamics: Dynamics, states: Sequence[Scalars], taken: Sequence[PolicyStep]) -> Trace | str:
     """The run through these states by these steps, or why the reference semantics does not make it."""
-    run, moves = [as_state(dynamics, states[0])], []
+    run, moves = [state_from_scalars(dynamics, states[0])], []
     for number, made in enumerate(taken):
-        wanted = as_state(dynamics, states[number + 1])
-        found = _move(dynamics, run[-1], made, wanted)
+        wanted = state_from_scalars(dynamics, states[number + 1])
+        found = _find_reference_move(dynamics, run[-1], made, wanted)
         if found is None:
             return f"step {number} is only possible within the rounding error of the network"
         moves.append(found)
@@ -121,10 +127,10 @@ def trace_along(dynamics: Dynamics, states: Sequence[Scalars], taken: Sequence[S
     return Trace(tuple(run), tuple(moves))
 
 
-def _move(dynamics: Dynamics, state: State, made: Step, wanted: State) -> Move | None:
+def _find_reference_move(dynamics: Dynamics, state: State, made: PolicyStep, wanted: State) -> Move | None:
     """The move that leads to the next state, with the values that the environment has to choose for it."""
     leap = made.leap
-    spans = [() if isinstance(kind, Array) else domain(kind) or () for _, kind, _ in leap.chosen]
+    spans = [() if isinstance(kind, Array) else scalar_domain(kind) or () for _, kind, _ in leap.chosen]
     for values in product(*spans):
         chosen = {
             name: bool(v) if isinstance(kind, Bool) else v
@@ -132,7 +138,7 @@ def _move(dynamics: Dynamics, state: State, made: Step, wanted: State) -> Move |
         }
         move = Move(leap.transition, leap.outcomes, chosen)
         try:
-            if step(dynamics.problem, state, move) == wanted:
+            if apply_move(dynamics.problem, state, move) == wanted:
                 return move
         except InvalidProblem:
             continue

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.predicates.moves import Dynamics, domain
+from surefoot.engines.predicates.moves import Dynamics, scalar_domain
 from surefoot.problem.environment import Bool
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 
-def listed(dynamics: Dynamics) -> NDArray[np.int64] | None:
+def listed_starts(dynamics: Dynamics) -> NDArray[np.int64] | None:
     """The start states, one row of scalars each, if the start condition is a list of them; else None."""
-    common, several = _split(dynamics.initial)
+    common, several = _common_and_alternatives(dynamics.initial)
     rows = []
     for alternative in several:
-        row = _values(dynamics, [*common, *_parts(alternative)])
+        row = _scalar_values(dynamics, [*common, *_conjunct_parts(alternative)])
         if row is None:
             return None
         if row:
@@ -26,15 +26,15 @@ def listed(dynamics: Dynamics) -> NDArray[np.int64] | None:
     return np.array(rows, dtype=np.int64).reshape(len(rows), width)
 
 
-def _parts(term: Term) -> tuple[Term, ...]:
+def _conjunct_parts(term: Term) -> tuple[Term, ...]:
     return term.args if isinstance(term, Apply) and term.op is Op.AND else (term,)
 
 
-def _split(term: Term) -> tuple[list[Term], tuple[Term, ...]]:
+def _common_and_alternatives(term: Term) -> tuple[list[Term], tuple[Term, ...]]:
     """Conjuncts, and the alternatives of the one disjunction among them, if there is one."""
     common: list[Term] = []
     several: list[tuple[Term, ...]] = []
-    for part in _parts(term):
+    for part in _conjunct_parts(term):
         if isinstance(part, Apply) and part.op is Op.OR:
             several.append(part.args)
         else:
@@ -44,10 +44,10 @@ def _split(term: Term) -> tuple[list[Term], tuple[Term, ...]]:
     return common, several[0] if several else (Const(True),)
 
 
-def _values(dynamics: Dynamics, parts: list[Term]) -> list[int] | None:
+def _scalar_values(dynamics: Dynamics, parts: list[Term]) -> list[int] | None:
     """One value for every scalar; empty where two parts contradict one another; None if something is open."""
     found: dict[str, int] = {}
-    for name, value in _fixed(dynamics, parts):
+    for name, value in _enumerate_equations(dynamics, parts):
         if name is None:
             return None
         if found.setdefault(name, value) != value:
@@ -55,13 +55,13 @@ def _values(dynamics: Dynamics, parts: list[Term]) -> list[int] | None:
     if set(found) != set(dynamics.scalars):
         return None
     for name, value in found.items():
-        span = domain(dynamics.layout.kinds[name])
+        span = scalar_domain(dynamics.layout.kinds[name])
         if span is not None and value not in span:
             return []
     return [found[n] for n in dynamics.scalars]
 
 
-def _fixed(dynamics: Dynamics, parts: list[Term]) -> Iterator[tuple[str | None, int]]:
+def _enumerate_equations(dynamics: Dynamics, parts: list[Term]) -> Iterator[tuple[str | None, int]]:
     for part in parts:
         match part:
             case Const(True):

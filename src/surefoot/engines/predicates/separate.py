@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.encode.expand import expand_scalar
 from surefoot.engines.predicates.moves import Dynamics, scalar_terms
-from surefoot.engines.predicates.tabulated.columns import Column, Columns, Numbers
+from surefoot.engines.predicates.tabulated.columns import Column, ColumnEvaluator, RationalColumn
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
 from surefoot.problem.term import Apply, Op, Term, Var, free_names
@@ -26,7 +26,7 @@ PREFERENCE = 0.02  # a comparison of the model wins over a bound that separates 
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SeparatingPredicate:
     """A predicate, over the names of the model and over scalars, and how much it separates."""
 
     shown: Term
@@ -34,28 +34,32 @@ class Split:
     share: float
 
 
-def separate(dynamics: Dynamics, first: Rows, second: Rows, candidates: Sequence[Term]) -> Split | None:
+def best_separating_predicate(
+    dynamics: Dynamics, first: Rows, second: Rows, candidates: Sequence[Term]
+) -> SeparatingPredicate | None:
     """The best predicate between two sets of states; None if no candidate tells any of them apart."""
     found = [s for c in candidates if (s := _of_candidate(dynamics, first, second, c)) is not None]
     best = max(found, key=lambda s: s.share, default=None)
-    bound = _bound(dynamics, first, second)
+    bound = _best_bound(dynamics, first, second)
     if best is None or (bound is not None and bound.share > best.share + PREFERENCE):
         return bound
     return best
 
 
-def _of_candidate(dynamics: Dynamics, first: Rows, second: Rows, candidate: Term) -> Split | None:
+def _of_candidate(
+    dynamics: Dynamics, first: Rows, second: Rows, candidate: Term
+) -> SeparatingPredicate | None:
     try:
-        shares = [columns_of(dynamics, rows).condition(candidate).mean() for rows in (first, second)]
+        shares = [_columns_from_rows(dynamics, rows).condition(candidate).mean() for rows in (first, second)]
     except Unsupported:
         return None
     share = abs(float(shares[0] - shares[1]))
     if share == 0.0:
         return None
-    return Split(expand_scalar(candidate, scalar_terms(dynamics.layout)), candidate, share)
+    return SeparatingPredicate(expand_scalar(candidate, scalar_terms(dynamics.layout)), candidate, share)
 
 
-def _bound(dynamics: Dynamics, first: Rows, second: Rows) -> Split | None:
+def _best_bound(dynamics: Dynamics, first: Rows, second: Rows) -> SeparatingPredicate | None:
     """`variable <= value` with the largest difference between the two distributions."""
     best: tuple[float, str, int] | None = None
     for place, name in enumerate(dynamics.scalars):
@@ -77,37 +81,37 @@ def _bound(dynamics: Dynamics, first: Rows, second: Rows) -> Split | None:
     share, name, value = best
     kind, term = dynamics.layout.kinds[name], scalar_terms(dynamics.layout)[name]
     if isinstance(kind, Bool):
-        return Split(term, Var(name), share)
-    return Split(term <= value, Var(name) <= value, share)
+        return SeparatingPredicate(term, Var(name), share)
+    return SeparatingPredicate(term <= value, Var(name) <= value, share)
 
 
-def columns_of(dynamics: Dynamics, rows: Rows) -> Columns:
+def _columns_from_rows(dynamics: Dynamics, rows: Rows) -> ColumnEvaluator:
     given: dict[str, Column] = {}
     for (name, kind), column in zip(dynamics.layout.kinds.items(), rows.T, strict=True):
         boolean = isinstance(kind, Bool)
         low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-        given[name] = column.astype(np.bool_) if boolean else Numbers(column, low, high)
-    return Columns(given, len(rows))
+        given[name] = column.astype(np.bool_) if boolean else RationalColumn(column, low, high)
+    return ColumnEvaluator(given, len(rows))
 
 
-def comparisons(term: Term) -> Iterator[Term]:
+def enumerate_comparisons(term: Term) -> Iterator[Term]:
     """The comparisons and truth values of which a condition is made."""
     match term:
         case Apply(Op.AND | Op.OR | Op.NOT | Op.IMPLIES, args):
             for part in args:
-                yield from comparisons(part)
+                yield from enumerate_comparisons(part)
         case Apply(Op.ITE, (test, *_)):
-            yield from comparisons(test)
+            yield from enumerate_comparisons(test)
         case Apply(Op.LT | Op.LE | Op.EQ, _) | Var():
             yield term
 
 
-def precondition(condition: Term, after: Mapping[str, Term]) -> Term:
+def weakest_precondition(condition: Term, after: Mapping[str, Term]) -> Term:
     """The weakest precondition: what must hold before an update so that the condition holds after it."""
     return expand_scalar(condition, after)
 
 
-def about_states(dynamics: Dynamics, terms: Sequence[Term]) -> list[Term]:
+def filter_state_conditions(dynamics: Dynamics, terms: Sequence[Term]) -> list[Term]:
     """Those that speak of the state alone, each once; a name of a number is no condition."""
     kinds = dynamics.layout.kinds
     varying = (t for t in terms if free_names(t) and free_names(t) <= kinds.keys())

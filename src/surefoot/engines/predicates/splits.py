@@ -15,24 +15,29 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.engines.predicates.asked.cubes import ends, meet
-from surefoot.engines.predicates.asked.expansion import Key
-from surefoot.engines.predicates.asked.refining import abstract_graph
-from surefoot.engines.predicates.asked.search import Reached, Search, begin
-from surefoot.engines.predicates.asked.ways import Predicate, predicate
-from surefoot.engines.predicates.graph import labels_of, tabulated_graph
-from surefoot.engines.predicates.moves import Dynamics, dynamics
-from surefoot.engines.predicates.splitting import Candidate, candidates, shown, widest
+from surefoot.engines.predicates.asked.cubes import fraction_bounds, meet_cube_sets
+from surefoot.engines.predicates.asked.expansion import AbstractKey
+from surefoot.engines.predicates.asked.refining import symbolic_graph
+from surefoot.engines.predicates.asked.search import AbstractReach, SymbolicSearch, symbolic_search
+from surefoot.engines.predicates.asked.ways import Predicate, build_predicate
+from surefoot.engines.predicates.graph import enumerative_graph, step_labels
+from surefoot.engines.predicates.moves import Dynamics, build_dynamics
+from surefoot.engines.predicates.splitting import (
+    Candidate,
+    condition_to_model_term,
+    enumerate_split_candidates,
+    halve_widest_range,
+)
 from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.partition import Ids, divided, reach
-from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction
-from surefoot.engines.predicates.tabulated.table import OutOfTime, tabulate
+from surefoot.engines.predicates.tabulated.partition import Ids, reach_cells, refine_partition
+from surefoot.engines.predicates.tabulated.refinement import TableAbstraction, abstract_table
+from surefoot.engines.predicates.tabulated.table import OutOfTime, tabulate_states
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.transform.discretise import discretise
 from surefoot.transform.ending import end_at_goal
-from surefoot.verdict.artifact import AbstractGraph, Split
+from surefoot.verdict.artifact import AbstractGraph, PredicateSplit
 from surefoot.work.budget import Budget
 
 MOST_TRIED = 240  # candidates that are looked at, whether they divide anything or not
@@ -46,18 +51,20 @@ def with_splits(
 
     A graph of which only a part was built is completed first; where that takes too long it is left as it is.
     """
-    model = dynamics(end_at_goal(discretise(problem)[0]))
+    model = build_dynamics(end_at_goal(discretise(problem)[0]))
     try:
         if graph.means == "table":
-            return replace(graph, splits=tuple(_tabulated(model, graph, most, budget)))
-        return _asked(model, graph, tests, most, budget)
+            return replace(graph, splits=tuple(_enumerate_table_splits(model, graph, most, budget)))
+        return _symbolic_splits(model, graph, tests, most, budget)
     except (OutOfTime, Unsupported):
         return graph
 
 
-def _tabulated(model: Dynamics, graph: AbstractGraph, most: int, budget: Budget) -> Iterator[Split]:
-    table = tabulate(model, budget)
-    base = abstraction(table, table.bad | table.trouble, graph.predicates)
+def _enumerate_table_splits(
+    model: Dynamics, graph: AbstractGraph, most: int, budget: Budget
+) -> Iterator[PredicateSplit]:
+    table = tabulate_states(model, budget)
+    base = abstract_table(table, table.bad | table.trouble, graph.predicates)
     cells = base.reached.states
     number = np.full(len(base.parts), -1, dtype=np.int64)
     number[cells] = np.arange(len(cells))
@@ -66,7 +73,7 @@ def _tabulated(model: Dynamics, graph: AbstractGraph, most: int, budget: Budget)
     seen: set[bytes] = set()
     made = tried = 0
     for origin, condition in _then_halves(model, base, undivided):
-        if made == most or tried == MOST_TRIED or budget.spent():
+        if made == most or tried == MOST_TRIED or budget.is_spent():
             return
         tried += 1
         try:
@@ -82,15 +89,15 @@ def _tabulated(model: Dynamics, graph: AbstractGraph, most: int, budget: Budget)
         undivided &= ~both
         made += 1
         budget.progress(f"predicates: splitting, {made} of up to {most}")
-        yield _split(base, graph, number, origin, condition)
+        yield _table_split(base, graph, number, origin, condition)
 
 
-def _then_halves(model: Dynamics, base: Abstraction, undivided: Mask) -> Iterator[Candidate]:
+def _then_halves(model: Dynamics, base: TableAbstraction, undivided: Mask) -> Iterator[Candidate]:
     """The general candidates, half of the time; in between the middle of a state that none divides yet."""
     reached = base.reached
     order = dict.fromkeys([*reached.unsafe.tolist(), *reached.starts.tolist(), *reached.states.tolist()])
     own = (cell for cell in order if undivided[cell])
-    for candidate in candidates(model):
+    for candidate in enumerate_split_candidates(model):
         yield candidate
         if (cell := next(own, None)) is not None and (bound := _own_half(base, cell)) is not None:
             yield "half", bound
@@ -99,56 +106,58 @@ def _then_halves(model: Dynamics, base: Abstraction, undivided: Mask) -> Iterato
             yield "half", bound
 
 
-def _own_half(base: Abstraction, cell: int) -> Term | None:
+def _own_half(base: TableAbstraction, cell: int) -> Term | None:
     """The middle of the states of an abstract state."""
     places = np.unravel_index(np.flatnonzero(base.parts.cell == cell), tuple(map(len, base.table.ranges)))
     ranges = [(r[int(p.min())], r[int(p.max())]) for r, p in zip(base.table.ranges, places, strict=True)]
-    return widest(base.table.dynamics, ranges)
+    return halve_widest_range(base.table.dynamics, ranges)
 
 
-def _split(base: Abstraction, graph: AbstractGraph, number: Ids, origin: str, condition: Term) -> Split:
+def _table_split(
+    base: TableAbstraction, graph: AbstractGraph, number: Ids, origin: str, condition: Term
+) -> PredicateSplit:
     """`number`: the place in the graph of each abstract state that can be reached."""
     table = base.table
-    parts = divided(table, base.parts, condition)
-    _, labels = labels_of(table.dynamics.steps)
-    reached = reach(table, parts, labels, base.unsafe)
+    parts = refine_partition(table, base.parts, condition)
+    _, labels = step_labels(table.dynamics.steps)
+    reached = reach_cells(table, parts, labels, base.unsafe)
     inside = number[base.parts.cell[parts.member[reached.states]]]
-    term = shown(table.dynamics, condition)
+    term = condition_to_model_term(table.dynamics, condition)
     sizes = len(reached.states), len(reached.edges)
     small = sizes[0] <= SMALL_STATES and sizes[1] <= SMALL_EDGES
-    return Split(
+    return PredicateSplit(
         term,
         origin,
         *sizes,
         len(reached.unsafe),
         tuple(np.bincount(inside, minlength=len(graph.states)).tolist()),
-        tabulated_graph(table, [*graph.predicates, term], parts, reached, ()) if small else None,
+        enumerative_graph(table, [*graph.predicates, term], parts, reached, ()) if small else None,
         tuple(inside.tolist()) if small else (),
     )
 
 
-def _asked(
+def _symbolic_splits(
     model: Dynamics, graph: AbstractGraph, tests: frozenset[str], most: int, budget: Budget
 ) -> AbstractGraph:
-    search = begin(model, tests, budget)
+    search = symbolic_search(model, tests, budget)
     for term in graph.predicates:
-        search.expansion.add(predicate(model, term, model.expanded(term)))
-    reached = search.run(budget, to_the_end=True)
+        search.expansion.add(build_predicate(model, term, model.expand_predicate(term)))
+    reached = search.search_waves(budget, to_the_end=True)
     if not reached.complete:
         return graph
-    whole = abstract_graph(search, reached, graph.refinements)
-    splits: list[Split] = []
+    whole = symbolic_graph(search, reached, graph.refinements)
+    splits: list[PredicateSplit] = []
     keys = list(reached.before)
     undivided, seen, tried = set(keys), {p.condition for p in search.expansion.predicates}, 0
     for origin, condition in _then_middles(model, search, keys, undivided, reached):
-        if len(splits) == most or tried == MOST_TRIED or budget.spent():
+        if len(splits) == most or tried == MOST_TRIED or budget.is_spent():
             break
         tried += 1
         try:
-            new = predicate(model, shown(model, condition), condition)
+            new = build_predicate(model, condition_to_model_term(model, condition), condition)
         except Unsupported:
             continue
-        both = [k for k in keys if _divides(search, k, new)]
+        both = [k for k in keys if _may_divide(search, k, new)]
         if not both or condition in seen:
             continue
         seen.add(condition)
@@ -160,41 +169,45 @@ def _asked(
 
 
 def _then_middles(
-    model: Dynamics, search: Search, keys: Sequence[Key], undivided: set[Key], reached: Reached
+    model: Dynamics,
+    search: SymbolicSearch,
+    keys: Sequence[AbstractKey],
+    undivided: set[AbstractKey],
+    reached: AbstractReach,
 ) -> Iterator[Candidate]:
     order = dict.fromkeys([*reached.unsafe, *reached.starts, *keys])
     own = (key for key in order if key in undivided)
-    for candidate in candidates(model):
+    for candidate in enumerate_split_candidates(model):
         yield candidate
-        if (key := next(own, None)) is not None and (bound := _middle(model, search, key)) is not None:
+        if (key := next(own, None)) is not None and (bound := _box_half(model, search, key)) is not None:
             yield "half", bound
     for key in own:
-        if (bound := _middle(model, search, key)) is not None:
+        if (bound := _box_half(model, search, key)) is not None:
             yield "half", bound
 
 
-def _middle(model: Dynamics, search: Search, key: Key) -> Term | None:
+def _box_half(model: Dynamics, search: SymbolicSearch, key: AbstractKey) -> Term | None:
     """The middle of the box around an abstract state."""
     here = search.expansion.cubes(key)
     ranges: list[tuple[Fraction | None, Fraction | None]] = []
     for name in model.scalars:
-        sides = [ends(name, cube, search.expansion.kinds) for cube in here]
+        sides = [fraction_bounds(name, cube, search.expansion.kinds) for cube in here]
         lows, highs = [low for low, _ in sides], [high for _, high in sides]
         bounded = [low for low in lows if low is not None], [high for high in highs if high is not None]
         whole = all(len(b) == len(sides) > 0 for b in bounded)
         ranges.append((min(bounded[0]), max(bounded[1])) if whole else (None, None))
-    return widest(model, ranges)
+    return halve_widest_range(model, ranges)
 
 
-def _divides(search: Search, key: Key, new: Predicate) -> bool:
+def _may_divide(search: SymbolicSearch, key: AbstractKey, new: Predicate) -> bool:
     """May there be states of both kinds? Only what is seen without a question is excluded."""
     here, kinds = search.expansion.cubes(key), search.expansion.kinds
-    return all(meet(here, new.cubes(value), kinds) for value in (True, False))
+    return all(meet_cube_sets(here, new.cubes(value), kinds) for value in (True, False))
 
 
 def _built_again(
-    search: Search, keys: Sequence[Key], new: Predicate, origin: str, budget: Budget
-) -> Split | None:
+    search: SymbolicSearch, keys: Sequence[AbstractKey], new: Predicate, origin: str, budget: Budget
+) -> PredicateSplit | None:
     """The whole abstraction with the predicate, in a copy; None if time is up, or if the two do not fit."""
     old = search.expansion
     copied = replace(
@@ -208,7 +221,7 @@ def _built_again(
         search, expansion=copied, met=list(search.met), safe=[(n, set(k)) for n, k in search.safe]
     )
     again.expansion.add(new)
-    reached = again.run(budget, to_the_end=True)
+    reached = again.search_waves(budget, to_the_end=True)
     if not reached.complete:
         return None
     number = {key: i for i, key in enumerate(keys)}
@@ -218,13 +231,13 @@ def _built_again(
     inside = [number[key] for key in coarse]
     count = Counter(inside)
     small = len(inside) <= SMALL_STATES and len(reached.edges) <= SMALL_EDGES
-    return Split(
+    return PredicateSplit(
         new.shown,
         origin,
         len(inside),
         len(reached.edges),
         len(reached.unsafe),
         tuple(count[i] for i in range(len(keys))),
-        replace(abstract_graph(again, reached, ()), tests=()) if small else None,
+        replace(symbolic_graph(again, reached, ()), tests=()) if small else None,
         tuple(inside) if small else (),
     )

@@ -15,9 +15,13 @@ from typing import TypeAlias
 from surefoot.encode.expand import expand_scalar
 from surefoot.encode.interval import Scalar
 from surefoot.engines.predicates.moves import Dynamics, scalar_terms
-from surefoot.engines.predicates.separate import about_states, comparisons, precondition
+from surefoot.engines.predicates.separate import (
+    enumerate_comparisons,
+    filter_state_conditions,
+    weakest_precondition,
+)
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Const, Term, Var
 
 Candidate: TypeAlias = tuple[str, Term]  # where it comes from, and the condition over scalars
@@ -25,26 +29,32 @@ HALVINGS = 8
 LONGEST = 120  # characters of a predicate that somebody reads
 
 
-def candidates(dynamics: Dynamics) -> Iterator[Candidate]:
+def enumerate_split_candidates(dynamics: Dynamics) -> Iterator[Candidate]:
     """One of each origin in turn."""
-    bad = [c for t in dynamics.bad for c in comparisons(t)]
-    guards = [c for step in dynamics.steps for c in comparisons(step.guard)]
-    needed = (precondition(c, s.after) for c in about_states(dynamics, bad) for s in dynamics.steps)
+    bad = [c for t in dynamics.bad for c in enumerate_comparisons(t)]
+    guards = [c for step in dynamics.steps for c in enumerate_comparisons(step.guard)]
+    needed = (
+        weakest_precondition(c, s.after)
+        for c in filter_state_conditions(dynamics, bad)
+        for s in dynamics.steps
+    )
     lists: list[Iterable[Candidate]] = [
-        _named("property", about_states(dynamics, bad)),
-        _named("guard", about_states(dynamics, guards)),
-        _named("half", halves(dynamics)),
-        _named("step", about_states(dynamics, [p for t in needed for p in comparisons(t)])),
+        _tag_origin("property", filter_state_conditions(dynamics, bad)),
+        _tag_origin("guard", filter_state_conditions(dynamics, guards)),
+        _tag_origin("half", enumerate_halves(dynamics)),
+        _tag_origin(
+            "step", filter_state_conditions(dynamics, [p for t in needed for p in enumerate_comparisons(t)])
+        ),
     ]
     for several in zip_longest(*lists):
         yield from (one for one in several if one is not None)
 
 
-def _named(origin: str, terms: Iterable[Term]) -> Iterator[Candidate]:
-    return ((origin, term) for term in terms if len(show(term)) <= LONGEST)
+def _tag_origin(origin: str, terms: Iterable[Term]) -> Iterator[Candidate]:
+    return ((origin, term) for term in terms if len(show_term(term)) <= LONGEST)
 
 
-def halves(dynamics: Dynamics) -> Iterator[Term]:
+def enumerate_halves(dynamics: Dynamics) -> Iterator[Term]:
     """All variables at their middle, then at their quarters, and so on."""
     seen: set[Term] = set()
     for level in range(1, HALVINGS + 1):
@@ -52,17 +62,17 @@ def halves(dynamics: Dynamics) -> Iterator[Term]:
             if name.startswith("@") or (isinstance(kind, Bool) and level > 1):
                 continue
             for part in range(1, 2**level, 2):
-                bound = between(name, kind, *_ends(kind), Fraction(part, 2**level))
+                bound = lower_part_bound(name, kind, *_kind_ends(kind), Fraction(part, 2**level))
                 if bound is not None and bound not in seen:
                     seen.add(bound)
                     yield bound
 
 
-def _ends(kind: Scalar) -> tuple[Fraction | int | None, Fraction | int | None]:
+def _kind_ends(kind: Scalar) -> tuple[Fraction | int | None, Fraction | int | None]:
     return (kind.low, kind.high) if isinstance(kind, Int | Real) else (0, 1)
 
 
-def between(
+def lower_part_bound(
     name: str, kind: Scalar, low: Fraction | int | None, high: Fraction | int | None, share: Fraction
 ) -> Term | None:
     """`name` is in the lower part of this range; None if the range is one value, or has no ends."""
@@ -74,19 +84,19 @@ def between(
     return Var(name) <= Const(min(floor(where), floor(high) - 1) if isinstance(kind, Int) else where)
 
 
-def shown(dynamics: Dynamics, condition: Term) -> Term:
+def condition_to_model_term(dynamics: Dynamics, condition: Term) -> Term:
     """The condition as the model would write it."""
     return expand_scalar(condition, scalar_terms(dynamics.layout))
 
 
-def widest(
+def halve_widest_range(
     dynamics: Dynamics, ranges: Sequence[tuple[Fraction | int | None, Fraction | int | None]]
 ) -> Term | None:
     """The bound that halves these ranges of the scalars where they are the largest share of all values."""
     best: tuple[float, Term] | None = None
     for (name, kind), (low, high) in zip(dynamics.layout.kinds.items(), ranges, strict=True):
-        bound = None if name.startswith("@") else between(name, kind, low, high, Fraction(1, 2))
-        first, last = _ends(kind)
+        bound = None if name.startswith("@") else lower_part_bound(name, kind, low, high, Fraction(1, 2))
+        first, last = _kind_ends(kind)
         if bound is None or low is None or high is None or first is None or last is None:
             continue
         share = float((high - low) / Fraction(last - first))

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import Explored, States, explore
-from surefoot.encode.expand import Tree
-from surefoot.engines.asked import asked
+from surefoot.compile import ExploredModel, States, explore_problem
+from surefoot.encode.expand import ScalarTree
+from surefoot.engines.asked import pctl_question
 from surefoot.engines.predicates.tabulated.partition import Partition
-from surefoot.engines.predicates.tabulated.table import Indices, Table
+from surefoot.engines.predicates.tabulated.table import Indices, StateTable
 from surefoot.errors import SurefootError
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Probability
 from surefoot.problem.term import Var
-from surefoot.solve.markov.unfold import unfold
+from surefoot.solve.markov.unfold import unfold_rewards
 from surefoot.verdict.verdict import Certificate
 from surefoot.work.budget import Budget
 
@@ -36,10 +36,10 @@ Values = NDArray[np.object_]
 
 
 @dataclass(slots=True)
-class Valued:
+class StateBounds:
     """The reachable states by their numbers in the table, in order, and the best bounds of each so far."""
 
-    explored: Explored
+    explored: ExploredModel
     numbers: Indices
     low: Values
     high: Values
@@ -56,7 +56,7 @@ class Valued:
             entries = [self._entry(self.low, self.high)]
         else:
             ends = {"min": (self.low, everything), "max": (nothing, self.high)}
-            entries = [self._entry(*ends[asked(property, side).optimise]) for side in ("min", "max")]
+            entries = [self._entry(*ends[pctl_question(property, side).optimise]) for side in ("min", "max")]
         near = np.flatnonzero(self.explored.near_tie)[:MOST_NAMED]
         told = [self.explored.valuation(int(s)) for s in near]
         return Certificate("process", {"values": entries, "near ties": told})
@@ -71,29 +71,31 @@ class Valued:
         return {"states": states, "scale": "0x1", "numbers": numbers, "low": sides[0], "high": sides[1]}
 
 
-def reachable(problem: Problem, table: Table, budget: Budget) -> Valued | None:
+def reachable_bounds(problem: Problem, table: StateTable, budget: Budget) -> StateBounds | None:
     """The states that the checker will see, in its order; None: too many, or they are not all known."""
     assert isinstance(problem.property, Probability)
-    wanted = asked(problem.property, "max")
+    wanted = pctl_question(problem.property, "max")
     clock = Budget(SHARE * budget.remaining(), budget.seed, budget.progress)
-    until = wanted.decided(problem.environment)
+    until = wanted.decided_states(problem.environment)
     try:
-        found = explore(problem, labels=wanted.labels(), budget=clock, max_states=MOST_STATES, until=until)
+        found = explore_problem(
+            problem, labels=wanted.labels(), budget=clock, max_states=MOST_STATES, until=until
+        )
     except (SurefootError, Undefined):
         return None
     if found.markov.cut.any() or found.blocked.any():
         return None
     left, right = found.markov.labels["left"], found.markov.labels["right"]
-    rows = unfold(found.markov, (), lambda states, _: right[states] | ~left[states]).state
-    numbers = np.sort(_numbers(table, found.states, rows))
-    return Valued(found, numbers, np.full(len(rows), Fraction(0)), np.full(len(rows), Fraction(1)))
+    rows = unfold_rewards(found.markov, (), lambda states, _: right[states] | ~left[states]).state
+    numbers = np.sort(_table_numbers(table, found.states, rows))
+    return StateBounds(found, numbers, np.full(len(rows), Fraction(0)), np.full(len(rows), Fraction(1)))
 
 
-def _numbers(table: Table, states: States, rows: Indices) -> Indices:
+def _table_numbers(table: StateTable, states: States, rows: Indices) -> Indices:
     """Where these states stand in the table, which is sorted as a certificate is: variables, then places."""
     columns: dict[str, NDArray[Any]] = {}
 
-    def visit(tree: Tree, column: NDArray[Any]) -> None:
+    def visit(tree: ScalarTree, column: NDArray[Any]) -> None:
         if isinstance(tree, tuple):
             for i, part in enumerate(tree):
                 visit(part, np.array([v[i] for v in column], dtype=object))

@@ -12,41 +12,51 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from surefoot.engines.predicates.graph import as_state, trace_along
+from surefoot.engines.predicates.graph import state_from_scalars, trace_along
 from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.partition import Concrete, Ids, by_number, places_by
-from surefoot.engines.predicates.tabulated.table import CHUNK, Look, Table, lookups_of, of_numbers
+from surefoot.engines.predicates.tabulated.partition import ConcreteReach, Ids, by_number, places_by
+from surefoot.engines.predicates.tabulated.table import (
+    CHUNK,
+    StateBatch,
+    StateTable,
+    columns_from_numbers,
+    lookups_of,
+)
 from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import State, holds, transitions
+from surefoot.problem.semantics import State, holds_in_state, permitted_transitions
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
 
 
-def violation(table: Table, concrete: Concrete, graph: AbstractGraph, budget: Budget) -> Verdict:
+def find_table_violation(
+    table: StateTable, concrete: ConcreteReach, graph: AbstractGraph, budget: Budget
+) -> Verdict:
     """The verdict where a bad state is reached in some evaluation of the network."""
     what = "a bad state may be reached, but not in the reference evaluation"
     unclear = find_unclear_states(table, np.flatnonzero(concrete.reached))
     before = np.zeros(len(table), dtype=np.int64)
     reached = np.zeros(len(table), dtype=np.bool_)
-    for frontier in _levels(table, unclear, reached, before, budget):
+    for frontier in _enumerate_levels(table, unclear, reached, before, budget):
         for number in frontier[table.bad[frontier]].tolist():
-            if budget.spent():
+            if budget.is_spent():
                 return Unknown(Reason.TIMEOUT, "a bad state may be reached; the budget ended", artifact=graph)
             if is_bad_by_reference(table, number):
-                run = _trace(table, Concrete(reached, before), number)
+                run = _reference_trace(table, ConcreteReach(reached, before), number)
                 if isinstance(run, Trace):
                     return Violated(run, artifact=graph)
                 return Unknown(Reason.NUMERICS, f"{what}: {run}", artifact=graph)
-        if budget.spent():
+        if budget.is_spent():
             return Unknown(Reason.TIMEOUT, "a bad state may be reached; the budget ended", artifact=graph)
     why = "rounding decides whether a state is bad, or which action is picked on the way to it"
     return Unknown(Reason.NUMERICS, f"{what}: {why}", artifact=graph)
 
 
-def _levels(table: Table, unclear: Mask, reached: Mask, before: Ids, budget: Budget) -> Iterator[Ids]:
+def _enumerate_levels(
+    table: StateTable, unclear: Mask, reached: Mask, before: Ids, budget: Budget
+) -> Iterator[Ids]:
     """The states that the reference reaches, by their distance from a start; how is noted in the arrays."""
     edges = by_number(table.sources)
     leaving = places_by(table.sources[edges], len(table))
@@ -62,17 +72,19 @@ def _levels(table: Table, unclear: Mask, reached: Mask, before: Ids, budget: Bud
         reached[frontier] = True
 
 
-def select_reference_steps(table: Table, edges: Ids, unclear: Mask, budget: Budget) -> Mask:
+def select_reference_steps(table: StateTable, edges: Ids, unclear: Mask, budget: Budget) -> Mask:
     """Which of these steps the reference makes; when time is up, of those that it was asked about."""
     found = ~unclear[table.sources[edges]]
     permitted: dict[int, tuple[object, ...]] = {}
     for place in np.flatnonzero(~found).tolist():
         source = int(table.sources[edges[place]])
         if source not in permitted:
-            if budget.spent():
+            if budget.is_spent():
                 break
             try:
-                permitted[source] = transitions(table.dynamics.problem, _state(table, source))
+                permitted[source] = permitted_transitions(
+                    table.dynamics.problem, _reference_state(table, source)
+                )
             except InvalidProblem:
                 permitted[source] = ()
         step = table.dynamics.steps[int(table.steps[edges[place]])]
@@ -80,20 +92,20 @@ def select_reference_steps(table: Table, edges: Ids, unclear: Mask, budget: Budg
     return found
 
 
-def find_unclear_states(table: Table, states: Ids) -> Mask:
+def find_unclear_states(table: StateTable, states: Ids) -> Mask:
     """In which of these states rounding may decide what the policy picks."""
     found = _several_actions(table)
     lookups = lookups_of(table)
     for first in range(0, len(states), CHUNK) if table.dynamics.call is not None else ():
         some = states[first : first + CHUNK]
-        here = of_numbers(table.dynamics, table.dynamics.scalars, table.ranges, some)
-        look = Look(table.dynamics, here, {}, lookups)
-        look.known(np.arange(len(some)))
+        here = columns_from_numbers(table.dynamics, table.dynamics.scalars, table.ranges, some)
+        look = StateBatch(table.dynamics, here, {}, lookups)
+        look.evaluate_network(np.arange(len(some)))
         found[some] |= (look.high >= look.most).sum(axis=0) > 1
     return found
 
 
-def _several_actions(table: Table) -> Mask:
+def _several_actions(table: StateTable) -> Mask:
     """States in which steps of several actions of the policy are possible."""
     several = np.zeros(len(table), dtype=np.bool_)
     problem = table.dynamics.problem
@@ -111,21 +123,21 @@ def _several_actions(table: Table) -> Mask:
     return several
 
 
-def is_bad_by_reference(table: Table, number: int) -> bool:
+def is_bad_by_reference(table: StateTable, number: int) -> bool:
     """Is the state bad, with what the reference picks there?"""
     problem = table.dynamics.problem
     assert isinstance(problem.property, Never)
     try:
-        return holds(problem, _state(table, number), problem.property.bad)
+        return holds_in_state(problem, _reference_state(table, number), problem.property.bad)
     except InvalidProblem:
         return False
 
 
-def _state(table: Table, number: int) -> State:
-    return as_state(table.dynamics, table.state(number))
+def _reference_state(table: StateTable, number: int) -> State:
+    return state_from_scalars(table.dynamics, table.state(number))
 
 
-def _trace(table: Table, way: Concrete, goal: int) -> Trace | str:
+def _reference_trace(table: StateTable, way: ConcreteReach, goal: int) -> Trace | str:
     start, edges = way.path(table, goal)
     numbers = [start, *(int(table.targets[e]) for e in edges)]
     taken = [table.dynamics.steps[int(table.steps[e])] for e in edges]

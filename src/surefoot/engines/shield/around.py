@@ -17,11 +17,11 @@ from itertools import islice, product
 
 import numpy as np
 
-from surefoot.encode.barrier import System, conjunctions, polynomial_of
+from surefoot.encode.barrier import ControlSystem, polynomial_of, relaxed_dnf
 from surefoot.engines.shield.gains import Floats, Gain, Range
-from surefoot.engines.shield.linear import Linear, corners, linear_of
-from surefoot.query.polynomial import variable
-from surefoot.solve.sos.inequalities import satisfy
+from surefoot.engines.shield.linear import LinearSystem, box_corners, linear_system
+from surefoot.query.polynomial import polynomial_from_variable
+from surefoot.solve.sos.inequalities import solve_lmi
 from surefoot.work.budget import Budget
 
 GRID = 5  # resting states that are tried, in each variable
@@ -42,15 +42,17 @@ class Leg:
     box: tuple[Range, ...]
 
 
-def is_obstructed(system: System) -> bool:
+def is_obstructed(system: ControlSystem) -> bool:
     """Safe states are not convex: an unsafe case has several comparisons."""
-    return any(len(case) > 1 for case in conjunctions(system.unsafe))
+    return any(len(case) > 1 for case in relaxed_dnf(system.unsafe))
 
 
-def ways(system: System, starts: Sequence[Range], budget: Budget) -> Iterator[tuple[Leg, ...]]:
+def enumerate_routes(
+    system: ControlSystem, starts: Sequence[Range], budget: Budget
+) -> Iterator[tuple[Leg, ...]]:
     """Legs from these starts, the last leg first; the most promising ways first."""
-    linear, points, sides = linear_of(system), corners(starts), _sides(system)
-    goal = None if linear is None else linear.resting(np.zeros(len(system.variables)))
+    linear, points, sides = linear_system(system), box_corners(starts), _safe_side_choices(system)
+    goal = None if linear is None else linear.equilibrium(np.zeros(len(system.variables)))
     if linear is None or goal is None or not len(points) or not sides:
         return
     far = 2 * float(np.abs(np.vstack([points, goal[0]]) - goal[0]).max()) or 1.0
@@ -60,29 +62,29 @@ def ways(system: System, starts: Sequence[Range], budget: Budget) -> Iterator[tu
     if straight is not None:
         yield (Leg(straight[1], whole),)
     firsts = []
-    for station in _stations(linear, points.mean(axis=0), goal[0]):
+    for station in _enumerate_resting_states(linear, points.mean(axis=0), goal[0]):
         if (found := look.best(station, points)) is not None:
             firsts.append((station, *found))
     found_ways: list[tuple[float, int, tuple[Leg, ...]]] = []
     for station, size, gain in firsts:
-        box = tuple((_number(x - NEAR * far), _number(x + NEAR * far)) for x in station[0])
-        if (last := look.best(goal, corners(box))) is not None:
+        box = tuple((_as_fraction(x - NEAR * far), _as_fraction(x + NEAR * far)) for x in station[0])
+        if (last := look.best(goal, box_corners(box))) is not None:
             found_ways.append((max(size, last[0]), len(found_ways), (Leg(last[1], box), Leg(gain, whole))))
     yield from islice((legs for _, _, legs in sorted(found_ways, key=lambda w: w[:2])), MOST_WAYS)
     nearest = sorted(firsts, key=lambda first: float(np.abs(first[0][0] - goal[0]).max()))
     yield from islice(((Leg(gain, whole),) for _, _, gain in nearest), MOST_WAYS)
 
 
-def _number(value: float) -> Fraction:
+def _as_fraction(value: float) -> Fraction:
     return Fraction(float(value))
 
 
-def _sides(system: System) -> list[tuple[Plane, ...]]:
+def _safe_side_choices(system: ControlSystem) -> list[tuple[Plane, ...]]:
     """Choices of one comparison of each unsafe case that is to fail; none if one is not linear."""
     count = len(system.variables)
-    names = {n: variable(i, count) for i, n in enumerate(system.variables)}
+    names = {n: polynomial_from_variable(i, count) for i, n in enumerate(system.variables)}
     cases = []
-    for case in conjunctions(system.unsafe):
+    for case in relaxed_dnf(system.unsafe):
         planes = []
         for left, right in case:
             gap = polynomial_of(right, names, count, system.rounded)
@@ -100,17 +102,19 @@ def _sides(system: System) -> list[tuple[Plane, ...]]:
     return list(islice(product(*cases), MOST_SIDES))
 
 
-def _stations(linear: Linear, start: Floats, goal: Floats) -> Iterator[tuple[Floats, Floats]]:
+def _enumerate_resting_states(
+    linear: LinearSystem, start: Floats, goal: Floats
+) -> Iterator[tuple[Floats, Floats]]:
     """Resting states on a grid between the starts and the goal."""
     axes = [np.linspace(a, b, GRID) if abs(a - b) > 1e-9 else [a] for a, b in zip(start, goal, strict=True)]
     for point in islice(product(*axes), MOST_STATES):
-        if (found := linear.resting(np.array(point))) is not None:
+        if (found := linear.equilibrium(np.array(point))) is not None:
             yield found
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    linear: Linear
+    linear: LinearSystem
     sides: list[tuple[Plane, ...]]
     far: float
     budget: Budget
@@ -120,17 +124,17 @@ class _Look:
         found: tuple[float, Gain] | None = None
         for planes in self.sides:
             distances = [-(float(normal @ rest[0]) + offset) for normal, offset in planes]
-            if min(distances, default=1.0) <= 0 or self.budget.spent():
+            if min(distances, default=1.0) <= 0 or self.budget.is_spent():
                 continue
             normals = [(n, SPARE * d) for (n, _), d in zip(planes, distances, strict=True)]
-            one = _ellipsoid(self.linear, rest, points, normals, self.far, self.budget)
+            one = _invariant_ellipsoid(self.linear, rest, points, normals, self.far, self.budget)
             if one is not None and (found is None or one[0] < found[0]):
                 found = one
         return found
 
 
-def _ellipsoid(
-    linear: Linear,
+def _invariant_ellipsoid(
+    linear: LinearSystem,
     rest: tuple[Floats, Floats],
     points: Floats,
     normals: Sequence[tuple[Floats, float]],
@@ -151,14 +155,14 @@ def _ellipsoid(
     for point in points:
         column = np.zeros((total, count, 1))
         column[0, :, 0] = point - rest[0]
-        found.append(_block(size[:, None, None], column, shape))
+        found.append(_block_matrix(size[:, None, None], column, shape))
     for normal, distance in [*normals, *((row, far) for row in np.eye(count))]:
         found.append((distance**2 * one - np.einsum("i,kij,j->k", normal, shape, normal))[:, None, None])
     for j, room in enumerate(SPARE * np.minimum(rest[1] - linear.least, linear.most - rest[1])):
         if np.isfinite(room):
-            found.append(_block((room**2 * one)[:, None, None], reply[:, j, :, None], shape))
-    found.append(_block(SHRINKING * shape, linear.state @ shape + linear.control @ reply, shape))
-    numbers = satisfy(found, size[1:], budget)
+            found.append(_block_matrix((room**2 * one)[:, None, None], reply[:, j, :, None], shape))
+    found.append(_block_matrix(SHRINKING * shape, linear.state @ shape + linear.control @ reply, shape))
+    numbers = solve_lmi(found, size[1:], budget)
     if numbers is None:
         return None
     whole = np.concatenate([[1.0], numbers])
@@ -166,7 +170,7 @@ def _ellipsoid(
     return float(numbers[-1]), Gain(matrix, rest[1] - matrix @ rest[0])
 
 
-def _block(first: Floats, across: Floats, last: Floats) -> Floats:
+def _block_matrix(first: Floats, across: Floats, last: Floats) -> Floats:
     """[[first, across'], [across, last]] for each matrix."""
     above = np.concatenate([first, across.transpose(0, 2, 1)], axis=2)
     return np.concatenate([above, np.concatenate([across, last], axis=2)], axis=1)

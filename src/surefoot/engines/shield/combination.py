@@ -15,22 +15,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.encode.barrier import System
-from surefoot.engines.barrier.sampled import Sampled, sampled
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.barrier.sampled import FloatSystem, float_system
 from surefoot.engines.shield.gains import (
     STEPS,
     UNSAFE,
-    Candidate,
     Floats,
     Gain,
     Oracle,
     Range,
-    along,
-    cost,
-    drawn,
-    linearised,
-    regulators,
-    short,
+    TunableRule,
+    enumerate_regulators,
+    linearise_system,
+    record_rollouts,
+    rollout_cost,
+    round_to_six_digits,
+    sample_starts,
     unsafe_states,
 )
 from surefoot.problem.term import Const, Term, Var
@@ -59,16 +59,16 @@ class Combination:
         return Combination(self.monomials, weights, self.scales)
 
     def controls(self, states: Floats) -> Floats:
-        return valued(self.monomials, states) @ self.weights.T
+        return _evaluate_monomials(self.monomials, states) @ self.weights.T
 
-    def terms(self, system: System) -> tuple[Term, ...]:
+    def terms(self, system: ControlSystem) -> tuple[Term, ...]:
         """Sums of products, with numbers that people can read."""
         found = []
         for row in self.weights:
             parts = [
-                _product(number, monomial, system.variables)
+                _monomial_term(number, monomial, system.variables)
                 for monomial, weight in zip(self.monomials, row, strict=True)
-                if (number := short(weight))
+                if (number := round_to_six_digits(weight))
             ]
             total: Term = parts[0] if parts else Const(0)
             for part in parts[1:]:
@@ -77,7 +77,7 @@ class Combination:
         return tuple(found)
 
 
-def _product(number: Fraction, monomial: Monomial, names: Sequence[str]) -> Term:
+def _monomial_term(number: Fraction, monomial: Monomial, names: Sequence[str]) -> Term:
     found: Term = Const(number)
     for name, exponent in zip(names, monomial, strict=True):
         for _ in range(exponent):
@@ -85,14 +85,14 @@ def _product(number: Fraction, monomial: Monomial, names: Sequence[str]) -> Term
     return found
 
 
-def valued(monomials: Sequence[Monomial], states: Floats) -> Floats:
+def _evaluate_monomials(monomials: Sequence[Monomial], states: Floats) -> Floats:
     """Of each state a row with the monomials' values."""
     values: Floats = np.prod(states[:, None, :] ** np.array(monomials), axis=2)
     return values
 
 
-def combinations(
-    system: System,
+def enumerate_sketch_rules(
+    system: ControlSystem,
     starts: Sequence[Range],
     oracle: Oracle | None,
     monomials: tuple[Monomial, ...],
@@ -100,78 +100,85 @@ def combinations(
 ) -> Iterator[Combination]:
     """Candidates, those first that simulation finds safe and cheap; as many as there is time for."""
     scored: dict[bytes, tuple[float, int, Combination]] = {}
-    for index, rule in enumerate(_regressions(system, starts, oracle, monomials)):
+    for index, rule in enumerate(_enumerate_regressions(system, starts, oracle, monomials)):
         key = rule.weights.round(9).tobytes()
         if key not in scored:
-            scored[key] = (cost(system, rule, starts), index, rule)
-        if budget.spent():
+            scored[key] = (rollout_cost(system, rule, starts), index, rule)
+        if budget.is_spent():
             break
     yield from (rule for _, _, rule in sorted(scored.values(), key=lambda s: s[:2]))
 
 
-def _regressions(
-    system: System, starts: Sequence[Range], oracle: Oracle | None, monomials: tuple[Monomial, ...]
+def _enumerate_regressions(
+    system: ControlSystem, starts: Sequence[Range], oracle: Oracle | None, monomials: tuple[Monomial, ...]
 ) -> Iterator[Combination]:
     if oracle is not None:
-        yield fitted(monomials, starts, *along(system, starts, oracle))
-    moving = sampled(system, tuple(Const(0) for _ in system.controls))
-    for gain in regulators(system):
-        states, _ = along(system, starts, _clipped(moving, gain))
+        yield fit_combination(monomials, starts, *record_rollouts(system, starts, oracle))
+    moving = float_system(system, tuple(Const(0) for _ in system.controls))
+    for gain in enumerate_regulators(system):
+        states, _ = record_rollouts(system, starts, _clipped_oracle(moving, gain))
         states = states[np.abs(states).max(axis=1) < FAR]
         controls = gain.controls(states)
         for wanted in (controls, controls - _not_linear(system, moving, gain, states)):
             if np.all(np.isfinite(wanted)):
-                yield fitted(monomials, starts, states, wanted)
+                yield fit_combination(monomials, starts, states, wanted)
 
 
-def fitted(
+def fit_combination(
     monomials: tuple[Monomial, ...], starts: Sequence[Range], states: Floats, controls: Floats
 ) -> Combination:
     """Least squares in units in which all monomials are of one size."""
-    scales = _scales(monomials, starts)
-    solved = np.linalg.lstsq(valued(monomials, states) / scales, controls, rcond=None)[0].astype(np.float64)
+    scales = _monomial_scales(monomials, starts)
+    solved = np.linalg.lstsq(_evaluate_monomials(monomials, states) / scales, controls, rcond=None)[0].astype(
+        np.float64
+    )
     weights = np.where(np.abs(solved) > NOTHING * np.abs(solved).max(axis=0), solved, 0.0).T / scales
     return Combination(monomials, weights, scales)
 
 
-def of_polynomials(values: Sequence[Polynomial], starts: Sequence[Range]) -> Combination:
+def combination_from_polynomials(values: Sequence[Polynomial], starts: Sequence[Range]) -> Combination:
     """A rule that is there already: one polynomial for each control."""
     monomials = tuple(sorted({m for value in values for m in value.terms}))
     weights = np.array([[float(value.terms.get(m, 0)) for m in monomials] for value in values])
-    return Combination(monomials, weights, _scales(monomials, starts))
+    return Combination(monomials, weights, _monomial_scales(monomials, starts))
 
 
-def _scales(monomials: Sequence[Monomial], starts: Sequence[Range]) -> Floats:
-    values = valued(monomials, drawn(starts, np.random.default_rng(0)))
+def _monomial_scales(monomials: Sequence[Monomial], starts: Sequence[Range]) -> Floats:
+    values = _evaluate_monomials(monomials, sample_starts(starts, np.random.default_rng(0)))
     scales: Floats = np.sqrt((values**2).mean(axis=0))
     return np.where(scales > 0, scales, 1.0)
 
 
-def _clipped(moving: Sampled, gain: Gain) -> Oracle:
-    return lambda states: moving.clipped(gain.controls(states))
+def _clipped_oracle(moving: FloatSystem, gain: Gain) -> Oracle:
+    return lambda states: moving.clip_controls(gain.controls(states))
 
 
-def _not_linear(system: System, moving: Sampled, gain: Gain, states: Floats) -> Floats:
+def _not_linear(system: ControlSystem, moving: FloatSystem, gain: Gain, states: Floats) -> Floats:
     """The controls that have the effect of what a step of the regulator adds to the linear system."""
-    state, control, drift = linearised(system)
+    state, control, drift = linearise_system(system)
     middle = np.array([float(a + b) / 2 for _, (a, b) in system.disturbances])
     still, controls = np.broadcast_to(middle, (len(states), len(middle))), gain.controls(states)
-    more = moving.moved(states, still, controls) - (states @ state.T + controls @ control.T + drift)
+    more = moving.next_states(states, still, controls) - (states @ state.T + controls @ control.T + drift)
     return np.asarray(np.linalg.lstsq(control, more.T, rcond=None)[0].T, dtype=np.float64)
 
 
-def distance(system: System, rule: Candidate, starts: Sequence[Range], oracle: Oracle) -> float:
+def imitation_distance(
+    system: ControlSystem, rule: TunableRule, starts: Sequence[Range], oracle: Oracle
+) -> float:
     """Minus equation (5), for one state of a run: distance to the network, or the penalty if it is unsafe."""
-    generator, moving = np.random.default_rng(1), sampled(system, tuple(Const(0) for _ in system.controls))
-    states, is_unsafe, seen, total = drawn(starts, generator), unsafe_states(system), [], 0.0
+    generator, moving = (
+        np.random.default_rng(1),
+        float_system(system, tuple(Const(0) for _ in system.controls)),
+    )
+    states, is_unsafe, seen, total = sample_starts(starts, generator), unsafe_states(system), [], 0.0
     for step in range(STEPS):
         if step % EVERY == 0:
             seen.append(states[:: len(states) // COMPARED])
         total += UNSAFE * float(np.mean(is_unsafe(states)))
-        actions = moving.clipped(rule.controls(states))
-        states = moving.moved(states, moving.drawn(len(states), generator), actions)
+        actions = moving.clip_controls(rule.controls(states))
+        states = moving.next_states(states, moving.draw_disturbances(len(states), generator), actions)
         if not np.all(np.isfinite(states)) or np.abs(states).max() > FAR:
             return float("inf")
     rows = np.vstack(seen)
-    gaps = np.linalg.norm(moving.clipped(rule.controls(rows)) - oracle(rows), axis=1)
+    gaps = np.linalg.norm(moving.clip_controls(rule.controls(rows)) - oracle(rows), axis=1)
     return total / STEPS + float(gaps[~is_unsafe(rows)].sum()) / len(rows)

@@ -20,15 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from surefoot.encode.barrier import System
-from surefoot.engines.barrier.sampled import sampled
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.barrier.sampled import float_system
 
 Floats: TypeAlias = NDArray[np.float64]
 DIGITS = 6  # of a box that is printed; rounded outwards
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class LoggedSteps:
     """One step in each row: the state before, the controls, the state after."""
 
     before: Floats
@@ -36,15 +36,15 @@ class Steps:
     after: Floats
     run: NDArray[np.int64]  # the number of its run
 
-    def half(self, first: bool) -> Steps:
+    def half(self, first: bool) -> LoggedSteps:
         """Every other run; of a single run the first or the last half."""
         numbers = self.run if len(np.unique(self.run)) > 1 else 2 * np.arange(len(self.run)) // len(self.run)
         part = (numbers % 2 == 0) if first else (numbers % 2 == 1)
-        return Steps(self.before[part], self.controls[part], self.after[part], self.run[part])
+        return LoggedSteps(self.before[part], self.controls[part], self.after[part], self.run[part])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tolerance:
+class ToleranceBox:
     """A box, and the share of residuals that it contains with the asked confidence."""
 
     low: Floats
@@ -54,7 +54,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear:
+class FittedDynamics:
     """next = matrix * (variables, controls, 1) + residual; `within`: how near all coefficients are."""
 
     matrix: Floats
@@ -88,22 +88,22 @@ def needed_steps(share: float, sides: int, confidence: float) -> int:
     return high
 
 
-def residuals(system: System, steps: Steps) -> Floats:
+def model_residuals(system: ControlSystem, steps: LoggedSteps) -> Floats:
     """How far each next state is from the model's, for the middle of its own disturbances."""
-    moving = sampled(system, ())
+    moving = float_system(system, ())
     middle = np.array([float(a + b) / 2 for _, (a, b) in system.disturbances])
     drawn = np.broadcast_to(middle, (len(steps.before), len(middle)))
-    return steps.after - moving.moved(steps.before, drawn, moving.clipped(steps.controls))
+    return steps.after - moving.next_states(steps.before, drawn, moving.clip_controls(steps.controls))
 
 
-def tolerance(found: Floats, confidence: float) -> Tolerance:
+def tolerance_box(found: Floats, confidence: float) -> ToleranceBox:
     """The box around all residuals, its sides rounded outwards."""
-    low = np.array([_outwards(float(x), down=True) for x in found.min(axis=0)])
-    high = np.array([_outwards(float(x), down=False) for x in found.max(axis=0)])
-    return Tolerance(low, high, certain_share(len(found), 2 * found.shape[1], confidence), len(found))
+    low = np.array([_round_outwards(float(x), down=True) for x in found.min(axis=0)])
+    high = np.array([_round_outwards(float(x), down=False) for x in found.max(axis=0)])
+    return ToleranceBox(low, high, certain_share(len(found), 2 * found.shape[1], confidence), len(found))
 
 
-def _outwards(value: float, down: bool) -> float:
+def _round_outwards(value: float, down: bool) -> float:
     """A number with few digits that is not nearer to the inside."""
     if value == 0:
         return 0.0
@@ -114,23 +114,23 @@ def _outwards(value: float, down: bool) -> float:
     return value if wrong else text
 
 
-def fitted(steps: Steps, confidence: float) -> Linear:
+def fit_linear_dynamics(steps: LoggedSteps, confidence: float) -> FittedDynamics:
     """Least squares; the intervals hold together (Bonferroni) if residuals are independent and normal."""
     rows = np.column_stack([steps.before, steps.controls, np.ones(len(steps.before))])
     count, size = rows.shape
     solved, _, rank, _ = np.linalg.lstsq(rows, steps.after, rcond=None)
     matrix = solved.T.astype(np.float64)
     if rank < size or count <= size:
-        return Linear(matrix, np.full(matrix.shape, np.inf), count)
+        return FittedDynamics(matrix, np.full(matrix.shape, np.inf), count)
     left = steps.after - rows @ solved
     spread = np.sqrt((left**2).sum(axis=0) / (count - size))
     shape = np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))
     each = 1 - (1 - confidence) / matrix.size
     factor = float(stats.t.ppf((1 + each) / 2, count - size))
-    return Linear(matrix, factor * np.outer(spread, shape), count)
+    return FittedDynamics(matrix, factor * np.outer(spread, shape), count)
 
 
-def remaining(linear: Linear, steps: Steps) -> Floats:
+def fit_residuals(linear: FittedDynamics, steps: LoggedSteps) -> Floats:
     """The residuals of fitted dynamics."""
     rows = np.column_stack([steps.before, steps.controls, np.ones(len(steps.before))])
     return steps.after - rows @ linear.matrix.T

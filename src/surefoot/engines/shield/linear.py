@@ -16,10 +16,10 @@ from itertools import product
 import numpy as np
 from scipy import linalg, optimize
 
-from surefoot.encode.barrier import System
+from surefoot.encode.barrier import ControlSystem
 from surefoot.engines.barrier.domain import limits_of
-from surefoot.engines.barrier.sampled import sampled
-from surefoot.engines.shield.gains import Floats, Gain, Range, linearised, regulators
+from surefoot.engines.barrier.sampled import float_system
+from surefoot.engines.shield.gains import Floats, Gain, Range, enumerate_regulators, linearise_system
 from surefoot.problem.term import Const
 from surefoot.work.budget import Budget
 
@@ -29,14 +29,14 @@ REST = 1e-9  # how little a resting state moves in one step
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearSystem:
     state: Floats
     control: Floats
     drift: Floats
     least: Floats  # ends of the controls; infinite where there are none
     most: Floats
 
-    def resting(self, near: Floats) -> tuple[Floats, Floats] | None:
+    def equilibrium(self, near: Floats) -> tuple[Floats, Floats] | None:
         """A state close to this one, and controls strictly between their ends that keep it there."""
         count = len(near)
         moves = np.hstack([self.state - np.eye(count), self.control])
@@ -56,9 +56,9 @@ class Linear:
         return found
 
 
-def linear_of(system: System) -> Linear | None:
+def linear_system(system: ControlSystem) -> LinearSystem | None:
     """None: the system is not linear, or it is disturbed, or nothing controls it."""
-    maps = sampled(system, tuple(Const(0) for _ in system.controls)).next
+    maps = float_system(system, tuple(Const(0) for _ in system.controls)).next
     straight = all(sum(m) <= 1 for polynomial in maps for m in polynomial.terms)
     if not system.controls or system.disturbances or not straight:
         return None
@@ -67,36 +67,38 @@ def linear_of(system: System) -> Linear | None:
         for _, low, high in system.controls
     ]
     least, most = np.array(ends, dtype=np.float64).T
-    return Linear(*linearised(system), least, most)
+    return LinearSystem(*linearise_system(system), least, most)
 
 
-def corners(box: Sequence[Range]) -> Floats:
+def box_corners(box: Sequence[Range]) -> Floats:
     """One in each row; none if there are too many."""
     ends = [sorted({float(low), float(high)}) for low, high in box]
     count = int(np.prod([len(e) for e in ends]))
     return np.array(list(product(*ends)) if count <= MOST_CORNERS else [], dtype=np.float64)
 
 
-def furthest_inside(system: System, starts: Sequence[Range], budget: Budget) -> Gain | None:
+def furthest_inside(system: ControlSystem, starts: Sequence[Range], budget: Budget) -> Gain | None:
     """The gain with the smallest peak; None if the system is not linear or every one exceeds a limit."""
-    linear, points = linear_of(system), corners(starts)
+    linear, points = linear_system(system), box_corners(starts)
     if linear is None or not len(points):
         return None
-    rest = linear.resting(np.zeros(len(system.variables)))
+    rest = linear.equilibrium(np.zeros(len(system.variables)))
     if rest is None:
         return None
     ends = [limits_of(system, name) for name in system.variables]
-    low, high = (np.array([_end(pair[i], at) for pair in ends]) for i, at in ((0, -np.inf), (1, np.inf)))
+    low, high = (
+        np.array([_end_or_infinity(pair[i], at) for pair in ends]) for i, at in ((0, -np.inf), (1, np.inf))
+    )
     room = (low - rest[0], high - rest[0], linear.least - rest[1], linear.most - rest[1])
     if any(np.any(r >= 0) for r in room[::2]) or any(np.any(r <= 0) for r in room[1::2]):
         return None
 
     def peak(entries: Floats) -> float:
-        return _peak(linear, entries.reshape(linear.control.T.shape), points - rest[0], room)
+        return _peak_share(linear, entries.reshape(linear.control.T.shape), points - rest[0], room)
 
-    found = min((g.matrix.ravel() for g in regulators(system)), key=peak, default=None)
+    found = min((g.matrix.ravel() for g in enumerate_regulators(system)), key=peak, default=None)
     for _ in range(SEARCHES):
-        if found is None or budget.spent():
+        if found is None or budget.is_spent():
             break
         budget.progress(f"shield: runs take {peak(found):.1%} of a limit")
         found = optimize.minimize(peak, found, method="Nelder-Mead", options={"maxiter": ITERATIONS}).x
@@ -106,11 +108,11 @@ def furthest_inside(system: System, starts: Sequence[Range], budget: Budget) -> 
     return Gain(matrix, rest[1] - matrix @ rest[0])
 
 
-def _end(end: Fraction | None, otherwise: float) -> float:
+def _end_or_infinity(end: Fraction | None, otherwise: float) -> float:
     return otherwise if end is None else float(end)
 
 
-def _peak(linear: Linear, matrix: Floats, points: Floats, room: tuple[Floats, ...]) -> float:
+def _peak_share(linear: LinearSystem, matrix: Floats, points: Floats, room: tuple[Floats, ...]) -> float:
     """The largest share of a limit that is taken; more where runs have not come to rest at the end."""
     power, states = (linear.state + linear.control @ matrix).T, points
     with np.errstate(all="ignore"):

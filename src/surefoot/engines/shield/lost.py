@@ -12,9 +12,9 @@ from itertools import product
 from math import isfinite
 from typing import TypeAlias
 
-from surefoot.encode.barrier import System
+from surefoot.encode.barrier import ControlSystem
 from surefoot.errors import Unsupported
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 Box: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
@@ -23,31 +23,33 @@ Ends: TypeAlias = tuple[Number, Number]
 MOST_CORNERS = 6  # variables: corners are looked at up to this many
 
 
-def lost_parts(system: System, part: Box) -> tuple[Box, ...]:
+def unavoidable_parts(system: ControlSystem, part: Box) -> tuple[Box, ...]:
     """The whole part if it is lost; otherwise those of its faces and corners that are."""
     if system.motion is not None:
         return ()  # what happens within a period is not looked at
-    if is_lost(system, part):
+    if is_unavoidably_unsafe(system, part):
         return (part,)
     found: list[Box] = []
-    for piece in _sides(part):
-        if not any(_within(piece, larger) for larger in found) and is_lost(system, piece):
+    for piece in _enumerate_faces(part):
+        if not any(_is_box_within(piece, larger) for larger in found) and is_unavoidably_unsafe(
+            system, piece
+        ):
             found.append(piece)
     return tuple(found)
 
 
-def _within(box: Box, other: Box) -> bool:
+def _is_box_within(box: Box, other: Box) -> bool:
     return all(a <= low and high <= b for (low, high), (a, b) in zip(box, other, strict=True))
 
 
-def _sides(part: Box) -> Iterator[Box]:
+def _enumerate_faces(part: Box) -> Iterator[Box]:
     for i, (low, high) in enumerate(part):
         yield from ((*part[:i], (end, end), *part[i + 1 :]) for end in {low, high})
     if len(part) <= MOST_CORNERS:
         yield from product(*(sorted({(low, low), (high, high)}) for low, high in part))
 
 
-def is_lost(system: System, box: Box) -> bool:
+def is_unavoidably_unsafe(system: ControlSystem, box: Box) -> bool:
     """Every state of the box is unsafe, or is after one step: for all controls and a possible disturbance."""
 
     def number(value: Fraction) -> Number:
@@ -56,7 +58,7 @@ def is_lost(system: System, box: Box) -> bool:
     state: dict[str, Ends] = {
         name: (number(low), number(high)) for name, (low, high) in zip(system.variables, box, strict=True)
     }
-    if _truth(system.unsafe, state, system.rounded) is True:
+    if _interval_truth(system.unsafe, state, system.rounded) is True:
         return True
     if any(least is None or most is None for _, least, most in system.controls):
         return False
@@ -69,41 +71,45 @@ def is_lost(system: System, box: Box) -> bool:
         drawn = {n: number(low + (high - low) * share) for n, (low, high) in system.disturbances}
         values = state | controls | {n: (d, d) for n, d in drawn.items()}
         following = {
-            name: _range(term, values, system.rounded)
+            name: _term_range(term, values, system.rounded)
             for name, term in zip(system.variables, system.next, strict=True)
         }
         finite = all(isfinite(end) for ends in following.values() for end in ends)
-        if finite and _truth(system.unsafe, following, system.rounded) is True:
+        if finite and _interval_truth(system.unsafe, following, system.rounded) is True:
             return True
     return False
 
 
-def _truth(term: Term, values: Mapping[str, Ends], rounded: bool) -> bool | None:
+def _interval_truth(term: Term, values: Mapping[str, Ends], rounded: bool) -> bool | None:
     """None: it depends."""
     match term:
         case Const(bool(value)):
             return value
         case Apply(Op.NOT, (inner,)):
-            found = _truth(inner, values, rounded)
+            found = _interval_truth(inner, values, rounded)
             return None if found is None else not found
         case Apply(Op.IMPLIES, (left, right)):
-            return _any([_truth(~left, values, rounded), _truth(right, values, rounded)])
+            return _three_valued_or(
+                [_interval_truth(~left, values, rounded), _interval_truth(right, values, rounded)]
+            )
         case Apply(Op.OR, parts):
-            return _any([_truth(p, values, rounded) for p in parts])
+            return _three_valued_or([_interval_truth(p, values, rounded) for p in parts])
         case Apply(Op.AND, parts):
-            found = _any([_truth(~p, values, rounded) for p in parts])
+            found = _three_valued_or([_interval_truth(~p, values, rounded) for p in parts])
             return None if found is None else not found
         case Apply((Op.LT | Op.LE | Op.EQ) as op, (left, right)):
-            return _compared(op, _range(left, values, rounded), _range(right, values, rounded))
+            return _compare_ranges(
+                op, _term_range(left, values, rounded), _term_range(right, values, rounded)
+            )
         case _:
-            raise Unsupported(f"`{show(term)}` is not a comparison")
+            raise Unsupported(f"`{show_term(term)}` is not a comparison")
 
 
-def _any(parts: Sequence[bool | None]) -> bool | None:
+def _three_valued_or(parts: Sequence[bool | None]) -> bool | None:
     return True if True in parts else None if None in parts else False
 
 
-def _compared(op: Op, left: Ends, right: Ends) -> bool | None:
+def _compare_ranges(op: Op, left: Ends, right: Ends) -> bool | None:
     if op is Op.EQ:
         apart = left[1] < right[0] or right[1] < left[0]
         return False if apart else True if left[0] == left[1] == right[0] == right[1] else None
@@ -114,7 +120,7 @@ def _compared(op: Op, left: Ends, right: Ends) -> bool | None:
     return None
 
 
-def _range(term: Term, values: Mapping[str, Ends], rounded: bool) -> Ends:
+def _term_range(term: Term, values: Mapping[str, Ends], rounded: bool) -> Ends:
     match term:
         case Const(value):
             number: Number = float(value) if rounded else Fraction(value)
@@ -122,32 +128,32 @@ def _range(term: Term, values: Mapping[str, Ends], rounded: bool) -> Ends:
         case Var(name):
             return values[name]
         case Apply(Op.ADD, parts):
-            total = _range(parts[0], values, rounded)
+            total = _term_range(parts[0], values, rounded)
             for part in parts[1:]:
-                other = _range(part, values, rounded)
+                other = _term_range(part, values, rounded)
                 total = (total[0] + other[0], total[1] + other[1])
             return total
         case Apply(Op.SUB, (left, right)):
-            first, second = _range(left, values, rounded), _range(right, values, rounded)
+            first, second = _term_range(left, values, rounded), _term_range(right, values, rounded)
             return first[0] - second[1], first[1] - second[0]
         case Apply(Op.NEG, (inner,)):
-            low, high = _range(inner, values, rounded)
+            low, high = _term_range(inner, values, rounded)
             return -high, -low
         case Apply(Op.MUL, parts):
-            total = _range(parts[0], values, rounded)
+            total = _term_range(parts[0], values, rounded)
             for part in parts[1:]:
-                total = _product(total, _range(part, values, rounded))
+                total = _multiply_ranges(total, _term_range(part, values, rounded))
             return total
         case Apply(Op.DIV, (left, Const(value))) if value:
-            first = _range(left, values, rounded)
+            first = _term_range(left, values, rounded)
             by = float(value) if rounded else Fraction(value)
             return min(first[0] / by, first[1] / by), max(first[0] / by, first[1] / by)
         case Apply(Op.POW, (base, Const(int(exponent)))) if exponent > 0:
-            return _range(Apply(Op.MUL, (base,) * exponent) if exponent > 1 else base, values, rounded)
+            return _term_range(Apply(Op.MUL, (base,) * exponent) if exponent > 1 else base, values, rounded)
         case _:
-            raise Unsupported(f"`{show(term)}` is not a polynomial")
+            raise Unsupported(f"`{show_term(term)}` is not a polynomial")
 
 
-def _product(left: Ends, right: Ends) -> Ends:
+def _multiply_ranges(left: Ends, right: Ends) -> Ends:
     products = [a * b for a in left for b in right]
     return min(products), max(products)

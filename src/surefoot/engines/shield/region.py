@@ -13,11 +13,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.barrier import System, polynomial_of, rows_of
-from surefoot.engines.barrier.closed import ClosedSet
-from surefoot.engines.barrier.sampled import evaluated
-from surefoot.engines.shield.gains import Floats, Range, drawn
-from surefoot.query.polynomial import variable
+from surefoot.encode.barrier import ControlSystem, barrier_rows, polynomial_of
+from surefoot.engines.barrier.closed import InvariantSet
+from surefoot.engines.barrier.sampled import evaluate_polynomial
+from surefoot.engines.shield.gains import Floats, Range, sample_starts
+from surefoot.query.polynomial import polynomial_from_variable
 
 Box = tuple[Range, ...]
 SLICE = Fraction(1, 512)  # of the starts: how much is given up around starts that are lost
@@ -25,29 +25,29 @@ SLIVER = Fraction(1, 128)  # of the starts: no region leaves a thinner rest of i
 
 
 def uncovered_start(
-    system: System, sets: Sequence[ClosedSet], part: Box, generator: np.random.Generator
+    system: ControlSystem, sets: Sequence[InvariantSet], part: Box, generator: np.random.Generator
 ) -> Floats | None:
     """Line 4: a start of this part that no set contains; None: none was met among many random ones.
 
     This only directs the search: what a set contains is decided by proofs.
     """
-    states = drawn(part, generator)
-    open_ones = states[~contained(system, sets, states)]
+    states = sample_starts(part, generator)
+    open_ones = states[~states_in_sets(system, sets, states)]
     if not len(open_ones):
         return None
     found: Floats = open_ones[int(generator.integers(len(open_ones)))]
     return found
 
 
-def contained(system: System, sets: Sequence[ClosedSet], states: Floats) -> NDArray[np.bool_]:
+def states_in_sets(system: ControlSystem, sets: Sequence[InvariantSet], states: Floats) -> NDArray[np.bool_]:
     """Which states are in one of the sets, as floats see it."""
     count, found = len(system.variables), np.zeros(len(states), dtype=bool)
-    names = {name: variable(i, count) for i, name in enumerate(system.variables)}
+    names = {name: polynomial_from_variable(i, count) for i, name in enumerate(system.variables)}
     for one in sets:
         low, high = (np.array([float(ends[i]) for ends in one.domain]) for i in (0, 1))
         inside = ((low <= states) & (states <= high)).all(axis=1)
-        for row in rows_of(one.barrier):
-            inside &= evaluated(polynomial_of(row, names, count, system.rounded), states) <= -float(
+        for row in barrier_rows(one.barrier):
+            inside &= evaluate_polynomial(polynomial_of(row, names, count, system.rounded), states) <= -float(
                 one.margin
             )
         found |= inside
@@ -64,7 +64,7 @@ def region_around(start: Floats, radius: Fraction, part: Box, starts: Sequence[R
     return tuple(found)
 
 
-def without(part: Box, region: Box) -> list[Box]:
+def subtract_region(part: Box, region: Box) -> list[Box]:
     """What is left of a part: boxes that meet at their sides only."""
     found: list[Box] = []
     rest = list(part)
@@ -76,7 +76,7 @@ def without(part: Box, region: Box) -> list[Box]:
     return found
 
 
-def widest(part: Box, starts: Sequence[Range]) -> tuple[Fraction, int]:
+def widest_share(part: Box, starts: Sequence[Range]) -> tuple[Fraction, int]:
     """The largest share of the starts that a part has in a variable, and which variable that is."""
     shares = [
         (high - low) / (b - a) if b > a else Fraction(0)
@@ -86,14 +86,14 @@ def widest(part: Box, starts: Sequence[Range]) -> tuple[Fraction, int]:
     return shares[place], place
 
 
-def halved(part: Box, place: int) -> list[Box]:
+def halve_part(part: Box, place: int) -> list[Box]:
     """Cut in the middle of a variable's range."""
     low, high = part[place]
     middle = Fraction(float((low + high) / 2))
     return [(*part[:place], ends, *part[place + 1 :]) for ends in ((low, middle), (middle, high))]
 
 
-def shaved(part: Box, lost: Box, starts: Sequence[Range]) -> list[Box] | None:
+def slice_off_piece(part: Box, lost: Box, starts: Sequence[Range]) -> list[Box] | None:
     """What is left, and a slice around the lost piece; None: the part is such a slice on all sides."""
     for i, ((low, high), (at, until), (a, b)) in enumerate(zip(part, lost, starts, strict=True)):
         slice_ = (b - a) * SLICE

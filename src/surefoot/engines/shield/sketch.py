@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from surefoot.encode.barrier import polynomial_of
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.problem.parse.terms import parse_term
-from surefoot.query.polynomial import Monomial, variable
+from surefoot.query.polynomial import Monomial, polynomial_from_variable
 
 HIGHEST_RULE, HIGHEST_INVARIANT = 5, 12  # degrees
 
@@ -21,7 +21,7 @@ def read_sketch(text: str, variables: Sequence[str], highest: int, where: str) -
     for part in (p.strip() for p in text.split(",")):
         if not part:
             raise InvalidProblem("a monomial is missing at a comma", fix="leave the comma out", where=where)
-        monomial = _monomial(part, variables, where)
+        monomial = _parse_monomial(part, variables, where)
         if sum(monomial) > highest:
             what = f"`{part}` has degree {sum(monomial)}"
             raise InvalidProblem(what, fix=f"{highest} is the highest", where=where)
@@ -32,9 +32,9 @@ def read_sketch(text: str, variables: Sequence[str], highest: int, where: str) -
     return tuple(found)
 
 
-def _monomial(text: str, variables: Sequence[str], where: str) -> Monomial:
+def _parse_monomial(text: str, variables: Sequence[str], where: str) -> Monomial:
     count = len(variables)
-    names = {name: variable(i, count) for i, name in enumerate(variables)}
+    names = {name: polynomial_from_variable(i, count) for i, name in enumerate(variables)}
     fix = f"write products of {', '.join(variables)} like `1, {variables[0]}, {variables[0]}^2`"
     try:
         terms = polynomial_of(parse_term(text, names=variables), names, count, rounded=False).terms

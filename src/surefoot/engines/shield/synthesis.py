@@ -17,25 +17,34 @@ from itertools import islice
 
 import numpy as np
 
-from surefoot.encode.barrier import System
-from surefoot.engines.barrier.closed import ClosedSet, covering
-from surefoot.engines.barrier.find import Polyhedron, Shape, too_large
-from surefoot.engines.barrier.plane import Unproved, plane
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.barrier.closed import InvariantSet, cover_start_box
+from surefoot.engines.barrier.find import Polyhedron, Shape, template_objection
+from surefoot.engines.barrier.plane import Unproved, scale_system
 from surefoot.engines.barrier.sampled import is_linear
-from surefoot.engines.barrier.search import search
-from surefoot.engines.shield.around import is_obstructed, ways
-from surefoot.engines.shield.combination import combinations, distance
-from surefoot.engines.shield.gains import Candidate, Floats, Oracle, Range, cost, fails, gains, improved
+from surefoot.engines.barrier.search import search_invariant_set
+from surefoot.engines.shield.around import enumerate_routes, is_obstructed
+from surefoot.engines.shield.combination import enumerate_sketch_rules, imitation_distance
+from surefoot.engines.shield.gains import (
+    Floats,
+    Oracle,
+    Range,
+    TunableRule,
+    enumerate_gains,
+    fails_in_simulation,
+    improve_by_random_search,
+    rollout_cost,
+)
 from surefoot.engines.shield.linear import furthest_inside
-from surefoot.engines.shield.lost import lost_parts
+from surefoot.engines.shield.lost import unavoidable_parts
 from surefoot.engines.shield.region import (
     Box,
-    halved,
+    halve_part,
     region_around,
-    shaved,
+    slice_off_piece,
+    subtract_region,
     uncovered_start,
-    widest,
-    without,
+    widest_share,
 )
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Monomial
@@ -49,34 +58,34 @@ MOST_LOST = 200  # uncovered parts that are looked at for starts that are lost
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class RuleSource:
     """What rules are made from."""
 
     oracle: Oracle | None = None  # the network that they imitate
     sketch: tuple[Monomial, ...] | None = None  # what they are combinations of; None: affine rules
-    warm: tuple[Candidate, ...] = ()  # rules that are tried first as they are, and at the end improved
+    warm: tuple[TunableRule, ...] = ()  # rules that are tried first as they are, and at the end improved
 
-    def found(self, system: System, part: Box, budget: Budget) -> Iterator[Candidate]:
+    def candidate_rules(self, system: ControlSystem, part: Box, budget: Budget) -> Iterator[TunableRule]:
         if self.sketch is not None:
-            return combinations(system, part, self.oracle, self.sketch, budget)
-        return gains(system, part, self.oracle, budget)
+            return enumerate_sketch_rules(system, part, self.oracle, self.sketch, budget)
+        return enumerate_gains(system, part, self.oracle, budget)
 
-    def price(self, system: System, part: Box) -> Callable[[Candidate], float]:
+    def price(self, system: ControlSystem, part: Box) -> Callable[[TunableRule], float]:
         """What the random search makes small; affine rules need not be near to the network."""
         if (oracle := self.oracle) is None or self.sketch is None:
-            return lambda rule: cost(system, rule, part)
-        return lambda rule: distance(system, rule, part, oracle)
+            return lambda rule: rollout_cost(system, rule, part)
+        return lambda rule: imitation_distance(system, rule, part, oracle)
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class ShieldRule:
     then: tuple[Term, ...]
-    set: ClosedSet
+    set: InvariantSet
 
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    branches: tuple[Branch, ...]
+    branches: tuple[ShieldRule, ...]
     uncovered: tuple[Box, ...]  # parts of the starts that no set contains
     trouble: str = ""
     lost: tuple[Box, ...] = ()  # starts, some of them single states, that no control can save
@@ -84,23 +93,25 @@ class Synthesis:
 
     def covered_share(self, starts: Sequence[Range]) -> Fraction:
         """By volume, over the variables in which starts differ."""
-        return 1 - sum((_volume(box, starts) for box in self.uncovered), Fraction(0))
+        return 1 - sum((_box_share(box, starts) for box in self.uncovered), Fraction(0))
 
 
-def _volume(box: Sequence[Range], starts: Sequence[Range]) -> Fraction:
+def _box_share(box: Sequence[Range], starts: Sequence[Range]) -> Fraction:
     share = Fraction(1)
     for (low, high), (a, b) in zip(box, starts, strict=True):
         share *= (high - low) / (b - a) if b > a else 1
     return share
 
 
-def synthesise(system: System, sought: Sought, shapes: tuple[Shape, ...], budget: Budget) -> Synthesis:
+def synthesise_rules(
+    system: ControlSystem, sought: RuleSource, shapes: tuple[Shape, ...], budget: Budget
+) -> Synthesis:
     """Rules in the order in which they were found; an interruption keeps what there is."""
     if not is_linear(system):
         shapes = tuple(shape for shape in shapes if not isinstance(shape, Polyhedron))
     if not shapes:
         return Synthesis((), (system.initial,), "polyhedra are for linear systems in steps, unlike this one")
-    refused = [too_large(len(system.variables), shape) for shape in shapes]
+    refused = [template_objection(len(system.variables), shape) for shape in shapes]
     if refused and all(refused):
         return Synthesis((), (system.initial,), refused[0] or "")
     generator = np.random.default_rng(budget.seed)
@@ -115,19 +126,19 @@ def synthesise(system: System, sought: Sought, shapes: tuple[Shape, ...], budget
         interrupted = True
         work.trouble = work.trouble or "it was interrupted"
     uncovered = (*work.uncovered, *work.open_parts)
-    lost = dict.fromkeys(piece for part in uncovered[:MOST_LOST] for piece in lost_parts(system, part))
+    lost = dict.fromkeys(piece for part in uncovered[:MOST_LOST] for piece in unavoidable_parts(system, part))
     return Synthesis(tuple(work.branches), uncovered, work.trouble, tuple(lost), interrupted)
 
 
 @dataclass(slots=True)
 class _Work:
-    system: System
-    sought: Sought
+    system: ControlSystem
+    sought: RuleSource
     shapes: tuple[Shape, ...]
     budget: Budget
     open_parts: list[Box]
     generator: np.random.Generator
-    branches: list[Branch] = field(default_factory=list)
+    branches: list[ShieldRule] = field(default_factory=list)
     uncovered: list[Box] = field(default_factory=list)
     trouble: str = ""
 
@@ -135,19 +146,19 @@ class _Work:
         """Cover the first open part, or a region of it, or cut it, or give it up."""
         system, part, budget = self.system, self.open_parts[0], self.budget
         self._tell(Fraction(1))
-        if budget.spent():
-            self.trouble = _over(self.trouble)
+        if budget.is_spent():
+            self.trouble = _timeout_trouble(self.trouble)
             self._replace([], given_up=part)
             return
         start = uncovered_start(system, [b.set for b in self.branches], part, self.generator)
         if start is None:
             self._decide_cover(part)
             return
-        lost = lost_parts(system, part)
+        lost = unavoidable_parts(system, part)
         if lost:
             self._shave(part, lost[0])
             return
-        several = None if self.sought.sketch else _around(system, part, self.shapes, budget)
+        several = None if self.sought.sketch else _rules_around_obstacles(system, part, self.shapes, budget)
         if several is not None:
             self.branches += several
             self._replace([])
@@ -158,17 +169,17 @@ class _Work:
         """Lines 5 to 17: smaller and smaller regions around a start, until one has a rule with a set."""
         system, radius, region = self.system, Fraction(1), part
         while True:
-            found = _rule(system, region, self.sought, self.shapes, self.budget)
-            if isinstance(found, Branch):
+            found = _find_rule(system, region, self.sought, self.shapes, self.budget)
+            if isinstance(found, ShieldRule):
                 self.branches.append(found)
-                self._replace(without(part, region))
+                self._replace(subtract_region(part, region))
                 return
             self.trouble = found
-            if self.budget.spent():
+            if self.budget.is_spent():
                 self._replace([], given_up=part)
                 return
-            if radius <= SMALLEST or widest(region, system.initial)[0] <= SMALLEST:
-                self._replace(without(part, region), given_up=region)
+            if radius <= SMALLEST or widest_share(region, system.initial)[0] <= SMALLEST:
+                self._replace(subtract_region(part, region), given_up=region)
                 return
             before = region
             while region == before:
@@ -178,17 +189,17 @@ class _Work:
 
     def _decide_cover(self, part: Box) -> None:
         """No start of the part was met outside of all sets: show that one contains it, or cut it."""
-        again = _extended(self.system, self.branches, part, self.budget)
+        again = _extend_cover(self.system, self.branches, part, self.budget)
         if again is not None:
             self.branches[again[0]] = again[1]
             self._replace([])
             return
-        share, place = widest(part, self.system.initial)
+        share, place = widest_share(part, self.system.initial)
         if share > SMALLEST:
-            self._replace(halved(part, place))
+            self._replace(halve_part(part, place))
             return
-        found = _rule(self.system, part, self.sought, self.shapes, self.budget)
-        if isinstance(found, Branch):
+        found = _find_rule(self.system, part, self.sought, self.shapes, self.budget)
+        if isinstance(found, ShieldRule):
             self.branches.append(found)
             self._replace([])
         else:
@@ -207,7 +218,7 @@ class _Work:
 
     def _shave(self, part: Box, lost: Box) -> None:
         """Cut a thin slice with lost starts off, so that no rule is looked for where there is none."""
-        cut = shaved(part, lost, self.system.initial)
+        cut = slice_off_piece(part, lost, self.system.initial)
         if cut is None:
             self.trouble = "no control can save some of the starts"
             self._replace([], given_up=part)
@@ -215,45 +226,49 @@ class _Work:
             self._replace(cut)
 
 
-def _volume_of(boxes: Sequence[Box], system: System) -> Fraction:
-    return sum((_volume(box, system.initial) for box in boxes), Fraction(0))
+def _volume_of(boxes: Sequence[Box], system: ControlSystem) -> Fraction:
+    return sum((_box_share(box, system.initial) for box in boxes), Fraction(0))
 
 
-def _rule(
-    system: System, part: Box, sought: Sought, shapes: tuple[Shape, ...], budget: Budget
-) -> Branch | str:
+def _find_rule(
+    system: ControlSystem, part: Box, sought: RuleSource, shapes: tuple[Shape, ...], budget: Budget
+) -> ShieldRule | str:
     """The random search is the last resort: it takes longer than proofs of a higher degree."""
     trouble = ""
-    made = cache(lambda: tuple(sought.found(system, part, budget)))  # both ways begin with the same ones
-    for candidates in (_candidates, _searched):
-        tried: list[Candidate] = []
-        for number, together in enumerate(_together(shapes)):
+    made = cache(
+        lambda: tuple(sought.candidate_rules(system, part, budget))
+    )  # both ways begin with the same ones
+    for candidates in (_enumerate_candidates, _enumerate_improved):
+        tried: list[TunableRule] = []
+        for number, together in enumerate(_group_shapes(shapes)):
             for rule in tuple(tried) or candidates(system, part, sought, made, budget):
-                if budget.spent():
-                    return _over(trouble)
+                if budget.is_spent():
+                    return _timeout_trouble(trouble)
                 if number == 0:
                     tried.append(rule)
                 then = rule.terms(system)
-                found = search(replace(system, initial=part), then, together, budget, tested=True)
-                if isinstance(found, ClosedSet):
-                    return Branch(then, found)
+                found = search_invariant_set(
+                    replace(system, initial=part), then, together, budget, tested=True
+                )
+                if isinstance(found, InvariantSet):
+                    return ShieldRule(then, found)
                 trouble = found
             tried = tried[-1:] + tried[:-1]  # the last one was made for tight limits
             if not tried:
                 break
-    if budget.spent():
-        return _over(trouble)
+    if budget.is_spent():
+        return _timeout_trouble(trouble)
     return trouble or "every rule that was tried has unsafe runs"
 
 
-def _over(trouble: str) -> str:
+def _timeout_trouble(trouble: str) -> str:
     """More time may help, whatever the last attempt failed by."""
     if not trouble or trouble.startswith(OVER):
         return OVER
     return f"{OVER}; the last attempt: {trouble}"
 
 
-def _together(shapes: tuple[Shape, ...]) -> list[tuple[Shape, ...]]:
+def _group_shapes(shapes: tuple[Shape, ...]) -> list[tuple[Shape, ...]]:
     """What is tried for every rule before the next: a polyhedron at once with what comes after it."""
     found: list[tuple[Shape, ...]] = []
     for shape in shapes:
@@ -264,57 +279,71 @@ def _together(shapes: tuple[Shape, ...]) -> list[tuple[Shape, ...]]:
     return found
 
 
-def _around(system: System, part: Box, shapes: tuple[Shape, ...], budget: Budget) -> list[Branch] | None:
+def _rules_around_obstacles(
+    system: ControlSystem, part: Box, shapes: tuple[Shape, ...], budget: Budget
+) -> list[ShieldRule] | None:
     """Rules that lead around unsafe states, the last leg first; None: none are needed, or none are found."""
-    for legs in ways(system, part, budget) if is_obstructed(system) else ():
-        found: list[Branch] = []
-        if budget.spent():
+    for legs in enumerate_routes(system, part, budget) if is_obstructed(system) else ():
+        found: list[ShieldRule] = []
+        if budget.is_spent():
             return None
         for leg in legs:
             then = leg.gain.terms(system)
-            one = search(replace(system, initial=leg.box), then, shapes, budget, tested=True)
-            if not isinstance(one, ClosedSet):
+            one = search_invariant_set(replace(system, initial=leg.box), then, shapes, budget, tested=True)
+            if not isinstance(one, InvariantSet):
                 break
-            found.append(Branch(then, one))
+            found.append(ShieldRule(then, one))
         if len(found) == len(legs):
             return found
     return None
 
 
-def _candidates(
-    system: System, part: Box, sought: Sought, made: Callable[[], tuple[Candidate, ...]], budget: Budget
-) -> Iterator[Candidate]:
+def _enumerate_candidates(
+    system: ControlSystem,
+    part: Box,
+    sought: RuleSource,
+    made: Callable[[], tuple[TunableRule, ...]],
+    budget: Budget,
+) -> Iterator[TunableRule]:
     """Rules without a simulated unsafe run, made one by one as they are needed."""
 
-    def others() -> Iterator[Candidate]:
+    def others() -> Iterator[TunableRule]:
         yield from sought.warm
         yield from made()
 
-    safe = (rule for rule in others() if not budget.spent() and not fails(system, rule, part))
+    safe = (
+        rule for rule in others() if not budget.is_spent() and not fails_in_simulation(system, rule, part)
+    )
     yield from islice(safe, CANDIDATES)
-    inside = None if sought.sketch or budget.spent() else furthest_inside(system, part, budget)
-    if inside is not None and not fails(system, inside, part):
+    inside = None if sought.sketch or budget.is_spent() else furthest_inside(system, part, budget)
+    if inside is not None and not fails_in_simulation(system, inside, part):
         yield inside
 
 
-def _searched(
-    system: System, part: Box, sought: Sought, made: Callable[[], tuple[Candidate, ...]], budget: Budget
-) -> Iterator[Candidate]:
+def _enumerate_improved(
+    system: ControlSystem,
+    part: Box,
+    sought: RuleSource,
+    made: Callable[[], tuple[TunableRule, ...]],
+    budget: Budget,
+) -> Iterator[TunableRule]:
     """What Algorithm 1's random search makes of the best rule, and of those that were given."""
     price = sought.price(system, part)
     for rule in (*made()[:1], *sought.warm) if system.controls else ():
-        if not budget.spent() and not fails(system, better := improved(rule, price, budget), part):
+        if not budget.is_spent() and not fails_in_simulation(
+            system, better := improve_by_random_search(rule, price, budget), part
+        ):
             yield better
 
 
-def _extended(
-    system: System, branches: Sequence[Branch], part: Box, budget: Budget
-) -> tuple[int, Branch] | None:
+def _extend_cover(
+    system: ControlSystem, branches: Sequence[ShieldRule], part: Box, budget: Budget
+) -> tuple[int, ShieldRule] | None:
     """A rule whose set contains this part too."""
     for index, branch in enumerate(branches):
         try:
-            where = plane(system, branch.then, branch.set.domain, tested=True)
-            return index, replace(branch, set=covering(where, branch.set, part, budget))
+            where = scale_system(system, branch.then, branch.set.domain, tested=True)
+            return index, replace(branch, set=cover_start_box(where, branch.set, part, budget))
         except Unproved:
             continue
     return None

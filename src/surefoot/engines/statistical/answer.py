@@ -11,38 +11,38 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
-from surefoot.compile.simulation import Simulator, Watched, simulate
-from surefoot.engines.asked import Asked, asked
-from surefoot.engines.statistical.experiment import Experiment, prefixes
+from surefoot.compile.simulation import PathProperty, RunSimulator, make_simulator
+from surefoot.engines.asked import PctlQuestion, pctl_question
+from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.question import (
-    Cell,
     Infinite,
-    Mean,
-    Question,
-    Share,
-    combined,
+    ProbabilityQuestion,
+    RewardQuestion,
+    RunQuestion,
+    StartCell,
+    combine_intervals,
     named_counts,
-    total,
+    total_counts,
 )
 from surefoot.engines.statistical.reward_range import never_falls, reward_range
-from surefoot.engines.statistical.sided import Sided
-from surefoot.engines.statistical.splitting import Trees, Weight
+from surefoot.engines.statistical.sided import SobelWaldTest
+from surefoot.engines.statistical.splitting import SplittingTrees, WeightQuestion
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
-from surefoot.solve.sampling import METHODS, Betting, choose
+from surefoot.solve.sampling import METHODS, Betting, choose_plan
 from surefoot.solve.sampling.boundary.store import user_folder
-from surefoot.solve.sampling.rare import Rare, RareProgress
+from surefoot.solve.sampling.rare import RareEventPlan, RareProgress
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
-from surefoot.work.crew import Alone, Cluster, Crew, Processes
-from surefoot.work.digest import digest
+from surefoot.work.crew import ProcessPool, RayPool, SerialPool, WorkerPool
+from surefoot.work.digest import content_fingerprint
 from surefoot.work.run_directory import RunDirectory
 
 _RUNS = 2  # to be raised whenever run number r becomes another run than it was
 
 
-class Options(Protocol):
+class StatisticalOptions(Protocol):
     """The fields of the engine that matter here."""
 
     @property
@@ -77,64 +77,66 @@ class Options(Protocol):
     def resume(self) -> bool: ...
 
 
-def answer(options: Options, problem: Problem, budget: Budget) -> Verdict:
+def statistical_verdict(options: StatisticalOptions, problem: Problem, budget: Budget) -> Verdict:
     """An interval for the starts together, or one for each of them."""
     wanted = problem.property
     assert isinstance(wanted, Probability | Expected)
-    what = asked(wanted, "max")
+    what = pctl_question(wanted, "max")
     budget.progress("preparing the simulation")
-    simulator = runs_of(problem, watched(what), *made_by(options))
+    simulator = build_simulator(problem, watched_path(what), *simulation_options(options))
     together = wanted.over in ("avg", "sum") and len(simulator.starts) > 1
     starts: list[int | None] = [None] if together else list(range(len(simulator.starts)))
     alone = options.family_wise or wanted.over != "values"  # else each interval stands for itself
-    question = posed(options, problem, len(starts) if alone else 1, budget)
-    cells = [Cell(start, question, question.begin()) for start in starts]
+    question = statistical_question(options, problem, len(starts) if alone else 1, budget)
+    cells = [StartCell(start, question, question.begin()) for start in starts]
     try:
         with ExitStack() as stack:
-            stop = experiment(options, problem, what, simulator, cells, budget, stack).run()
+            stop = _build_experiment(options, problem, what, simulator, cells, budget, stack).execute()
     except Infinite as why:
         if len(cells) == 1 or wanted.over == "max":
             return Exact(None, None, None)
         return Unknown(Reason.INCOMPLETE, f"from one of the starts the value is infinite: {why}")
-    return verdict(cells, wanted, simulator, stop, what.negated)
+    return _starts_verdict(cells, wanted, simulator, stop, what.negated)
 
 
-def watched(what: Asked) -> Watched:
+def watched_path(what: PctlQuestion) -> PathProperty:
     low = what.after if what.after else None
-    return Watched(what.right, what.left, low, what.steps, what.reward)
+    return PathProperty(what.right, what.left, low, what.steps, what.reward)
 
 
-def made_by(options: Options) -> tuple[Any, ...]:
+def simulation_options(options: StatisticalOptions) -> tuple[Any, ...]:
     """What runs depend on, besides problem and seed."""
     split = () if options.importance is None else (options.importance, options.factor)
     return (options.max_steps, options.uniform, *split)
 
 
-def runs_of(
-    problem: Problem, what: Watched, max_steps: int, uniform: bool, importance: str = "", factor: int = 0
-) -> Simulator | Trees:
+def build_simulator(
+    problem: Problem, what: PathProperty, max_steps: int, uniform: bool, importance: str = "", factor: int = 0
+) -> RunSimulator | SplittingTrees:
     """What makes the runs, or trees of them."""
     if importance:
-        return Trees(problem, what, max_steps, uniform, importance, factor)
-    return simulate(problem, what, max_steps=max_steps, uniform=uniform)
+        return SplittingTrees(problem, what, max_steps, uniform, importance, factor)
+    return make_simulator(problem, what, max_steps=max_steps, uniform=uniform)
 
 
-def worker(*made: Any) -> Callable[..., Any]:
+def _build_worker(*made: Any) -> Callable[..., Any]:
     """The same in another process."""
-    return prefixes(runs_of(*made).runs)
+    return run_prefixes(build_simulator(*made).runs)
 
 
-def posed(options: Options, problem: Problem, sharing: int, budget: Budget) -> Question:
+def statistical_question(
+    options: StatisticalOptions, problem: Problem, sharing: int, budget: Budget
+) -> RunQuestion:
     """The question about one start, with its part of the risk."""
     wanted, delta = problem.property, options.delta / sharing
     if isinstance(wanted, Expected):
         within = reward_range(problem.environment, wanted, options.least, options.most)
         grows = never_falls(problem.environment, wanted.reward)
-        return Mean(Betting(within, options.eps, delta), wanted.steps is None, grows)
+        return RewardQuestion(Betting(within, options.eps, delta), wanted.steps is None, grows)
     assert isinstance(wanted, Probability)
-    negated = asked(wanted, "max").negated
+    negated = pctl_question(wanted, "max").negated
     if options.importance is not None:
-        return Weight(Rare(delta, options.trees), negated)
+        return WeightQuestion(RareEventPlan(delta, options.trees), negated)
     value = None if wanted.threshold is None else wanted.threshold.value
     known = ("auto", *METHODS, "sprt")
     if options.method not in known:
@@ -145,40 +147,44 @@ def posed(options: Options, problem: Problem, sharing: int, budget: Budget) -> Q
         raise InvalidProblem("`sprt` needs a threshold", fix="ask P>=0.9 [ … ], or use another method")
     if options.method in ("auto", "sprt") and value is not None and 0 < value < 1:
         width = min(options.eps, value / 2, (1 - value) / 2)
-        return Share(Sided(value, width, delta), negated)
+        return ProbabilityQuestion(SobelWaldTest(value, width, delta), negated)
     method = "clopper-pearson" if options.method in ("auto", "sprt") else options.method
     budget.progress("proving the stopping rule (kept for the next time)")
-    return Share(choose(method, options.eps, delta, folder=user_folder(os.environ)), negated)
+    return ProbabilityQuestion(
+        choose_plan(method, options.eps, delta, folder=user_folder(os.environ)), negated
+    )
 
 
-def experiment(
-    options: Options,
+def _build_experiment(
+    options: StatisticalOptions,
     problem: Problem,
-    what: Asked,
-    simulator: Simulator | Trees,
-    cells: list[Cell],
+    what: PctlQuestion,
+    simulator: RunSimulator | SplittingTrees,
+    cells: list[StartCell],
     budget: Budget,
     stack: ExitStack,
 ) -> Experiment:
     """The experiment with its workers and its folder; `stack` dismisses and closes them."""
-    made = (problem, watched(what), *made_by(options))
+    made = (problem, watched_path(what), *simulation_options(options))
     directory = None
     if options.run_directory is not None:
-        name = digest((_RUNS, _version(), *made, budget.seed, [cell.start for cell in cells]))
+        name = content_fingerprint(
+            (_RUNS, _surefoot_version(), *made, budget.seed, [cell.start for cell in cells])
+        )
         directory = RunDirectory(Path(options.run_directory), name, options.resume)
         if options.resume and not directory.records:
             budget.progress("nothing is recorded of this question: other options, seed or version, or no run")
         stack.enter_context(directory)
     elif options.resume:
         raise InvalidProblem("there is nothing to resume", fix="name the folder with --run-directory")
-    found = Experiment(cells, budget.seed, budget, _crew(options, simulator, made), directory)
+    found = Experiment(cells, budget.seed, budget, _worker_pool(options, simulator, made), directory)
     stack.callback(lambda: found.crew.dismiss())
     if options.workers is None and options.ray is None and (os.cpu_count() or 1) > 1:
-        found.grow = lambda: _larger(made)
+        found.grow = lambda: _larger_pool(made)
     return found
 
 
-def _version() -> str:
+def _surefoot_version() -> str:
     """Of surefoot: what a run is may differ between two of them."""
     try:
         return version("surefoot")
@@ -186,46 +192,52 @@ def _version() -> str:
         return ""
 
 
-def _crew(options: Options, simulator: Simulator | Trees, made: tuple[Any, ...]) -> Crew:
+def _worker_pool(
+    options: StatisticalOptions, simulator: RunSimulator | SplittingTrees, made: tuple[Any, ...]
+) -> WorkerPool:
     if options.workers == 0:
         raise InvalidProblem("no workers make no runs", fix="--workers 1 or more")
     if options.ray is not None:
-        return Cluster(options.ray, options.workers, worker, *made)
+        return RayPool(options.ray, options.workers, _build_worker, *made)
     if options.workers is None or options.workers == 1:
-        return Alone(prefixes(simulator.runs))
-    return Processes(options.workers, worker, *made)
+        return SerialPool(run_prefixes(simulator.runs))
+    return ProcessPool(options.workers, _build_worker, *made)
 
 
-def _larger(made: tuple[Any, ...]) -> Crew | None:
+def _larger_pool(made: tuple[Any, ...]) -> WorkerPool | None:
     try:
-        return Processes(os.cpu_count() or 1, worker, *made)
+        return ProcessPool(os.cpu_count() or 1, _build_worker, *made)
     except SurefootError:  # a black box that stays in this process
         return None
 
 
-def verdict(
-    cells: list[Cell], wanted: Probability | Expected, simulator: Simulator | Trees, stop: str, negated: bool
+def _starts_verdict(
+    cells: list[StartCell],
+    wanted: Probability | Expected,
+    simulator: RunSimulator | SplittingTrees,
+    stop: str,
+    negated: bool,
 ) -> Verdict:
     """What is known about the starts, as the property asks."""
     if wanted.over == "values" and len(cells) > 1:
         table = [
-            (simulator.starts.valuation(i), _estimated([c], "max", stop, negated))
+            (simulator.starts.valuation(i), _estimate_cells([c], "max", stop, negated))
             for i, c in enumerate(cells)
         ]
         return PerStart(tuple(table), None)
-    found = _estimated(cells, wanted.over, stop, negated)
+    found = _estimate_cells(cells, wanted.over, stop, negated)
     many = len(simulator.starts) if wanted.over == "sum" else 1
     mean = None if found.mean is None else found.mean * many
     return replace(found, low=found.low * many, high=found.high * many, mean=mean)
 
 
-def _estimated(cells: list[Cell], over: str, stop: str, negated: bool) -> Estimated:
+def _estimate_cells(cells: list[StartCell], over: str, stop: str, negated: bool) -> Estimated:
     known = [cell.question.interval(cell.state) for cell in cells]
-    low, high = combined(known, over)
+    low, high = combine_intervals(known, over)
     confidence = 1 - sum((1 - interval.confidence for interval in known), Fraction(0))
     stops = [stop if cell.open else str(cell.state.stop.value) for cell in cells]
     worst = next((s for s in stops if not Estimated(low, high, confidence, {}, s).complete), stops[0])
     state = cells[0].state
     mean = state.mean() if isinstance(state, RareProgress) and len(cells) == 1 else None
     unbiased = mean if mean is None or not negated else 1 - mean
-    return Estimated(low, high, confidence, named_counts(total(cells), negated), worst, unbiased)
+    return Estimated(low, high, confidence, named_counts(total_counts(cells), negated), worst, unbiased)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from surefoot.engines.asked import asked
+from surefoot.engines.asked import pctl_question
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
@@ -75,7 +75,7 @@ class Statistical:
         if wanted.starts is not None:
             return "statistical begins runs in the initial states only"
         try:
-            bounds = asked(wanted, "max").bounds
+            bounds = pctl_question(wanted, "max").bounds
         except Unsupported as why:
             return f"statistical does not cover {why}"
         if bounds:
@@ -90,15 +90,17 @@ class Statistical:
 
     def _without_range(self, problem: Problem, wanted: Expected) -> str | None:
         from surefoot.engines.statistical.reward_range import reward_range
-        from surefoot.solve.sampling.reward import objection
+        from surefoot.solve.sampling.reward import range_objection
 
-        return objection(reward_range(problem.environment, wanted, self.least, self.most))
+        return range_objection(reward_range(problem.environment, wanted, self.least, self.most))
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        from surefoot.engines.statistical.answer import answer  # with all that it needs, when it is needed
+        from surefoot.engines.statistical.answer import (
+            statistical_verdict,
+        )  # with all that it needs, when it is needed
 
         try:
-            return answer(self, problem, budget)
+            return statistical_verdict(self, problem, budget)
         except Undefined as why:  # of a state that a run comes to
             return Unknown(Reason.INCOMPLETE, str(why))
 

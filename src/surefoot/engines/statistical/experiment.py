@@ -19,15 +19,15 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.simulation import Runs
-from surefoot.engines.statistical.question import Cell, total
+from surefoot.compile.simulation import RunOutcomes
+from surefoot.engines.statistical.question import StartCell, total_counts
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.verdict.verdict import Reason
 from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
-from surefoot.work.child import Died
-from surefoot.work.crew import Crew
-from surefoot.work.run_directory import NotRecorded, Record, RunDirectory
+from surefoot.work.child import WorkerDied
+from surefoot.work.crew import WorkerPool
+from surefoot.work.run_directory import NotRecorded, RunDirectory, RunRecord
 
 _BATCH_SECONDS = 0.25
 _AHEAD = 64  # runs for each worker, and a quarter of what there is: made before they are surely needed
@@ -43,27 +43,27 @@ _LONG = 5.0  # seconds of work that are worth starting them
 class Prefix:
     """The runs of a batch up to the first that cannot be made, and why that is so."""
 
-    runs: Runs
+    runs: RunOutcomes
     error: SurefootError | None = None
 
 
-def prefixes(make: Callable[[int, int | None, int, int], Runs]) -> Callable[..., Prefix]:
+def run_prefixes(make: Callable[[int, int | None, int, int], RunOutcomes]) -> Callable[..., Prefix]:
     """A run that cannot be made matters only if its turn comes: whatever precedes it is kept."""
 
-    def made(seed: int, start: int | None, first: int, count: int) -> Prefix:
+    def make_prefix(seed: int, start: int | None, first: int, count: int) -> Prefix:
         try:
             return Prefix(make(seed, start, first, count))
         except SurefootError as error:
             if count == 1:
-                return Prefix(_restored(np.empty(0, dtype=np.int8)), error)
+                return Prefix(_restore_runs(np.empty(0, dtype=np.int8)), error)
         half = count // 2
-        before = made(seed, start, first, half)
+        before = make_prefix(seed, start, first, half)
         if before.error is not None:
             return before
-        after = made(seed, start, first + half, count - half)
-        return Prefix(_joined(before.runs, after.runs), after.error)
+        after = make_prefix(seed, start, first + half, count - half)
+        return Prefix(_concatenate_runs(before.runs, after.runs), after.error)
 
-    return made
+    return make_prefix
 
 
 @dataclass(slots=True)
@@ -79,41 +79,41 @@ class Pace:
 
 @dataclass(slots=True)
 class Experiment:
-    cells: list[Cell]
+    cells: list[StartCell]
     seed: int
     budget: Budget
-    crew: Crew
+    crew: WorkerPool
     directory: RunDirectory | None = None
-    grow: Callable[[], Crew | None] | None = None  # asked once, where the work turns out to be large
+    grow: Callable[[], WorkerPool | None] | None = None  # asked once, where the work turns out to be large
     paces: dict[int, Pace] = field(default_factory=dict)  # by cell
     given: dict[int, tuple[int, int, int, float]] = field(default_factory=dict)
     tickets: int = 0
 
-    def run(self) -> str:
+    def execute(self) -> str:
         """Until all questions are answered (then it is "") or it ends sooner, and why."""
         try:
-            return self._run()
+            return self._execute()
         except Late:
             return Reason.TIMEOUT.value
         except KeyboardInterrupt:
             return Reason.INTERRUPTED.value
-        except Died as why:
+        except WorkerDied as why:
             return f"a worker process ended: {why}"
         except MemoryError:
             return Reason.MEMORY.value
         except NotRecorded as why:  # what is known is told; going on without a record is not what was asked
             return str(why)
 
-    def _run(self) -> str:
+    def _execute(self) -> str:
         self._recall()
         waiting = deque(number for number, cell in enumerate(self.cells) if cell.open)
         told = started = monotonic()
         while waiting:
-            if self.budget.spent():
+            if self.budget.is_spent():
                 return Reason.TIMEOUT.value
             self._give(waiting)
             for ticket, made in self.crew.answers(min(_LOOK_UP, self.budget.remaining())):
-                self._arrived(ticket, made)
+                self._receive_batch(ticket, made)
             while waiting and not self.cells[waiting[0]].open:
                 waiting.popleft()
             if monotonic() - told >= _TELL_SECONDS:
@@ -129,7 +129,7 @@ class Experiment:
             if not _is_batch(record, len(self.cells)):
                 raise InvalidProblem("the results in the run directory are no runs", fix="remove its files")
             number, first = record.key
-            self.cells[number].keep(first, _restored(*record.arrays))
+            self.cells[number].keep(first, _restore_runs(*record.arrays))
         for cell in self.cells:
             cell.advance()
 
@@ -142,7 +142,7 @@ class Experiment:
                 number = waiting[0]
                 waiting.rotate(-1)
                 cell = self.cells[number]
-                while cell.open and self.crew.idle and (count := self._wanted(number, spare)):
+                while cell.open and self.crew.idle and (count := self._wanted_runs(number, spare)):
                     first, gap = cell.next_gap()
                     count = count if gap is None else min(count, gap)
                     cell.assigned = first + count
@@ -152,7 +152,7 @@ class Experiment:
                     if spare:
                         break
 
-    def _wanted(self, number: int, spare: bool) -> int:
+    def _wanted_runs(self, number: int, spare: bool) -> int:
         """How many runs more this question needs surely; `spare`: or will probably need."""
         cell, pace = self.cells[number], self.paces.setdefault(number, Pace())
         first, _ = cell.next_gap()
@@ -164,7 +164,7 @@ class Experiment:
         each = -(-needed // self.crew.size)
         return min(max(each, some), pace.limit)
 
-    def _arrived(self, ticket: int, made: Prefix) -> None:
+    def _receive_batch(self, ticket: int, made: Prefix) -> None:
         number, first, count, since = self.given.pop(ticket)
         runs = made.runs
         self.paces[number].learn(count, monotonic() - since)
@@ -178,7 +178,7 @@ class Experiment:
         self.cells[number].arrive(first, runs)
 
     def _tell(self, waiting: int) -> None:
-        made = int(total(self.cells).sum())
+        made = int(total_counts(self.cells).sum())
         if len(self.cells) > 1:
             self.budget.progress(f"{made:,} runs; {waiting} of {len(self.cells)} starts are not precise yet")
         else:
@@ -190,7 +190,7 @@ class Experiment:
         """More workers, once, if what is needed in any case will take long."""
         if self.grow is None or elapsed < _PATIENCE or self.given:
             return
-        made = max(1, int(total(self.cells).sum()))
+        made = max(1, int(total_counts(self.cells).sum()))
         needed = sum(cell.question.ahead(cell.state) for cell in self.cells if cell.open)
         if needed / made * elapsed > _LONG:
             larger, self.grow = self.grow(), None
@@ -199,7 +199,7 @@ class Experiment:
                 self.crew = larger
 
 
-def _is_batch(record: Record, cells: int) -> bool:
+def _is_batch(record: RunRecord, cells: int) -> bool:
     """Has it the form that `append` was given? Checksums tell what was torn, not what was made up."""
     if len(record.key) != 2 or not (0 <= record.key[0] < cells and record.key[1] >= 0):
         return False
@@ -209,12 +209,12 @@ def _is_batch(record: Record, cells: int) -> bool:
     return bool(kinds and alike and outcome.ndim == 1 and outcome.size and np.isin(outcome, range(5)).all())
 
 
-def _restored(
+def _restore_runs(
     outcome: NDArray[np.int8], low: NDArray[np.float64] | None = None, high: NDArray[np.float64] | None = None
-) -> Runs:
+) -> RunOutcomes:
     """Runs from a record; rewards that are all 0 were not written, and the lengths of runs never are."""
     nothing = np.zeros(len(outcome))
-    return Runs(
+    return RunOutcomes(
         outcome,
         np.zeros(len(outcome), dtype=np.int64),
         nothing if low is None else low,
@@ -222,6 +222,6 @@ def _restored(
     )
 
 
-def _joined(one: Runs, other: Runs) -> Runs:
+def _concatenate_runs(one: RunOutcomes, other: RunOutcomes) -> RunOutcomes:
     columns = ("outcome", "steps", "reward_low", "reward_high")
-    return Runs(*(np.concatenate([getattr(one, name), getattr(other, name)]) for name in columns))
+    return RunOutcomes(*(np.concatenate([getattr(one, name), getattr(other, name)]) for name in columns))

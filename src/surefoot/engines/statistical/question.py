@@ -21,10 +21,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.simulation import ENDED, STALLED, UNDECIDED, Runs
-from surefoot.engines.statistical.sided import Sided, SidedProgress
+from surefoot.compile.simulation import ENDED, STALLED, UNDECIDED, RunOutcomes
+from surefoot.engines.statistical.sided import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import SurefootError
-from surefoot.solve.sampling import Betting, Interval, Progress, RewardProgress
+from surefoot.solve.sampling import Betting, ConfidenceInterval, Progress, RewardProgress
 from surefoot.solve.sampling import plan as codes
 
 _REACHED = np.array([codes.FAILURE, codes.SUCCESS, codes.UNDECIDED, codes.FAILURE, codes.FAILURE], np.uint8)
@@ -35,46 +35,46 @@ class Infinite(Exception):
     """A run ended without ever reaching the goal, so that what is expected until then is infinite."""
 
 
-class Question(Protocol):
+class RunQuestion(Protocol):
     """A state is what has been consumed: it has `runs`, and `stop` once no more are needed."""
 
     def begin(self) -> Any: ...
 
-    def consume(self, state: Any, runs: Runs) -> Any: ...
+    def consume(self, state: Any, runs: RunOutcomes) -> Any: ...
 
     def ahead(self, state: Any) -> int:
         """So many runs more are needed in any case."""
         ...
 
-    def interval(self, state: Any) -> Interval:
+    def interval(self, state: Any) -> ConfidenceInterval:
         """What is known; valid at any time."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ProbabilityQuestion:
     """A probability, by a plan of `solve/sampling`, or its side of a threshold."""
 
     plan: Any  # a Plan with Progress, or Sided with SidedProgress
     negated: bool = False
 
-    def begin(self) -> Progress | SidedProgress:
-        return SidedProgress() if isinstance(self.plan, Sided) else Progress()
+    def begin(self) -> Progress | SobelWaldProgress:
+        return SobelWaldProgress() if isinstance(self.plan, SobelWaldTest) else Progress()
 
-    def consume(self, state: Any, runs: Runs) -> Any:
-        return self.plan.consume(state, meanings(runs, self.negated))
+    def consume(self, state: Any, runs: RunOutcomes) -> Any:
+        return self.plan.consume(state, run_outcomes(runs, self.negated))
 
     def ahead(self, state: Any) -> int:
         found: int = self.plan.ahead(state)
         return found
 
-    def interval(self, state: Any) -> Interval:
-        found: Interval = self.plan.interval(state)
+    def interval(self, state: Any) -> ConfidenceInterval:
+        found: ConfidenceInterval = self.plan.interval(state)
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class RewardQuestion:
     """An expected reward. `endless`: it is summed until a goal that every run must reach. `grows`: no step
     takes anything away, so that a run that was cut off has at least what it has gathered."""
 
@@ -85,7 +85,7 @@ class Mean:
     def begin(self) -> RewardProgress:
         return RewardProgress()
 
-    def consume(self, state: RewardProgress, runs: Runs) -> RewardProgress:
+    def consume(self, state: RewardProgress, runs: RunOutcomes) -> RewardProgress:
         lows, highs = self._rewards(runs)
         lost = np.isin(runs.outcome, (STALLED, ENDED))
         if self.endless and lost.any():
@@ -96,7 +96,7 @@ class Mean:
             return after
         return self.plan.consume(state, lows, highs)
 
-    def _rewards(self, runs: Runs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _rewards(self, runs: RunOutcomes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Between which values the reward of each run is; a run that was cut off may still gain anything."""
         assert self.plan.within.low is not None
         assert self.plan.within.high is not None
@@ -112,25 +112,25 @@ class Mean:
     def ahead(self, state: RewardProgress) -> int:
         return 0 if state.stop else max(1, state.runs // 8)
 
-    def interval(self, state: RewardProgress) -> Interval:
+    def interval(self, state: RewardProgress) -> ConfidenceInterval:
         return self.plan.interval(state)
 
 
-def meanings(runs: Runs, negated: bool) -> NDArray[np.uint8]:
+def run_outcomes(runs: RunOutcomes, negated: bool) -> NDArray[np.uint8]:
     """Success, failure or undecided, of the path formula that was asked about."""
     table = _AVOIDED if negated else _REACHED
     return table[runs.outcome]
 
 
 @dataclass(slots=True)
-class Cell:
+class StartCell:
     """One start, its question, what has been consumed, and what has arrived too early."""
 
     start: int | None  # None: each run draws its own
-    question: Question
+    question: RunQuestion
     state: Any
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(5, dtype=np.int64))
-    waiting: list[tuple[int, Runs]] = field(default_factory=list)  # by their first runs, in order
+    waiting: list[tuple[int, RunOutcomes]] = field(default_factory=list)  # by their first runs, in order
     errors: dict[int, SurefootError] = field(default_factory=dict)  # by the run that cannot be made
     assigned: int = 0  # runs below this number have been made or given to somebody
 
@@ -143,17 +143,17 @@ class Cell:
         found: int = self.state.runs
         return found
 
-    def arrive(self, first: int, runs: Runs) -> None:
+    def arrive(self, first: int, runs: RunOutcomes) -> None:
         """Take in a batch, and whatever was waiting for it."""
         self.keep(first, runs)
         self.advance()
 
-    def keep(self, first: int, runs: Runs) -> None:
+    def keep(self, first: int, runs: RunOutcomes) -> None:
         """Batches may overlap: run number r is the same in all of them."""
-        insort(self.waiting, (first, runs), key=_first)
+        insort(self.waiting, (first, runs), key=_first_number)
 
     def advance(self) -> None:
-        while self.open and self.waiting and _first(self.waiting[0]) <= self.runs:
+        while self.open and self.waiting and _first_number(self.waiting[0]) <= self.runs:
             first, runs = self.waiting.pop(0)
             before = self.runs
             if (new := runs.since(before - first)).outcome.size:
@@ -172,7 +172,7 @@ class Cell:
         directory are consumed as soon as those before them arrive.
         """
         self.assigned = max(self.assigned, self.runs)
-        place = max(0, bisect_right(self.waiting, self.assigned, key=_first) - 1)
+        place = max(0, bisect_right(self.waiting, self.assigned, key=_first_number) - 1)
         for first, runs in islice(self.waiting, place, None):
             if first > self.assigned:
                 return self.assigned, first - self.assigned
@@ -180,11 +180,11 @@ class Cell:
         return self.assigned, None
 
 
-def _first(batch: tuple[int, Runs]) -> int:
+def _first_number(batch: tuple[int, RunOutcomes]) -> int:
     return batch[0]
 
 
-def total(cells: Sequence[Cell]) -> NDArray[np.int64]:
+def total_counts(cells: Sequence[StartCell]) -> NDArray[np.int64]:
     found = np.zeros(5, dtype=np.int64)
     for cell in cells:
         found = found + cell.counts
@@ -207,7 +207,7 @@ def named_counts(counts: NDArray[np.int64], negated: bool) -> dict[str, int]:
     }
 
 
-def combined(intervals: Sequence[Interval], over: str) -> tuple[Fraction, Fraction]:
+def combine_intervals(intervals: Sequence[ConfidenceInterval], over: str) -> tuple[Fraction, Fraction]:
     """The least or the greatest of several values that are known to be in intervals."""
     pick = min if over == "min" else max
     return pick(i.low for i in intervals), pick(i.high for i in intervals)

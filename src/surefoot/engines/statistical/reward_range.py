@@ -9,23 +9,23 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.encode.expand import expand_scalar
-from surefoot.encode.interval import Interval, interval, is_infinite
-from surefoot.encode.layout import lay_out
+from surefoot.encode.interval import Interval, is_infinite, term_interval
+from surefoot.encode.layout import lay_out_scalars
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.property import Expected, counts_steps
 from surefoot.problem.term import Term
-from surefoot.solve.sampling import Range
+from surefoot.solve.sampling import RewardRange
 
 
 def reward_range(
     environment: Environment, asked: Expected, least: Fraction | None, most: Fraction | None
-) -> Range:
+) -> RewardRange:
     """What the user states, and else what follows from the model."""
     low, high = (None, None) if asked.steps is None else _of_steps(environment, asked.reward, asked.steps)
     if asked.steps is None and counts_steps(asked.reward):
         low = Fraction(0)
-    return Range(low if least is None else least, high if most is None else most)
+    return RewardRange(low if least is None else least, high if most is None else most)
 
 
 def never_falls(environment: Environment, reward: str | Term) -> bool:
@@ -57,10 +57,10 @@ def _of_steps(
 
 def _of_step(environment: Environment, reward: str | Term) -> Interval:
     """Of a state, or the sum over components of the most that a step of each can give."""
-    layout = lay_out(environment, set())
+    layout = lay_out_scalars(environment, set())
 
     def bounds(terms: list[Term]) -> Interval:
-        found = [interval(expand_scalar(term, layout.scope), layout.kinds) for term in terms]
+        found = [term_interval(expand_scalar(term, layout.scope), layout.kinds) for term in terms]
         return sum(low for low, _ in found), sum(high for _, high in found)
 
     if not isinstance(reward, str):

@@ -20,15 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.errors import InvalidProblem
-from surefoot.solve.sampling import Interval, Progress, Stop, Threshold
-from surefoot.solve.sampling.plan import Batch, batch, first
+from surefoot.solve.sampling import ConfidenceInterval, Progress, SequentialRatioTest, Stop
+from surefoot.solve.sampling.plan import CountedBatch, count_batch, first_true
 
 _STRICT = Fraction(1, 2**20)  # of the width: the intervals of answers do not touch the threshold
 _ENOUGH = 1000  # runs before cut-off ones are held against it
 
 
 @dataclass(frozen=True, slots=True)
-class SidedProgress:
+class SobelWaldProgress:
     """What the upper and the lower test have consumed; an answer of one ends the other as well."""
 
     upper: Progress = field(default_factory=Progress)
@@ -51,7 +51,7 @@ class SidedProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Sided:
+class SobelWaldTest:
     threshold: Fraction
     width: Fraction  # of the indifference region, on each side
     delta: Fraction
@@ -60,41 +60,43 @@ class Sided:
         if not 0 < self.threshold - self.width < self.threshold < self.threshold + self.width < 1:
             raise InvalidProblem(f"{self.threshold} ± {self.width} is not within 0 and 1")
 
-    def tests(self) -> tuple[Threshold, Threshold]:
+    def tests(self) -> tuple[SequentialRatioTest, SequentialRatioTest]:
         inner = self.width * _STRICT
         middle, half, risk = (self.width + inner) / 2, (self.width - inner) / 2, self.delta / 2
-        return Threshold(self.threshold + middle, half, risk), Threshold(self.threshold - middle, half, risk)
+        return SequentialRatioTest(self.threshold + middle, half, risk), SequentialRatioTest(
+            self.threshold - middle, half, risk
+        )
 
-    def consume(self, progress: SidedProgress, outcomes: ArrayLike) -> SidedProgress:
+    def consume(self, progress: SobelWaldProgress, outcomes: ArrayLike) -> SobelWaldProgress:
         if progress.stop:
             return progress
         values = np.asarray(outcomes)
         active = progress.upper if progress.upper.stop is None else progress.lower
-        cut_off = first(self._kept_apart(batch(active, values)))
-        after = self._taken(progress, values[: cut_off + 1])
+        cut_off = first_true(self._kept_apart(count_batch(active, values)))
+        after = self._consume_both(progress, values[: cut_off + 1])
         answered = after.upper if after.upper.low is not None else after.lower
         if after.stop is Stop.DECIDED and answered.runs < after.runs:  # the other test has gone on beyond it
-            after = self._taken(progress, values[: answered.runs - progress.runs])
+            after = self._consume_both(progress, values[: answered.runs - progress.runs])
         return after if after.stop or cut_off == len(values) else replace(after, cut_off=True)
 
-    def _taken(self, progress: SidedProgress, values: NDArray[np.uint8]) -> SidedProgress:
+    def _consume_both(self, progress: SobelWaldProgress, values: NDArray[np.uint8]) -> SobelWaldProgress:
         upper, lower = self.tests()
-        return SidedProgress(upper.consume(progress.upper, values), lower.consume(progress.lower, values))
+        return SobelWaldProgress(upper.consume(progress.upper, values), lower.consume(progress.lower, values))
 
-    def _kept_apart(self, counted: Batch) -> NDArray[np.bool_]:
+    def _kept_apart(self, counted: CountedBatch) -> NDArray[np.bool_]:
         limit = float(self.threshold) * counted.runs
         many = counted.undecided > 2 * float(self.width) * counted.runs
         apart = (counted.successes < limit) & (counted.possible > limit)
         return np.asarray(many & apart & (counted.runs >= _ENOUGH))
 
-    def interval(self, progress: SidedProgress) -> Interval:
+    def interval(self, progress: SobelWaldProgress) -> ConfidenceInterval:
         """Everything that either test has said."""
         parts = (progress.upper, progress.lower)
         low = max((p.low for p in parts if p.low is not None), default=Fraction(0))
         high = min((p.high for p in parts if p.high is not None), default=Fraction(1))
-        return Interval(low, high, 1 - self.delta)
+        return ConfidenceInterval(low, high, 1 - self.delta)
 
-    def ahead(self, progress: SidedProgress) -> int:
+    def ahead(self, progress: SobelWaldProgress) -> int:
         if progress.stop:
             return 0
         pairs = zip(self.tests(), (progress.upper, progress.lower), strict=True)

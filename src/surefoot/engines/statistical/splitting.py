@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.closure import UNDEFINED, closure
+from surefoot.compile.closure import UNDEFINED_ERRORS, compile_closure
 from surefoot.compile.explored import RowStates
 from surefoot.compile.initial import initial_rows
-from surefoot.compile.simulation import FAILED, SUCCEEDED, UNDECIDED, Runs, Watched
-from surefoot.compile.simulation.interpreted import Interpreted, Lane
+from surefoot.compile.simulation import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
+from surefoot.compile.simulation.interpreted import InterpretedSimulation, RunInProgress
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
-from surefoot.solve.sampling import Interval
-from surefoot.solve.sampling.rare import Rare, RareProgress
+from surefoot.solve.sampling import ConfidenceInterval
+from surefoot.solve.sampling.rare import RareEventPlan, RareProgress
 from surefoot.work.philox import Stream
 
 _AT_ONCE = 256  # trees
@@ -47,57 +47,57 @@ class _Tree:
 class _Branch:
     tree: _Tree
     run: int
-    lane: Lane
+    lane: RunInProgress
     level: int
     weight: Fraction = Fraction(1)
 
 
 @dataclass(slots=True)
-class Trees:
+class SplittingTrees:
     """Makes trees where a simulator makes runs; the weight that succeeded stands for the reward."""
 
     problem: Problem
-    what: Watched
+    what: PathProperty
     max_steps: int
     uniform: bool
     importance: str
     factor: int
     starts: RowStates = field(init=False)
-    _interpreted: Interpreted = field(init=False)
+    _interpreted: InterpretedSimulation = field(init=False)
     _level: Any = field(init=False)
 
     def __post_init__(self) -> None:
         environment = self.problem.environment
         if self.factor < 2:
             raise InvalidProblem(f"a run that is split into {self.factor}", fix="--factor 2 or more")
-        self._interpreted = Interpreted(
+        self._interpreted = InterpretedSimulation(
             self.problem, self.what, self.max_steps, (), uniform=self.uniform, memo=True
         )
         layout = self._interpreted.layout
         self.starts = RowStates(layout, tuple(initial_rows(environment, layout)))
         self._interpreted.starts = self.starts.rows
         term = parse_term(self.importance)
-        self._level = closure(term, layout.slots, layout.kinds, environment.arithmetic)
+        self._level = compile_closure(term, layout.slots, layout.kinds, environment.arithmetic)
 
-    def runs(self, seed: int, start: int | None, first: int, count: int) -> Runs:
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
         trees: list[_Tree] = []
         for begin in range(first, first + count, _AT_ONCE):
-            trees += self._grown(seed, start, range(begin, min(begin + _AT_ONCE, first + count)))
+            trees += self._grow_trees(seed, start, range(begin, min(begin + _AT_ONCE, first + count)))
         kinds = [UNDECIDED if t.undecided else SUCCEEDED if t.succeeded else FAILED for t in trees]
-        return Runs(
+        return RunOutcomes(
             np.array(kinds, dtype=np.int8),
             np.array([tree.branches for tree in trees], dtype=np.int64),
-            np.array([_rounded(tree.succeeded, -inf) for tree in trees]),
-            np.array([min(1.0, _rounded(tree.succeeded + tree.undecided, inf)) for tree in trees]),
+            np.array([_round_towards(tree.succeeded, -inf) for tree in trees]),
+            np.array([min(1.0, _round_towards(tree.succeeded + tree.undecided, inf)) for tree in trees]),
         )
 
-    def _grown(self, seed: int, start: int | None, numbers: range) -> list[_Tree]:
+    def _grow_trees(self, seed: int, start: int | None, numbers: range) -> list[_Tree]:
         place = 0 if start is None else start + 1
         live: list[_Branch] = []
         for run in numbers:
             stream = Stream(seed, run, place)
             row = self.starts.rows[stream.below(len(self.starts)) if start is None else start]
-            live.append(_Branch(_Tree(), run, Lane(row, stream), self._level_of(row)))
+            live.append(_Branch(_Tree(), run, RunInProgress(row, stream), self._level_of(row)))
         trees = [branch.tree for branch in live]
         while live:
             self._interpreted.advance([branch.lane for branch in live])
@@ -123,7 +123,7 @@ class Trees:
         branch.level, branch.weight = level, branch.weight / copies
         found = [branch]
         for number in range(tree.branches, tree.branches + copies - 1):
-            copy = Lane(lane.row, Stream(seed, branch.run, place, number), lane.steps)
+            copy = RunInProgress(lane.row, Stream(seed, branch.run, place, number), lane.steps)
             found.append(_Branch(tree, branch.run, copy, level, branch.weight))
         tree.branches += copies - 1
         if tree.branches > _MOST_BRANCHES:
@@ -137,33 +137,33 @@ class Trees:
         try:
             level: int = floor(self._level(row))
             return level
-        except UNDEFINED:
+        except UNDEFINED_ERRORS:
             raise InvalidProblem(f"the importance `{self.importance}` has no value in some state") from None
 
 
-def _rounded(weight: Fraction, towards: float) -> float:
+def _round_towards(weight: Fraction, towards: float) -> float:
     nearest = float(weight)
     return nearest if Fraction(nearest) == weight else nextafter(nearest, towards)
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
+class WeightQuestion:
     """The question about trees: the mean of the weight that succeeds, or of the rest of it."""
 
-    plan: Rare
+    plan: RareEventPlan
     negated: bool = False
 
     def begin(self) -> RareProgress:
         return RareProgress()
 
-    def consume(self, state: RareProgress, runs: Runs) -> RareProgress:
+    def consume(self, state: RareProgress, runs: RunOutcomes) -> RareProgress:
         return self.plan.consume(state, runs.reward_low, runs.reward_high)
 
     def ahead(self, state: RareProgress) -> int:
         return self.plan.ahead(state)
 
-    def interval(self, state: RareProgress) -> Interval:
+    def interval(self, state: RareProgress) -> ConfidenceInterval:
         known = self.plan.interval(state)
         if not self.negated:
             return known
-        return Interval(1 - known.high, 1 - known.low, known.confidence)
+        return ConfidenceInterval(1 - known.high, 1 - known.low, known.confidence)

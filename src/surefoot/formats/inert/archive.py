@@ -57,12 +57,14 @@ def open_archive(data: bytes, where: str) -> Archive:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             entries = file.infolist()
     except _DAMAGE as problem:
-        raise _damaged(where) from problem
+        raise _damage_error(where) from problem
     sizes: dict[str, int] = {}
     for entry in entries:
         _check_entry(entry, where)
         if entry.filename in sizes:
-            raise InvalidProblem(f"the zip has two members called `{_shown(entry.filename)}`", where=where)
+            raise InvalidProblem(
+                f"the zip has two members called `{_printable_name(entry.filename)}`", where=where
+            )
         sizes[entry.filename] = entry.file_size
     if sum(sizes.values()) > MOST_TOTAL_BYTES:
         total = sum(sizes.values())
@@ -88,17 +90,17 @@ def read_member(archive: Archive, name: str) -> bytes:
 
 def _check_end_record(data: bytes, where: str) -> None:
     if len(data) < _END.size:
-        raise _damaged(where)
+        raise _damage_error(where)
     tag, _, _, _, members, size, _, comment = _END.unpack_from(data, len(data) - _END.size)
     if tag != b"PK\x05\x06" or comment:
-        raise _damaged(where)
+        raise _damage_error(where)
     locator = len(data) - _END.size - _END64_LOCATOR.size
     if locator >= 0 and data[locator : locator + 4] == b"PK\x06\x07":
         position = locator - _END64.size
         if position < 0 or data[position : position + 4] != b"PK\x06\x06":
-            raise _damaged(where)
+            raise _damage_error(where)
         if _END64_LOCATOR.unpack_from(data, locator)[2] != position:
-            raise _damaged(where)
+            raise _damage_error(where)
         *_, members, size, _ = _END64.unpack_from(data, position)
     if members > MOST_MEMBERS or size > MOST_DIRECTORY_BYTES:
         raise InvalidProblem(f"the zip has more than {MOST_MEMBERS} members", where=where)
@@ -107,26 +109,32 @@ def _check_end_record(data: bytes, where: str) -> None:
 def _check_entry(entry: zipfile.ZipInfo, where: str) -> None:
     name = entry.orig_filename
     if name.startswith("/") or "\\" in name or ":" in name or ".." in name.split("/") or "\0" in name:
-        raise InvalidProblem(f"the zip has a member outside its folder: `{_shown(name)}`", where=where)
+        raise InvalidProblem(
+            f"the zip has a member outside its folder: `{_printable_name(name)}`", where=where
+        )
     if entry.flag_bits & _ENCRYPTED:
-        raise InvalidProblem(f"the member `{_shown(name)}` is encrypted", where=where)
+        raise InvalidProblem(f"the member `{_printable_name(name)}` is encrypted", where=where)
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise InvalidProblem(f"the member `{_shown(name)}` is packed with an unknown method", where=where)
+        raise InvalidProblem(
+            f"the member `{_printable_name(name)}` is packed with an unknown method", where=where
+        )
     if entry.file_size > MOST_MEMBER_BYTES:
         raise InvalidProblem(
-            f"the member `{_shown(name)}` has {entry.file_size} bytes, more than {MOST_MEMBER_BYTES}",
+            f"the member `{_printable_name(name)}` has {entry.file_size} bytes, more than "
+            f"{MOST_MEMBER_BYTES}",
             where=where,
         )
     if entry.file_size > RATIO_MATTERS_ABOVE and entry.file_size > MOST_RATIO * entry.compress_size:
         raise InvalidProblem(
-            f"the member `{_shown(name)}` unpacks to more than {MOST_RATIO} times its size", where=where
+            f"the member `{_printable_name(name)}` unpacks to more than {MOST_RATIO} times its size",
+            where=where,
         )
 
 
-def _damaged(where: str) -> InvalidProblem:
+def _damage_error(where: str) -> InvalidProblem:
     return InvalidProblem("the zip is damaged or cut short", where=where)
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     """A member name that fits into one line of a message, whatever it contains."""
     return name[:80].encode("ascii", "backslashreplace").decode().replace("\n", "\\n").replace("\r", "\\r")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.inert.opcodes import Record, Value
+from surefoot.formats.inert.opcodes import PickleRecord, Value
 
 _MODULES = ("numpy._core", "numpy.core")  # numpy 2 and numpy 1
 ARRAY_SYMBOLS = frozenset(
@@ -22,10 +22,10 @@ _ITEM = {"f8": 8, "f4": 4}
 def float_array(value: Value, what: str, where: str) -> NDArray[np.float64]:
     """A pickled float array of any shape, flattened; `what` names it in errors."""
     refusal = InvalidProblem(f"{what} is not an array of floats", where=where)
-    if not isinstance(value, Record):
+    if not isinstance(value, PickleRecord):
         raise refusal
-    content, dtype, shape, fortran = _parts(value)
-    kind = _dtype(dtype)
+    content, dtype, shape, fortran = _array_parts(value)
+    kind = _float_dtype(dtype)
     if kind is None or not isinstance(content, bytes | bytearray) or not _is_shape(shape):
         raise refusal
     if fortran and len(shape) > 1:
@@ -37,7 +37,7 @@ def float_array(value: Value, what: str, where: str) -> NDArray[np.float64]:
     return np.frombuffer(bytes(content), dtype=f"<{kind}").astype(np.float64)
 
 
-def _parts(record: Record) -> tuple[Value, Value, Value, bool]:
+def _array_parts(record: PickleRecord) -> tuple[Value, Value, Value, bool]:
     """Bytes, dtype, shape and order of the three ways in which numpy writes an array."""
     match record.symbol.name, record.arguments, record.state:
         case "_reconstruct", _, (_, shape, dtype, fortran, content):
@@ -50,9 +50,9 @@ def _parts(record: Record) -> tuple[Value, Value, Value, bool]:
             return None, None, (), False
 
 
-def _dtype(record: Value) -> str | None:
+def _float_dtype(record: Value) -> str | None:
     """The item type of a pickled dtype if it is a little-endian float."""
-    if not isinstance(record, Record) or str(record.symbol) != "numpy.dtype" or not record.arguments:
+    if not isinstance(record, PickleRecord) or str(record.symbol) != "numpy.dtype" or not record.arguments:
         return None
     kind, state = record.arguments[0], record.state
     little = isinstance(state, tuple) and len(state) > 1 and state[1] == "<"

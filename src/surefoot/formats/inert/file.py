@@ -21,10 +21,10 @@ def require_file(path: Path) -> None:
         if not path.is_file():
             raise InvalidProblem("this is not a regular file", fix="copy it to a regular file", where=where)
     except (OSError, ValueError) as problem:
-        raise _unreadable(problem, where) from problem
+        raise _unreadable_error(problem, where) from problem
 
 
-def read_bytes(path: Path) -> bytes:
+def read_input_bytes(path: Path) -> bytes:
     """The content of a regular file that is neither empty nor too large."""
     where = str(path)
     require_file(path)
@@ -35,13 +35,13 @@ def read_bytes(path: Path) -> bytes:
             raise InvalidProblem(what, fix="give a smaller file", where=where)
         data = path.read_bytes()
     except (OSError, ValueError) as problem:
-        raise _unreadable(problem, where) from problem
+        raise _unreadable_error(problem, where) from problem
     if not data:
         raise InvalidProblem("the file is empty", fix="check the path, or write the file again", where=where)
     return data
 
 
-def _unreadable(problem: OSError | ValueError, where: str) -> InvalidProblem:
+def _unreadable_error(problem: OSError | ValueError, where: str) -> InvalidProblem:
     reason = problem.strerror if isinstance(problem, OSError) else str(problem)  # ValueError: a zero byte
     return InvalidProblem(
         f"the file cannot be read ({reason})", fix="check path and permissions", where=where

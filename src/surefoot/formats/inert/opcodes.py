@@ -32,7 +32,7 @@ class Symbol:
 
 
 @dataclass(slots=True, eq=False)
-class Record:
+class PickleRecord:
     """What the pickle wanted to build: by which symbol, from what, with which state and entries."""
 
     symbol: Symbol
@@ -64,17 +64,17 @@ def read_pickle(data: bytes, *, permits: Callable[[str], bool], where: str) -> V
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # odd escapes in old strings
-            return _followed(data, _Machine(permits, where))
+            return _interpret_opcodes(data, _Machine(permits, where))
     except (ValueError, IndexError, KeyError, TypeError, OverflowError) as problem:
         raise InvalidProblem("the pickle is damaged or cut short", where=where) from problem
 
 
-def _followed(data: bytes, machine: _Machine) -> Value:
+def _interpret_opcodes(data: bytes, machine: _Machine) -> Value:
     for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
         if number >= MOST_OPCODES:
             raise InvalidProblem(f"the pickle has more than {MOST_OPCODES} opcodes", where=machine.where)
         if opcode.name == "STOP":
-            return _pop(machine)
+            return _pop_value(machine)
         if opcode.name not in _STEPS:
             what = f"pickle opcode {opcode.name}: refused, nothing was executed"
             raise InvalidProblem(what, where=machine.where, fix=_FIX)
@@ -85,7 +85,7 @@ def _followed(data: bytes, machine: _Machine) -> Value:
 _FIX = "use a file from a source you trust, or export the policy to ONNX"
 
 
-def _symbol(machine: _Machine, module: str, name: str) -> Symbol:
+def _permitted_symbol(machine: _Machine, module: str, name: str) -> Symbol:
     symbol = Symbol(module, name)
     if not machine.permits(str(symbol)):
         shown = str(symbol)[:120].encode("ascii", "backslashreplace").decode().replace("\n", "\\n")
@@ -93,23 +93,23 @@ def _symbol(machine: _Machine, module: str, name: str) -> Symbol:
     return symbol
 
 
-def _pop(machine: _Machine) -> Value:
+def _pop_value(machine: _Machine) -> Value:
     return machine.stack.pop()
 
 
-def _push(machine: _Machine, argument: Value) -> None:
+def _push_value(machine: _Machine, argument: Value) -> None:
     machine.stack.append(argument)
 
 
-def _nothing(machine: _Machine, argument: Value) -> None:
+def _skip_opcode(machine: _Machine, argument: Value) -> None:
     pass
 
 
-def _pushing(value: Value) -> Callable[[_Machine, Value], None]:
+def _push_constant(value: Value) -> Callable[[_Machine, Value], None]:
     return lambda machine, _: machine.stack.append(value)
 
 
-def _mark(machine: _Machine, _: Value) -> None:
+def _open_mark(machine: _Machine, _: Value) -> None:
     machine.below.append(machine.stack)
     machine.stack = []
 
@@ -132,7 +132,7 @@ def _tuple_of(size: int) -> Callable[[_Machine, Value], None]:
 
 def _pairs_into(machine: _Machine, flat: list[Value]) -> None:
     target = machine.stack[-1]
-    entries = target.items if isinstance(target, Record) else target
+    entries = target.items if isinstance(target, PickleRecord) else target
     if not isinstance(entries, dict) or len(flat) % 2:
         raise TypeError
     for key, value in zip(flat[::2], flat[1::2], strict=True):
@@ -143,63 +143,63 @@ def _pairs_into(machine: _Machine, flat: list[Value]) -> None:
 
 
 def _set_item(machine: _Machine, _: Value) -> None:
-    value, key = _pop(machine), _pop(machine)
+    value, key = _pop_value(machine), _pop_value(machine)
     _pairs_into(machine, [key, value])
 
 
-def _dictionary(machine: _Machine, _: Value) -> None:
+def _build_dictionary(machine: _Machine, _: Value) -> None:
     flat = _since_mark(machine)
     machine.stack.append({})
     _pairs_into(machine, flat)
 
 
-def _append(machine: _Machine, values: list[Value]) -> None:
+def _append_values(machine: _Machine, values: list[Value]) -> None:
     if not isinstance(machine.stack[-1], list):
         raise TypeError
     machine.stack[-1].extend(values)
 
 
-def _global(machine: _Machine, argument: str) -> None:
+def _push_global(machine: _Machine, argument: str) -> None:
     module, _, name = argument.partition(" ")
-    machine.stack.append(_symbol(machine, module, name))
+    machine.stack.append(_permitted_symbol(machine, module, name))
 
 
 def _stack_global(machine: _Machine, _: Value) -> None:
-    name, module = _pop(machine), _pop(machine)
+    name, module = _pop_value(machine), _pop_value(machine)
     if not isinstance(name, str) or not isinstance(module, str):
         raise TypeError
-    machine.stack.append(_symbol(machine, module, name))
+    machine.stack.append(_permitted_symbol(machine, module, name))
 
 
-def _instance(machine: _Machine, argument: str) -> None:
+def _push_instance(machine: _Machine, argument: str) -> None:
     module, _, name = argument.partition(" ")
-    symbol = _symbol(machine, module, name)
-    machine.stack.append(Record(symbol, tuple(_since_mark(machine))))
+    symbol = _permitted_symbol(machine, module, name)
+    machine.stack.append(PickleRecord(symbol, tuple(_since_mark(machine))))
 
 
-def _call(machine: _Machine, _: Value) -> None:
-    arguments, symbol = _pop(machine), _pop(machine)
+def _record_call(machine: _Machine, _: Value) -> None:
+    arguments, symbol = _pop_value(machine), _pop_value(machine)
     if not isinstance(symbol, Symbol) or not isinstance(arguments, tuple):
         raise TypeError
-    machine.stack.append(Record(symbol, arguments))
+    machine.stack.append(PickleRecord(symbol, arguments))
 
 
-def _build(machine: _Machine, _: Value) -> None:
-    state, target = _pop(machine), machine.stack[-1]
-    if not isinstance(target, Record):
+def _set_state(machine: _Machine, _: Value) -> None:
+    state, target = _pop_value(machine), machine.stack[-1]
+    if not isinstance(target, PickleRecord):
         raise TypeError
     target.state = state
 
 
-def _persistent(machine: _Machine, _: Value) -> None:
-    machine.stack.append(Persistent(_pop(machine)))
+def _push_persistent(machine: _Machine, _: Value) -> None:
+    machine.stack.append(Persistent(_pop_value(machine)))
 
 
-def _put(machine: _Machine, argument: int) -> None:
+def _store_memo(machine: _Machine, argument: int) -> None:
     machine.memo[argument] = machine.stack[-1]
 
 
-def _get(machine: _Machine, argument: int) -> None:
+def _load_memo(machine: _Machine, argument: int) -> None:
     machine.stack.append(machine.memo[argument])
 
 
@@ -208,37 +208,37 @@ _CONSTANTS = (
     " UNICODE BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8 STRING BINSTRING SHORT_BINSTRING"
 )
 _STEPS: dict[str, Callable[[_Machine, Any], None]] = {
-    **dict.fromkeys(_CONSTANTS.split(), _push),
-    **dict.fromkeys(("PROTO", "FRAME"), _nothing),
-    "NONE": _pushing(None),
-    "NEWTRUE": _pushing(True),
-    "NEWFALSE": _pushing(False),
-    "EMPTY_TUPLE": _pushing(()),
+    **dict.fromkeys(_CONSTANTS.split(), _push_value),
+    **dict.fromkeys(("PROTO", "FRAME"), _skip_opcode),
+    "NONE": _push_constant(None),
+    "NEWTRUE": _push_constant(True),
+    "NEWFALSE": _push_constant(False),
+    "EMPTY_TUPLE": _push_constant(()),
     "EMPTY_LIST": lambda machine, _: machine.stack.append([]),
     "EMPTY_DICT": lambda machine, _: machine.stack.append({}),
-    "MARK": _mark,
-    "TUPLE": lambda machine, _: _push(machine, tuple(_since_mark(machine))),
-    "LIST": lambda machine, _: _push(machine, _since_mark(machine)),
-    "DICT": _dictionary,
+    "MARK": _open_mark,
+    "TUPLE": lambda machine, _: _push_value(machine, tuple(_since_mark(machine))),
+    "LIST": lambda machine, _: _push_value(machine, _since_mark(machine)),
+    "DICT": _build_dictionary,
     "TUPLE1": _tuple_of(1),
     "TUPLE2": _tuple_of(2),
     "TUPLE3": _tuple_of(3),
     "SETITEM": _set_item,
     "SETITEMS": lambda machine, _: _pairs_into(machine, _since_mark(machine)),
-    "APPEND": lambda machine, _: _append(machine, [_pop(machine)]),
-    "APPENDS": lambda machine, _: _append(machine, _since_mark(machine)),
-    "GLOBAL": _global,
+    "APPEND": lambda machine, _: _append_values(machine, [_pop_value(machine)]),
+    "APPENDS": lambda machine, _: _append_values(machine, _since_mark(machine)),
+    "GLOBAL": _push_global,
     "STACK_GLOBAL": _stack_global,
-    "INST": _instance,
-    "REDUCE": _call,
-    "NEWOBJ": _call,
-    "BUILD": _build,
-    "BINPERSID": _persistent,
-    "PUT": _put,
-    "BINPUT": _put,
-    "LONG_BINPUT": _put,
-    "MEMOIZE": lambda machine, _: _put(machine, len(machine.memo)),
-    "GET": _get,
-    "BINGET": _get,
-    "LONG_BINGET": _get,
+    "INST": _push_instance,
+    "REDUCE": _record_call,
+    "NEWOBJ": _record_call,
+    "BUILD": _set_state,
+    "BINPERSID": _push_persistent,
+    "PUT": _store_memo,
+    "BINPUT": _store_memo,
+    "LONG_BINPUT": _store_memo,
+    "MEMOIZE": lambda machine, _: _store_memo(machine, len(machine.memo)),
+    "GET": _load_memo,
+    "BINGET": _load_memo,
+    "LONG_BINGET": _load_memo,
 }

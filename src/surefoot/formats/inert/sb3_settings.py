@@ -35,7 +35,7 @@ class ActionBox:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Sb3Settings:
     observations: int  # entries of a flattened observation
     actions: ActionBox
     has_clip_range: bool  # PPO has it, A2C does not
@@ -46,7 +46,7 @@ class Settings:
     notes: tuple[str, ...]
 
 
-def read_settings(data: bytes, where: str) -> Settings:
+def read_sb3_settings(data: bytes, where: str) -> Sb3Settings:
     """Spaces and policy options of a saved model, from the text alone."""
     if len(data) > MOST_BYTES:
         raise InvalidProblem(f"`data` has {len(data)} bytes, more than {MOST_BYTES}", where=where)
@@ -68,9 +68,9 @@ def read_settings(data: bytes, where: str) -> Settings:
             f"features extractor {str(extractor)[:120]}", fix=_FIX, where=f"{where}.policy_kwargs"
         )
     activation, clip_mean = options.get("activation_fn"), options.get("clip_mean")
-    actions, notes = _actions(fields, f"{where}.action_space")
-    return Settings(
-        observations=_observations(fields, f"{where}.observation_space"),
+    actions, notes = _read_actions(fields, f"{where}.action_space")
+    return Sb3Settings(
+        observations=_observation_width(fields, f"{where}.observation_space"),
         actions=actions,
         has_clip_range="clip_range" in fields,
         options_are_clear=clear,
@@ -95,7 +95,7 @@ def _check_policy_class(fields: dict[str, Any], where: str) -> None:
     raise Unsupported(f"{kind} from `{module[:120]}`", fix=_FIX, where=f"{where}.policy_class")
 
 
-def _space(fields: dict[str, Any], name: str, where: str) -> tuple[str, dict[str, Any]]:
+def _read_space(fields: dict[str, Any], name: str, where: str) -> tuple[str, dict[str, Any]]:
     entry = fields.get(name)
     if not isinstance(entry, dict):
         raise InvalidProblem(f"`data` has no {name}", where=where)
@@ -105,22 +105,22 @@ def _space(fields: dict[str, Any], name: str, where: str) -> tuple[str, dict[str
     return found[1], entry
 
 
-def _observations(fields: dict[str, Any], where: str) -> int:
-    kind, entry = _space(fields, "observation_space", where)
+def _observation_width(fields: dict[str, Any], where: str) -> int:
+    kind, entry = _read_space(fields, "observation_space", where)
     if kind == "Discrete":
         raise Unsupported("Discrete observations (one-hot)", fix="observe a Box", where=where)
     if kind == "Dict":
         raise Unsupported("Dict observations (MultiInput policy)", fix="observe a Box", where=where)
     if kind != "Box":
         raise Unsupported(f"{kind} observations", fix="observe a Box", where=where)
-    shape = _shape(entry, where)
+    shape = _read_shape(entry, where)
     if entry.get("dtype") == "uint8" and len(shape) == 3:
         raise Unsupported("image observations (CNN policy)", fix="observe a Box of floats", where=where)
     return prod(shape)
 
 
-def _actions(fields: dict[str, Any], where: str) -> tuple[ActionBox, tuple[str, ...]]:
-    kind, entry = _space(fields, "action_space", where)
+def _read_actions(fields: dict[str, Any], where: str) -> tuple[ActionBox, tuple[str, ...]]:
+    kind, entry = _read_space(fields, "action_space", where)
     if kind == "Discrete":
         count, start = str(entry.get("n")), str(entry.get("start", 0))
         if not re.fullmatch(r"[1-9]\d{0,5}", count, re.ASCII):
@@ -129,8 +129,8 @@ def _actions(fields: dict[str, Any], where: str) -> tuple[ActionBox, tuple[str, 
         return ActionBox(kind, int(count)), (shifted,) if start != "0" else ()
     if kind != "Box":
         raise Unsupported(f"{kind} actions", fix="Discrete and Box actions are read", where=where)
-    width = prod(_shape(entry, where))
-    low, high = (_numbers(entry, name, width, where) for name in ("low", "high"))
+    width = prod(_read_shape(entry, where))
+    low, high = (_parse_bounds(entry, name, width, where) for name in ("low", "high"))
     if any(a > b for a, b in zip(low, high, strict=True)):
         raise InvalidProblem("an action bound has low above high", where=where)
     rounded = any(_FULL_PRECISION.search(str(entry[name])) for name in ("low", "high"))
@@ -138,7 +138,7 @@ def _actions(fields: dict[str, Any], where: str) -> tuple[ActionBox, tuple[str, 
     return ActionBox(kind, width, low, high), (note,) if rounded else ()
 
 
-def _shape(entry: dict[str, Any], where: str) -> tuple[int, ...]:
+def _read_shape(entry: dict[str, Any], where: str) -> tuple[int, ...]:
     shape = entry.get("_shape")
     if not isinstance(shape, list) or not shape or len(shape) > 8:
         raise InvalidProblem("the shape is not readable", where=where)
@@ -147,7 +147,7 @@ def _shape(entry: dict[str, Any], where: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _numbers(entry: dict[str, Any], name: str, width: int, where: str) -> tuple[float, ...]:
+def _parse_bounds(entry: dict[str, Any], name: str, width: int, where: str) -> tuple[float, ...]:
     """Bounds from the text that numpy prints for an array of any shape."""
     text = entry.get(name)
     if not isinstance(text, str):

@@ -8,8 +8,8 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.inert.archive import Archive, open_archive, read_member
-from surefoot.formats.inert.opcodes import Persistent, Record, Symbol, Value, read_pickle
-from surefoot.problem.network import Array32, frozen
+from surefoot.formats.inert.opcodes import Persistent, PickleRecord, Symbol, Value, read_pickle
+from surefoot.problem.network import Array32, freeze_float32
 
 _DICTIONARY = "collections.OrderedDict"
 _TENSOR = "torch._utils._rebuild_tensor_v2"
@@ -40,14 +40,14 @@ def read_state_dict(data: bytes, where: str) -> dict[str, Array32]:
     if f"{folder}byteorder" in archive.sizes and read_member(archive, f"{folder}byteorder") != b"little":
         raise Unsupported("the tensors are big-endian", where=where)
     top = read_pickle(read_member(archive, name), permits=_SYMBOLS.__contains__, where=f"{where}/data.pkl")
-    entries = top.items if isinstance(top, Record) and str(top.symbol) == _DICTIONARY else top
+    entries = top.items if isinstance(top, PickleRecord) and str(top.symbol) == _DICTIONARY else top
     if not isinstance(entries, dict):
         raise InvalidProblem("the torch file holds no state dict", where=where)
     tensors: dict[str, Array32] = {}
     for key, value in entries.items():
-        if not isinstance(key, str) or not isinstance(value, Record) or str(value.symbol) != _TENSOR:
+        if not isinstance(key, str) or not isinstance(value, PickleRecord) or str(value.symbol) != _TENSOR:
             raise InvalidProblem("the torch file holds something other than named tensors", where=where)
-        tensors[key] = _tensor(value, archive, folder, f"{where}/{key}")
+        tensors[key] = _read_tensor(value, archive, folder, f"{where}/{key}")
     return tensors
 
 
@@ -57,10 +57,10 @@ def _pickle_name(archive: Archive) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _tensor(record: Record, archive: Archive, folder: str, where: str) -> Array32:
+def _read_tensor(record: PickleRecord, archive: Archive, folder: str, where: str) -> Array32:
     match record.arguments:
         case (Persistent(reference), int(offset), tuple(size), tuple(stride), *_):
-            key, numbers = _storage(reference, where)
+            key, numbers = _read_storage(reference, where)
         case _:
             raise InvalidProblem("the tensor is not described as torch does", where=where)
     if not (_are_counts(size) and _are_counts(stride) and len(size) == len(stride) and offset >= 0):
@@ -76,10 +76,10 @@ def _tensor(record: Record, archive: Archive, folder: str, where: str) -> Array3
     if not np.isfinite(values).all():
         index = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
         raise InvalidProblem(f"the weight at {index} is {float(values[tuple(index)])}", where=where)
-    return frozen(values)
+    return freeze_float32(values)
 
 
-def _storage(reference: Value, where: str) -> tuple[str, int]:
+def _read_storage(reference: Value, where: str) -> tuple[str, int]:
     """Member name and number of entries of a float32 storage."""
     match reference:
         case ("storage", Symbol() as symbol, str(key), str(), int(numbers)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.document import JsonNode
 from surefoot.formats.jani.edges import RawEdge
 from surefoot.problem.environment import Synchronisation
 
@@ -14,10 +14,10 @@ MOST_TRIES = 20_000
 
 
 def read_vectors(
-    system: Mapping[str, Node],
+    system: Mapping[str, JsonNode],
     components: list[str],
     edges: Mapping[str, list[RawEdge]],
-    actions: Mapping[str, Node],
+    actions: Mapping[str, JsonNode],
     notes: set[str],
 ) -> tuple[Synchronisation, ...]:
     """The vectors in which every named action occurs; others can never be taken."""
@@ -29,12 +29,12 @@ def read_vectors(
         if len(slots) != len(components):
             what = f"the vector names {len(slots)} actions, but there are {len(components)} automata"
             row["synchronise"].fail(what, "name one action, or null, for each of them")
-        parts = tuple(None if s.value is None else s.named(actions, "action") for s in slots)
+        parts = tuple(None if s.value is None else s.declared_name(actions, "action") for s in slots)
         if all(part is None for part in parts):
             row["synchronise"].fail("no automaton takes part", "name at least one action")
         result = None
         if "result" in row and row["result"].value is not None:
-            result = row["result"].named(actions, "action")
+            result = row["result"].declared_name(actions, "action")
         if all(p is None or p in known[c] for p, c in zip(parts, components, strict=True)):
             vectors.append(Synchronisation(parts, result))
     _check_labels(system, components, known, vectors, notes)
@@ -42,7 +42,7 @@ def read_vectors(
 
 
 def _check_labels(
-    system: Mapping[str, Node],
+    system: Mapping[str, JsonNode],
     components: list[str],
     known: Mapping[str, set[str]],
     vectors: list[Synchronisation],
@@ -60,7 +60,7 @@ def _check_labels(
             notes.add(f"action `{action}` of `{component}` is in no synchronisation: its edges never move")
 
 
-def counters(
+def counting_members(
     components: list[str],
     edges: Mapping[str, list[RawEdge]],
     vectors: tuple[Synchronisation, ...],
@@ -77,11 +77,11 @@ def counters(
         tuple((c, a) for c, a in zip(components, vector.actions, strict=True) if a is not None)
         for vector in vectors
     ]
-    chosen = _choose(groups)
+    chosen = _choose_members(groups)
     return None if chosen is None else alone | chosen
 
 
-def separated(
+def separate_vectors(
     components: list[str],
     edges: Mapping[str, list[RawEdge]],
     vectors: tuple[Synchronisation, ...],
@@ -109,7 +109,7 @@ def separated(
     return {c: [*kept[c], *more[c]] for c in components}, tuple(found), counting
 
 
-def _choose(groups: list[tuple[Member, ...]]) -> set[Member] | None:
+def _choose_members(groups: list[tuple[Member, ...]]) -> set[Member] | None:
     """One member of each group counts, the others do not; found by trying, and given up after many tries."""
     picks: list[int] = []  # for each group so far, the position of the member that counts
     position = 0  # of the member to try next
@@ -121,7 +121,7 @@ def _choose(groups: list[tuple[Member, ...]]) -> set[Member] | None:
             if not picks:
                 return None
             position = picks.pop() + 1
-        elif _agrees(groups, picks, position):
+        elif _is_consistent(groups, picks, position):
             picks.append(position)
             position = 0
         else:
@@ -129,7 +129,7 @@ def _choose(groups: list[tuple[Member, ...]]) -> set[Member] | None:
     return None
 
 
-def _agrees(groups: list[tuple[Member, ...]], picks: list[int], position: int) -> bool:
+def _is_consistent(groups: list[tuple[Member, ...]], picks: list[int], position: int) -> bool:
     """May this member of the next group count, given which members of earlier groups do?"""
     group = groups[len(picks)]
     member, others = group[position], {m for n, m in enumerate(group) if n != position}

@@ -8,17 +8,23 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.jani.document import Node
-from surefoot.formats.jani.expressions import Function, Scope, read_constant, read_term, term_kind
-from surefoot.problem.environment import Array, Bool, Int, Kind, Real
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.formats.jani.document import JsonNode
+from surefoot.formats.jani.expressions import (
+    JaniFunction,
+    JaniScope,
+    jani_term_type,
+    read_jani_constant,
+    read_jani_term,
+)
+from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.parse import parse_term
-from surefoot.problem.semantics import conforms
-from surefoot.problem.show import brief, show
+from surefoot.problem.semantics import has_value_type
+from surefoot.problem.show import abbreviate_term, show_term
 from surefoot.problem.term import Apply, Const, Term, free_names
-from surefoot.problem.validate.kinds import INT, REAL, describe, unbounded
+from surefoot.problem.validate.kinds import INT, REAL, describe_type, unbounded_type
 
-Given = bool | int | Fraction | str
+ConstantOverride = bool | int | Fraction | str
 _UNSUPPORTED_TYPES = {
     "clock": "clocks need a timed model",
     "continuous": "continuous variables need a hybrid model",
@@ -28,17 +34,17 @@ _UNSUPPORTED_TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class JaniVariable:
     """A variable of the file; `initial` None = any value of its kind. Transient ones are in no state."""
 
     name: str
-    kind: Kind
+    kind: ValueType
     initial: Term | None
     transient: bool
-    node: Node
+    node: JsonNode
 
 
-def read_kind(node: Node, scope: Scope, value: Kind | None = None) -> Kind:
+def _read_type(node: JsonNode, scope: JaniScope, value: ValueType | None = None) -> ValueType:
     """A type. The length of an array is that of `value`, the kind of what it starts with."""
     if isinstance(node.value, str):
         match node.value:
@@ -52,55 +58,61 @@ def read_kind(node: Node, scope: Scope, value: Kind | None = None) -> Kind:
                 _refuse_type(node, name)
     kind = node.table(("kind",), ("base", "lower-bound", "upper-bound", "ref"))["kind"].string()
     if kind == "bounded":
-        return _bounded(node, scope)
+        return _read_bounded_type(node, scope)
     if kind == "array":
         base = node.table(("kind", "base"))["base"]
         if not isinstance(value, Array):
             node.refuse("an array whose length is not known", "give it an initial value")
-        return Array(read_kind(base, scope, value.element), value.length)
+        return Array(_read_type(base, scope, value.element), value.length)
     _refuse_type(node, kind)
 
 
-def _refuse_type(node: Node, name: str) -> NoReturn:
+def _refuse_type(node: JsonNode, name: str) -> NoReturn:
     if name in _UNSUPPORTED_TYPES:
         node.refuse(f"type `{name}` is not supported", _UNSUPPORTED_TYPES[name])
     known = ("bool", "int", "real", "bounded", "array")
     node.fail(f"unknown type `{name}`", did_you_mean(name, known))
 
 
-def _bounded(node: Node, scope: Scope) -> Kind:
+def _read_bounded_type(node: JsonNode, scope: JaniScope) -> ValueType:
     fields = node.table(("kind", "base"), ("lower-bound", "upper-bound"))
     base = fields["base"].string()
     if base not in ("int", "real"):
         fields["base"].fail(f"`{base}` cannot be bounded", "use int or real")
-    wanted: Kind = INT if base == "int" else REAL
+    wanted: ValueType = INT if base == "int" else REAL
     low, high = (
-        read_constant(fields[key], scope, wanted).value if key in fields else None
+        read_jani_constant(fields[key], scope, wanted).value if key in fields else None
         for key in ("lower-bound", "upper-bound")
     )
     if low is not None and high is not None and low > high:
-        node.fail(f"the lower bound {show(Const(low))} is above the upper bound {show(Const(high))}")
+        node.fail(
+            f"the lower bound {show_term(Const(low))} is above the upper bound {show_term(Const(high))}"
+        )
     if base == "int":
         return Int(None if low is None else int(low), None if high is None else int(high))
     return Real(None if low is None else Fraction(low), None if high is None else Fraction(high))
 
 
-def unique(nodes: list[Node], what: str, taken: Mapping[str, Any] | None = None) -> dict[str, Node]:
+def nodes_by_name(
+    nodes: list[JsonNode], what: str, taken: Mapping[str, Any] | None = None
+) -> dict[str, JsonNode]:
     """Objects with a `name`, none of them twice."""
-    found: dict[str, Node] = {}
+    found: dict[str, JsonNode] = {}
     for node in nodes:
         if not isinstance(node.value, dict) or "name" not in node.value:
             node.fail("`name` is missing", "give it a name")
-        name = Node(node.value["name"], node, "name").name()
+        name = JsonNode(node.value["name"], node, "name").name()
         if name in found or (taken is not None and name in taken):
             node.fail(f"{what} `{name}` is declared twice", "rename one of them")
         found[name] = node
     return found
 
 
-def read_constants(nodes: list[Node], given: Mapping[str, Given], notes: set[str]) -> dict[str, Term]:
+def read_constants(
+    nodes: list[JsonNode], given: Mapping[str, ConstantOverride], notes: set[str]
+) -> dict[str, Term]:
     """The values of the constants; a constant may be declared after one that uses it."""
-    declared = unique(nodes, "constant")
+    declared = nodes_by_name(nodes, "constant")
     for name in given:
         if name not in declared:
             fix = did_you_mean(name, declared)
@@ -110,12 +122,12 @@ def read_constants(nodes: list[Node], given: Mapping[str, Given], notes: set[str
     under_way: list[str] = []
     while waiting:
         name = waiting[-1]
-        needs = [] if name in done else [n for n in _mentioned(declared[name], given) if n not in done]
+        needs = [] if name in done else [n for n in _mentioned_names(declared[name], given) if n not in done]
         needs = [n for n in needs if n in declared]
         if name in done or not needs:
             if name not in done:
-                scope = Scope(done, {}, notes=notes)
-                done[name] = _constant(declared[name], name, given.get(name), scope)
+                scope = JaniScope(done, {}, notes=notes)
+                done[name] = _constant_value(declared[name], name, given.get(name), scope)
             waiting.pop()
             under_way = [n for n in under_way if n != name]
             continue
@@ -126,7 +138,7 @@ def read_constants(nodes: list[Node], given: Mapping[str, Given], notes: set[str
     return {name: done[name] for name in declared}
 
 
-def _mentioned(node: Node, given: Mapping[str, Given]) -> list[str]:
+def _mentioned_names(node: JsonNode, given: Mapping[str, ConstantOverride]) -> list[str]:
     """Every text in a declaration that might be the name of another constant."""
     skipped = {"name", "comment", "op", *(["value"] if node.value["name"] in given else [])}
     found: list[str] = []
@@ -142,84 +154,96 @@ def _mentioned(node: Node, given: Mapping[str, Given]) -> list[str]:
     return found
 
 
-def _constant(node: Node, name: str, given: Given | None, scope: Scope) -> Term:
+def _constant_value(node: JsonNode, name: str, given: ConstantOverride | None, scope: JaniScope) -> Term:
     fields = node.table(("name", "type"), ("value",))
     if given is None and "value" not in fields:
         node.fail(f"constant `{name}` has no value", f"give one: --const {name}=…")
     if given is None:
-        value = read_term(fields["value"], scope)
+        value = read_jani_term(fields["value"], scope)
         node = fields["value"]
     else:
-        value = _given(name, given)
+        value = _override_value(name, given)
     if free_names(value):
-        node.fail(f"`{brief(value)}` is not a constant", "use numbers and constants only")
-    found = term_kind(node, value, scope)
-    kind = read_kind(fields["type"], scope, found)
-    if not conforms(evaluate(value, {}), kind):
-        what = f"constant `{name}` is {describe(unbounded(kind))}{_range(kind)}, not {brief(value)}"
+        node.fail(f"`{abbreviate_term(value)}` is not a constant", "use numbers and constants only")
+    found = jani_term_type(node, value, scope)
+    kind = _read_type(fields["type"], scope, found)
+    if not has_value_type(evaluate_term(value, {}), kind):
+        what = (
+            f"constant `{name}` is {describe_type(unbounded_type(kind))}{_range_text(kind)}, not "
+            f"{abbreviate_term(value)}"
+        )
         if given is not None:
             raise InvalidProblem(what, fix="give another value", where=f"--const {name}")
         node.fail(what)
     return value
 
 
-def _given(name: str, given: Given) -> Term:
+def _override_value(name: str, given: ConstantOverride) -> Term:
     if not isinstance(given, str):
         return Const(given)
     try:
         term = parse_term(given, names=())
     except InvalidProblem as error:
         raise error.at(f"--const {name}") from None
-    value = evaluate(term, {}) if not isinstance(term, Const) else term.value
+    value = evaluate_term(term, {}) if not isinstance(term, Const) else term.value
     return Const(value)
 
 
-def _range(kind: Kind) -> str:
+def _range_text(kind: ValueType) -> str:
     match kind:
         case Int(low, high) | Real(low, high) if low is not None or high is not None:
-            shown = ["…" if b is None else show(Const(b)) for b in (low, high)]
+            shown = ["…" if b is None else show_term(Const(b)) for b in (low, high)]
             return f" from {shown[0]} to {shown[1]}"
         case _:
             return ""
 
 
-def read_functions(nodes: list[Node], scope: Scope) -> dict[str, Function]:
+def read_functions(nodes: list[JsonNode], scope: JaniScope) -> dict[str, JaniFunction]:
     """The functions of the model or of an automaton; their bodies are read where they are called."""
-    found: dict[str, Function] = {}
-    for name, node in unique(nodes, "function").items():
+    found: dict[str, JaniFunction] = {}
+    for name, node in nodes_by_name(nodes, "function").items():
         fields = node.table(("name", "type", "parameters", "body"))
-        parameters = unique(fields["parameters"].entries(), "parameter")
+        parameters = nodes_by_name(fields["parameters"].entries(), "parameter")
         kinds = [
-            (parameter, read_kind(p.table(("name", "type"))["type"], scope))
+            (parameter, _read_type(p.table(("name", "type"))["type"], scope))
             for parameter, p in parameters.items()
         ]
-        found[name] = Function(name, tuple(kinds), read_kind(fields["type"], scope), fields["body"])
+        found[name] = JaniFunction(name, tuple(kinds), _read_type(fields["type"], scope), fields["body"])
     return found
 
 
-def read_variables(nodes: list[Node], scope: Scope, taken: Mapping[str, Any]) -> dict[str, Declared]:
+def read_variables(
+    nodes: list[JsonNode], scope: JaniScope, taken: Mapping[str, Any]
+) -> dict[str, JaniVariable]:
     """The variables of the model or of an automaton."""
-    found: dict[str, Declared] = {}
-    for name, node in unique(nodes, "the name", taken).items():
+    found: dict[str, JaniVariable] = {}
+    for name, node in nodes_by_name(nodes, "the name", taken).items():
         fields = node.table(("name", "type"), ("transient", "initial-value"))
         transient = fields["transient"].truth() if "transient" in fields else False
-        initial, kind = _start(fields, name, scope)
+        initial, kind = _initial_value(fields, name, scope)
         if transient and initial is None:
             node.fail(f"transient variable `{name}` has no initial value", "give it one")
-        found[name] = Declared(name, kind, initial, transient, node)
+        found[name] = JaniVariable(name, kind, initial, transient, node)
     return found
 
 
-def _start(fields: Mapping[str, Node], name: str, scope: Scope) -> tuple[Term | None, Kind]:
+def _initial_value(
+    fields: Mapping[str, JsonNode], name: str, scope: JaniScope
+) -> tuple[Term | None, ValueType]:
     if "initial-value" not in fields:
-        return None, read_kind(fields["type"], scope)
+        return None, _read_type(fields["type"], scope)
     node = fields["initial-value"]
-    value = read_term(node, scope)
+    value = read_jani_term(node, scope)
     if free_names(value):
-        node.refuse(f"the initial value `{brief(value)}` is not a constant", "use `restrict-initial`")
-    kind = read_kind(fields["type"], scope, term_kind(node, value, scope))
-    start = evaluate(value, {})
-    if not conforms(start, kind):
-        what = f"`{name}` starts with {brief(value)}, but it is {describe(unbounded(kind))}{_range(kind)}"
+        node.refuse(
+            f"the initial value `{abbreviate_term(value)}` is not a constant", "use `restrict-initial`"
+        )
+    kind = _read_type(fields["type"], scope, jani_term_type(node, value, scope))
+    start = evaluate_term(value, {})
+    if not has_value_type(start, kind):
+        what = (
+            f"`{name}` starts with {abbreviate_term(value)}, but it is "
+            f"{describe_type(unbounded_type(kind))}{_range_text(kind)}"
+        )
         node.fail(what, "change one of them")
     return (value if isinstance(value, Apply) else Const(start)), kind

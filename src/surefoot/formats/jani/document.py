@@ -13,25 +13,25 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.formats.inert.file import read_bytes
-from surefoot.problem.parse.lexer import shorten
+from surefoot.formats.inert.file import read_input_bytes
+from surefoot.problem.parse.lexer import shorten_text
 from surefoot.problem.parse.number import read_number
 
 MOST_BYTES = 64 << 20
 _DEEP = "values are nested too deeply"
 
 
-class Node(NamedTuple):
+class JsonNode(NamedTuple):
     """A value of the file, and the keys that lead to it."""
 
     value: Any
-    parent: Node | None = None
+    parent: JsonNode | None = None
     key: str | int = ""
 
     def place(self) -> str:
         """The path of the value, such as `/automata/0/edges/3/guard`."""
         parts: list[str] = []
-        node: Node | None = self
+        node: JsonNode | None = self
         while node is not None and node.parent is not None:
             parts.append(str(node.key).replace("~", "~0").replace("/", "~1"))
             node = node.parent
@@ -45,26 +45,26 @@ class Node(NamedTuple):
         """The file may be right, but this is not supported."""
         raise Unsupported(what, fix=fix, where=self.place())
 
-    def table(self, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, Node]:
+    def table(self, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, JsonNode]:
         """The entries of an object. `x-…` keys, `comment` and `metadata` tell nothing and are passed over."""
         if not isinstance(self.value, dict):
             self.fail("an object is needed here", "write { … }")
         for key in required:
             if key not in self.value:
                 self.fail(f"`{key}` is missing", "add it")
-        found: dict[str, Node] = {}
+        found: dict[str, JsonNode] = {}
         for key, value in self.value.items():
             if key in required or key in optional:
-                found[key] = Node(value, self, key)
+                found[key] = JsonNode(value, self, key)
             elif key not in ("comment", "metadata") and not key.startswith("x-"):
-                node = Node(value, self, key)
-                node.refuse(f"unknown key `{shorten(key)}`", did_you_mean(key, (*required, *optional)))
+                node = JsonNode(value, self, key)
+                node.refuse(f"unknown key `{shorten_text(key)}`", did_you_mean(key, (*required, *optional)))
         return found
 
-    def entries(self) -> list[Node]:
+    def entries(self) -> list[JsonNode]:
         if not isinstance(self.value, list):
             self.fail("a list is needed here", "write [ … ]")
-        return [Node(value, self, number) for number, value in enumerate(self.value)]
+        return [JsonNode(value, self, number) for number, value in enumerate(self.value)]
 
     def string(self) -> str:
         if not isinstance(self.value, str):
@@ -86,11 +86,11 @@ class Node(NamedTuple):
             self.fail("true or false is needed here", "write true or false")
         return self.value
 
-    def named(self, known: Mapping[str, Any], what: str) -> str:
+    def declared_name(self, known: Mapping[str, Any], what: str) -> str:
         """A name that has been declared."""
         name = self.name()
         if name not in known:
-            self.fail(f"{what} `{shorten(name)}` is not declared", did_you_mean(name, known))
+            self.fail(f"{what} `{shorten_text(name)}` is not declared", did_you_mean(name, known))
         return name
 
 
@@ -106,15 +106,15 @@ class _Unreadable(str):
     """A number that is too large to be read."""
 
 
-def read_document(path: Path) -> Node:
+def read_json_document(path: Path) -> JsonNode:
     """The top of a JSON file; errors carry the path of the value but not yet the name of the file."""
-    text = _text(path)
+    text = _read_text(path)
     try:
         top = json.loads(
             text,
-            object_pairs_hook=_object,
-            parse_float=_number,
-            parse_int=_number,
+            object_pairs_hook=_parse_object,
+            parse_float=_parse_number,
+            parse_int=_parse_number,
             parse_constant=_NotFinite,
         )
     except json.JSONDecodeError as error:
@@ -122,14 +122,14 @@ def read_document(path: Path) -> Node:
         raise InvalidProblem(what, fix="correct the syntax", where=f"{error.lineno}:{error.colno}") from None
     except RecursionError:
         raise InvalidProblem(_DEEP, fix="nest at most some hundred levels") from None
-    for node in _walk(Node(top)):
+    for node in _walk_nodes(JsonNode(top)):
         _refuse_odd(node)
-    return Node(top)
+    return JsonNode(top)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
-        data = read_bytes(path)
+        data = read_input_bytes(path)
     except InvalidProblem as error:
         raise InvalidProblem(error.what, fix=error.fix) from None
     if len(data) > MOST_BYTES:
@@ -141,12 +141,12 @@ def _text(path: Path) -> str:
         raise InvalidProblem(what, fix="save the file as UTF-8") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     return fields if len(fields) == len(pairs) else _Repeated(fields)
 
 
-def _number(literal: str) -> int | Fraction | _Unreadable:
+def _parse_number(literal: str) -> int | Fraction | _Unreadable:
     negative = literal.startswith("-")
     try:
         value = read_number(literal.removeprefix("-"))
@@ -155,18 +155,18 @@ def _number(literal: str) -> int | Fraction | _Unreadable:
     return -value if negative else value
 
 
-def _walk(top: Node) -> Iterator[Node]:
+def _walk_nodes(top: JsonNode) -> Iterator[JsonNode]:
     waiting = [top]
     while waiting:
         node = waiting.pop()
         yield node
         if isinstance(node.value, dict):
-            waiting.extend(Node(value, node, key) for key, value in node.value.items())
+            waiting.extend(JsonNode(value, node, key) for key, value in node.value.items())
         elif isinstance(node.value, list):
-            waiting.extend(Node(value, node, number) for number, value in enumerate(node.value))
+            waiting.extend(JsonNode(value, node, number) for number, value in enumerate(node.value))
 
 
-def _refuse_odd(node: Node) -> None:
+def _refuse_odd(node: JsonNode) -> None:
     match node.value:
         case _Repeated():
             node.fail("a key occurs twice in this object", "keep one of them")

@@ -5,17 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from surefoot.formats.jani.document import Node
-from surefoot.formats.jani.expressions import Scope, fits, read_raw, read_term, term_kind
-from surefoot.formats.jani.fold import fold
-from surefoot.formats.jani.instances import Cast, Instance
+from surefoot.formats.jani.document import JsonNode
+from surefoot.formats.jani.expressions import (
+    JaniScope,
+    is_jani_subtype,
+    jani_term_type,
+    read_jani_term,
+    read_unfolded_term,
+)
+from surefoot.formats.jani.fold import fold_constant_parts
+from surefoot.formats.jani.instances import AutomatonInstance, ModelInstances
 from surefoot.formats.jani.transient import check_transient
 from surefoot.problem.environment import Update
 from surefoot.problem.names import location_key
-from surefoot.problem.show import brief, show
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, disjunction, free_names, substitute
+from surefoot.problem.show import abbreviate_term, show_term
+from surefoot.problem.term import (
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    disjunction_of,
+    free_names,
+    substitute_names,
+)
 from surefoot.problem.validate.distribution import constant_sum, is_nearly_one, sum_defect
-from surefoot.problem.validate.kinds import BOOL, REAL, converted, describe, unbounded
+from surefoot.problem.validate.kinds import BOOL, REAL, describe_type, suggest_conversion, unbounded_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +44,7 @@ class Destination:
     updates: tuple[Update, ...]
     target: str
     transient: Mapping[str, Term | None]
-    node: Node
+    node: JsonNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +55,36 @@ class RawEdge:
     action: str | None
     guard: Term
     destinations: tuple[Destination, ...]
-    node: Node
+    node: JsonNode
 
 
 @dataclass(frozen=True, slots=True)
-class Writes:
+class _AssignmentIndices:
     """At which indices each instance assigns which variable: (component, unique name) -> indices."""
 
     indices: Mapping[tuple[str, str], frozenset[int]]
 
-    def elsewhere(self, component: str, name: str) -> Iterable[int]:
+    def indices_elsewhere(self, component: str, name: str) -> Iterable[int]:
         """The indices at which other components assign the variable."""
         for (other, written), indices in self.indices.items():
             if written == name and other != component:
                 yield from indices
 
 
-def all_writes(cast: Cast) -> Writes:
+def collect_assignments(cast: ModelInstances) -> _AssignmentIndices:
     """Every assignment of the model, by component and variable."""
     found: dict[tuple[str, str], set[int]] = {}
     for instance in cast.instances:
         for edge in instance.fields["edges"].entries():
             for assignment in _assignments_of(edge):
                 row = assignment.table(("ref", "value"), ("index",))
-                name = _unique(cast, instance, _root(row["ref"]))
+                name = _unique_name(cast, instance, _root_variable(row["ref"]))
                 index = row["index"].integer() if "index" in row else 0
                 found.setdefault((instance.component, name), set()).add(index)
-    return Writes({key: frozenset(indices) for key, indices in found.items()})
+    return _AssignmentIndices({key: frozenset(indices) for key, indices in found.items()})
 
 
-def _assignments_of(edge: Node) -> Iterable[Node]:
+def _assignments_of(edge: JsonNode) -> Iterable[JsonNode]:
     fields = edge.table(("location", "destinations"), ("action", "guard", "rate", "assignments"))
     if "assignments" in fields:
         yield from fields["assignments"].entries()
@@ -78,7 +94,7 @@ def _assignments_of(edge: Node) -> Iterable[Node]:
             yield from row["assignments"].entries()
 
 
-def _root(ref: Node) -> Node:
+def _root_variable(ref: JsonNode) -> JsonNode:
     """The variable of which something is assigned."""
     node = ref
     while not isinstance(node.value, str):
@@ -89,38 +105,42 @@ def _root(ref: Node) -> Node:
     return node
 
 
-def _unique(cast: Cast, instance: Instance, root: Node) -> str:
+def _unique_name(cast: ModelInstances, instance: AutomatonInstance, root: JsonNode) -> str:
     name = root.name()
     known = {**cast.names, **instance.names}
     if name not in known:
-        root.named(known, "variable")
+        root.declared_name(known, "variable")
     return known[name]
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class EdgeReader:
     """What is needed to read the edges of one instance."""
 
-    cast: Cast
-    instance: Instance
-    scope: Scope
-    writes: Writes
-    actions: Mapping[str, Node]
+    cast: ModelInstances
+    instance: AutomatonInstance
+    scope: JaniScope
+    writes: _AssignmentIndices
+    actions: Mapping[str, JsonNode]
     deterministic: bool  # a labelled transition system: one destination for each edge
     normalise: bool  # are sums near 1 taken for 1?
 
     def edges(self) -> list[RawEdge]:
         return [self._edge(node) for node in self.instance.fields["edges"].entries()]
 
-    def _edge(self, node: Node) -> RawEdge:
+    def _edge(self, node: JsonNode) -> RawEdge:
         fields = node.table(("location", "destinations"), ("action", "guard", "rate", "assignments"))
         if "rate" in fields:
             fields["rate"].refuse("`rate` needs a model in continuous time", "only discrete models are read")
-        source = self.instance.locations[fields["location"].named(self.instance.locations, "location")]
-        action = fields["action"].named(self.actions, "action") if "action" in fields else None
+        source = self.instance.locations[
+            fields["location"].declared_name(self.instance.locations, "location")
+        ]
+        action = fields["action"].declared_name(self.actions, "action") if "action" in fields else None
         guard: Term = TRUE
         if "guard" in fields:
-            guard = self._here(read_term(fields["guard"].table(("exp",))["exp"], self.scope, BOOL), source)
+            guard = self._fix_location(
+                read_jani_term(fields["guard"].table(("exp",))["exp"], self.scope, BOOL), source
+            )
         common = fields["assignments"].entries() if "assignments" in fields else []
         entries = fields["destinations"].entries()
         if not entries:
@@ -134,87 +154,97 @@ class Reader:
             self.scope.notes.add("destinations of probability 0 are left out")
         return RawEdge(source, action, guard, tuple(kept), node)
 
-    def _check_sum(self, node: Node, probabilities: list[Term]) -> None:
+    def _check_sum(self, node: JsonNode, probabilities: list[Term]) -> None:
         total = constant_sum(probabilities)
         if total is not None and is_nearly_one(total) and self.normalise:
             return  # divided by it when all edges are read
         if (defect := sum_defect(probabilities)) is not None:
             node.fail(*defect)
 
-    def _here(self, term: Term, source: str) -> Term:
+    def _fix_location(self, term: Term, source: str) -> Term:
         """In an edge the component's own location is known."""
         key = location_key(self.instance.component)
         if key not in free_names(term):
             return term
         index = tuple(self.instance.locations.values()).index(source)
-        return fold(substitute(term, {key: Const(index)}))
+        return fold_constant_parts(substitute_names(term, {key: Const(index)}))
 
-    def _destination(self, node: Node, common: list[Node], source: str) -> Destination:
+    def _destination(self, node: JsonNode, common: list[JsonNode], source: str) -> Destination:
         fields = node.table(("location",), ("probability", "assignments"))
-        target = self.instance.locations[fields["location"].named(self.instance.locations, "location")]
+        target = self.instance.locations[
+            fields["location"].declared_name(self.instance.locations, "location")
+        ]
         probability: Term = Const(1)
         if "probability" in fields:
             place = fields["probability"].table(("exp",))["exp"]
-            probability = self._here(read_term(place, self.scope, REAL), source)
+            probability = self._fix_location(read_jani_term(place, self.scope, REAL), source)
             if isinstance(probability, Const) and not 0 <= probability.value <= 1:
-                place.fail(f"probability {show(probability)} is not between 0 and 1")
+                place.fail(f"probability {show_term(probability)} is not between 0 and 1")
         own = fields["assignments"].entries() if "assignments" in fields else []
-        rows: dict[int, list[Node]] = {}
+        rows: dict[int, list[JsonNode]] = {}
         for assignment in [*common, *own]:
             row = assignment.table(("ref", "value"), ("index",))
             rows.setdefault(row["index"].integer() if "index" in row else 0, []).append(assignment)
-        updates, transient = self._steps(rows, source)
+        updates, transient = self._read_assignments(rows, source)
         return Destination(probability, tuple(updates), target, transient, node)
 
-    def _steps(
-        self, rows: Mapping[int, list[Node]], source: str
+    def _read_assignments(
+        self, rows: Mapping[int, list[JsonNode]], source: str
     ) -> tuple[list[Update], dict[str, Term | None]]:
         """Assignments in the order of their indices; those to transient variables are kept apart."""
         updates: list[Update] = []
         assigned: dict[str, tuple[int, Term]] = {}
         written: dict[str, set[int]] = {}
         for index in sorted(rows):
-            scope = self._during(index, assigned, written)
+            scope = self._scope_at_index(index, assigned, written)
             latest: dict[str, tuple[int, Term]] = {}
             for node in rows[index]:
                 row = node.table(("ref", "value"), ("index",))
-                root = _root(row["ref"])
-                name = _unique(self.cast, self.instance, root)
+                root = _root_variable(row["ref"])
+                name = _unique_name(self.cast, self.instance, root)
                 declared = self.instance.variables.get(root.value) or self.cast.variables[root.value]
-                value = self._here(read_term(row["value"], scope), source)
+                value = self._fix_location(read_jani_term(row["value"], scope), source)
                 if declared.transient:
                     if not isinstance(row["ref"].value, str):
                         row["ref"].refuse("an assignment to a part of a transient array")
-                    _require(row["value"], value, declared.kind, scope)
+                    _require_type(row["value"], value, declared.kind, scope)
                     check_transient(row["value"], root.value, value, declared.kind, scope.notes)
                     if name in latest:
                         row["ref"].fail(f"`{root.value}` is assigned twice at once", "keep one of them")
                     latest[name] = index, value
                     continue
-                target = self._here(self._target(row["ref"], scope), source)
-                _require(row["value"], value, term_kind(row["ref"], target, scope), scope)
-                if any(u.index == index and _overlap(u.target, target) for u in updates):
-                    row["ref"].fail(f"`{show(target)}` is assigned twice at once", "keep one of them")
+                target = self._fix_location(self._target(row["ref"], scope), source)
+                _require_type(row["value"], value, jani_term_type(row["ref"], target, scope), scope)
+                if any(u.index == index and _targets_overlap(u.target, target) for u in updates):
+                    row["ref"].fail(f"`{show_term(target)}` is assigned twice at once", "keep one of them")
                 updates.append(Update(target, value, index))
                 written.setdefault(name, set()).add(index)
             assigned.update(latest)
-        final = {name: self._before(index, value, updates) for name, (index, value) in assigned.items()}
+        final = {
+            name: self._value_before_step(index, value, updates) for name, (index, value) in assigned.items()
+        }
         return updates, final
 
-    def _target(self, ref: Node, scope: Scope) -> Term:
+    def _target(self, ref: JsonNode, scope: JaniScope) -> Term:
         if isinstance(ref.value, str):
-            return Var(_unique(self.cast, self.instance, ref))
+            return Var(_unique_name(self.cast, self.instance, ref))
         fields = ref.table(("op", "exp", "index"))
-        return Apply(Op.SELECT, (self._target(fields["exp"], scope), fold(read_raw(fields["index"], scope))))
+        return Apply(
+            Op.SELECT,
+            (
+                self._target(fields["exp"], scope),
+                fold_constant_parts(read_unfolded_term(fields["index"], scope)),
+            ),
+        )
 
-    def _during(
+    def _scope_at_index(
         self, index: int, assigned: Mapping[str, tuple[int, Term]], written: Mapping[str, set[int]]
-    ) -> Scope:
+    ) -> JaniScope:
         """The scope of assignments with this index: transient variables have what was assigned before."""
         values: dict[str, Term] = {}
         hidden: dict[str, str] = {}
         for raw, name in {**self.cast.names, **self.instance.names}.items():
-            overtaken = any(i < index for i in self._elsewhere(name))
+            overtaken = any(i < index for i in self._foreign_indices(name))
             if name in assigned and not overtaken:
                 since, term = assigned[name]
                 changed = [v for v in free_names(term) if self._is_written(v, since, index, written)]
@@ -228,15 +258,15 @@ class Reader:
         kept = {n: t for n, t in {**self.scope.values, **values}.items() if n not in hidden}
         return replace(self.scope, values=kept, hidden={**self.scope.hidden, **hidden})
 
-    def _elsewhere(self, name: str) -> Iterable[int]:
+    def _foreign_indices(self, name: str) -> Iterable[int]:
         is_transient = name in self.cast.transients
-        return self.writes.elsewhere(self.instance.component, name) if is_transient else ()
+        return self.writes.indices_elsewhere(self.instance.component, name) if is_transient else ()
 
     def _is_written(self, name: str, since: int, until: int, written: Mapping[str, set[int]]) -> bool:
-        indices = [*written.get(name, ()), *self.writes.elsewhere(self.instance.component, name)]
+        indices = [*written.get(name, ()), *self.writes.indices_elsewhere(self.instance.component, name)]
         return any(since <= i < until for i in indices)
 
-    def _before(self, index: int, value: Term, updates: list[Update]) -> Term | None:
+    def _value_before_step(self, index: int, value: Term, updates: list[Update]) -> Term | None:
         """The value as a term over the state before the step.
 
         What the same destination has assigned before takes the place of the variables. There is no such
@@ -244,34 +274,41 @@ class Reader:
         """
         earlier: dict[str, Term] = {}
         for name in free_names(value):
-            if any(i < index for i in self.writes.elsewhere(self.instance.component, name)):
+            if any(i < index for i in self.writes.indices_elsewhere(self.instance.component, name)):
                 return None
-            mine = [u for u in updates if u.index < index and name in free_names(_variable(u.target))]
+            mine = [u for u in updates if u.index < index and name in free_names(_target_variable(u.target))]
             if not mine:
                 continue
             last = max(mine, key=lambda u: u.index)
-            before = self._before(last.index, last.value, updates) if isinstance(last.target, Var) else None
+            before = (
+                self._value_before_step(last.index, last.value, updates)
+                if isinstance(last.target, Var)
+                else None
+            )
             if before is None:
                 return None
             earlier[name] = before
-        return fold(substitute(value, earlier)) if earlier else value
+        return fold_constant_parts(substitute_names(value, earlier)) if earlier else value
 
 
-def _variable(target: Term) -> Term:
+def _target_variable(target: Term) -> Term:
     """The variable of which this is an element, or which it is."""
     while isinstance(target, Apply):
         target = target.args[0]
     return target
 
 
-def _require(node: Node, value: Term, kind: object, scope: Scope) -> None:
-    found = term_kind(node, value, scope)
-    if not fits(found, kind):  # type: ignore[arg-type]
-        what = f"`{brief(value)}` is {describe(found)}, but {describe(unbounded(kind))} is needed"  # type: ignore[arg-type]
-        node.fail(what, converted(value, found, (type(kind),)))
+def _require_type(node: JsonNode, value: Term, kind: object, scope: JaniScope) -> None:
+    found = jani_term_type(node, value, scope)
+    if not is_jani_subtype(found, kind):  # type: ignore[arg-type]
+        what = (
+            f"`{abbreviate_term(value)}` is {describe_type(found)}, but "
+            f"{describe_type(unbounded_type(kind))} is needed"  # type: ignore[arg-type]
+        )
+        node.fail(what, suggest_conversion(value, found, (type(kind),)))
 
 
-def _overlap(first: Term, second: Term) -> bool:
+def _targets_overlap(first: Term, second: Term) -> bool:
     """Do two targets surely share a value? `a[i]` and `a[j]` can only be compared when they are run."""
     for part, whole in ((first, second), (second, first)):
         while part != whole and isinstance(part, Apply) and part.op is Op.SELECT:
@@ -281,13 +318,13 @@ def _overlap(first: Term, second: Term) -> bool:
     return False
 
 
-def ready_edges(instance: Instance, edges: list[RawEdge]) -> list[RawEdge]:
+def input_enabled_edges(instance: AutomatonInstance, edges: list[RawEdge]) -> list[RawEdge]:
     """`input-enable`: where no edge with the action is enabled, the automaton stays as it is."""
     found: list[RawEdge] = []
     for action in instance.enabled:
         for location in instance.locations.values():
             guards = tuple(e.guard for e in edges if e.action == action and e.source == location)
-            guard = fold(~disjunction(guards)) if guards else TRUE
+            guard = fold_constant_parts(~disjunction_of(guards)) if guards else TRUE
             stay = Destination(Const(1), (), location, {}, instance.node)
             found.append(RawEdge(location, action, guard, (stay,), instance.node))
     return found

@@ -11,16 +11,22 @@ from functools import partial
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.jani.document import Node
-from surefoot.formats.jani.fold import MOST_PARTS, fold, parts
-from surefoot.problem.environment import Kind
-from surefoot.problem.meaning.elementary import elementary
-from surefoot.problem.number import LongNumber, bounded_power
-from surefoot.problem.parse.lexer import shorten
+from surefoot.formats.jani.document import JsonNode
+from surefoot.formats.jani.fold import MOST_PARTS, count_term_parts, fold_constant_parts
+from surefoot.problem.environment import ValueType
+from surefoot.problem.meaning.elementary import elementary_value
+from surefoot.problem.number import LongNumber, integer_power
+from surefoot.problem.parse.lexer import shorten_text
 from surefoot.problem.parse.terms import MOST_LEVELS
-from surefoot.problem.show import brief
+from surefoot.problem.show import abbreviate_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
-from surefoot.problem.validate.kinds import converted, describe, joined, kind_of, unbounded
+from surefoot.problem.validate.kinds import (
+    describe_type,
+    infer_term_type,
+    join_types,
+    suggest_conversion,
+    unbounded_type,
+)
 
 _Build: TypeAlias = Callable[[tuple[Term, ...]], Term]
 MOST_CALLS = 2_000  # of functions in one expression, written out one inside the other
@@ -42,7 +48,7 @@ BINARY = {
     "min": Op.MIN,
     "max": Op.MAX,
 }
-TURNED = {">": Op.LT, "≥": Op.LE}
+SWAPPED_COMPARISONS = {">": Op.LT, "≥": Op.LE}
 UNARY = {
     "¬": Op.NOT,
     "floor": Op.FLOOR,
@@ -58,7 +64,7 @@ UNARY = {
     "atan": Op.ATAN,
     "tanh": Op.TANH,
 }
-OTHER = ("≠", "log", "ite", "call", "av", "ac", "aa")
+OTHER_OPERATORS = ("≠", "log", "ite", "call", "av", "ac", "aa")
 _CHAINS = frozenset({Op.OR, Op.AND, Op.ADD, Op.MUL, Op.MIN, Op.MAX})
 _NAMED_NUMBERS = {"π": math.pi, "e": math.e}
 _MEASURES = ("filter", "Pmin", "Pmax", "Smin", "Smax", "Emin", "Emax", "∀", "∃")
@@ -66,20 +72,20 @@ _PROPERTY_OPERATORS = (*_MEASURES, "U", "W", "F", "G", "R", "X", "initial", "dea
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class JaniFunction:
     name: str
-    parameters: tuple[tuple[str, Kind], ...]
-    result: Kind
-    body: Node
+    parameters: tuple[tuple[str, ValueType], ...]
+    result: ValueType
+    body: JsonNode
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class JaniScope:
     """What names stand for where an expression is written, and the kinds of the variables behind them."""
 
     values: Mapping[str, Term]
-    kinds: Mapping[str, Kind]
-    functions: Mapping[str, Function] = field(default_factory=dict)
+    kinds: Mapping[str, ValueType]
+    functions: Mapping[str, JaniFunction] = field(default_factory=dict)
     hidden: Mapping[str, str] = field(default_factory=dict)  # names that exist but not here, and why
     predicates: Mapping[str, Term] = field(default_factory=dict)  # `deadlock` in properties
     calls: tuple[str, ...] = ()  # functions that are being expanded
@@ -90,70 +96,73 @@ class Scope:
     )  # how often each function occurs in this expression
     outer: Mapping[str, Term] | None = None  # what names stand for outside of arrays and functions
 
-    def within(self, values: Mapping[str, Term]) -> Scope:
+    def within(self, values: Mapping[str, Term]) -> JaniScope:
         """Inside an array comprehension: one more name."""
         outer = self.values if self.outer is None else self.outer
         return replace(self, values={**self.values, **values}, outer=outer)
 
-    def inside(self, function: str, arguments: Mapping[str, Term]) -> Scope:
+    def inside(self, function: str, arguments: Mapping[str, Term]) -> JaniScope:
         """In the body of a function, which sees its own parameters but not those of its caller."""
         outer = self.values if self.outer is None else self.outer
         return replace(self, values={**outer, **arguments}, outer=outer, calls=(*self.calls, function))
 
 
-def read_term(node: Node, scope: Scope, *wanted: Kind) -> Term:
+def read_jani_term(node: JsonNode, scope: JaniScope, *wanted: ValueType) -> Term:
     """The term of an expression, folded; its kind has to be one of those wanted (if any is named)."""
     if scope.functions:
         scope = replace(scope, expanded=Counter())
-    term = read_raw(node, scope)
-    kind = term_kind(node, term, scope)
-    if wanted and not any(fits(kind, w) for w in wanted):
-        what = f"`{brief(term)}` is {describe(kind)}, but {describe(unbounded(wanted[0]))} is needed"
-        node.fail(what, converted(term, kind, (type(wanted[0]),)))
+    term = read_unfolded_term(node, scope)
+    kind = jani_term_type(node, term, scope)
+    if wanted and not any(is_jani_subtype(kind, w) for w in wanted):
+        what = (
+            f"`{abbreviate_term(term)}` is {describe_type(kind)}, but "
+            f"{describe_type(unbounded_type(wanted[0]))} is needed"
+        )
+        node.fail(what, suggest_conversion(term, kind, (type(wanted[0]),)))
     try:
-        return fold(term)
+        return fold_constant_parts(term)
     except LongNumber as error:
         node.refuse(error.what, error.fix)
 
 
-def read_constant(node: Node, scope: Scope, *wanted: Kind) -> Const:
+def read_jani_constant(node: JsonNode, scope: JaniScope, *wanted: ValueType) -> Const:
     """The value of an expression that has the same one everywhere."""
-    term = read_term(node, scope, *wanted)
+    term = read_jani_term(node, scope, *wanted)
     if not isinstance(term, Const):
-        node.fail(f"`{brief(term)}` is not a constant", "use numbers and constants only")
+        node.fail(f"`{abbreviate_term(term)}` is not a constant", "use numbers and constants only")
     return term
 
 
-def fits(kind: Kind, wanted: Kind) -> bool:
+def is_jani_subtype(kind: ValueType, wanted: ValueType) -> bool:
     """An integer may stand where a real number is wanted."""
-    return joined(kind, unbounded(wanted)) == unbounded(wanted)
+    return join_types(kind, unbounded_type(wanted)) == unbounded_type(wanted)
 
 
-def term_kind(node: Node, term: Term, scope: Scope) -> Kind:
+def jani_term_type(node: JsonNode, term: Term, scope: JaniScope) -> ValueType:
     """The kind of a term over the variables of a scope."""
-    if parts(term) > MOST_PARTS:
+    if count_term_parts(term) > MOST_PARTS:
         node.refuse(f"an expression of more than {MOST_PARTS} operators", "expand fewer functions and arrays")
 
     def unknown(name: str) -> InvalidProblem:
         return InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, scope.kinds))
 
     try:
-        return kind_of(term, scope.kinds, "", unknown)
+        return infer_term_type(term, scope.kinds, "", unknown)
     except InvalidProblem as error:
         node.fail(error.what, error.fix)
 
 
-def read_raw(node: Node, scope: Scope, level: int = 0) -> Term:
+def read_unfolded_term(node: JsonNode, scope: JaniScope, level: int = 0) -> Term:
     """The term as it is written: not yet checked for kinds, not folded. Deep ones need no deep recursion."""
     done: list[Term] = []
-    waiting: list[tuple[Node, int] | tuple[_Build, int]] = [(node, level)]
+    waiting: list[tuple[JsonNode, int] | tuple[_Build, int]] = [(node, level)]
     while waiting:
         task, number = waiting.pop()
-        if not isinstance(task, Node):
+        if not isinstance(task, JsonNode):
             arguments = tuple(done[len(done) - number :])
             done[len(done) - number :] = [task(arguments)]
             continue
-        plan = _plan(task, scope, number)
+        plan = _plan_term(task, scope, number)
         if isinstance(plan, Const | Var | Apply):
             done.append(plan)
         else:
@@ -163,13 +172,13 @@ def read_raw(node: Node, scope: Scope, level: int = 0) -> Term:
     return done[0]
 
 
-def _plan(node: Node, scope: Scope, level: int) -> Term | tuple[_Build, list[Node]]:
+def _plan_term(node: JsonNode, scope: JaniScope, level: int) -> Term | tuple[_Build, list[JsonNode]]:
     """The term of an expression, or how to make it from those of its operands."""
     value = node.value
     if isinstance(value, bool | int | Fraction):
         return Const(value)
     if isinstance(value, str):
-        return _name(node, scope)
+        return _resolve_name(node, scope)
     if not isinstance(value, dict):
         node.fail("an expression is needed here", "write a number, a name or an object with `op`")
     if level > MOST_LEVELS:
@@ -181,95 +190,97 @@ def _plan(node: Node, scope: Scope, level: int) -> Term | tuple[_Build, list[Nod
             node.refuse(f"`{key}` ({feature}) is not supported", "only discrete models are read")
     if "op" not in value:
         node.fail("`op` is missing", "write a number, a name or an object with `op`")
-    return _operation(node, scope, level)
+    return _plan_operation(node, scope, level)
 
 
-def _name(node: Node, scope: Scope) -> Term:
+def _resolve_name(node: JsonNode, scope: JaniScope) -> Term:
     name: str = node.value
     if name in scope.values:
         return scope.values[name]
     if name in scope.hidden:
         node.refuse(scope.hidden[name])
-    node.fail(f"`{shorten(name)}` is not declared", did_you_mean(name, scope.values))
+    node.fail(f"`{shorten_text(name)}` is not declared", did_you_mean(name, scope.values))
 
 
-def _named_number(node: Node, scope: Scope) -> Term:
+def _named_number(node: JsonNode, scope: JaniScope) -> Term:
     name = node.table(("constant",))["constant"].string()
     if name not in _NAMED_NUMBERS:
-        node.fail(f"unknown constant `{shorten(name)}`", did_you_mean(name, _NAMED_NUMBERS))
+        node.fail(f"unknown constant `{shorten_text(name)}`", did_you_mean(name, _NAMED_NUMBERS))
     scope.notes.add(f"{name} is the nearest double, {_NAMED_NUMBERS[name]!r}")
     return Const(Fraction(_NAMED_NUMBERS[name]))
 
 
-def _operation(node: Node, scope: Scope, level: int) -> Term | tuple[_Build, list[Node]]:
-    operator = Node(node.value["op"], node, "op").string()
+def _plan_operation(node: JsonNode, scope: JaniScope, level: int) -> Term | tuple[_Build, list[JsonNode]]:
+    operator = JsonNode(node.value["op"], node, "op").string()
     if operator in BINARY:
         op = BINARY[operator]
-        operands = _chain(node, operator) if op in _CHAINS else _operands(node, "left", "right")
+        operands = _flatten_chain(node, operator) if op in _CHAINS else _read_operands(node, "left", "right")
         return partial(Apply, op), operands
-    if operator in TURNED:
-        return partial(Apply, TURNED[operator]), _operands(node, "left", "right")[::-1]
+    if operator in SWAPPED_COMPARISONS:
+        return partial(Apply, SWAPPED_COMPARISONS[operator]), _read_operands(node, "left", "right")[::-1]
     if operator in UNARY:
-        return partial(Apply, UNARY[operator]), _operands(node, "exp")
+        return partial(Apply, UNARY[operator]), _read_operands(node, "exp")
     match operator:
         case "≠":
-            return (lambda both: ~equal(*both)), _operands(node, "left", "right")
+            return (lambda both: ~equal(*both)), _read_operands(node, "left", "right")
         case "ite":
-            return partial(Apply, Op.ITE), _operands(node, "if", "then", "else")
+            return partial(Apply, Op.ITE), _read_operands(node, "if", "then", "else")
         case "aa":
-            return partial(Apply, Op.SELECT), _operands(node, "exp", "index")
+            return partial(Apply, Op.SELECT), _read_operands(node, "exp", "index")
         case "av":
-            return _array(node, scope, level)
+            return _read_array(node, scope, level)
         case "ac":
-            return _comprehension(node, scope, level)
+            return _expand_comprehension(node, scope, level)
         case "call":
-            return _call(node, scope, level)
+            return _expand_call(node, scope, level)
         case "log":
-            return _logarithm(node, scope, level)
+            return _read_logarithm(node, scope, level)
     if operator in scope.predicates:
         node.table(("op",))
         return scope.predicates[operator]
     if operator in _PROPERTY_OPERATORS:
         node.refuse(f"`{operator}` inside an expression is not supported", "ask about one path formula")
-    node.refuse(f"operator `{shorten(operator)}` is not supported", did_you_mean(operator, operators()))
+    node.refuse(
+        f"operator `{shorten_text(operator)}` is not supported", did_you_mean(operator, _operator_names())
+    )
 
 
-def operators() -> Iterable[str]:
-    return (*BINARY, *TURNED, *UNARY, *OTHER)
+def _operator_names() -> Iterable[str]:
+    return (*BINARY, *SWAPPED_COMPARISONS, *UNARY, *OTHER_OPERATORS)
 
 
-def _operands(node: Node, *keys: str) -> list[Node]:
+def _read_operands(node: JsonNode, *keys: str) -> list[JsonNode]:
     fields = node.table(("op", *keys))
     return [fields[key] for key in keys]
 
 
-def _chain(node: Node, operator: str) -> list[Node]:
+def _flatten_chain(node: JsonNode, operator: str) -> list[JsonNode]:
     """The operands of an associative operator, however they are nested: one term with many arguments."""
-    operands: list[Node] = []
+    operands: list[JsonNode] = []
     waiting = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part.value, dict) and part.value.get("op") == operator:
-            waiting.extend(reversed(_operands(part, "left", "right")))
+            waiting.extend(reversed(_read_operands(part, "left", "right")))
         else:
             operands.append(part)
     return operands
 
 
-def _array(node: Node, scope: Scope, level: int) -> Term:
+def _read_array(node: JsonNode, scope: JaniScope, level: int) -> Term:
     elements = node.table(("op", "elements"))["elements"].entries()
     if not elements:
         node.refuse("an array without elements has no kind", "write at least one element")
-    rows = tuple(read_raw(e, scope, level + 1) for e in elements)
+    rows = tuple(read_unfolded_term(e, scope, level + 1) for e in elements)
     lengths = {len(r.args) for r in rows if isinstance(r, Apply) and r.op is Op.ARRAY}
     if len(lengths) > 1:
         node.refuse("an array whose rows have different lengths is not supported", "fill the rows up")
     return Apply(Op.ARRAY, rows)
 
 
-def _comprehension(node: Node, scope: Scope, level: int) -> Term:
+def _expand_comprehension(node: JsonNode, scope: JaniScope, level: int) -> Term:
     fields = node.table(("op", "var", "length", "exp"))
-    length = read_constant(fields["length"], scope).value
+    length = read_jani_constant(fields["length"], scope).value
     if isinstance(length, bool) or not isinstance(length, int) or length < 1:
         fields["length"].fail("an array has at least one element", "write a whole number from 1 on")
     if length * scope.repeats > MOST_ELEMENTS:
@@ -278,13 +289,16 @@ def _comprehension(node: Node, scope: Scope, level: int) -> Term:
     inner = replace(scope, repeats=scope.repeats * length)
     return Apply(
         Op.ARRAY,
-        tuple(read_raw(fields["exp"], inner.within({name: Const(i)}), level + 1) for i in range(length)),
+        tuple(
+            read_unfolded_term(fields["exp"], inner.within({name: Const(i)}), level + 1)
+            for i in range(length)
+        ),
     )
 
 
-def _call(node: Node, scope: Scope, level: int) -> Term:
+def _expand_call(node: JsonNode, scope: JaniScope, level: int) -> Term:
     fields = node.table(("op", "function", "args"))
-    function = scope.functions[fields["function"].named(scope.functions, "function")]
+    function = scope.functions[fields["function"].declared_name(scope.functions, "function")]
     if function.name in scope.calls:
         node.refuse(f"function `{function.name}` calls itself", "recursive functions are not supported")
     scope.expanded[function.name] += 1
@@ -297,22 +311,26 @@ def _call(node: Node, scope: Scope, level: int) -> Term:
         fields["args"].fail(what)
     arguments: dict[str, Term] = {}
     for argument, (name, kind) in zip(given, function.parameters, strict=True):
-        arguments[name] = read_raw(argument, scope, level + 1)
-        found = term_kind(argument, arguments[name], scope)
-        if not fits(found, kind):
-            argument.fail(f"`{name}` is {describe(unbounded(kind))}, but this is {describe(found)}")
+        arguments[name] = read_unfolded_term(argument, scope, level + 1)
+        found = jani_term_type(argument, arguments[name], scope)
+        if not is_jani_subtype(found, kind):
+            argument.fail(
+                f"`{name}` is {describe_type(unbounded_type(kind))}, but this is {describe_type(found)}"
+            )
     inner = scope.inside(function.name, arguments)
-    body = read_raw(function.body, inner, level + 1)
-    found = term_kind(function.body, body, inner)
-    if not fits(found, function.result):
-        what = f"`{function.name}` is declared as {describe(unbounded(function.result))}"
-        function.body.fail(f"{what}, but this is {describe(found)}")
+    body = read_unfolded_term(function.body, inner, level + 1)
+    found = jani_term_type(function.body, body, inner)
+    if not is_jani_subtype(found, function.result):
+        what = f"`{function.name}` is declared as {describe_type(unbounded_type(function.result))}"
+        function.body.fail(f"{what}, but this is {describe_type(found)}")
     return body
 
 
-def _logarithm(node: Node, scope: Scope, level: int) -> Term:
+def _read_logarithm(node: JsonNode, scope: JaniScope, level: int) -> Term:
     fields = node.table(("op", "left", "right"))
-    of, base = (fold(read_raw(fields[side], scope, level + 1)) for side in ("left", "right"))
+    of, base = (
+        fold_constant_parts(read_unfolded_term(fields[side], scope, level + 1)) for side in ("left", "right")
+    )
     if fields["right"].value == {"constant": "e"}:
         return Apply(Op.LOG, (of,))
     if not isinstance(of, Const) or not isinstance(base, Const):
@@ -321,10 +339,10 @@ def _logarithm(node: Node, scope: Scope, level: int) -> Term:
         node.fail("this logarithm has no value", "use positive numbers")
     if base.value == 1:
         node.fail("a logarithm to base 1 has no value", "use another base")
-    below = elementary("log", Fraction(base.value))
+    below = elementary_value("log", Fraction(base.value))
     if below == 0:
         node.refuse("a logarithm to a base this near to 1", "use another base")
-    quotient = elementary("log", Fraction(of.value)) / below
+    quotient = elementary_value("log", Fraction(of.value)) / below
     whole = round(quotient)
     if abs(whole) < 10_000 and _is_power(base.value, whole, of.value):
         return Const(whole)
@@ -333,6 +351,6 @@ def _logarithm(node: Node, scope: Scope, level: int) -> Term:
 
 def _is_power(base: int | Fraction, exponent: int, value: int | Fraction) -> bool:
     try:
-        return bounded_power(base, exponent) == value
+        return integer_power(base, exponent) == value
     except LongNumber:  # longer than any number that was read
         return False

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from surefoot.formats.jani.declarations import Declared, read_functions, read_variables, unique
-from surefoot.formats.jani.document import Node
-from surefoot.formats.jani.expressions import Function, Scope
+from surefoot.formats.jani.declarations import JaniVariable, nodes_by_name, read_functions, read_variables
+from surefoot.formats.jani.document import JsonNode
+from surefoot.formats.jani.expressions import JaniFunction, JaniScope
 from surefoot.problem.names import is_reserved, location_name, location_parts
 
 AUTOMATON = ("name", "locations", "initial-locations", "edges")
@@ -22,34 +22,34 @@ LOCATION_OPTIONAL = ("time-progress", "transient-values")
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class AutomatonInstance:
     """An automaton at its place in the composition; `names` turns names of the file into unique ones."""
 
     component: str
     automaton: str
-    node: Node
-    fields: Mapping[str, Node]
-    variables: Mapping[str, Declared]
-    functions: Mapping[str, Function]
+    node: JsonNode
+    fields: Mapping[str, JsonNode]
+    variables: Mapping[str, JaniVariable]
+    functions: Mapping[str, JaniFunction]
     names: Mapping[str, str]
     locations: Mapping[str, str]  # name in the file -> name of the location
     initial: tuple[str, ...]
     enabled: tuple[str, ...]  # actions for which it is always ready (`input-enable`)
 
-    def location_nodes(self) -> Iterable[tuple[str, Node]]:
+    def location_nodes(self) -> Iterable[tuple[str, JsonNode]]:
         return zip(self.locations.values(), self.fields["locations"].entries(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class ModelInstances:
     """All instances, and the unique names of global variables."""
 
-    instances: tuple[Instance, ...]
-    variables: Mapping[str, Declared]
+    instances: tuple[AutomatonInstance, ...]
+    variables: Mapping[str, JaniVariable]
     names: Mapping[str, str]
     transients: frozenset[str] = frozenset()  # unique names
 
-    def all_variables(self) -> Iterable[tuple[str, Declared]]:
+    def all_variables(self) -> Iterable[tuple[str, JaniVariable]]:
         """Every variable with its unique name, global ones first."""
         for name, declared in self.variables.items():
             yield self.names[name], declared
@@ -58,55 +58,57 @@ class Cast:
                 yield instance.names[name], declared
 
 
-def read_cast(
-    automata: Mapping[str, Node],
-    elements: list[Node],
-    variables: Mapping[str, Declared],
-    actions: Mapping[str, Node],
-    scope: Scope,
-) -> Cast:
+def read_instances(
+    automata: Mapping[str, JsonNode],
+    elements: list[JsonNode],
+    variables: Mapping[str, JaniVariable],
+    actions: Mapping[str, JsonNode],
+    scope: JaniScope,
+) -> ModelInstances:
     """The instances of the composition, in its order."""
     rows = [element.table(("automaton",), ("input-enable",)) for element in elements]
-    chosen = [row["automaton"].named(automata, "automaton") for row in rows]
-    components = _components(chosen)
+    chosen = [row["automaton"].declared_name(automata, "automaton") for row in rows]
+    components = _component_names(chosen)
     fields = {name: automata[name].table(AUTOMATON, AUTOMATON_OPTIONAL) for name in dict.fromkeys(chosen)}
     taken = {**scope.values, **variables}
-    local: list[dict[str, Declared]] = []
-    functions: list[dict[str, Function]] = []
+    local: list[dict[str, JaniVariable]] = []
+    functions: list[dict[str, JaniFunction]] = []
     for name in chosen:
         entries = fields[name]["variables"].entries() if "variables" in fields[name] else []
         local.append(read_variables(entries, scope, taken))
         entries = fields[name]["functions"].entries() if "functions" in fields[name] else []
         functions.append(read_functions(entries, scope))
     names = _Names(Counter([*variables, *(n for own in local for n in own)]), {*components})
-    outer = {name: names.given(name, "model") for name in variables}
+    outer = {name: names.unique_name(name, "model") for name in variables}
     instances = []
     for number, (component, name, row) in enumerate(zip(components, chosen, rows, strict=True)):
         own = fields[name]
-        locations = _locations(component, own["locations"])
-        initial = tuple(locations[n.named(locations, "location")] for n in own["initial-locations"].entries())
+        locations = _location_names(component, own["locations"])
+        initial = tuple(
+            locations[n.declared_name(locations, "location")] for n in own["initial-locations"].entries()
+        )
         if not initial:
             own["initial-locations"].fail(f"automaton `{name}` has no initial location", "name one")
         enabling = row["input-enable"].entries() if "input-enable" in row else []
         instances.append(
-            Instance(
+            AutomatonInstance(
                 component,
                 name,
                 automata[name],
                 own,
                 local[number],
                 functions[number],
-                {n: names.given(n, component) for n in local[number]},
+                {n: names.unique_name(n, component) for n in local[number]},
                 locations,
                 tuple(dict.fromkeys(initial)),
-                tuple(n.named(actions, "action") for n in enabling),
+                tuple(n.declared_name(actions, "action") for n in enabling),
             )
         )
-    cast = Cast(tuple(instances), variables, outer)
+    cast = ModelInstances(tuple(instances), variables, outer)
     return replace(cast, transients=frozenset(n for n, d in cast.all_variables() if d.transient))
 
 
-def _components(automata: list[str]) -> list[str]:
+def _component_names(automata: list[str]) -> list[str]:
     """The names of the automata; numbered where one is used several times."""
     counts, seen = Counter(automata), Counter[str]()
     names: list[str] = []
@@ -126,7 +128,7 @@ class _Names:
         self._counts, self._components = counts, components
         self._used: set[str] = {n for n, count in counts.items() if count == 1 and _is_free(n)}
 
-    def given(self, name: str, component: str) -> str:
+    def unique_name(self, name: str, component: str) -> str:
         if self._counts[name] == 1 and _is_free(name):
             return name
         wanted = f"{component}.{name}"
@@ -140,12 +142,12 @@ def _is_free(name: str) -> bool:
     return not is_reserved(name) and not name.startswith("@")
 
 
-def _locations(component: str, node: Node) -> dict[str, str]:
+def _location_names(component: str, node: JsonNode) -> dict[str, str]:
     entries = node.entries()
     if not entries:
         node.fail("the automaton has no location", "add one")
     found: dict[str, str] = {}
-    for name, entry in unique(entries, "location").items():
+    for name, entry in nodes_by_name(entries, "location").items():
         fields = entry.table(LOCATION, LOCATION_OPTIONAL)
         if "time-progress" in fields:
             progress = fields["time-progress"]

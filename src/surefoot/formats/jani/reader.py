@@ -9,23 +9,23 @@ from pathlib import Path
 from surefoot.errors import SurefootError
 from surefoot.formats.jani.composition import read_vectors
 from surefoot.formats.jani.declarations import (
-    Given,
+    ConstantOverride,
+    nodes_by_name,
     read_constants,
     read_functions,
     read_variables,
-    unique,
 )
-from surefoot.formats.jani.document import Node, read_document
-from surefoot.formats.jani.edges import RawEdge, Reader, all_writes, ready_edges
-from surefoot.formats.jani.expressions import Scope, read_term
-from surefoot.formats.jani.instances import Cast, Instance, read_cast
-from surefoot.formats.jani.properties import PropertyReader, split
+from surefoot.formats.jani.document import JsonNode, read_json_document
+from surefoot.formats.jani.edges import EdgeReader, RawEdge, collect_assignments, input_enabled_edges
+from surefoot.formats.jani.expressions import JaniScope, read_jani_term
+from surefoot.formats.jani.instances import AutomatonInstance, ModelInstances, read_instances
+from surefoot.formats.jani.properties import PropertyReader, read_jani_properties
 from surefoot.formats.jani.rewards import Rewards
 from surefoot.formats.jani.transient import read_definitions, state_values
-from surefoot.problem.environment import Component, Environment, Kind, Variable
+from surefoot.problem.environment import Component, Environment, ValueType, Variable
 from surefoot.problem.names import DEADLOCKED, location_key
 from surefoot.problem.property import Property
-from surefoot.problem.term import Const, Term, Var, conjunction, equal, free_names
+from surefoot.problem.term import Const, Term, Var, conjunction_of, equal, free_names
 from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.problem.validate.kinds import BOOL, INT
 
@@ -65,7 +65,7 @@ class JaniModel:
 
 def read_jani(
     path: str | Path,
-    constants: Mapping[str, Given] | None = None,
+    constants: Mapping[str, ConstantOverride] | None = None,
     *,
     rewards: Iterable[str] = (),
     normalise: bool = False,
@@ -76,8 +76,8 @@ def read_jani(
     `normalise`: probabilities that add up to 1 within 1e-9 are divided by their sum.
     """
     try:
-        top = read_document(Path(path))
-        model = model_of(top, constants or {}, rewards=rewards, normalise=normalise)
+        top = read_json_document(Path(path))
+        model = model_from_document(top, constants or {}, rewards=rewards, normalise=normalise)
     except SurefootError as error:
         raise _on_one_line(error, Path(path)) from None
     refused = {name: _on_one_line(error, Path(path)) for name, error in model.refused.items()}
@@ -87,59 +87,66 @@ def read_jani(
 def _on_one_line(error: SurefootError, path: Path) -> SurefootError:
     """The error with the name of the file, on one line whatever names the file contains."""
     named = error if error.where.startswith("--const") else error.at(str(path))
-    return type(named)(_line(named.what), fix=_line(named.fix), where=_line(named.where))
+    return type(named)(
+        _printable_line(named.what), fix=_printable_line(named.fix), where=_printable_line(named.where)
+    )
 
 
-def _line(text: str) -> str:
+def _printable_line(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
 
 
-def model_of(
-    top: Node, given: Mapping[str, Given], *, rewards: Iterable[str] = (), normalise: bool = False
+def model_from_document(
+    top: JsonNode,
+    given: Mapping[str, ConstantOverride],
+    *,
+    rewards: Iterable[str] = (),
+    normalise: bool = False,
 ) -> JaniModel:
     """The model of a document that is read already; errors carry the path of the value, not a file."""
     if isinstance(top.value, list) or (isinstance(top.value, dict) and "automata" not in top.value):
         top.fail("this is not a JANI model: it has no `automata`", "give a model")
     if isinstance(top.value, dict) and "plugins" in top.value:
-        plugins = Node(top.value["plugins"], top, "plugins")
+        plugins = JsonNode(top.value["plugins"], top, "plugins")
         plugins.refuse("`plugins` (code outside the model) is not supported", "write it as automata")
     fields = top.table(KEYS, OPTIONAL)
-    kind = _kind(fields)
+    kind = _model_type(fields)
     notes: set[str] = set()
-    constants = read_constants(_entries(fields, "constants"), given, notes)
-    outer = Scope(constants, {}, notes=notes)
-    actions = unique(_entries(fields, "actions"), "action")
-    variables = read_variables(_entries(fields, "variables"), outer, constants)
-    automata = unique(fields["automata"].entries(), "automaton")
+    constants = read_constants(_optional_entries(fields, "constants"), given, notes)
+    outer = JaniScope(constants, {}, notes=notes)
+    actions = nodes_by_name(_optional_entries(fields, "actions"), "action")
+    variables = read_variables(_optional_entries(fields, "variables"), outer, constants)
+    automata = nodes_by_name(fields["automata"].entries(), "automaton")
     system = fields["system"].table(("elements",), ("syncs",))
     elements = system["elements"].entries()
     if not elements:
         system["elements"].fail("the composition is empty", "name at least one automaton")
-    functions = read_functions(_entries(fields, "functions"), outer)
-    cast = read_cast(automata, elements, variables, actions, outer)
-    scopes = _scopes(cast, replace(outer, functions=functions))
-    writes = all_writes(cast)
+    functions = read_functions(_optional_entries(fields, "functions"), outer)
+    cast = read_instances(automata, elements, variables, actions, outer)
+    scopes = _component_scopes(cast, replace(outer, functions=functions))
+    writes = collect_assignments(cast)
     edges: dict[str, list[RawEdge]] = {}
     for instance in cast.instances:
         scope = scopes[instance.component]
-        own = Reader(cast, instance, scope, writes, actions, kind == "lts", normalise).edges()
-        edges[instance.component] = [*own, *ready_edges(instance, own)]
+        own = EdgeReader(cast, instance, scope, writes, actions, kind == "lts", normalise).edges()
+        edges[instance.component] = [*own, *input_enabled_edges(instance, own)]
     components = [i.component for i in cast.instances]
     vectors = read_vectors(system, components, edges, actions, notes)
     asked = replace(scopes[""], predicates={"deadlock": Var(DEADLOCKED)})
     defaults = {n: d.initial for n, d in cast.all_variables() if d.transient and d.initial is not None}
     earned = Rewards(cast, scopes[""], defaults, edges, vectors)
-    properties, refused = split(
-        PropertyReader(cast, asked, earned), unique(_entries(fields, "properties"), "property")
+    properties, refused = read_jani_properties(
+        PropertyReader(cast, asked, earned),
+        nodes_by_name(_optional_entries(fields, "properties"), "property"),
     )
     for name in rewards:
-        earned.named(name)
-    rewarded, vectors = earned.system()
+        earned.request_named_reward(name)
+    rewarded, vectors = earned.rewarded_system()
     defined = read_definitions(cast, scopes, {name for _, name in writes.indices})
     environment = Environment(
         name=fields["name"].string() or "model",
         variables=tuple(Variable(n, d.kind) for n, d in cast.all_variables() if not d.transient),
-        initial=_initial(fields, cast, scopes),
+        initial=_initial_condition(fields, cast, scopes),
         components=tuple(
             Component(
                 i.component,
@@ -165,7 +172,7 @@ def model_of(
     )
 
 
-def _kind(fields: Mapping[str, Node]) -> str:
+def _model_type(fields: Mapping[str, JsonNode]) -> str:
     if fields["jani-version"].integer() != 1:
         fields["jani-version"].refuse("only version 1 of JANI is read", "write the model in version 1")
     kind = fields["type"].string()
@@ -174,19 +181,19 @@ def _kind(fields: Mapping[str, Node]) -> str:
         if kind in OTHER_KINDS:
             fields["type"].refuse(f"models of type `{kind}` are not supported", supported)
         fields["type"].fail(f"unknown type of model `{kind}`", supported)
-    for feature in _entries(fields, "features"):
+    for feature in _optional_entries(fields, "features"):
         if (name := feature.string()) not in FEATURES:
             feature.refuse(f"feature `{name}` is not supported", "write the model without it")
     return kind
 
 
-def _entries(fields: Mapping[str, Node], key: str) -> list[Node]:
+def _optional_entries(fields: Mapping[str, JsonNode], key: str) -> list[JsonNode]:
     return fields[key].entries() if key in fields else []
 
 
-def _scopes(cast: Cast, outer: Scope) -> dict[str, Scope]:
+def _component_scopes(cast: ModelInstances, outer: JaniScope) -> dict[str, JaniScope]:
     """What names stand for in each component, and (under the empty name) in the whole model."""
-    kinds: dict[str, Kind] = {n: d.kind for n, d in cast.all_variables() if not d.transient}
+    kinds: dict[str, ValueType] = {n: d.kind for n, d in cast.all_variables() if not d.transient}
     kinds |= {location_key(i.component): INT for i in cast.instances if len(i.locations) > 1}
     kinds[DEADLOCKED] = BOOL
     stored = {n: Var(cast.names[n]) for n, d in cast.variables.items() if not d.transient}
@@ -200,33 +207,37 @@ def _scopes(cast: Cast, outer: Scope) -> dict[str, Scope]:
         )
     transient = state_values(cast, scopes)
     return {
-        component: replace(scope, values={**scope.values, **_visible(cast, component, transient)})
+        component: replace(scope, values={**scope.values, **_visible_transients(cast, component, transient)})
         for component, scope in scopes.items()
     }
 
 
-def _visible(cast: Cast, component: str, values: Mapping[str, Term]) -> dict[str, Term]:
+def _visible_transients(cast: ModelInstances, component: str, values: Mapping[str, Term]) -> dict[str, Term]:
     """The transient variables that can be named here, by the names of the file."""
-    owner: Instance | None = next((i for i in cast.instances if i.component == component), None)
+    owner: AutomatonInstance | None = next((i for i in cast.instances if i.component == component), None)
     names = {**cast.names, **(owner.names if owner else {})}
     return {raw: values[name] for raw, name in names.items() if name in values}
 
 
-def _initial(fields: Mapping[str, Node], cast: Cast, scopes: Mapping[str, Scope]) -> Term:
+def _initial_condition(
+    fields: Mapping[str, JsonNode], cast: ModelInstances, scopes: Mapping[str, JaniScope]
+) -> Term:
     parts: list[Term] = [
         equal(Var(n), d.initial) for n, d in cast.all_variables() if not d.transient and d.initial is not None
     ]
     if "restrict-initial" in fields:
-        parts.append(_restriction(fields["restrict-initial"], scopes[""]))
+        parts.append(_initial_restriction(fields["restrict-initial"], scopes[""]))
     for instance in cast.instances:
         if "restrict-initial" in instance.fields:
-            parts.append(_restriction(instance.fields["restrict-initial"], scopes[instance.component]))
-    return conjunction(tuple(parts))
+            parts.append(
+                _initial_restriction(instance.fields["restrict-initial"], scopes[instance.component])
+            )
+    return conjunction_of(tuple(parts))
 
 
-def _restriction(node: Node, scope: Scope) -> Term:
+def _initial_restriction(node: JsonNode, scope: JaniScope) -> Term:
     exp = node.table(("exp",))["exp"]
-    term = read_term(exp, scope, BOOL)
+    term = read_jani_term(exp, scope, BOOL)
     if any(name.startswith("@") for name in free_names(term)):
         exp.refuse("a restriction of the initial states that depends on values of locations")
     return term

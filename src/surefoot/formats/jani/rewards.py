@@ -14,21 +14,21 @@ from fractions import Fraction
 from math import lcm
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.jani.composition import counters, separated
-from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.composition import counting_members, separate_vectors
+from surefoot.formats.jani.document import JsonNode
 from surefoot.formats.jani.edges import Destination, RawEdge
-from surefoot.formats.jani.expressions import Scope, read_term
-from surefoot.formats.jani.fold import fold
-from surefoot.formats.jani.instances import Cast
+from surefoot.formats.jani.expressions import JaniScope, read_jani_term
+from surefoot.formats.jani.fold import fold_constant_parts
+from surefoot.formats.jani.instances import ModelInstances
 from surefoot.problem.environment import Edge, Int, Outcome, Real, Synchronisation
 from surefoot.problem.names import location_key
 from surefoot.problem.property import STEPS
-from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute
+from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute_names
 from surefoot.problem.validate.kinds import REAL
 
 
 @dataclass(frozen=True, slots=True)
-class Reward:
+class _Reward:
     """`each`: counted once for every step; `jump`: over transient variables, counted where they are set."""
 
     name: str
@@ -40,14 +40,16 @@ class Reward:
 class Rewards:
     """The rewards that properties ask for, and what is needed to say what they are."""
 
-    cast: Cast
-    scope: Scope  # transient variables stand for their values in a state
+    cast: ModelInstances
+    scope: JaniScope  # transient variables stand for their values in a state
     defaults: Mapping[str, Term]  # transient variables by unique name
     edges: Mapping[str, list[RawEdge]]  # by component
     vectors: tuple[Synchronisation, ...]
-    found: dict[str, Reward] = field(default_factory=dict)  # by what is accumulated, as text
+    found: dict[str, _Reward] = field(default_factory=dict)  # by what is accumulated, as text
 
-    def asked(self, expression: Node, accumulate: Node, wanted: str, *, plain_steps: bool = True) -> str:
+    def request_reward(
+        self, expression: JsonNode, accumulate: JsonNode, wanted: str, *, plain_steps: bool = True
+    ) -> str:
         """The name of the reward that accumulates this expression; `wanted` is used if it has no name.
 
         `plain_steps`: one for every step may be the number of steps, which goes on when a run has ended.
@@ -65,7 +67,7 @@ class Rewards:
             self.found[key] = self._reward(expression, set(ways), wanted, plain_steps)
         return self.found[key].name
 
-    def named(self, name: str) -> None:
+    def request_named_reward(self, name: str) -> None:
         """A transient variable as a reward: what steps set it to, and what it is worth in the state left."""
         numbers = [
             n for n, d in self.cast.variables.items() if d.transient and isinstance(d.kind, Int | Real)
@@ -74,23 +76,23 @@ class Rewards:
             known = dict.fromkeys((STEPS, *(r.name for r in self.found.values()), *numbers))
             raise InvalidProblem(f"there is no reward `{name}`", fix=did_you_mean(name, known))
         declared = self.cast.variables[name]
-        node = Node(name, declared.node, "name")
+        node = JsonNode(name, declared.node, "name")
         destinations = [d for edges in self.edges.values() for e in edges for d in e.destinations]
         by_steps = any(self.cast.names[name] in d.transient for d in destinations)
         by_states = self.scope.values[name] != declared.initial
         ways = [*(["steps"] if by_steps or not by_states else []), *(["exit"] if by_states else [])]
-        self.asked(node, Node(ways, declared.node, "name"), name, plain_steps=False)
+        self.request_reward(node, JsonNode(ways, declared.node, "name"), name, plain_steps=False)
 
-    def _reward(self, node: Node, ways: set[str], wanted: str, plain_steps: bool) -> Reward:
+    def _reward(self, node: JsonNode, ways: set[str], wanted: str, plain_steps: bool) -> _Reward:
         each: Term = Const(0)
         jump: Term | None = None
         if "exit" in ways:
-            each = read_term(node, self.scope, REAL)
+            each = read_jani_term(node, self.scope, REAL)
         if "steps" in ways:
             jump = self._step_value(node)
-            base = fold(substitute(jump, self.defaults))
+            base = fold_constant_parts(substitute_names(jump, self.defaults))
             if plain_steps and ways == {"steps"} and base == Const(1) and not self._setters(node, jump):
-                return Reward(STEPS, base, None)
+                return _Reward(STEPS, base, None)
             each = base if each == Const(0) else each if base == Const(0) else each + base
             self._check_members(node, jump)
         plain = node.value if isinstance(node.value, str) and len(ways) == 1 else f"{wanted} reward"
@@ -98,23 +100,24 @@ class Rewards:
         taken = {r.name for r in self.found.values()} | {STEPS}
         while plain in taken:
             plain += "_"
-        return Reward(plain, each, jump)
+        return _Reward(plain, each, jump)
 
-    def system(self) -> tuple[dict[str, tuple[Edge, ...]], tuple[Synchronisation, ...]]:
+    def rewarded_system(self) -> tuple[dict[str, tuple[Edge, ...]], tuple[Synchronisation, ...]]:
         """The edges of every component with all rewards, and the vectors.
 
         Where no choice of members counts every step once, the vectors get members of their own.
         """
         components = [i.component for i in self.cast.instances]
         edges, vectors = self.edges, self.vectors
-        counting = counters(components, edges, vectors)
+        counting = counting_members(components, edges, vectors)
         if counting is None:
             if any(r.each != Const(0) for r in self.found.values() if r.name != STEPS):
-                edges, vectors, counting = separated(components, edges, vectors)
+                edges, vectors, counting = separate_vectors(components, edges, vectors)
             else:
                 counting = set()
         rewarded = {
-            c: tuple(self._rewarded(c, e, (c, e.action) in counting) for e in edges[c]) for c in components
+            c: tuple(self._edge_with_rewards(c, e, (c, e.action) in counting) for e in edges[c])
+            for c in components
         }
         return self._with_unpaid(rewarded), vectors
 
@@ -131,10 +134,10 @@ class Rewards:
         first = replace(first, outcomes=(replace(outcome, rewards=(*outcome.rewards, *unpaid)), *rest))
         return {**edges, component: (first, *others)}
 
-    def grain(self, name: str) -> int | None:
+    def common_denominator(self, name: str) -> int | None:
         """A number that makes all sums of a reward whole; None if its amounts depend on the state."""
         whole = 1
-        for edges in self.system()[0].values():
+        for edges in self.rewarded_system()[0].values():
             for edge in edges:
                 for amount in (a for o in edge.outcomes for reward, a in o.rewards if reward == name):
                     if not isinstance(amount, Const):
@@ -142,19 +145,19 @@ class Rewards:
                     whole = lcm(whole, Fraction(amount.value).denominator)
         return whole
 
-    def _step_value(self, node: Node) -> Term:
+    def _step_value(self, node: JsonNode) -> Term:
         """The expression over transient variables, which stand for themselves."""
         names = {n: u for n, u in self.cast.names.items() if self.cast.variables[n].transient}
         values = {**self.scope.values, **{n: Var(u) for n, u in names.items()}}
         kinds = {**self.scope.kinds, **{u: self.cast.variables[n].kind for n, u in names.items()}}
-        term = read_term(node, replace(self.scope, values=values, kinds=kinds), REAL)
+        term = read_jani_term(node, replace(self.scope, values=values, kinds=kinds), REAL)
         others = free_names(term) - set(self.defaults)
         if others:
             what = f"a reward of steps that depends on `{min(others)}`, which is not transient"
             node.refuse(what, "tools disagree on whether it is read before or after the step; use `exit`")
         return term
 
-    def _setters(self, node: Node, jump: Term) -> dict[tuple[str, str | None], set[str]]:
+    def _setters(self, node: JsonNode, jump: Term) -> dict[tuple[str, str | None], set[str]]:
         """Component and action of edges that set transient variables of the reward, and which."""
         wanted = free_names(jump)
         found: dict[tuple[str, str | None], set[str]] = {}
@@ -169,7 +172,7 @@ class Rewards:
                         destination.node.refuse(what, "assign it with the lowest index")
         return found
 
-    def _check_members(self, node: Node, jump: Term) -> None:
+    def _check_members(self, node: JsonNode, jump: Term) -> None:
         """Two members of one vector may add to a sum, but not set the same variable."""
         setters = self._setters(node, jump)
         components = [i.component for i in self.cast.instances]
@@ -185,7 +188,7 @@ class Rewards:
             if len(members) > 1 and not _is_sum(jump):
                 node.refuse("two automata set parts of this reward, which is not a sum", "use a sum")
 
-    def _rewarded(self, component: str, edge: RawEdge, counts: bool) -> Edge:
+    def _edge_with_rewards(self, component: str, edge: RawEdge, counts: bool) -> Edge:
         return Edge(
             edge.source,
             edge.action,
@@ -205,28 +208,32 @@ class Rewards:
             if reward.name == STEPS:
                 continue
             if reward.each != Const(0) and counts:
-                amount = self._here(reward.each, component, edge)
-            if reward.jump is not None and (added := self._added(reward.jump, destination)) != Const(0):
-                amount = added if amount == Const(0) else fold(amount + added)
+                amount = self._fix_location(reward.each, component, edge)
+            if reward.jump is not None and (
+                added := self._reward_increase(reward.jump, destination)
+            ) != Const(0):
+                amount = added if amount == Const(0) else fold_constant_parts(amount + added)
             if amount != Const(0):
                 amounts.append((reward.name, amount))
         return tuple(amounts)
 
-    def _added(self, jump: Term, destination: Destination) -> Term:
+    def _reward_increase(self, jump: Term, destination: Destination) -> Term:
         """By how much the transient values of this destination raise the reward of the step."""
         given = {n: t for n, t in destination.transient.items() if t is not None}
         if not free_names(jump) & set(given):
             return Const(0)
-        base = fold(substitute(jump, self.defaults))
-        value = fold(substitute(jump, {**self.defaults, **given}))
-        return value if base == Const(0) else fold(value - base)
+        base = fold_constant_parts(substitute_names(jump, self.defaults))
+        value = fold_constant_parts(substitute_names(jump, {**self.defaults, **given}))
+        return value if base == Const(0) else fold_constant_parts(value - base)
 
-    def _here(self, term: Term, component: str, edge: RawEdge) -> Term:
+    def _fix_location(self, term: Term, component: str, edge: RawEdge) -> Term:
         key = location_key(component)
         if key not in free_names(term):
             return term
         instance = next(i for i in self.cast.instances if i.component == component)
-        return fold(substitute(term, {key: Const(tuple(instance.locations.values()).index(edge.source))}))
+        return fold_constant_parts(
+            substitute_names(term, {key: Const(tuple(instance.locations.values()).index(edge.source))})
+        )
 
 
 def _is_sum(term: Term) -> bool:

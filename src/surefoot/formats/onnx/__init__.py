@@ -1,5 +1,5 @@
 """Reads ONNX files into networks."""
 
-from surefoot.formats.onnx.graph import read_onnx, read_onnx_bytes
+from surefoot.formats.onnx.graph import read_onnx_bytes, read_onnx_network
 
-__all__ = ["read_onnx", "read_onnx_bytes"]
+__all__ = ["read_onnx_bytes", "read_onnx_network"]

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import SolverFailure, missing
-from surefoot.formats.onnx.file import read_bytes
-from surefoot.formats.onnx.graph import Reading, read_graph
-from surefoot.problem.meaning.inference import infer_all
+from surefoot.errors import SolverFailure, missing_backend
+from surefoot.formats.onnx.file import read_model_bytes
+from surefoot.formats.onnx.graph import TranslatedGraph, translate_onnx_graph
+from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -54,19 +54,19 @@ def compare_with_onnxruntime(
     source: Path | bytes, network: Network, *, samples: int = 10_000, seed: int = 0, output: str | None = None
 ) -> Comparison:
     """Run both on random inputs in [-1, 1]; `network` was read from `source` with the same `output`."""
-    data = source if isinstance(source, bytes) else read_bytes(source)
-    run = _Runner(read_graph(data, network.name, output=output))
+    data = source if isinstance(source, bytes) else read_model_bytes(source)
+    run = _Runner(translate_onnx_graph(data, network.name, output=output))
     random = np.random.default_rng(seed)
     largest, different, ties, unexplained = 0.0, 0, 0, 0
     chunk = min(1000, 1 + _CHUNK // max(network.widths()[1:], default=1))
     for start in range(0, samples, chunk):
         size = (min(chunk, samples - start), network.width)
         inputs = random.uniform(-1, 1, size).astype(np.float32)
-        values = infer_all(network, inputs)
+        values = infer_all_values(network, inputs)
         ours, theirs = values[-1].astype(np.float64), run(inputs).astype(np.float64)
         if ours.shape != theirs.shape:
             return Comparison(samples, np.inf, samples, 0, samples)
-        allowed, gap = _allowed(network, values), _gap(ours, theirs)
+        allowed, gap = _allowed_difference(network, values), _output_gap(ours, theirs)
         largest = max(largest, float(gap.max()))
         unexplained += int((gap > allowed).any(axis=1).sum())
         rows = np.flatnonzero(ours.argmax(axis=1) != theirs.argmax(axis=1))
@@ -79,7 +79,7 @@ def compare_with_onnxruntime(
     return Comparison(samples, largest, different, ties, unexplained)
 
 
-def _gap(ours: Array64, theirs: Array64) -> Array64:
+def _output_gap(ours: Array64, theirs: Array64) -> Array64:
     """How far apart the outputs are; the same infinity, or NaN in both, is no difference."""
     same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
     with np.errstate(invalid="ignore"):
@@ -89,14 +89,14 @@ def _gap(ours: Array64, theirs: Array64) -> Array64:
 class _Runner:
     """Calls onnxruntime on a batch, all rows at once where the graph allows it, else one by one."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: TranslatedGraph) -> None:
         self.shape, self.name = reading.shape, reading.input
-        self.single = _session(reading, batched=False)
-        self.batched = _session(reading, batched=True) if _may_batch(reading) else None
+        self.single = _open_session(reading, batched=False)
+        self.batched = _open_session(reading, batched=True) if _may_batch(reading) else None
 
     def __call__(self, inputs: Array32) -> Array32:
         if self.batched is not None:
-            together = _run(self.batched, self.name, inputs.reshape(-1, *self.shape[1:]))
+            together = _run_session(self.batched, self.name, inputs.reshape(-1, *self.shape[1:]))
             few = self._one_by_one(inputs[:2])
             if together is not None and together.size == len(inputs) * few.shape[1]:
                 rows = together.reshape(len(inputs), -1)
@@ -108,23 +108,23 @@ class _Runner:
         return self._one_by_one(inputs)
 
     def _one_by_one(self, inputs: Array32) -> Array32:
-        results = [_run(self.single, self.name, row.reshape(self.shape)) for row in inputs]
+        results = [_run_session(self.single, self.name, row.reshape(self.shape)) for row in inputs]
         if any(r is None for r in results):
             raise SolverFailure("onnxruntime fails on this network", fix="compare with another runtime")
         return np.array([r.ravel() for r in results if r is not None], np.float32)
 
 
-def _may_batch(reading: Reading) -> bool:
+def _may_batch(reading: TranslatedGraph) -> bool:
     return len(reading.shape) > 1 and reading.shape[0] == 1
 
 
-def _session(reading: Reading, *, batched: bool) -> Any:
+def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
     """A session for the nodes that were read, ending in the scores."""
     try:
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as state
     except ImportError:
-        raise missing("onnxruntime", "ort") from None
+        raise missing_backend("onnxruntime", "ort") from None
     from onnx import TensorProto, ValueInfoProto, helper
 
     model = type(reading.graph.model)()
@@ -150,7 +150,7 @@ def _session(reading: Reading, *, batched: bool) -> Any:
         raise SolverFailure(f"onnxruntime cannot load it: {str(error).splitlines()[0][:200]}") from None
 
 
-def _run(session: Any, name: str, inputs: Array32) -> Array32 | None:
+def _run_session(session: Any, name: str, inputs: Array32) -> Array32 | None:
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     try:
@@ -159,16 +159,16 @@ def _run(session: Any, name: str, inputs: Array32) -> Array32 | None:
         return None
 
 
-def _allowed(network: Network, values: list[Array32]) -> Array64:
+def _allowed_difference(network: Network, values: list[Array32]) -> Array64:
     """How far two correct float32 evaluations of the outputs may lie apart, for every sample."""
     apart: list[Array64] = [np.zeros(values[0].shape)]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for number, node in enumerate(network.nodes):
-            apart.append(_node_allowed(node, values, apart, np.abs(values[number + 1].astype(np.float64))))
+            apart.append(_node_difference(node, values, apart, np.abs(values[number + 1].astype(np.float64))))
     return np.nan_to_num(apart[-1], nan=np.inf, posinf=np.inf)  # after an overflow anything is possible
 
 
-def _node_allowed(node: Node, values: list[Array32], apart: list[Array64], size: Array64) -> Array64:
+def _node_difference(node: Node, values: list[Array32], apart: list[Array64], size: Array64) -> Array64:
     match node:
         case Affine(source, weights, bias):
             strength = np.abs(weights.astype(np.float64)).T
@@ -176,7 +176,7 @@ def _node_allowed(node: Node, values: list[Array32], apart: list[Array64], size:
             terms = apart[source] + rounding * (np.abs(values[source]) + apart[source])
             return terms @ strength + rounding * np.abs(bias) + 1e-37
         case Elementwise(source, kind, constant):
-            moved = apart[source] * _scale(kind, constant)
+            moved = apart[source] * _difference_scale(kind, constant)
             # Folded batch normalisation: the constants themselves may be rounded differently.
             return moved + 8 * _UNIT * (size + moved + np.abs(constant)) + 1e-37
         case Activation(source, shape, parameters):
@@ -184,14 +184,14 @@ def _node_allowed(node: Node, values: list[Array32], apart: list[Array64], size:
             extra = _SMOOTH if shape in (Shape.TANH, Shape.SIGMOID) else 0.0
             return slope * apart[source] * (1 + 4 * _UNIT) + 2 * _UNIT * size + extra
         case Combine(left, right, pairing):
-            return _pair_allowed(pairing, (values[left], values[right]), (apart[left], apart[right]), size)
+            return _pair_difference(pairing, (values[left], values[right]), (apart[left], apart[right]), size)
         case Pick(source, indices):
             return apart[source][:, indices]
         case Join(several):
             return np.concatenate([apart[s] for s in several], axis=1)
 
 
-def _scale(kind: Constant, constant: Array32) -> Array64:
+def _difference_scale(kind: Constant, constant: Array32) -> Array64:
     """By how much the operation stretches a difference in its input."""
     if kind is Constant.ADD:
         return np.ones(constant.shape)
@@ -199,7 +199,7 @@ def _scale(kind: Constant, constant: Array32) -> Array64:
     return strength if kind is Constant.MULTIPLY else 1 / strength
 
 
-def _pair_allowed(
+def _pair_difference(
     pairing: Pairing, values: tuple[Array32, Array32], apart: tuple[Array64, Array64], size: Array64
 ) -> Array64:
     if pairing is Pairing.MAXIMUM:

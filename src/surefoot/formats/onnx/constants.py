@@ -13,60 +13,68 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.onnx.file import Tensor, kind_name
-from surefoot.formats.onnx.values import Arguments, Builder, Known, Signal, Value, broadcast, too_large
+from surefoot.formats.onnx.file import Tensor, tensor_type_name
+from surefoot.formats.onnx.values import (
+    KnownTensor,
+    NetworkBuilder,
+    NodeArguments,
+    TensorSignal,
+    Value,
+    broadcast_shape,
+    network_size_error,
+)
 
 # TensorProto.DataType of FLOAT, INT32, INT64 and BOOL.
 _TYPES: dict[int, Any] = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_}
 
 
-def constant(_: Builder, given: Arguments) -> list[Value]:
+def translate_constant(_: NetworkBuilder, given: NodeArguments) -> list[Value]:
     """The one attribute of a Constant node."""
     if len(given.attributes) != 1:
         raise InvalidProblem("Constant needs exactly one value", fix="export the network again")
     ((name, found),) = given.attributes.items()
     if name == "value" and isinstance(found, np.ndarray):
-        return [Known(found)]
+        return [KnownTensor(found)]
     if name == "value" or isinstance(found, str | np.ndarray):
         raise InvalidProblem("the value of Constant must be a tensor", fix="export the network again")
     whole = all(isinstance(n, int) for n in (found if isinstance(found, tuple) else (found,)))
-    return [Known(np.array(found, np.int64 if whole and "int" in name else np.float32))]
+    return [KnownTensor(np.array(found, np.int64 if whole and "int" in name else np.float32))]
 
 
-def constant_of_shape(_: Builder, given: Arguments) -> list[Value]:
-    shape = given.whole(0, "the shape") or ()
+def translate_constant_of_shape(_: NetworkBuilder, given: NodeArguments) -> list[Value]:
+    shape = given.integer_list_input(0, "the shape") or ()
     fill = given.attributes.get("value", np.zeros(1, np.float32))
     if not isinstance(fill, np.ndarray) or fill.shape != (1,):
         raise InvalidProblem(
             "the value of ConstantOfShape must hold one number", fix="export the network again"
         )
-    return [Known(np.broadcast_to(fill.reshape(()), shape))]
+    return [KnownTensor(np.broadcast_to(fill.reshape(()), shape))]
 
 
-def shape_of(_: Builder, given: Arguments) -> list[Value]:
+def translate_shape(_: NetworkBuilder, given: NodeArguments) -> list[Value]:
     shape = given.value(0).shape
     start, end = given.integer("start", 0), given.integer("end", len(shape))
-    return [Known(np.array(shape[start:end], np.int64))]
+    return [KnownTensor(np.array(shape[start:end], np.int64))]
 
 
-def cast(_: Builder, given: Arguments) -> list[Value]:
+def translate_cast(_: NetworkBuilder, given: NodeArguments) -> list[Value]:
     """Constants are converted; a signal is float32 already and may only stay so."""
     value, kind = given.value(0), given.integer("to", 1)
-    if kind not in _TYPES or (isinstance(value, Signal) and _TYPES[kind] is not np.float32):
-        raise Unsupported(f"Cast to {kind_name(kind)}", fix="export the network in float32")
-    return [value if isinstance(value, Signal) else Known(value.array.astype(_TYPES[kind]))]
+    if kind not in _TYPES or (isinstance(value, TensorSignal) and _TYPES[kind] is not np.float32):
+        raise Unsupported(f"Cast to {tensor_type_name(kind)}", fix="export the network in float32")
+    return [value if isinstance(value, TensorSignal) else KnownTensor(value.array.astype(_TYPES[kind]))]
 
 
-def matrix_product(left: Tensor, right: Tensor) -> Tensor:
+def _matrix_product(left: Tensor, right: Tensor) -> Tensor:
     """left @ right with every sum taken from the first product to the last."""
     if not left.ndim or not right.ndim or left.shape[-1] != right.shape[0 if right.ndim == 1 else -2]:
         raise ValueError("inner dimensions differ")
     rows = left[None, :] if left.ndim == 1 else left
     columns = right[:, None] if right.ndim == 1 else right
-    outer = broadcast([rows.shape[:-2], columns.shape[:-2]])
+    outer = broadcast_shape([rows.shape[:-2], columns.shape[:-2]])
     shape = (*outer, rows.shape[-2], columns.shape[-1])
     if math.prod(shape) > 2**22:
-        raise too_large()
+        raise network_size_error()
     total = np.zeros(shape, left.dtype)
     for k in range(rows.shape[-1]):
         total += rows[..., :, k, None] * columns[..., None, k, :]
@@ -75,16 +83,16 @@ def matrix_product(left: Tensor, right: Tensor) -> Tensor:
     return total[..., 0] if right.ndim == 1 else total
 
 
-def _matched(given: Arguments) -> list[Tensor]:
+def _matching_arrays(given: NodeArguments) -> list[Tensor]:
     """The constant inputs, all of one type and small enough once broadcast."""
-    arrays = [v.array for v in given.all() if isinstance(v, Known)]
+    arrays = [v.array for v in given.all() if isinstance(v, KnownTensor)]
     if len({a.dtype for a in arrays}) != 1:
         raise InvalidProblem(f"{given.op} mixes types of numbers", fix="export the network again")
-    broadcast([a.shape for a in arrays])
+    broadcast_shape([a.shape for a in arrays])
     return arrays
 
 
-def _divided(left: Tensor, right: Tensor) -> Tensor:
+def _divide_arrays(left: Tensor, right: Tensor) -> Tensor:
     if not right.all():
         raise InvalidProblem("division by zero", fix="repair the constant")
     if left.dtype.kind == "f":
@@ -92,29 +100,29 @@ def _divided(left: Tensor, right: Tensor) -> Tensor:
     return (left - np.fmod(left, right)) // right  # ONNX truncates towards zero
 
 
-def _folded(combine: Callable[[Tensor, Tensor], Any]) -> Callable[[Arguments], list[Value]]:
-    def fold(given: Arguments) -> list[Value]:
-        return [Known(np.asarray(reduce(combine, _matched(given))))]
+def _fold_operands(combine: Callable[[Tensor, Tensor], Any]) -> Callable[[NodeArguments], list[Value]]:
+    def fold(given: NodeArguments) -> list[Value]:
+        return [KnownTensor(np.asarray(reduce(combine, _matching_arrays(given))))]
 
     return fold
 
 
-def _where(given: Arguments) -> list[Value]:
-    condition, *branches = (given.known(i, "an input") for i in range(3))
-    broadcast([condition.shape, *(b.shape for b in branches)])
-    return [Known(np.where(condition.astype(bool), *branches))]
+def _fold_where(given: NodeArguments) -> list[Value]:
+    condition, *branches = (given.constant_input(i, "an input") for i in range(3))
+    broadcast_shape([condition.shape, *(b.shape for b in branches)])
+    return [KnownTensor(np.where(condition.astype(bool), *branches))]
 
 
-def _matmul(given: Arguments) -> list[Value]:
-    return [Known(matrix_product(*_inner(given)))]
+def _fold_matmul(given: NodeArguments) -> list[Value]:
+    return [KnownTensor(_matrix_product(*_matrix_operands(given)))]
 
 
-def _inner(given: Arguments) -> tuple[Tensor, Tensor]:
-    return given.known(0, "an input"), given.known(1, "an input")
+def _matrix_operands(given: NodeArguments) -> tuple[Tensor, Tensor]:
+    return given.constant_input(0, "an input"), given.constant_input(1, "an input")
 
 
-def _single(apply: Callable[[Tensor], Tensor]) -> Callable[[Arguments], list[Value]]:
-    return lambda given: [Known(np.asarray(apply(given.known(0, "the input"))))]
+def _fold_unary(apply: Callable[[Tensor], Tensor]) -> Callable[[NodeArguments], list[Value]]:
+    return lambda given: [KnownTensor(np.asarray(apply(given.constant_input(0, "the input"))))]
 
 
 def _positive_part(array: Tensor) -> Tensor:
@@ -123,16 +131,16 @@ def _positive_part(array: Tensor) -> Tensor:
     return np.maximum(array, np.float32(0))
 
 
-FOLDED: dict[str, Callable[[Arguments], list[Value]]] = {
-    "Add": _folded(lambda x, y: x + y),
-    "Div": _folded(_divided),
-    "Equal": _folded(lambda x, y: x == y),
-    "MatMul": _matmul,
-    "Max": _folded(np.maximum),
-    "Min": _folded(np.minimum),
-    "Mul": _folded(lambda x, y: x * y),
-    "Neg": _single(lambda x: -x),
-    "Relu": _single(_positive_part),
-    "Sub": _folded(lambda x, y: x - y),
-    "Where": _where,
+FOLDED: dict[str, Callable[[NodeArguments], list[Value]]] = {
+    "Add": _fold_operands(lambda x, y: x + y),
+    "Div": _fold_operands(_divide_arrays),
+    "Equal": _fold_operands(lambda x, y: x == y),
+    "MatMul": _fold_matmul,
+    "Max": _fold_operands(np.maximum),
+    "Min": _fold_operands(np.minimum),
+    "Mul": _fold_operands(lambda x, y: x * y),
+    "Neg": _fold_unary(lambda x: -x),
+    "Relu": _fold_unary(_positive_part),
+    "Sub": _fold_operands(lambda x, y: x - y),
+    "Where": _fold_where,
 }

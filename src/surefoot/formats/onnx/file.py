@@ -31,7 +31,7 @@ Dimension: TypeAlias = int | None  # None: symbolic or unknown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class OnnxNode:
     """One node of the graph: what it reads, what it writes, and where to say that an error is."""
 
     op: str
@@ -42,14 +42,14 @@ class Step:
     message: Any  # the protobuf node; attributes are decoded only for nodes that matter
 
     def attributes(self) -> Mapping[str, Attribute]:
-        return {_text(a.name): _attribute(a) for a in self.message.attribute}
+        return {_decode_text(a.name): _decode_attribute(a) for a in self.message.attribute}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class OnnxGraph:
     """Nodes in file order, tensors and inputs by name; `model` is the message they were taken from."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[OnnxNode, ...]
     tensors: Mapping[str, Any]  # protobuf tensors, decoded by `tensor` when they are needed
     inputs: Mapping[str, tuple[Dimension, ...] | None]  # None: no shape is given
     input_kinds: Mapping[str, int]
@@ -59,18 +59,18 @@ class Graph:
     model: Any
 
 
-def _text(name: str | bytes) -> str:
+def _decode_text(name: str | bytes) -> str:
     """A string of the file; protobuf hands out bytes where it is not UTF-8."""
     return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
 
 
-def shown(name: str) -> str:
+def quote_onnx_name(name: str) -> str:
     """A name from the file, quoted for a one-line message: no control characters, not too long."""
     plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
     return f"`{plain if len(plain) <= 80 else plain[:77] + '...'}`"
 
 
-def read_bytes(path: Path) -> bytes:
+def read_model_bytes(path: Path) -> bytes:
     """The content of a regular file, unpacked if it is gzipped, under the size limit."""
     if path.is_dir():
         raise InvalidProblem("this is a directory", fix="give the .onnx file inside it")
@@ -83,10 +83,10 @@ def read_bytes(path: Path) -> bytes:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InvalidProblem(f"cannot be read: {error.strerror or 'input/output error'}") from None
-    return unpacked(data)
+    return unpack_model(data)
 
 
-def unpacked(data: bytes) -> bytes:
+def unpack_model(data: bytes) -> bytes:
     """The content of gzipped data, or the data itself; never more than the size limit."""
     if data.startswith(_GZIP):
         try:
@@ -99,7 +99,7 @@ def unpacked(data: bytes) -> bytes:
     return data
 
 
-def parse(data: bytes) -> Graph:
+def parse_onnx_graph(data: bytes) -> OnnxGraph:
     """The graph in an ONNX file, checked as far as it can be without knowing which output is wanted."""
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     from onnx import IR_VERSION, ModelProto
@@ -117,44 +117,44 @@ def parse(data: bytes) -> Graph:
         raise Unsupported(what, where="ir_version", fix="export with an older version, or upgrade onnx")
     _refuse_external_data(model)
     graph = model.graph
-    tensors = {_text(t.name): t for t in graph.initializer}
-    given = {_text(i.name): i for i in graph.input if _text(i.name) not in tensors}
-    steps = tuple(_step(n, number) for number, n in enumerate(graph.node))
+    tensors = {_decode_text(t.name): t for t in graph.initializer}
+    given = {_decode_text(i.name): i for i in graph.input if _decode_text(i.name) not in tensors}
+    steps = tuple(_parse_node(n, number) for number, n in enumerate(graph.node))
     _check_inputs(graph.input, tensors)
-    free = [_text(i.name) for i in graph.input if _text(i.name) not in tensors]
-    _refuse_two_producers(steps, [_text(t.name) for t in graph.initializer], free)
+    free = [_decode_text(i.name) for i in graph.input if _decode_text(i.name) not in tensors]
+    _refuse_two_producers(steps, [_decode_text(t.name) for t in graph.initializer], free)
     _refuse_two_names(steps)
     if graph.sparse_initializer:
         raise Unsupported(
             "sparse tensors are not supported", where="sparse_initializer", fix="export dense ones"
         )
-    return Graph(
+    return OnnxGraph(
         steps=steps,
         tensors=tensors,
-        inputs={name: _shape(i) for name, i in given.items()},
+        inputs={name: _declared_shape(i) for name, i in given.items()},
         input_kinds={name: i.type.tensor_type.elem_type for name, i in given.items()},
-        outputs=tuple(_text(o.name) for o in graph.output),
+        outputs=tuple(_decode_text(o.name) for o in graph.output),
         declared=_declared_kinds(graph),
-        opset=_opset(model),
+        opset=_opset_version(model),
         model=model,
     )
 
 
-def _step(node: Any, number: int) -> Step:
-    op, domain, name = _text(node.op_type), _text(node.domain), _text(node.name)
-    where = f"node {shown(name)}" if name else f"node {number} ({shown(op)[1:-1]})"
-    inputs, outputs = tuple(map(_text, node.input)), tuple(map(_text, node.output))
-    return Step(op, "" if domain == "ai.onnx" else domain, where, inputs, outputs, node)
+def _parse_node(node: Any, number: int) -> OnnxNode:
+    op, domain, name = _decode_text(node.op_type), _decode_text(node.domain), _decode_text(node.name)
+    where = f"node {quote_onnx_name(name)}" if name else f"node {number} ({quote_onnx_name(op)[1:-1]})"
+    inputs, outputs = tuple(map(_decode_text, node.input)), tuple(map(_decode_text, node.output))
+    return OnnxNode(op, "" if domain == "ai.onnx" else domain, where, inputs, outputs, node)
 
 
-def _shape(declared: Any) -> tuple[Dimension, ...] | None:
+def _declared_shape(declared: Any) -> tuple[Dimension, ...] | None:
     if not declared.type.HasField("tensor_type") or not declared.type.tensor_type.HasField("shape"):
         return None
     dimensions = declared.type.tensor_type.shape.dim
     return tuple(d.dim_value if d.HasField("dim_value") else None for d in dimensions)
 
 
-def _opset(model: Any) -> int:
+def _opset_version(model: Any) -> int:
     from onnx.defs import onnx_opset_version
 
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
@@ -182,16 +182,16 @@ def _opset(model: Any) -> int:
 
 def _declared_kinds(graph: Any) -> dict[str, int]:
     listed = [v for v in (*graph.value_info, *graph.output) if v.type.HasField("tensor_type")]
-    return {_text(v.name): int(v.type.tensor_type.elem_type) for v in listed}
+    return {_decode_text(v.name): int(v.type.tensor_type.elem_type) for v in listed}
 
 
 def _check_inputs(inputs: Any, tensors: Mapping[str, Any]) -> None:
     """An input that has a default is declared as what that is."""
     for declared in inputs:
-        stored = tensors.get(_text(declared.name))
+        stored = tensors.get(_decode_text(declared.name))
         if stored is None:
             continue
-        shape = _shape(declared)
+        shape = _declared_shape(declared)
         fits = shape is None or (
             len(shape) == len(stored.dims)
             and all(d in (None, size) for d, size in zip(shape, stored.dims, strict=True))
@@ -199,24 +199,26 @@ def _check_inputs(inputs: Any, tensors: Mapping[str, Any]) -> None:
         if not fits or declared.type.tensor_type.elem_type != stored.data_type:
             what = "the input is declared as something else than its default value"
             raise InvalidProblem(
-                what, where=f"input {shown(_text(declared.name))}", fix="export the network again"
+                what,
+                where=f"input {quote_onnx_name(_decode_text(declared.name))}",
+                fix="export the network again",
             )
 
 
-def _refuse_two_names(steps: tuple[Step, ...]) -> None:
-    names = [_text(step.message.name) for step in steps if step.message.name]
+def _refuse_two_names(steps: tuple[OnnxNode, ...]) -> None:
+    names = [_decode_text(step.message.name) for step in steps if step.message.name]
     for name in {n for n in names if names.count(n) > 1} if len(set(names)) < len(names) else ():
-        raise InvalidProblem(f"two nodes are called {shown(name)}", fix="export the network again")
+        raise InvalidProblem(f"two nodes are called {quote_onnx_name(name)}", fix="export the network again")
 
 
-def _refuse_two_producers(steps: tuple[Step, ...], tensors: list[str], inputs: list[str]) -> None:
+def _refuse_two_producers(steps: tuple[OnnxNode, ...], tensors: list[str], inputs: list[str]) -> None:
     places = [("initializer", n) for n in tensors] + [("input", n) for n in inputs]
     places += [(step.where, n) for step in steps for n in step.outputs if n]
     seen = set()
     for where, name in places:
         if name in seen:
             raise InvalidProblem(
-                f"{shown(name)} is defined twice", where=where, fix="export the network again"
+                f"{quote_onnx_name(name)} is defined twice", where=where, fix="export the network again"
             )
         seen.add(name)
 
@@ -224,16 +226,16 @@ def _refuse_two_producers(steps: tuple[Step, ...], tensors: list[str], inputs: l
 def _refuse_external_data(model: Any) -> None:
     from onnx import TensorProto
 
-    for tensor in _tensors(model.graph):
+    for tensor in _iterate_tensors(model.graph):
         if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
             raise Unsupported(
                 "external data is not read",
-                where=f"tensor {shown(_text(tensor.name))}",
+                where=f"tensor {quote_onnx_name(_decode_text(tensor.name))}",
                 fix="save the model in one file (onnx.save with save_as_external_data=False)",
             )
 
 
-def _tensors(graph: Any) -> Iterator[Any]:
+def _iterate_tensors(graph: Any) -> Iterator[Any]:
     """Every tensor in the graph, also inside attributes and nested graphs."""
     yield from graph.initializer
     for node in graph.node:
@@ -242,28 +244,28 @@ def _tensors(graph: Any) -> Iterator[Any]:
                 yield attribute.t
             yield from attribute.tensors
             for nested in [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs:
-                yield from _tensors(nested)
+                yield from _iterate_tensors(nested)
 
 
-def _attribute(attribute: Any) -> Attribute:
-    kind, place = attribute.type, f"attribute {shown(_text(attribute.name))}"
+def _decode_attribute(attribute: Any) -> Attribute:
+    kind, place = attribute.type, f"attribute {quote_onnx_name(_decode_text(attribute.name))}"
     # The numbers are AttributeProto's FLOAT, INT, STRING, TENSOR, FLOATS and INTS.
     if kind == 1:
-        return _finite((attribute.f,), place)[0]
+        return _require_finite((attribute.f,), place)[0]
     if kind == 2:
         return int(attribute.i)
     if kind == 3:
         return str(attribute.s.decode("utf-8", "replace"))
     if kind == 4:
-        return tensor(attribute.t, _text(attribute.t.name or attribute.name))
+        return decode_stored_tensor(attribute.t, _decode_text(attribute.t.name or attribute.name))
     if kind == 6:
-        return _finite(tuple(attribute.floats), place)
+        return _require_finite(tuple(attribute.floats), place)
     if kind == 7:
         return tuple(int(i) for i in attribute.ints)
     raise Unsupported(f"{place} is of a kind that is not supported")
 
 
-def _finite(numbers: tuple[float, ...], place: str) -> tuple[float, ...]:
+def _require_finite(numbers: tuple[float, ...], place: str) -> tuple[float, ...]:
     if not all(math.isfinite(n) for n in numbers):
         raise InvalidProblem(f"{place} is not a finite number", fix="export a network without NaN or Inf")
     return numbers
@@ -278,18 +280,19 @@ _KINDS: dict[int, tuple[str, np.dtype[Any]]] = {
 }
 
 
-def tensor(message: Any, name: str) -> Tensor:
+def decode_stored_tensor(message: Any, name: str) -> Tensor:
     """The numbers of a tensor that is stored in the file: float32, or integers for shapes and indices."""
     try:
-        return _tensor(message)
+        return _tensor_array(message)
     except (InvalidProblem, Unsupported) as error:
-        raise error.at(f"tensor {shown(name)}") from None
+        raise error.at(f"tensor {quote_onnx_name(name)}") from None
 
 
-def _tensor(message: Any) -> Tensor:
+def _tensor_array(message: Any) -> Tensor:
     if message.data_type not in _KINDS:
         raise Unsupported(
-            f"{kind_name(message.data_type)} numbers are not supported", fix="export the network in float32"
+            f"{tensor_type_name(message.data_type)} numbers are not supported",
+            fix="export the network in float32",
         )
     field, kind = _KINDS[message.data_type]
     shape = tuple(int(d) for d in message.dims)
@@ -316,7 +319,7 @@ def _tensor(message: Any) -> Tensor:
     return array
 
 
-def kind_name(kind: int) -> str:
+def tensor_type_name(kind: int) -> str:
     """float64, int8, ...: the name of a TensorProto data type."""
     from onnx import TensorProto
 

@@ -14,30 +14,37 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.onnx.file import Tensor
-from surefoot.formats.onnx.values import Arguments, Builder, Known, Signal, Value, axis_within
+from surefoot.formats.onnx.values import (
+    KnownTensor,
+    NetworkBuilder,
+    NodeArguments,
+    TensorSignal,
+    Value,
+    normalise_axis,
+)
 from surefoot.problem.network import Join
 
-Movement: TypeAlias = Callable[[Tensor, Arguments, Builder], Sequence[Tensor]]
+Movement: TypeAlias = Callable[[Tensor, NodeArguments, NetworkBuilder], Sequence[Tensor]]
 
 
-def move(builder: Builder, given: Arguments) -> list[Value]:
+def translate_movement(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     """Rearrange a constant, or the layout of a signal."""
     first = given.value(0)
-    if isinstance(first, Known):
-        return [Known(a) for a in MOVEMENTS[given.op](first.array, given, builder)]
-    return [Signal(first.source, a) for a in MOVEMENTS[given.op](first.layout, given, builder)]
+    if isinstance(first, KnownTensor):
+        return [KnownTensor(a) for a in MOVEMENTS[given.op](first.array, given, builder)]
+    return [TensorSignal(first.source, a) for a in MOVEMENTS[given.op](first.layout, given, builder)]
 
 
-def concat(builder: Builder, given: Arguments) -> list[Value]:
+def translate_concat(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     """Constants stay constant; otherwise every part becomes a network value and these are joined."""
     parts = given.all()
-    axis = axis_within(given.integer("axis", 0), len(parts[0].shape))
+    axis = normalise_axis(given.integer("axis", 0), len(parts[0].shape))
     builder.reserve(sum(math.prod(p.shape) for p in parts))
-    if all(isinstance(p, Known) for p in parts):
-        return [Known(np.concatenate([p.array for p in parts if isinstance(p, Known)], axis))]
+    if all(isinstance(p, KnownTensor) for p in parts):
+        return [KnownTensor(np.concatenate([p.array for p in parts if isinstance(p, KnownTensor)], axis))]
     numbers, layouts, offset = [], [], 0
     for part in parts:
-        if isinstance(part, Signal):
+        if isinstance(part, TensorSignal):
             numbers.append(builder.flat(part))
         elif part.array.dtype == np.float32:
             numbers.append(builder.constant(part.array))
@@ -47,10 +54,10 @@ def concat(builder: Builder, given: Arguments) -> list[Value]:
         layouts.append(np.arange(offset, offset + size, dtype=np.int64).reshape(part.shape))
         offset += size
     layout = np.concatenate(layouts, axis)
-    return [Signal(builder.emit(Join(tuple(numbers)), offset), layout)]
+    return [TensorSignal(builder.emit(Join(tuple(numbers)), offset), layout)]
 
 
-def _flatten(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+def _flatten_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
     axis, rank = given.integer("axis", 1), array.ndim
     if not (-rank if given.opset >= 11 else 0) <= axis <= rank:
         raise InvalidProblem(
@@ -60,8 +67,8 @@ def _flatten(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     return [array.reshape(math.prod(array.shape[:front]), -1)]
 
 
-def _reshape(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
-    wanted = given.whole(1, "the shape")
+def _reshape_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
+    wanted = given.integer_list_input(1, "the shape")
     if wanted is None:
         raise InvalidProblem("Reshape has no shape", fix="export the network again")
     keeps_zero = given.flag("allowzero", False)
@@ -75,24 +82,24 @@ def _reshape(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     return [array.reshape(shape)]
 
 
-def _axes(given: Arguments) -> tuple[int, ...] | None:
+def _read_axes(given: NodeArguments) -> tuple[int, ...] | None:
     """Attribute before opset 13, second input since."""
     listed = given.integers("axes")
-    return listed if listed is not None else given.whole(1, "the axes")
+    return listed if listed is not None else given.integer_list_input(1, "the axes")
 
 
-def _squeeze(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
-    axes = _axes(given)
+def _squeeze_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
+    axes = _read_axes(given)
     if axes is None and len(given.values) > 1:
         raise InvalidProblem("the axes of Squeeze are empty", fix="name them, or leave the input out")
     return [np.squeeze(array) if axes is None else np.squeeze(array, axes)]
 
 
-def _unsqueeze(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
-    return [np.expand_dims(array, _axes(given) or ())]
+def _unsqueeze_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
+    return [np.expand_dims(array, _read_axes(given) or ())]
 
 
-def _transpose(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+def _transpose_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
     order = given.integers("perm")
     if order is not None and sorted(order) != list(range(array.ndim)):
         raise InvalidProblem(
@@ -101,23 +108,23 @@ def _transpose(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     return [np.transpose(array, order)]
 
 
-def _expand(array: Tensor, given: Arguments, builder: Builder) -> list[Tensor]:
-    wanted = given.whole(1, "the shape") or ()
+def _expand_array(array: Tensor, given: NodeArguments, builder: NetworkBuilder) -> list[Tensor]:
+    wanted = given.integer_list_input(1, "the shape") or ()
     shape = np.broadcast_shapes(array.shape, wanted)
     builder.reserve(math.prod(shape))
     return [np.broadcast_to(array, shape)]
 
 
-def _gather(array: Tensor, given: Arguments, builder: Builder) -> list[Tensor]:
-    indices = given.known(1, "the indices")
+def _gather_entries(array: Tensor, given: NodeArguments, builder: NetworkBuilder) -> list[Tensor]:
+    indices = given.constant_input(1, "the indices")
     if indices.dtype.kind != "i":
         raise InvalidProblem("the indices of Gather must be integers", fix="export the network again")
-    axis = axis_within(given.integer("axis", 0), array.ndim)
+    axis = normalise_axis(given.integer("axis", 0), array.ndim)
     builder.reserve(array.size // max(1, array.shape[axis]) * indices.size)
     return [np.take(array, indices, axis)]
 
 
-def _slice(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+def _slice_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
     """Attributes before opset 10, inputs since."""
     if "starts" in given.attributes:
         starts, ends, axes, steps = (
@@ -127,24 +134,24 @@ def _slice(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
             None,
         )
     else:
-        starts, ends = given.whole(1, "the start"), given.whole(2, "the end")
-        axes, steps = given.whole(3, "the axes"), given.whole(4, "the step")
+        starts, ends = given.integer_list_input(1, "the start"), given.integer_list_input(2, "the end")
+        axes, steps = given.integer_list_input(3, "the axes"), given.integer_list_input(4, "the step")
     if starts is None or ends is None:
         raise InvalidProblem("Slice has no start or no end", fix="export the network again")
     axes = axes if axes is not None else tuple(range(len(starts)))
     steps = steps if steps is not None else (1,) * len(starts)
-    places = [axis_within(axis, array.ndim) for axis in axes]
+    places = [normalise_axis(axis, array.ndim) for axis in axes]
     if 0 in steps or not len(starts) == len(ends) == len(set(places)) == len(axes) == len(steps):
         raise InvalidProblem(
             "starts, ends, axes and steps of Slice do not fit together", fix="export the network again"
         )
     cut = [slice(None)] * array.ndim
     for start, end, place, step in zip(starts, ends, places, steps, strict=True):
-        cut[place] = _cut(start, end, step, array.shape[place])
+        cut[place] = _clamp_slice(start, end, step, array.shape[place])
     return [array[tuple(cut)]]
 
 
-def _cut(start: int, end: int, step: int, size: int) -> slice:
+def _clamp_slice(start: int, end: int, step: int, size: int) -> slice:
     """ONNX clamps to the entries that exist; Python clamps differently when going backwards."""
     lowest, highest = (0, size) if step > 0 else (-1, size - 1)
     first = min(max(start + size if start < 0 else start, 0), highest)
@@ -152,10 +159,10 @@ def _cut(start: int, end: int, step: int, size: int) -> slice:
     return slice(first, None if last < 0 else last, step)
 
 
-def _split(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
-    axis = axis_within(given.integer("axis", 0), array.ndim)
+def _split_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
+    axis = normalise_axis(given.integer("axis", 0), array.ndim)
     size = array.shape[axis]
-    sizes = given.integers("split") or given.whole(1, "the sizes")
+    sizes = given.integers("split") or given.integer_list_input(1, "the sizes")
     if sizes is not None and "num_outputs" in given.attributes:
         raise InvalidProblem("Split has sizes and num_outputs", fix="keep one of them")
     if sizes is None:
@@ -172,29 +179,29 @@ def _split(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     return list(np.split(array, np.cumsum(sizes)[:-1], axis))
 
 
-def _same(array: Tensor, _: Arguments, __: Builder) -> list[Tensor]:
+def _keep_array(array: Tensor, _: NodeArguments, __: NetworkBuilder) -> list[Tensor]:
     return [array]
 
 
-def _dropout(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+def _ignore_dropout(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
     for place, what in ((1, "the ratio"), (2, "the training mode")):
-        if given.optional(place) is not None and given.known(place, what).ndim:
+        if given.optional(place) is not None and given.constant_input(place, what).ndim:
             raise InvalidProblem(f"{what} of Dropout must be one number", fix="export the network again")
-    if given.optional(2) is not None and given.known(2, "the training mode").any():
+    if given.optional(2) is not None and given.constant_input(2, "the training mode").any():
         raise Unsupported("Dropout in training mode", fix="export in evaluation mode (model.eval())")
     return [array]
 
 
 MOVEMENTS: dict[str, Movement] = {
-    "Dropout": _dropout,
-    "Expand": _expand,
-    "Flatten": _flatten,
-    "Gather": _gather,
-    "Identity": _same,
-    "Reshape": _reshape,
-    "Slice": _slice,
-    "Split": _split,
-    "Squeeze": _squeeze,
-    "Transpose": _transpose,
-    "Unsqueeze": _unsqueeze,
+    "Dropout": _ignore_dropout,
+    "Expand": _expand_array,
+    "Flatten": _flatten_array,
+    "Gather": _gather_entries,
+    "Identity": _keep_array,
+    "Reshape": _reshape_array,
+    "Slice": _slice_array,
+    "Split": _split_array,
+    "Squeeze": _squeeze_array,
+    "Transpose": _transpose_array,
+    "Unsqueeze": _unsqueeze_array,
 }

@@ -15,7 +15,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.onnx.file import MOST_ENTRIES, Attribute, Tensor, shown
+from surefoot.formats.onnx.file import MOST_ENTRIES, Attribute, Tensor, quote_onnx_name
 from surefoot.problem.network import (
     Affine,
     Array32,
@@ -27,14 +27,14 @@ from surefoot.problem.network import (
     Network,
     Node,
     Pick,
-    frozen,
-    frozen_indices,
-    sources,
+    freeze_float32,
+    freeze_indices,
+    node_sources,
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownTensor:
     """A constant tensor: float32, integer or bool."""
 
     array: Tensor
@@ -45,7 +45,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Signal:
+class TensorSignal:
     """A tensor that depends on the input: entry [i, j] is entry layout[i, j] of a flat network value."""
 
     source: int
@@ -56,11 +56,11 @@ class Signal:
         return self.layout.shape
 
 
-Value: TypeAlias = Known | Signal
+Value: TypeAlias = KnownTensor | TensorSignal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arguments:
+class NodeArguments:
     """The inputs and attributes of the node being read, with typed access that raises readable errors."""
 
     op: str
@@ -82,18 +82,18 @@ class Arguments:
     def all(self) -> list[Value]:
         return [self.value(i) for i in range(max(1, len(self.values)))]
 
-    def known(self, place: int, what: str) -> Tensor:
+    def constant_input(self, place: int, what: str) -> Tensor:
         """A constant input."""
         value = self.value(place)
-        if isinstance(value, Signal):
+        if isinstance(value, TensorSignal):
             raise Unsupported(f"{what} of {self.op} depends on the network's input", fix="make it a constant")
         return value.array
 
-    def whole(self, place: int, what: str) -> tuple[int, ...] | None:
+    def integer_list_input(self, place: int, what: str) -> tuple[int, ...] | None:
         """A constant input that lists integers, or None if it is left out."""
         if self.optional(place) is None:
             return None
-        array = self.known(place, what)
+        array = self.constant_input(place, what)
         if array.dtype.kind != "i" or array.ndim != 1:
             raise InvalidProblem(
                 f"{what} of {self.op} must be a list of integers", fix="export the network again"
@@ -126,11 +126,12 @@ class Arguments:
 
     def _wrong(self, name: str, expected: str) -> NoReturn:
         raise InvalidProblem(
-            f"attribute {shown(name)} of {self.op} must be {expected}", fix="export the network again"
+            f"attribute {quote_onnx_name(name)} of {self.op} must be {expected}",
+            fix="export the network again",
         )
 
 
-def axis_within(axis: int, rank: int) -> int:
+def normalise_axis(axis: int, rank: int) -> int:
     """The axis counted from the front; ONNX allows negative ones."""
     if not -rank <= axis < rank:
         raise InvalidProblem(
@@ -139,22 +140,22 @@ def axis_within(axis: int, rank: int) -> int:
     return axis % rank
 
 
-def broadcast(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+def broadcast_shape(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     """The common shape, refused before anything of that size exists if it is too large."""
     shape = np.broadcast_shapes(*shapes)
     if math.prod(shape) > MOST_ENTRIES:
-        raise too_large()
+        raise network_size_error()
     return shape
 
 
-def too_large() -> Unsupported:
+def network_size_error() -> Unsupported:
     return Unsupported(
         f"the network would have more than {MOST_ENTRIES} entries", fix="use a smaller network"
     )
 
 
 @dataclass(slots=True)
-class Builder:
+class NetworkBuilder:
     """The network nodes emitted so far; `widths` has one entry more, for the input."""
 
     widths: list[int]
@@ -166,7 +167,7 @@ class Builder:
         """Count entries before they are allocated: small files can describe huge networks."""
         self.reserved += entries
         if self.reserved > MOST_ENTRIES:
-            raise too_large()
+            raise network_size_error()
 
     def note(self, sentence: str) -> None:
         if sentence not in self.notes:
@@ -180,32 +181,35 @@ class Builder:
         self.widths.append(width)
         return len(self.nodes)
 
-    def flat(self, signal: Signal) -> int:
+    def flat(self, signal: TensorSignal) -> int:
         """The number of a network value that holds the signal's entries in order."""
         wanted = signal.layout.ravel()
         if np.array_equal(wanted, np.arange(self.widths[signal.source])):
             return signal.source
-        return self.emit(Pick(signal.source, frozen_indices(wanted)), wanted.size)
+        return self.emit(Pick(signal.source, freeze_indices(wanted)), wanted.size)
 
     def constant(self, array: Array32) -> int:
         """A network value that is constant: zero times one of the inputs, plus the constant."""
-        first = self.emit(Pick(0, frozen_indices([0])), 1)
+        first = self.emit(Pick(0, freeze_indices([0])), 1)
         self.reserve(array.size)
-        return self.emit(Affine(first, frozen(np.zeros((array.size, 1))), frozen(array.ravel())), array.size)
+        return self.emit(
+            Affine(first, freeze_float32(np.zeros((array.size, 1))), freeze_float32(array.ravel())),
+            array.size,
+        )
 
     def network(self, output: int, name: str) -> Network:
         """The nodes that the output needs, renumbered."""
         needed = {output}
         for number in range(output, 0, -1):
             if number in needed:
-                needed.update(sources(self.nodes[number - 1]))
+                needed.update(node_sources(self.nodes[number - 1]))
         kept = sorted(needed | {0})
         place = {old: new for new, old in enumerate(kept)}
-        nodes = tuple(_renumbered(self.nodes[n - 1], place) for n in kept if n)
+        nodes = tuple(_renumber_node(self.nodes[n - 1], place) for n in kept if n)
         return Network(self.widths[0], nodes, name, tuple(self.notes))
 
 
-def _renumbered(node: Node, place: Mapping[int, int]) -> Node:
+def _renumber_node(node: Node, place: Mapping[int, int]) -> Node:
     match node:
         case Combine(left, right, _):
             return replace(node, left=place[left], right=place[right])
@@ -215,20 +219,24 @@ def _renumbered(node: Node, place: Mapping[int, int]) -> Node:
             return replace(node, source=place[node.source])
 
 
-def in_order(source: int, shape: tuple[int, ...]) -> Signal:
+def row_major_signal(source: int, shape: tuple[int, ...]) -> TensorSignal:
     """The signal whose entries are those of a network value, row by row."""
-    return Signal(source, np.arange(math.prod(shape), dtype=np.int64).reshape(shape))
+    return TensorSignal(source, np.arange(math.prod(shape), dtype=np.int64).reshape(shape))
 
 
-def elementwise(builder: Builder, signal: Signal, kind: Constant, constant: Tensor) -> Signal:
+def emit_elementwise(
+    builder: NetworkBuilder, signal: TensorSignal, kind: Constant, constant: Tensor
+) -> TensorSignal:
     """x + c, x * c or x / c after broadcasting; a bias right after a matrix product becomes its bias."""
     if constant.dtype != np.float32:
         raise Unsupported(f"a {constant.dtype} constant meets a float32 value", fix="cast it to float32")
-    shape = broadcast([signal.shape, constant.shape])
-    source = builder.flat(Signal(signal.source, np.broadcast_to(signal.layout, shape)))
-    vector = frozen(np.broadcast_to(constant, shape).ravel())
+    shape = broadcast_shape([signal.shape, constant.shape])
+    source = builder.flat(TensorSignal(signal.source, np.broadcast_to(signal.layout, shape)))
+    vector = freeze_float32(np.broadcast_to(constant, shape).ravel())
     before = builder.nodes[source - 1] if source else None
     # A sum with zero bias, then + c: the same two roundings as a sum with bias c.
     if kind is Constant.ADD and isinstance(before, Affine) and not before.bias.any():
-        return in_order(builder.emit(Affine(before.source, before.weights, vector), vector.size), shape)
-    return in_order(builder.emit(Elementwise(source, kind, vector), vector.size), shape)
+        return row_major_signal(
+            builder.emit(Affine(before.source, before.weights, vector), vector.size), shape
+        )
+    return row_major_signal(builder.emit(Elementwise(source, kind, vector), vector.size), shape)

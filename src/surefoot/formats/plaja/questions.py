@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
-from surefoot.formats.jani.declarations import Given
-from surefoot.formats.jani.document import Node, read_document
+from surefoot.formats.jani.declarations import ConstantOverride
+from surefoot.formats.jani.document import JsonNode, read_json_document
 from surefoot.formats.jani.properties import TRAINING
-from surefoot.formats.jani.reader import JaniModel, model_of
-from surefoot.formats.jani2nnet import check_layers, read_jani2nnet, wired_to
+from surefoot.formats.jani.reader import JaniModel, model_from_document
+from surefoot.formats.jani2nnet import check_layers, read_jani2nnet, wire_to_model
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
@@ -33,7 +33,7 @@ NOWHERE = {"op": "state-condition", "exp": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlajaProperty:
     problem: Problem
     predicates: tuple[Term, ...]
     files: tuple[Path, ...]  # that were read besides the model
@@ -41,23 +41,23 @@ class Question:
     wiring: Path | None = None  # of the policy that it names
 
 
-def read_questions(
+def read_plaja_properties(
     path: Path,
     questions: Path | None = None,
-    constants: Mapping[str, Given] | None = None,
+    constants: Mapping[str, ConstantOverride] | None = None,
     wanted: Container[str] | None = None,
     *,
     goal: bool = True,
     normalise: bool = False,
-) -> dict[str, Question]:
+) -> dict[str, PlajaProperty]:
     """All questions with the operator `PA`, or those that are wanted, by name.
 
     `goal`: runs end there. `normalise` as for a model.
     """
     where = questions or path
-    model = _document(path)
-    found: dict[str, Question] = {}
-    for entry in _document(where).get("properties", []):
+    model = _read_object(path)
+    found: dict[str, PlajaProperty] = {}
+    for entry in _read_object(where).get("properties", []):
         asked = entry.get("expression", {}) if isinstance(entry, dict) else {}
         if isinstance(asked, dict) and asked.get("op") == "PA":
             name = str(entry.get("name"))
@@ -65,7 +65,7 @@ def read_questions(
                 continue
             try:
                 _check_keys(entry, ("name", "expression"))
-                found[name] = _question(model, name, asked, where, constants or {}, goal, normalise)
+                found[name] = _read_property(model, name, asked, where, constants or {}, goal, normalise)
             except SurefootError as error:
                 raise error.at(f"{where}: `{name}`") from None
             except (AttributeError, KeyError, TypeError) as error:
@@ -75,9 +75,9 @@ def read_questions(
     return found
 
 
-def _document(path: Path) -> dict[str, Json]:
+def _read_object(path: Path) -> dict[str, Json]:
     try:
-        top = read_document(path).value
+        top = read_json_document(path).value
     except SurefootError as error:
         raise error.at(str(path)) from None
     if not isinstance(top, dict):
@@ -85,32 +85,32 @@ def _document(path: Path) -> dict[str, Json]:
     return top
 
 
-def _question(
+def _read_property(
     model: dict[str, Json],
     name: str,
     asked: dict[str, Json],
     where: Path,
-    constants: Mapping[str, Given],
+    constants: Mapping[str, ConstantOverride],
     goal: bool,
     normalise: bool,
-) -> Question:
+) -> PlajaProperty:
     _check_keys(asked, KEYS)
     files: list[Path] = [] if where.suffix != ".jani" else [where]
 
-    def inlined(value: Json) -> Json:
+    def inline_file(value: Json) -> Json:
         if isinstance(value, dict) and set(value) == {"file"}:
             files.append(where.parent / str(value["file"]))
             try:
-                value = read_document(files[-1]).value
+                value = read_json_document(files[-1]).value
             except SurefootError as error:
                 raise error.at(str(files[-1])) from None
-        return _plain(value)
+        return _drop_empty_lets(value)
 
-    given = inlined(asked.get("predicates", []))
+    given = inline_file(asked.get("predicates", []))
     if not isinstance(given, list):
         raise InvalidProblem("a list of predicates is needed", fix="write [ … ]")
-    reach = inlined(asked["reach"]) if "reach" in asked else NOWHERE
-    aims = inlined(asked.get("objective", {"op": "objective"}))
+    reach = inline_file(asked["reach"]) if "reach" in asked else NOWHERE
+    aims = inline_file(asked.get("objective", {"op": "objective"}))
     _check_keys(aims, ("op", "goal", *TRAINING))
     conditions = [reach, aims.get("goal", NOWHERE), *({"op": "state-condition", "exp": p} for p in given)]
     document = dict(model)
@@ -119,22 +119,22 @@ def _question(
         for number, condition in enumerate(conditions)
     ]
     if "start" in asked:
-        document |= _started(model, inlined(asked["start"]))
-    read = model_of(Node(document), constants, normalise=normalise)
+        document |= _with_starts(model, inline_file(asked["start"]))
+    read = model_from_document(JsonNode(document), constants, normalise=normalise)
     for error in read.refused.values():
         raise error
     terms = [p.bad for p in read.properties.values() if isinstance(p, Never)]
     wiring = where.parent / str(asked["file"]) if "file" in asked else None
-    policy = None if wiring is None else _policy(read, wiring, files)
+    policy = None if wiring is None else _read_policy(read, wiring, files)
     ends = terms[1] if "goal" in aims else None
-    told = tuple(_notes(aims, goal))
+    told = tuple(_objective_notes(aims, goal))
     environment = replace(read.environment, notes=(*read.environment.notes, *told))
     bad = Never(terms[0]) if ends is None or not goal else NeverBefore(terms[0], ends)
     problem = Problem(f"{read.name}/{name}", environment, policy, bad)
-    return Question(problem, tuple(terms[2:]), tuple(files), ends, wiring)
+    return PlajaProperty(problem, tuple(terms[2:]), tuple(files), ends, wiring)
 
 
-def _notes(aims: Mapping[str, Json], goal: bool) -> Iterator[str]:
+def _objective_notes(aims: Mapping[str, Json], goal: bool) -> Iterator[str]:
     """What of an objective is no part of the question."""
     if "goal" in aims and not goal:
         yield "runs go on beyond the goal of the objective, as asked"
@@ -149,20 +149,20 @@ def _check_keys(table: Json, known: Sequence[str]) -> None:
             raise InvalidProblem(f"unknown key `{key}`", fix=did_you_mean(key, known))
 
 
-def _plain(value: Json) -> Json:
+def _drop_empty_lets(value: Json) -> Json:
     """Without `let` that declares nothing."""
     if isinstance(value, list):
-        return [_plain(v) for v in value]
+        return [_drop_empty_lets(v) for v in value]
     if not isinstance(value, dict):
         return value
     if value.get("op") == "let":
         if value.get("variables"):
             raise Unsupported("`let` is not supported", fix="write the values where they are used")
-        return _plain(value["expression"])
-    return {key: _plain(v) for key, v in value.items()}
+        return _drop_empty_lets(value["expression"])
+    return {key: _drop_empty_lets(v) for key, v in value.items()}
 
 
-def _started(model: dict[str, Json], start: Json) -> dict[str, Json]:
+def _with_starts(model: dict[str, Json], start: Json) -> dict[str, Json]:
     """Variables and restriction of a model that starts there, or where it did before."""
     first = {
         v["name"]: v["initial-value"]
@@ -176,7 +176,7 @@ def _started(model: dict[str, Json], start: Json) -> dict[str, Json]:
             several = [start.get("exp", True)]
         case {"op": "states-values", "values": [*states]}:
             _check_keys(start, ("op", "values"))
-            several = [_state(first | _listed(model, s)) for s in states]
+            several = [_state_condition(first | _listed_values(model, s)) for s in states]
         case _:
             raise Unsupported(
                 "such start states are not supported", fix="use `state-condition` or `states-values`"
@@ -185,7 +185,7 @@ def _started(model: dict[str, Json], start: Json) -> dict[str, Json]:
         {k: v for k, v in entry.items() if k != "initial-value" or entry["name"] not in first}
         for entry in model.get("variables", [])
     ]
-    starts = _tree("∨", [*several, _state(first)])
+    starts = _balanced_tree("∨", [*several, _state_condition(first)])
     if "restrict-initial" in model:
         raise Unsupported(
             "other starts of a model with `restrict-initial` are not supported", fix="leave it out"
@@ -193,7 +193,7 @@ def _started(model: dict[str, Json], start: Json) -> dict[str, Json]:
     return {"variables": variables, "restrict-initial": {"exp": starts}}
 
 
-def _listed(model: dict[str, Json], state: Json) -> dict[str, Json]:
+def _listed_values(model: dict[str, Json], state: Json) -> dict[str, Json]:
     """The values that one state of a list gives to variables."""
     _check_keys(state, ("variables", "locations"))
     _check_places(model, state.get("locations", []))
@@ -206,22 +206,26 @@ def _is_array(variable: dict[str, Json]) -> bool:
     return isinstance(variable["type"], dict) and variable["type"].get("kind") == "array"
 
 
-def _state(values: Mapping[str, Json]) -> Json:
-    return _tree("∧", [_same(name, value) for name, value in values.items()])
+def _state_condition(values: Mapping[str, Json]) -> Json:
+    return _balanced_tree("∧", [_equality_condition(name, value) for name, value in values.items()])
 
 
-def _same(name: str, value: Json) -> Json:
+def _equality_condition(name: str, value: Json) -> Json:
     if isinstance(value, bool):
         return name if value else {"op": "¬", "exp": name}
     return {"op": "=", "left": name, "right": value}
 
 
-def _tree(operator: str, parts: Sequence[Json]) -> Json:
+def _balanced_tree(operator: str, parts: Sequence[Json]) -> Json:
     """All parts in a tree that is as low as it can be: thousands of them are not nested deeply."""
     if len(parts) < 2:
         return parts[0] if parts else operator == "∧"
     half = len(parts) // 2
-    return {"op": operator, "left": _tree(operator, parts[:half]), "right": _tree(operator, parts[half:])}
+    return {
+        "op": operator,
+        "left": _balanced_tree(operator, parts[:half]),
+        "right": _balanced_tree(operator, parts[half:]),
+    }
 
 
 def _check_places(model: dict[str, Json], places: Sequence[Json]) -> None:
@@ -235,13 +239,13 @@ def _check_places(model: dict[str, Json], places: Sequence[Json]) -> None:
             )
 
 
-def _policy(model: JaniModel, path: Path, files: list[Path]) -> NeuralPolicy:
+def _read_policy(model: JaniModel, path: Path, files: list[Path]) -> NeuralPolicy:
     if path.suffix != ".jani2nnet":
         raise Unsupported("a policy without its wiring is not supported", fix="name a .jani2nnet file")
     described = read_jani2nnet(path)
     network = path.parent / described.network
     files += [path, network]
-    wiring = wired_to(model, described)
+    wiring = wire_to_model(model, described)
     loaded = load_policy(network)
     try:
         check_layers(described, loaded.network)

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.problem_file.kinds import parse_kind, parse_limits
-from surefoot.formats.toml_document import Entry
-from surefoot.problem.environment import Control, Kind, Variable
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.formats.problem_file.kinds import parse_limits, parse_variable_type
+from surefoot.formats.toml_document import TomlEntry
+from surefoot.problem.environment import Control, ValueType, Variable
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.number import LongNumber
 from surefoot.problem.term import Const
 from surefoot.problem.window import Window, window
@@ -28,7 +28,9 @@ class Declarations:
     variables: tuple[Variable, ...]
     windows: tuple[Window, ...]
     controls: tuple[Control, ...]
-    places: dict[str, Entry] = field(default_factory=dict)  # where the parts of the problem stand in the file
+    places: dict[str, TomlEntry] = field(
+        default_factory=dict
+    )  # where the parts of the problem stand in the file
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -42,15 +44,18 @@ class Declarations:
         return (*self.acting, *more)
 
 
-def declarations(top: Mapping[str, Entry], overrides: Mapping[str, Override]) -> Declarations:
+def read_declarations(top: Mapping[str, TomlEntry], overrides: Mapping[str, Override]) -> Declarations:
     """Everything that is declared, in the order of the file."""
-    constants = _constants(_table(top, "constants"), overrides)
-    variables = [(Variable(n, kind(e, constants)), e) for n, e in _table(top, "variables").items()]
+    constants = _read_constants(_optional_table(top, "constants"), overrides)
+    variables = [
+        (Variable(n, read_variable_type(e, constants)), e)
+        for n, e in _optional_table(top, "variables").items()
+    ]
     windows: list[Window] = []
-    for name, entry in _table(top, "windows").items():
-        windows.append(_window(name, entry, constants))
+    for name, entry in _optional_table(top, "windows").items():
+        windows.append(_read_window(name, entry, constants))
         variables += [(v, entry) for v in windows[-1].variables]
-    controls = [(_control(n, e, constants), e) for n, e in _table(top, "controls").items()]
+    controls = [(_read_control(n, e, constants), e) for n, e in _optional_table(top, "controls").items()]
     declared = Declarations(
         constants, tuple(v for v, _ in variables), tuple(windows), tuple(c for c, _ in controls)
     )
@@ -63,31 +68,31 @@ def declarations(top: Mapping[str, Entry], overrides: Mapping[str, Override]) ->
     return declared
 
 
-def kind(entry: Entry, constants: Mapping[str, Const]) -> Kind:
-    return entry.inside(lambda text: parse_kind(text, constants))
+def read_variable_type(entry: TomlEntry, constants: Mapping[str, Const]) -> ValueType:
+    return entry.inside(lambda text: parse_variable_type(text, constants))
 
 
-def _table(top: Mapping[str, Entry], key: str) -> dict[str, Entry]:
+def _optional_table(top: Mapping[str, TomlEntry], key: str) -> dict[str, TomlEntry]:
     return top[key].table() if key in top else {}
 
 
-def _constants(declared: Mapping[str, Entry], overrides: Mapping[str, Override]) -> dict[str, Const]:
+def _read_constants(declared: Mapping[str, TomlEntry], overrides: Mapping[str, Override]) -> dict[str, Const]:
     for name in overrides:
         if name not in declared:
             what = f"the file has no constant `{name}`"
             raise InvalidProblem(what, fix=did_you_mean(name, declared), where="constants")
     values: dict[str, Const] = {}
     for name, entry in declared.items():
-        given = Entry(overrides[name], f"constants.{name}", "") if name in overrides else entry
-        values[name] = constant(given, values)
+        given = TomlEntry(overrides[name], f"constants.{name}", "") if name in overrides else entry
+        values[name] = read_constant_entry(given, values)
     return values
 
 
-def constant(entry: Entry, constants: Mapping[str, Const]) -> Const:
+def read_constant_entry(entry: TomlEntry, constants: Mapping[str, Const]) -> Const:
     """An entry that has a value by itself: a number, a truth value, or a term over constants."""
     term = entry.term((), constants)
     try:
-        value = evaluate(term, {})
+        value = evaluate_term(term, {})
     except (InvalidProblem, LongNumber) as error:
         raise error.at(entry.place()) from None
     if not isinstance(value, bool | int | Fraction):
@@ -95,18 +100,18 @@ def constant(entry: Entry, constants: Mapping[str, Const]) -> Const:
     return Const(value)
 
 
-def _window(name: str, entry: Entry, constants: Mapping[str, Const]) -> Window:
+def _read_window(name: str, entry: TomlEntry, constants: Mapping[str, Const]) -> Window:
     fields = entry.table("length", "kind")
     for key in ("length", "kind"):
         if key not in fields:
             entry.fail(f"window `{name}` has no `{key}`", 'write { length = 10, kind = "real [0, 1]" }')
-    length = constant(fields["length"], constants).value
+    length = read_constant_entry(fields["length"], constants).value
     if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= MOST_WINDOW:
         fields["length"].fail("the length of a window has to be a whole number from 1 to 10000")
-    return window(name, length, kind(fields["kind"], constants))
+    return window(name, length, read_variable_type(fields["kind"], constants))
 
 
-def _control(name: str, entry: Entry, constants: Mapping[str, Const]) -> Control:
+def _read_control(name: str, entry: TomlEntry, constants: Mapping[str, Const]) -> Control:
     limits, clipped = entry, True
     if isinstance(entry.value, dict):
         fields = entry.table("limits", "clipped")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.problem_file.declarations import Declarations, kind
+from surefoot.formats.problem_file.declarations import Declarations, read_variable_type
 from surefoot.formats.problem_file.kinds import parse_law
-from surefoot.formats.toml_document import Entry
+from surefoot.formats.toml_document import TomlEntry
 from surefoot.problem.environment import Choice, Edge, Outcome, Update
 from surefoot.problem.term import TRUE, Const, Term, Var
 
@@ -16,13 +16,13 @@ _OUTCOME_KEYS = ("updates", "shift", "rewards", "target")
 _EDGE_KEYS = ("source", "action", "guard", "chosen", "assuming", "outcomes", *_OUTCOME_KEYS)
 
 
-def read_edges(entry: Entry, path: str, declared: Declarations) -> tuple[Edge, ...]:
+def read_edges(entry: TomlEntry, path: str, declared: Declarations) -> tuple[Edge, ...]:
     """The edges in a list of tables; `path` is the place of their component in the problem."""
-    return tuple(_edge(e, f"{path}.edges[{i}]", declared) for i, e in enumerate(entry.entries()))
+    return tuple(_read_edge(e, f"{path}.edges[{i}]", declared) for i, e in enumerate(entry.entries()))
 
 
 @dataclass(frozen=True, slots=True)
-class _Inside:
+class _EdgeContext:
     """What the parts of one edge need to know about it."""
 
     path: str
@@ -30,26 +30,26 @@ class _Inside:
     names: tuple[str, ...]
     declared: Declarations
 
-    def term(self, entry: Entry) -> Term:
+    def term(self, entry: TomlEntry) -> Term:
         return entry.term(self.names, self.declared.constants)
 
 
-def _edge(entry: Entry, path: str, declared: Declarations) -> Edge:
+def _read_edge(entry: TomlEntry, path: str, declared: Declarations) -> Edge:
     fields = entry.table(*_EDGE_KEYS)
     declared.places[path] = entry
     for key in ("source", "guard", "assuming"):
         if key in fields:
             declared.places[f"{path}.{key}"] = fields[key]
-    chosen = _chosen(fields, path, declared)
+    chosen = _read_choices(fields, path, declared)
     source = fields["source"].string() if "source" in fields else "here"
-    inside = _Inside(path, source, declared.names_with(c.name for c in chosen), declared)
+    inside = _EdgeContext(path, source, declared.names_with(c.name for c in chosen), declared)
     guard = fields["guard"].term(declared.acting, declared.constants) if "guard" in fields else TRUE
     assuming = inside.term(fields["assuming"]) if "assuming" in fields else TRUE
     action = fields["action"].string() if "action" in fields else None
-    return Edge(source, action, guard, chosen, assuming, _outcomes(entry, fields, inside))
+    return Edge(source, action, guard, chosen, assuming, _read_outcomes(entry, fields, inside))
 
 
-def _chosen(fields: Mapping[str, Entry], path: str, declared: Declarations) -> tuple[Choice, ...]:
+def _read_choices(fields: Mapping[str, TomlEntry], path: str, declared: Declarations) -> tuple[Choice, ...]:
     table = fields["chosen"].table() if "chosen" in fields else {}
     choices: list[Choice] = []
     for name, entry in table.items():
@@ -62,25 +62,29 @@ def _chosen(fields: Mapping[str, Entry], path: str, declared: Declarations) -> t
             own = parts["kind"]
             if "law" in parts:
                 law = parts["law"].inside(lambda text: parse_law(text, declared.constants))
-        choices.append(Choice(name, kind(own, declared.constants), law))
+        choices.append(Choice(name, read_variable_type(own, declared.constants), law))
     return tuple(choices)
 
 
-def _outcomes(entry: Entry, fields: Mapping[str, Entry], inside: _Inside) -> tuple[Outcome, ...]:
+def _read_outcomes(
+    entry: TomlEntry, fields: Mapping[str, TomlEntry], inside: _EdgeContext
+) -> tuple[Outcome, ...]:
     """The listed outcomes, or the one that the keys of the edge itself describe."""
     if "outcomes" not in fields:
-        return (_outcome(entry, fields, f"{inside.path}.outcomes[0]", inside),)
+        return (_read_outcome(entry, fields, f"{inside.path}.outcomes[0]", inside),)
     for key in _OUTCOME_KEYS:
         if key in fields:
             fields[key].fail(f"`{key}` beside `outcomes`", "move it into each outcome")
     results: list[Outcome] = []
     for number, own in enumerate(fields["outcomes"].entries()):
         parts = own.table("probability", *_OUTCOME_KEYS)
-        results.append(_outcome(own, parts, f"{inside.path}.outcomes[{number}]", inside))
+        results.append(_read_outcome(own, parts, f"{inside.path}.outcomes[{number}]", inside))
     return tuple(results)
 
 
-def _outcome(entry: Entry, fields: Mapping[str, Entry], path: str, inside: _Inside) -> Outcome:
+def _read_outcome(
+    entry: TomlEntry, fields: Mapping[str, TomlEntry], path: str, inside: _EdgeContext
+) -> Outcome:
     places = inside.declared.places
     places[path] = entry
     for key in ("probability", "target"):
@@ -88,7 +92,7 @@ def _outcome(entry: Entry, fields: Mapping[str, Entry], path: str, inside: _Insi
             places[f"{path}.{key}"] = fields[key]
     probability = inside.term(fields["probability"]) if "probability" in fields else Const(1)
     updates: list[Update] = []
-    for update, place in _updates(fields, inside):
+    for update, place in _read_updates(fields, inside):
         places[f"{path}.updates[{len(updates)}]"] = place
         updates.append(update)
     rewards = fields["rewards"].table() if "rewards" in fields else {}
@@ -98,15 +102,15 @@ def _outcome(entry: Entry, fields: Mapping[str, Entry], path: str, inside: _Insi
     return Outcome(probability, tuple(updates), amounts, target)
 
 
-def _updates(fields: Mapping[str, Entry], inside: _Inside) -> list[tuple[Update, Entry]]:
+def _read_updates(fields: Mapping[str, TomlEntry], inside: _EdgeContext) -> list[tuple[Update, TomlEntry]]:
     """A table happens at once; a list of tables, one after the other; windows shift with the first."""
-    result: list[tuple[Update, Entry]] = []
+    result: list[tuple[Update, TomlEntry]] = []
     if "updates" in fields:
         entry = fields["updates"]
         groups = entry.entries() if isinstance(entry.value, list) else [entry]
         for index, group in enumerate(groups):
             for key, own in group.table().items():
-                result.append((Update(_target(key, own, inside), inside.term(own), index), own))
+                result.append((Update(_read_target(key, own, inside), inside.term(own), index), own))
     windows = {w.name: w for w in inside.declared.windows}
     for name, own in fields["shift"].table().items() if "shift" in fields else ():
         if name not in windows:
@@ -116,11 +120,11 @@ def _updates(fields: Mapping[str, Entry], inside: _Inside) -> list[tuple[Update,
     return result
 
 
-def _target(key: str, entry: Entry, inside: _Inside) -> Term:
+def _read_target(key: str, entry: TomlEntry, inside: _EdgeContext) -> Term:
     """A key is the name of a variable as it is, or a term such as `a[i]`."""
     if key in inside.declared.state:
         return Var(key)
     try:
-        return inside.term(Entry(key, entry.path, ""))
+        return inside.term(TomlEntry(key, entry.path, ""))
     except InvalidProblem as error:
         raise InvalidProblem(error.what, fix=error.fix, where=entry.place()) from None

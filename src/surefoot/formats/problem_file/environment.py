@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.problem_file.declarations import Declarations, constant
+from surefoot.formats.problem_file.declarations import Declarations, read_constant_entry
 from surefoot.formats.problem_file.edges import read_edges
-from surefoot.formats.toml_document import Entry
+from surefoot.formats.toml_document import TomlEntry
 from surefoot.problem.environment import Arithmetic, Component, Environment, Synchronisation
 from surefoot.problem.flow import Flow
 from surefoot.problem.term import TRUE, Term
@@ -16,8 +16,8 @@ from surefoot.problem.term import TRUE, Term
 MAIN = "main"  # the name of the only component where the file lists its edges at the top
 
 
-def environment(name: str, top: Mapping[str, Entry], declared: Declarations) -> Environment:
-    components = _components(top, declared)
+def read_environment_tables(name: str, top: Mapping[str, TomlEntry], declared: Declarations) -> Environment:
+    components = _read_components(top, declared)
     initial: Term = TRUE
     if "initial" in top:
         declared.places["environment.initial"] = top["initial"]
@@ -28,13 +28,13 @@ def environment(name: str, top: Mapping[str, Entry], declared: Declarations) -> 
         initial,
         components,
         declared.controls,
-        _synchronisations(top, components, declared),
-        _arithmetic(top),
-        _flow(top["flow"], declared, components) if "flow" in top else None,
+        _read_synchronisations(top, components, declared),
+        _read_arithmetic(top),
+        _read_flow(top["flow"], declared, components) if "flow" in top else None,
     )
 
 
-def _arithmetic(top: Mapping[str, Entry]) -> Arithmetic:
+def _read_arithmetic(top: Mapping[str, TomlEntry]) -> Arithmetic:
     if "arithmetic" not in top:
         return Arithmetic.EXACT
     known = {a.value: a for a in Arithmetic}
@@ -44,18 +44,20 @@ def _arithmetic(top: Mapping[str, Entry]) -> Arithmetic:
     return known[text]
 
 
-def _components(top: Mapping[str, Entry], declared: Declarations) -> tuple[Component, ...]:
+def _read_components(top: Mapping[str, TomlEntry], declared: Declarations) -> tuple[Component, ...]:
     if "components" in top:
         if "edges" in top:
             top["edges"].fail("both `edges` and `components`", "move the edges into a component")
         listed = top["components"].entries()
-        return tuple(_component(e, f"environment.components[{i}]", declared) for i, e in enumerate(listed))
+        return tuple(
+            _read_component(e, f"environment.components[{i}]", declared) for i, e in enumerate(listed)
+        )
     if "edges" not in top:
         raise InvalidProblem("there are no edges", fix="add at least one [[edges]] table", where="edges")
     return (Component(MAIN, read_edges(top["edges"], "environment.components[0]", declared)),)
 
 
-def _component(entry: Entry, path: str, declared: Declarations) -> Component:
+def _read_component(entry: TomlEntry, path: str, declared: Declarations) -> Component:
     declared.places[path] = entry
     fields = entry.table("name", "locations", "initial", "edges")
     for key in ("name", "edges"):
@@ -74,8 +76,8 @@ def _component(entry: Entry, path: str, declared: Declarations) -> Component:
     return Component(name, edges, locations, starts)
 
 
-def _synchronisations(
-    top: Mapping[str, Entry], components: tuple[Component, ...], declared: Declarations
+def _read_synchronisations(
+    top: Mapping[str, TomlEntry], components: tuple[Component, ...], declared: Declarations
 ) -> tuple[Synchronisation, ...]:
     known = [c.name for c in components]
     vectors: list[Synchronisation] = []
@@ -97,7 +99,7 @@ def _synchronisations(
     return tuple(vectors)
 
 
-def _flow(entry: Entry, declared: Declarations, components: tuple[Component, ...]) -> Flow:
+def _read_flow(entry: TomlEntry, declared: Declarations, components: tuple[Component, ...]) -> Flow:
     declared.places["environment.flow"] = entry
     fields = entry.table("step", "method", "derivatives", "time")
     for key in ("step", "derivatives"):
@@ -105,7 +107,7 @@ def _flow(entry: Entry, declared: Declarations, components: tuple[Component, ...
             entry.fail(f"the flow has no `{key}`", f"add `{key}`")
     chosen = dict.fromkeys(c.name for part in components for e in part.edges for c in e.chosen)
     names = declared.names_with(chosen)
-    step = constant(fields["step"], declared.constants).value
+    step = read_constant_entry(fields["step"], declared.constants).value
     if isinstance(step, bool):
         fields["step"].fail("the step has to be a number")
     declared.places["environment.flow.step"] = fields["step"]

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Array, Bool, Int, Kind, Law, Real
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.environment import Array, Bool, Int, Law, Real, ValueType
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.number import LongNumber
-from surefoot.problem.parse.lexer import Kind as Word
 from surefoot.problem.parse.lexer import Token
-from surefoot.problem.parse.terms import Reader
+from surefoot.problem.parse.lexer import TokenKind as Word
+from surefoot.problem.parse.terms import TermReader
 from surefoot.problem.term import Const
 
 KINDS = "write bool, int 0..10, real [0, 1], real >= 0, float32 [0, 1] or array 5 of int 0..3"
@@ -20,74 +20,74 @@ _MOST_ARRAYS = 8
 _SPECIAL = re.compile(r"(?i)(?:inf|infinity|nan)\Z")
 
 
-def parse_kind(text: str, constants: Mapping[str, Const]) -> Kind:
+def parse_variable_type(text: str, constants: Mapping[str, Const]) -> ValueType:
     """The kind that a text stands for; its limits may mention constants."""
     # `0..10` becomes `0 ,10`: as long as before, so columns stay right, and made of ordinary words.
-    reader = Reader(text.replace("..", " ,"), names=(), constants=constants)
-    result = _kind(reader, 0)
+    reader = TermReader(text.replace("..", " ,"), names=(), constants=constants)
+    result = _read_type(reader, 0)
     reader.finish("the end of the kind")
     return result
 
 
 def parse_limits(text: str, constants: Mapping[str, Const]) -> tuple[Fraction | None, Fraction | None]:
     """The limits of a real number alone: `[-1, 1]`, `>= 0`, `<= 1`, or nothing."""
-    reader = Reader(text, names=(), constants=constants)
-    low, high = _limits(reader, whole=False)
+    reader = TermReader(text, names=(), constants=constants)
+    low, high = _read_limits(reader, whole=False)
     reader.finish("the end of the limits")
     return low, high
 
 
 def parse_law(text: str, constants: Mapping[str, Const]) -> Law:
     """How simulation draws a value: `uniform(0, 1)`, `normal(0, 0.1)` or `integer(1, 6)`."""
-    reader = Reader(text, names=(), constants=constants)
+    reader = TermReader(text, names=(), constants=constants)
     name = reader.name("the name of a law")
     reader.expect("(", "after the name of the law")
-    parameters = [_number(reader)]
+    parameters = [_read_number(reader)]
     while reader.takes(","):
-        parameters.append(_number(reader))
+        parameters.append(_read_number(reader))
     reader.expect(")", "after the numbers of the law")
     reader.finish("the end of the law")
     return Law(name, tuple(parameters))
 
 
-def _kind(reader: Reader, arrays: int) -> Kind:
+def _read_type(reader: TermReader, arrays: int) -> ValueType:
     first = reader.token
     if reader.takes("bool"):
         return Bool()
     if reader.takes("int"):
-        low, high = _limits(reader, whole=True)
-        return Int(_whole(low, first, reader), _whole(high, first, reader))
+        low, high = _read_limits(reader, whole=True)
+        return Int(_whole_number(low, first, reader), _whole_number(high, first, reader))
     if reader.takes("real"):
-        return Real(*_limits(reader, whole=False))
+        return Real(*_read_limits(reader, whole=False))
     if reader.takes("float32"):
-        return Real(*_limits(reader, whole=False), float32=True)
+        return Real(*_read_limits(reader, whole=False), float32=True)
     if not reader.takes("array") or arrays >= _MOST_ARRAYS:
         reader.fail(first, "this is not a kind of value", KINDS)
-    length = _whole(_number(reader), first, reader)
+    length = _whole_number(_read_number(reader), first, reader)
     reader.expect("of", "after the length of the array")
-    return Array(_kind(reader, arrays + 1), length or 0)
+    return Array(_read_type(reader, arrays + 1), length or 0)
 
 
-def _limits(reader: Reader, whole: bool) -> tuple[Fraction | None, Fraction | None]:
+def _read_limits(reader: TermReader, whole: bool) -> tuple[Fraction | None, Fraction | None]:
     if reader.token.kind is Word.END:
         return None, None
     if reader.takes(">="):
-        return _number(reader), None
+        return _read_number(reader), None
     if reader.takes("<="):
-        return None, _number(reader)
+        return None, _read_number(reader)
     if whole:
-        low = _number(reader)
+        low = _read_number(reader)
         reader.expect(",", "(or `..`) between the limits")
-        return low, _number(reader)
+        return low, _read_number(reader)
     reader.expect("[", "in front of the limits")
-    low = _number(reader)
+    low = _read_number(reader)
     reader.expect(",", "between the limits")
-    high = _number(reader)
+    high = _read_number(reader)
     reader.expect("]", "after the limits")
     return low, high
 
 
-def _number(reader: Reader) -> Fraction:
+def _read_number(reader: TermReader) -> Fraction:
     """A term over constants alone, as the number that it is."""
     first = reader.token
     if _SPECIAL.match(first.word):
@@ -96,7 +96,7 @@ def _number(reader: Reader) -> Fraction:
         )
     term = reader.term()
     try:
-        value = evaluate(term, {})
+        value = evaluate_term(term, {})
     except (InvalidProblem, LongNumber) as error:
         reader.fail(first, error.what, error.fix)
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
@@ -104,7 +104,7 @@ def _number(reader: Reader) -> Fraction:
     return Fraction(value)
 
 
-def _whole(value: Fraction | None, place: Token, reader: Reader) -> int | None:
+def _whole_number(value: Fraction | None, place: Token, reader: TermReader) -> int | None:
     if value is not None and value.denominator != 1:
         reader.fail(place, "an integer has a limit that is not a whole number", "round it")
     return None if value is None else value.numerator

@@ -10,18 +10,18 @@ from typing import TypeAlias
 from surefoot.errors import InvalidProblem
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.problem_file.declarations import Declarations
-from surefoot.formats.toml_document import Entry
+from surefoot.formats.toml_document import TomlEntry
 from surefoot.formats.wiring import (
     KEYS,
-    Rewiring,
+    PolicyWiring,
     Vocabulary,
-    Wiring,
+    WiringChanges,
+    change_wiring,
     read_wiring,
-    resolved,
-    rewired,
-    sidecar,
-    wire,
-    wiring_from,
+    resolve_observations,
+    wire_network,
+    wiring_from_table,
+    wiring_path,
 )
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.term import TRUE, Term
@@ -34,19 +34,19 @@ class NetworkFile:
     """A network that has not been read yet; without wiring, the file beside it says how it is wired."""
 
     path: Path
-    wiring: Wiring | None = None
+    wiring: PolicyWiring | None = None
     output: str | None = None  # which one, if the file has several
-    changes: Rewiring | None = None
+    changes: WiringChanges | None = None
 
 
-def described_policy(entry: Entry, folder: Path, declared: Declarations) -> ProgramPolicy | NetworkFile:
+def read_policy_table(entry: TomlEntry, folder: Path, declared: Declarations) -> ProgramPolicy | NetworkFile:
     """A program, or the file of a network with what the table says about it."""
     fields = entry.table("file", "program", *KEYS)
     declared.places["policy"] = entry
     if "program" in fields:
         if len(fields) > 1:
             entry.fail("a program beside other keys", "keep only `program`")
-        return _program(fields["program"], declared)
+        return _read_program(fields["program"], declared)
     if "file" not in fields:
         entry.fail("the policy has neither `file` nor `program`", 'write file = "policy.onnx"')
     for key in ("file", *KEYS):
@@ -55,30 +55,30 @@ def described_policy(entry: Entry, folder: Path, declared: Declarations) -> Prog
     network = folder / fields["file"].string()
     output = fields["output"].string() if "output" in fields else None
     wiring = {key: own for key, own in fields.items() if key not in ("file", "output")}
-    known = wiring_from(wiring, folder, vocabulary(declared)) if wiring else None
+    known = wiring_from_table(wiring, folder, _model_vocabulary(declared)) if wiring else None
     return NetworkFile(network, known, output)
 
 
-def vocabulary(declared: Declarations) -> Vocabulary:
+def _model_vocabulary(declared: Declarations) -> Vocabulary:
     return Vocabulary(declared.state, declared.constants, declared.windows)
 
 
-def wired(network: NetworkFile, declared: Declarations, load: Load | None) -> NeuralPolicy:
+def wire_network_file(network: NetworkFile, declared: Declarations, load: Load | None) -> NeuralPolicy:
     """The policy in a network file."""
     wiring = network.wiring
     if wiring is None:
-        beside = sidecar(network.path)
+        beside = wiring_path(network.path)
         if not beside.is_file():
             what = "nothing says what the network observes"
             fix = f"add `observe` and `actions`, or write {beside.name} beside it"
             raise InvalidProblem(what, fix=fix, where=str(network.path))
-        wiring = read_wiring(beside, vocabulary(declared))
+        wiring = read_wiring(beside, _model_vocabulary(declared))
     if network.changes is not None:
-        wiring = rewired(wiring, network.changes)
+        wiring = change_wiring(wiring, network.changes)
     output = wiring.output if network.output is None else network.output
     loaded = (load or _load_policy)(network.path, output)
-    known = replace(wiring, observe=resolved(wiring.observe, vocabulary(declared)))
-    return wire(loaded.network, known, loaded.notes)
+    known = replace(wiring, observe=resolve_observations(wiring.observe, _model_vocabulary(declared)))
+    return wire_network(loaded.network, known, loaded.notes)
 
 
 def _load_policy(path: Path, output: str | None) -> LoadedPolicy:
@@ -87,7 +87,7 @@ def _load_policy(path: Path, output: str | None) -> LoadedPolicy:
     return load_policy(path, output=output)
 
 
-def _program(entry: Entry, declared: Declarations) -> ProgramPolicy:
+def _read_program(entry: TomlEntry, declared: Declarations) -> ProgramPolicy:
     fields = entry.table("branches", "actions")
     if "branches" not in fields:
         entry.fail("the program has no `branches`", 'write branches = [{ when = "x > 0", action = "left" }]')
@@ -95,12 +95,12 @@ def _program(entry: Entry, declared: Declarations) -> ProgramPolicy:
     for own in fields["branches"].entries():
         path = f"policy.branches[{len(branches)}]"
         declared.places[path] = own
-        branches.append(_branch(own, path, declared))
+        branches.append(_read_branch(own, path, declared))
     return ProgramPolicy(tuple(branches), fields["actions"].strings() if "actions" in fields else ())
 
 
-def _branch(entry: Entry, path: str, declared: Declarations) -> Branch:
-    fields: Mapping[str, Entry] = entry.table("when", "action", "controls")
+def _read_branch(entry: TomlEntry, path: str, declared: Declarations) -> Branch:
+    fields: Mapping[str, TomlEntry] = entry.table("when", "action", "controls")
     when: Term = TRUE
     if "when" in fields:
         declared.places[f"{path}.when"] = fields["when"]

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.formats.inert.file import NO_SUCH_FILE
-from surefoot.formats.problem_file.declarations import Declarations, Override, declarations
-from surefoot.formats.problem_file.environment import environment
-from surefoot.formats.problem_file.policy import Load, NetworkFile, described_policy, wired
-from surefoot.formats.toml_document import Entry, read_document
-from surefoot.formats.wiring import Rewiring, Wiring, sidecar
+from surefoot.formats.problem_file.declarations import Declarations, Override, read_declarations
+from surefoot.formats.problem_file.environment import read_environment_tables
+from surefoot.formats.problem_file.policy import Load, NetworkFile, read_policy_table, wire_network_file
+from surefoot.formats.toml_document import TomlEntry, read_toml_document
+from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
-from surefoot.problem.validate import environment_labels, validate
+from surefoot.problem.validate import environment_labels, validate_problem
 from surefoot.problem.validate.distribution import normalise_probabilities
 
 KEYS = (
@@ -41,13 +41,13 @@ KEYS = (
 )
 
 
-def read_problem(
+def read_problem_file(
     path: str | Path,
     *,
     property: str | None = None,
     constants: Mapping[str, Override] | None = None,
     policy: str | Path | None = None,
-    wiring: Wiring | Rewiring | None = None,
+    wiring: PolicyWiring | WiringChanges | None = None,
     output: str | None = None,
     load: Load | None = None,
     normalise: bool = False,
@@ -58,9 +58,9 @@ def read_problem(
     which output of the network decides; `load` reads network files. `normalise`: probabilities that add up to
     1 within 1e-9 are divided by their sum.
     """
-    file = _read(Path(path), constants or {}, normalise)
-    name, asked = _asked(file, property)
-    return _problem(file, name, asked, _policy(file, policy, wiring, output, load))
+    file = _read_file(Path(path), constants or {}, normalise)
+    name, asked = _select_property(file, property)
+    return _build_problem(file, name, asked, _select_policy(file, policy, wiring, output, load))
 
 
 def read_problems(
@@ -68,17 +68,17 @@ def read_problems(
     *,
     constants: Mapping[str, Override] | None = None,
     policy: str | Path | None = None,
-    wiring: Wiring | Rewiring | None = None,
+    wiring: PolicyWiring | WiringChanges | None = None,
     output: str | None = None,
     load: Load | None = None,
     normalise: bool = False,
 ) -> dict[str, Problem]:
     """Every problem in a file, by the name of its property."""
-    file = _read(Path(path), constants or {}, normalise)
+    file = _read_file(Path(path), constants or {}, normalise)
     if not file.properties:
         raise _no_property(file)
-    acting = _policy(file, policy, wiring, output, load)
-    return {name: _problem(file, name, asked, acting) for name, asked in file.properties.items()}
+    acting = _select_policy(file, policy, wiring, output, load)
+    return {name: _build_problem(file, name, asked, acting) for name, asked in file.properties.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,29 +93,29 @@ class _File:
     properties: dict[str, Property]
 
 
-def _read(path: Path, constants: Mapping[str, Override], normalise: bool) -> _File:
-    with _located(path):
-        top = read_document(path).table(*KEYS)
+def _read_file(path: Path, constants: Mapping[str, Override], normalise: bool) -> _File:
+    with _locate_errors(path):
+        top = read_toml_document(path).table(*KEYS)
         name = top["name"].string() if "name" in top else path.stem
-        declared = declarations(top, constants)
-        setting = environment(name, top, declared)
+        declared = read_declarations(top, constants)
+        setting = read_environment_tables(name, top, declared)
         if normalise:
             setting = normalise_probabilities(setting)
-        acting = described_policy(top["policy"], path.parent, declared) if "policy" in top else None
+        acting = read_policy_table(top["policy"], path.parent, declared) if "policy" in top else None
         if isinstance(acting, ProgramPolicy) and not acting.actions and not setting.controls:
             acting = replace(acting, actions=environment_labels(setting))
         properties: dict[str, Property] = {}
         for key, entry in top["properties"].table().items() if "properties" in top else ():
-            properties[key] = entry.inside(lambda text: _property(text, declared))
+            properties[key] = entry.inside(lambda text: _property_from_text(text, declared))
             declared.places[f"property {key}"] = entry
         return _File(path, name, declared, setting, acting, properties)
 
 
-def _property(text: str, declared: Declarations) -> Property:
+def _property_from_text(text: str, declared: Declarations) -> Property:
     return parse_property(text, names=declared.acting, constants=declared.constants)
 
 
-def _asked(file: _File, asked: str | None) -> tuple[str, Property]:
+def _select_property(file: _File, asked: str | None) -> tuple[str, Property]:
     known = file.properties
     if asked is None:
         if len(known) == 1:
@@ -132,7 +132,7 @@ def _asked(file: _File, asked: str | None) -> tuple[str, Property]:
         what = f"the file has no property `{asked}`"
         raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{file.path}:properties")
     try:
-        return "property", _property(asked, file.declared)
+        return "property", _property_from_text(asked, file.declared)
     except InvalidProblem as error:
         raise error.at("property") from None
 
@@ -142,19 +142,19 @@ def _no_property(file: _File) -> InvalidProblem:
     return InvalidProblem("the file has no property", fix=fix, where=f"{file.path}:properties")
 
 
-def _policy(
+def _select_policy(
     file: _File,
     network: str | Path | None,
-    wiring: Wiring | Rewiring | None,
+    wiring: PolicyWiring | WiringChanges | None,
     output: str | None,
     load: Load | None,
 ) -> Policy | None:
     """The given policy, else that of the file; wired as given, as told beside it, or as in the file."""
     own = file.policy
-    changes, whole = (wiring, None) if isinstance(wiring, Rewiring) else (None, wiring)
+    changes, whole = (wiring, None) if isinstance(wiring, WiringChanges) else (None, wiring)
     if network is not None:
         given = NetworkFile(Path(network), whole)
-        if whole is None and isinstance(own, NetworkFile) and not sidecar(given.path).is_file():
+        if whole is None and isinstance(own, NetworkFile) and not wiring_path(given.path).is_file():
             given = replace(own, path=given.path)
     elif isinstance(own, NetworkFile):
         given = own if whole is None else replace(own, wiring=whole)
@@ -168,7 +168,7 @@ def _policy(
         return own
     given = replace(given, output=given.output if output is None else output, changes=changes)
     try:
-        return wired(given, file.declared, load)
+        return wire_network_file(given, file.declared, load)
     except InvalidProblem:
         if os.path.exists(given.path):
             raise
@@ -179,18 +179,18 @@ def _policy(
         raise InvalidProblem(NO_SUCH_FILE, fix=fix, where=where) from None
 
 
-def _problem(file: _File, name: str, asked: Property, acting: Policy | None) -> Problem:
+def _build_problem(file: _File, name: str, asked: Property, acting: Policy | None) -> Problem:
     problem = Problem(f"{file.name}/{name}", file.environment, acting, asked)
-    with _located(file.path):
+    with _locate_errors(file.path):
         try:
-            validate(problem, controlled=False)  # a question for `surefoot shield` has nobody yet
+            validate_problem(problem, controlled=False)  # a question for `surefoot shield` has nobody yet
         except InvalidProblem as error:
-            where = _place(error.where, name, file.declared.places)
+            where = _place_in_file(error.where, name, file.declared.places)
             raise InvalidProblem(error.what, fix=error.fix, where=where) from None
     return problem
 
 
-def _place(where: str, name: str, places: Mapping[str, Entry]) -> str:
+def _place_in_file(where: str, name: str, places: Mapping[str, TomlEntry]) -> str:
     """The place in the file of a part of the problem, or of the smallest part around it that is known."""
     known = re.sub(r"\Aproperty\b.*", lambda _: f"property {name}", where)
     while known and known not in places:
@@ -199,14 +199,16 @@ def _place(where: str, name: str, places: Mapping[str, Entry]) -> str:
 
 
 @contextmanager
-def _located(path: Path) -> Iterator[None]:
+def _locate_errors(path: Path) -> Iterator[None]:
     """Errors get the name of the file in front, and stay on one line whatever names it contains."""
     try:
         yield
     except SurefootError as error:
         named = error.at(str(path))
-        raise type(named)(_line(named.what), fix=_line(named.fix), where=_line(named.where)) from None
+        raise type(named)(
+            _printable_line(named.what), fix=_printable_line(named.fix), where=_printable_line(named.where)
+        ) from None
 
 
-def _line(text: str) -> str:
+def _printable_line(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)

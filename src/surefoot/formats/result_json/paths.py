@@ -15,18 +15,18 @@ from typing import Any
 _FILES = ("model", "policy", "normalize", "network", "specification")  # keys of `source` that name files
 
 
-def relative_to(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def result_relative_to(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The document of a result, or of several, with the names of its files as seen from a folder."""
     if isinstance(document.get("results"), list):
-        return {**document, "results": [relative_to(one, folder) for one in document["results"]]}
+        return {**document, "results": [result_relative_to(one, folder) for one in document["results"]]}
     source = document.get("source", {})
     named = [*document.get("inputs", {}), *(source[k] for k in _FILES if isinstance(source.get(k), str))]
-    names = {name: _seen_from(folder, name) for name in named}
+    names = {name: _relative_name(folder, name) for name in named}
     asked, mark, of_file = str(source.get("property", "")).partition("#")
     if mark and asked in document.get("inputs", {}):  # a question of another file
         names[f"{asked}#{of_file}"] = f"{names[asked]}#{of_file}"
     return {
-        **_renamed(document, names),
+        **_rename_in_claims(document, names),
         "inputs": {names[name]: digest for name, digest in document.get("inputs", {}).items()},
         "source": {k: names.get(v, v) if k in (*_FILES, "property") else v for k, v in source.items()},
     }
@@ -35,11 +35,11 @@ def relative_to(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def certificate_relative_to(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The same of a certificate by itself."""
     names: dict[str, str] = {}
-    _collect(content.get("claim"), names, folder)
-    return {**content, "claim": _replaced(content.get("claim"), names)}
+    _collect_files(content.get("claim"), names, folder)
+    return {**content, "claim": _replace_names(content.get("claim"), names)}
 
 
-def base_of(inputs: Mapping[str, str], folders: Sequence[Path]) -> Path | None:
+def find_base_folder(inputs: Mapping[str, str], folders: Sequence[Path]) -> Path | None:
     """The first of these folders from which the files are seen, as they were; else one where all exist."""
     there = [folder for folder in folders if all((folder / name).is_file() for name in inputs)]
     same = (
@@ -50,7 +50,7 @@ def base_of(inputs: Mapping[str, str], folders: Sequence[Path]) -> Path | None:
     return next(same, there[0] if there else None)
 
 
-def _seen_from(folder: Path, name: str) -> str:
+def _relative_name(folder: Path, name: str) -> str:
     whole = Path(os.path.abspath(name))
     home = Path(os.path.abspath(folder))
     if os.path.isabs(name) and not whole.is_relative_to(home):
@@ -58,15 +58,15 @@ def _seen_from(folder: Path, name: str) -> str:
     return os.path.relpath(whole, home)
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _rename_in_claims(value: Any, names: Mapping[str, str]) -> Any:
     """With other names in every claim; proofs are long and name no files."""
     if isinstance(value, Mapping):
         return {
-            key: _replaced(part, names) if key == "claim" else _renamed(part, names)
+            key: _replace_names(part, names) if key == "claim" else _rename_in_claims(part, names)
             for key, part in value.items()
         }
     if isinstance(value, list) and any(isinstance(part, Mapping) for part in value[:1]):
-        return [_renamed(part, names) for part in value]
+        return [_rename_in_claims(part, names) for part in value]
     return value
 
 
@@ -74,19 +74,19 @@ def _is_file(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("file"), str) and "sha256" in value
 
 
-def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+def _replace_names(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
-        found = {key: _replaced(part, names) for key, part in value.items()}
+        found = {key: _replace_names(part, names) for key, part in value.items()}
         return {**found, "file": names.get(value["file"], value["file"])} if _is_file(value) else found
-    return [_replaced(part, names) for part in value] if isinstance(value, list | tuple) else value
+    return [_replace_names(part, names) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _collect(value: Any, names: dict[str, str], folder: Path) -> None:
+def _collect_files(value: Any, names: dict[str, str], folder: Path) -> None:
     if isinstance(value, Mapping):
         if _is_file(value):
-            names[value["file"]] = _seen_from(folder, value["file"])
+            names[value["file"]] = _relative_name(folder, value["file"])
         for part in value.values():
-            _collect(part, names, folder)
+            _collect_files(part, names, folder)
     elif isinstance(value, list | tuple):
         for part in value:
-            _collect(part, names, folder)
+            _collect_files(part, names, folder)

@@ -21,7 +21,7 @@ _LITERAL = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 _NUMBER = re.compile(rf"(-?)({_LITERAL})(?:/({_LITERAL}))?\Z")
 
 
-def wrong(where: str, expected: str) -> InvalidProblem:
+def result_format_error(where: str, expected: str) -> InvalidProblem:
     """The error of a reader: at this key there should be something else."""
     return InvalidProblem(f"expected {expected}", fix="give a file that surefoot wrote", where=where)
 
@@ -41,10 +41,10 @@ def bounds_text(low: Fraction, high: Fraction) -> tuple[str, str]:
     bits = (b for v in (low, high) for b in (v.numerator.bit_length(), v.denominator.bit_length()))
     if max(bits) <= MOST_EXACT_BITS:
         return exact_text(low), exact_text(high)
-    return rounded_outward(low, high, ROUNDED_DIGITS)
+    return round_ends_outward(low, high, ROUNDED_DIGITS)
 
 
-def rounded_outward(low: Fraction, high: Fraction, digits: int) -> tuple[str, str]:
+def round_ends_outward(low: Fraction, high: Fraction, digits: int) -> tuple[str, str]:
     """Decimals with this many significant digits, the first not above `low`, the second not below `high`."""
     below = Context(prec=digits, rounding=ROUND_FLOOR)
     above = Context(prec=digits, rounding=ROUND_CEILING)
@@ -53,67 +53,67 @@ def rounded_outward(low: Fraction, high: Fraction, digits: int) -> tuple[str, st
     return str(first).lower(), str(second).lower()
 
 
-def number_from(data: object, where: str) -> int | Fraction:
+def number_from_json(data: object, where: str) -> int | Fraction:
     """The number that `exact_text` or `rounded_outward` wrote."""
     found = _NUMBER.match(data) if isinstance(data, str) else None
     if found is None:
-        raise wrong(where, 'a number as text, such as "0.25" or "1/3"')
+        raise result_format_error(where, 'a number as text, such as "0.25" or "1/3"')
     try:
         upper, lower = read_number(found[2]), read_number(found[3] or "1")
     except InvalidProblem as error:
         raise error.at(where) from None
     if lower == 0:
-        raise wrong(where, "a denominator that is not zero")
+        raise result_format_error(where, "a denominator that is not zero")
     value = Fraction(upper) / lower
     signed = -value if found[1] else value
     return signed.numerator if signed.denominator == 1 else signed
 
 
-def value_to(value: Any) -> object:
+def value_to_json(value: Any) -> object:
     """A value of a state: truth values as they are, exact numbers as text, floats also in hexadecimal."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | Fraction):
         return exact_text(value)
     if isinstance(value, tuple):
-        return [value_to(v) for v in value]
+        return [value_to_json(v) for v in value]
     if isinstance(value, float) and math.isfinite(value):
         return {"float": repr(float(value)), "hex": float(value).hex()}
     raise TypeError(f"{value!r} cannot be the value of a variable")
 
 
-def value_from(data: object, where: str) -> Any:
+def value_from_json(data: object, where: str) -> Any:
     if isinstance(data, bool):
         return data
     if isinstance(data, list):
-        return tuple(value_from(v, f"{where}[{i}]") for i, v in enumerate(data))
+        return tuple(value_from_json(v, f"{where}[{i}]") for i, v in enumerate(data))
     if isinstance(data, dict):
-        return float_from(data, where)
-    return number_from(data, where)
+        return float_from_json(data, where)
+    return number_from_json(data, where)
 
 
-def float_from(data: object, where: str) -> float:
+def float_from_json(data: object, where: str) -> float:
     """A float, read from its hexadecimal form; the decimal form must say the same."""
     texts = (data.get("float"), data.get("hex")) if isinstance(data, dict) else (None, None)
     if not all(isinstance(t, str) and len(t) < 40 for t in texts):
-        raise wrong(where, 'a float such as {"float": "0.5", "hex": "0x1.0000000000000p-1"}')
+        raise result_format_error(where, 'a float such as {"float": "0.5", "hex": "0x1.0000000000000p-1"}')
     try:
         decimal, value = float(str(texts[0])), float.fromhex(str(texts[1]))
     except (ValueError, OverflowError):
-        raise wrong(where, "a float in decimal and in hexadecimal form") from None
+        raise result_format_error(where, "a float in decimal and in hexadecimal form") from None
     if not math.isfinite(value) or value != decimal:
-        raise wrong(where, "a finite float whose two forms agree")
+        raise result_format_error(where, "a finite float whose two forms agree")
     return value
 
 
-def plain(value: object) -> object:
+def normalise_json(value: object) -> object:
     """JSON data as it will be read back: tuples become lists; anything but JSON data is a defect."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
     if isinstance(value, Mapping) and all(isinstance(k, str) for k in value):
-        return {k: plain(v) for k, v in value.items()}
+        return {k: normalise_json(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
+        return [normalise_json(v) for v in value]
     raise TypeError(f"{type(value).__name__} is not JSON data")

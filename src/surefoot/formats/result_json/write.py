@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json.artifacts import artifact_data
+from surefoot.formats.result_json.artifacts import artifact_to_json
 from surefoot.formats.result_json.read import SCHEMA, Annotation
 from surefoot.formats.result_json.values import (
     DIGITS,
     INFINITE,
     bounds_text,
     exact_text,
-    plain,
-    rounded_outward,
-    value_to,
+    normalise_json,
+    round_ends_outward,
+    value_to_json,
 )
-from surefoot.problem.meaning.decision import observation
+from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import Move, State, decision
-from surefoot.problem.show import show, show_property
+from surefoot.problem.semantics import Move, State, policy_decision
+from surefoot.problem.show import show_property, show_term
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import (
     Certificate,
@@ -31,7 +31,7 @@ from surefoot.verdict.verdict import (
     Holds,
     PerStart,
     Proved,
-    Region,
+    RecurrenceRegion,
     Result,
     Trace,
     Unknown,
@@ -39,14 +39,18 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import statement
+from surefoot.verdict.words import verdict_sentences
 
 
-def to_json(problem: Problem, result: Result) -> dict[str, Any]:
+def annotated_result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
     """The result as JSON data; a trace is shown with what the policy saw and decided in each state."""
-    notes = annotate(problem, result.verdict.trace) if isinstance(result.verdict, Violated) else ()
+    notes = annotate_trace(problem, result.verdict.trace) if isinstance(result.verdict, Violated) else ()
     words = {"property": show_property(problem.property)}
-    data = result_to_json(result, notes) | words | {"statement": list(statement(problem, result.verdict))}
+    data = (
+        result_to_json(result, notes)
+        | words
+        | {"statement": list(verdict_sentences(problem, result.verdict))}
+    )
     if (answer := answer_threshold(problem.property, result.verdict)) is not None:
         data["verdict"]["threshold"] = answer
         if isinstance(result.verdict, PerStart):
@@ -55,19 +59,19 @@ def to_json(problem: Problem, result: Result) -> dict[str, Any]:
     return data
 
 
-def annotate(problem: Problem, trace: Trace) -> tuple[Annotation | None, ...]:
+def annotate_trace(problem: Problem, trace: Trace) -> tuple[Annotation | None, ...]:
     """What the policy saw and decided in each state of a trace; None where it has no decision."""
-    return tuple(_annotation(problem, state) for state in trace.states)
+    return tuple(_annotate_state(problem, state) for state in trace.states)
 
 
-def _annotation(problem: Problem, state: State) -> Annotation | None:
+def _annotate_state(problem: Problem, state: State) -> Annotation | None:
     try:
-        made = decision(problem, state)
+        made = policy_decision(problem, state)
         if made is None:
             return None
         seen: tuple[float, ...] = ()
         if isinstance(problem.policy, NeuralPolicy):
-            seen = tuple(float(v) for v in observation(problem.policy, problem.environment, state))
+            seen = tuple(float(v) for v in observation_vector(problem.policy, problem.environment, state))
     except InvalidProblem:  # the trace is shown all the same; whether it replays is decided elsewhere
         return None
     return Annotation(seen, made.outputs or (), tuple(made.actions), dict(made.controls), made.stalls)
@@ -75,9 +79,9 @@ def _annotation(problem: Problem, state: State) -> Annotation | None:
 
 def result_to_json(result: Result, annotations: Sequence[Annotation | None] = ()) -> dict[str, Any]:
     """The result as JSON data, with annotations (one per state) if its verdict is a trace."""
-    verdict = _verdict(result.verdict)
+    verdict = _verdict_to_json(result.verdict)
     if annotations and isinstance(result.verdict, Violated):
-        verdict["trace"]["decisions"] = [None if a is None else _decision(a) for a in annotations]
+        verdict["trace"]["decisions"] = [None if a is None else _annotation_to_json(a) for a in annotations]
     return {
         "schema": SCHEMA,
         "problem": result.problem,
@@ -91,41 +95,50 @@ def result_to_json(result: Result, annotations: Sequence[Annotation | None] = ()
         "seconds": result.seconds,
         "timings": dict(result.timings),
         "notes": list(result.notes),
-        "source": plain(result.source),
+        "source": normalise_json(result.source),
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     beside = verdict.artifact if isinstance(verdict, Proved | Violated | Holds | Unknown) else None
-    return _answer(verdict) | ({} if beside is None else artifact_data(beside, _verdict))
+    return _answer_to_json(verdict) | ({} if beside is None else artifact_to_json(beside, _verdict_to_json))
 
 
-def _answer(verdict: Verdict) -> dict[str, Any]:
+def _answer_to_json(verdict: Verdict) -> dict[str, Any]:
     match verdict:
         case Proved(certificate, arithmetic):
-            return {"kind": "proved", "arithmetic": arithmetic, "certificate": _certificate(certificate)}
+            return {
+                "kind": "proved",
+                "arithmetic": arithmetic,
+                "certificate": _certificate_to_json(certificate),
+            }
         case Violated(trace, certificate):
-            more = {} if certificate is None else {"certificate": _certificate(certificate)}
-            return {"kind": "violated", "trace": _trace(trace), **more}
+            more = {} if certificate is None else {"certificate": _certificate_to_json(certificate)}
+            return {"kind": "violated", "trace": _trace_to_json(trace), **more}
         case Holds(up_to, by, as_asked, how):
             return {"kind": "holds", "up_to": up_to, "uncertified_by": by, "as_asked": as_asked, "how": how}
         case Estimated(low, high, confidence, counts, stop, mean):
             evidence = {"confidence": exact_text(confidence), "counts": dict(counts)}
             why = {"stop": stop} if stop else {}
             middle = {} if mean is None else {"mean": exact_text(mean)}
-            return {"kind": "estimated", **_interval(low, high), **evidence, **why, **middle}
+            return {"kind": "estimated", **_interval_to_json(low, high), **evidence, **why, **middle}
         case Exact(low, high, certificate, stop):
             why = {"stop": stop} if stop else {}
-            return {"kind": "exact", **_interval(low, high), "certificate": _certificate(certificate), **why}
+            return {
+                "kind": "exact",
+                **_interval_to_json(low, high),
+                "certificate": _certificate_to_json(certificate),
+                **why,
+            }
         case Found(artifact, certificate):
             return {
                 "kind": "found",
-                **artifact_data(artifact, _verdict),
-                "certificate": _certificate(certificate),
+                **artifact_to_json(artifact, _verdict_to_json),
+                "certificate": _certificate_to_json(certificate),
             }
         case PerStart(table, certificate):
-            rows = [{"start": _state(start), "verdict": _verdict(v)} for start, v in table]
-            return {"kind": "per-start", "table": rows, "certificate": _certificate(certificate)}
+            rows = [{"start": _state_to_json(start), "verdict": _verdict_to_json(v)} for start, v in table]
+            return {"kind": "per-start", "table": rows, "certificate": _certificate_to_json(certificate)}
         case Vacuous(why):
             return {"kind": "vacuous", "why": why}
         case Unknown(reason, detail, holds_up_to, by):
@@ -133,54 +146,54 @@ def _answer(verdict: Verdict) -> dict[str, Any]:
             return {"kind": "unknown", "reason": reason.value, "detail": detail, **known}
 
 
-def _interval(low: Any, high: Any) -> dict[str, Any]:
+def _interval_to_json(low: Any, high: Any) -> dict[str, Any]:
     if low is None or high is None:
         below = INFINITE if low is None else bounds_text(low, low)[0]
         return {"low": below, "high": INFINITE if high is None else bounds_text(high, high)[1]}
     below, above = bounds_text(low, high)
-    return {"low": below, "high": above, "decimal": list(rounded_outward(low, high, DIGITS))}
+    return {"low": below, "high": above, "decimal": list(round_ends_outward(low, high, DIGITS))}
 
 
-def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
+def _certificate_to_json(certificate: Certificate | None) -> dict[str, Any] | None:
     if certificate is None:
         return None
-    return {"kind": certificate.kind, "content": plain(certificate.content)}
+    return {"kind": certificate.kind, "content": normalise_json(certificate.content)}
 
 
-def _trace(trace: Trace) -> dict[str, Any]:
-    states, moves = [_state(s) for s in trace.states], [_move(m) for m in trace.moves]
-    endless = {"recurrence": [_region(r) for r in trace.recurrence]} if trace.recurrence else {}
+def _trace_to_json(trace: Trace) -> dict[str, Any]:
+    states, moves = [_state_to_json(s) for s in trace.states], [_move_to_json(m) for m in trace.moves]
+    endless = {"recurrence": [_region_to_json(r) for r in trace.recurrence]} if trace.recurrence else {}
     return {"states": states, "moves": moves, "loop": trace.loop, **endless}
 
 
-def _region(region: Region) -> dict[str, Any]:
+def _region_to_json(region: RecurrenceRegion) -> dict[str, Any]:
     return {
-        "set": show(region.where),
+        "set": show_term(region.where),
         "edges": [list(edge) for edge in region.transition.edges],
         "label": region.transition.label,
         "outcomes": list(region.outcomes),
-        "chosen": {name: show(term) for name, term in region.chosen},
+        "chosen": {name: show_term(term) for name, term in region.chosen},
     }
 
 
-def _state(state: State) -> dict[str, Any]:
-    return {name: value_to(value) for name, value in state.items()}
+def _state_to_json(state: State) -> dict[str, Any]:
+    return {name: value_to_json(value) for name, value in state.items()}
 
 
-def _move(move: Move) -> dict[str, Any]:
+def _move_to_json(move: Move) -> dict[str, Any]:
     return {
         "edges": [list(edge) for edge in move.transition.edges],
         "label": move.transition.label,
         "outcomes": list(move.outcomes),
-        "chosen": _state(move.chosen),
+        "chosen": _state_to_json(move.chosen),
     }
 
 
-def _decision(annotation: Annotation) -> Mapping[str, Any]:
+def _annotation_to_json(annotation: Annotation) -> Mapping[str, Any]:
     return {
-        "observation": [value_to(v) for v in annotation.observation],
-        "outputs": [value_to(v) for v in annotation.outputs],
+        "observation": [value_to_json(v) for v in annotation.observation],
+        "outputs": [value_to_json(v) for v in annotation.outputs],
         "actions": list(annotation.actions),
-        "controls": _state(annotation.controls),
+        "controls": _state_to_json(annotation.controls),
         "stalled": annotation.stalled,
     }

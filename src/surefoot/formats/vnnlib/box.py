@@ -6,40 +6,40 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
-from surefoot.formats.vnnlib.sexpr import fault
+from surefoot.formats.vnnlib.sexpr import error_at_offset
 from surefoot.formats.vnnlib.specification import input_bound
 from surefoot.problem.parse.number import show_number
 from surefoot.problem.term import Term
 
 
-class Side(NamedTuple):
+class _StatedBound(NamedTuple):
     value: Fraction
     offset: int
 
 
-class Interval(NamedTuple):
-    low: Side | None
-    high: Side | None
+class _StatedInterval(NamedTuple):
+    low: _StatedBound | None
+    high: _StatedBound | None
 
 
-Box: TypeAlias = dict[str, Interval]  # an input that is missing has no bound
+Box: TypeAlias = dict[str, _StatedInterval]  # an input that is missing has no bound
 
 
-def stated(comparison: Term, offset: int) -> Box:
+def box_from_comparison(comparison: Term, offset: int) -> Box:
     """The bound that a single comparison puts on an input, if it does."""
     bound = input_bound(comparison)
     if bound is None:
         return {}
     name, low, high = bound
     return {
-        name: Interval(
-            None if low is None else Side(low, offset),
-            None if high is None else Side(high, offset),
+        name: _StatedInterval(
+            None if low is None else _StatedBound(low, offset),
+            None if high is None else _StatedBound(high, offset),
         )
     }
 
 
-def intersection(boxes: Sequence[Box], text: str) -> Box:
+def intersect_boxes(boxes: Sequence[Box], text: str) -> Box:
     """What all boxes allow; an input whose lower bound is above its upper bound is an error."""
     if len(boxes) == 1:
         return boxes[0]
@@ -51,18 +51,18 @@ def intersection(boxes: Sequence[Box], text: str) -> Box:
                 low = max((s for s in (known.low, low) if s), key=lambda s: s.value, default=None)
                 high = min((s for s in (known.high, high) if s), key=lambda s: s.value, default=None)
             if low and high and low.value > high.value:
-                raise fault(
+                raise error_at_offset(
                     text,
                     max(low.offset, high.offset),
-                    f"input {name} has lower bound {shown_number(low.value)} "
-                    f"above upper bound {shown_number(high.value)}",
+                    f"input {name} has lower bound {shorten_number(low.value)} "
+                    f"above upper bound {shorten_number(high.value)}",
                     "swap or correct the bounds",
                 )
-            result[name] = Interval(low, high)
+            result[name] = _StatedInterval(low, high)
     return result
 
 
-def hull(boxes: Sequence[Box]) -> Box:
+def hull_of_boxes(boxes: Sequence[Box]) -> Box:
     """What at least one box allows."""
     result = dict(boxes[0])
     for box in boxes[1:]:
@@ -71,14 +71,14 @@ def hull(boxes: Sequence[Box]) -> Box:
                 del result[name]
                 continue
             other = box[name]
-            result[name] = Interval(
+            result[name] = _StatedInterval(
                 min(low, other.low) if low and other.low else None,
                 max(high, other.high) if high and other.high else None,
             )
     return result
 
 
-def shown_number(value: Fraction, most: int = 40) -> str:
+def shorten_number(value: Fraction, most: int = 40) -> str:
     """A number for a message: exact if that is short, else rounded."""
     if max(value.numerator.bit_length(), value.denominator.bit_length()) < 300:
         exact = show_number(value)

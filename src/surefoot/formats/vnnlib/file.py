@@ -16,25 +16,25 @@ MOST_RATIO = 200  # of unpacked to packed size beyond the first megabyte; real q
 _GZIP = b"\x1f\x8b"
 
 
-def read_vnnlib(path: Path) -> Specification:
+def read_vnnlib_file(path: Path) -> Specification:
     """The specification in a VNN-LIB 1 file, plain or gzipped. Errors name file, line and column."""
     try:
-        return parse_vnnlib(_text(path))
+        return parse_vnnlib(_read_text(path))
     except SurefootError as error:
         raise error.at(str(path)) from None
 
 
-def _text(path: Path) -> str:
-    data = _read(path)
+def _read_text(path: Path) -> str:
+    data = _read_bytes(path)
     if data.startswith(_GZIP):
-        data = unpack(data)
+        data = _unpack_gzip(data)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidProblem("this is not a text file", fix="give a .vnnlib or .vnnlib.gz file") from None
 
 
-def _read(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise InvalidProblem("this is a directory", fix="give the .vnnlib file inside it")
@@ -51,7 +51,7 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def unpack(data: bytes) -> bytes:
+def _unpack_gzip(data: bytes) -> bytes:
     """The content of gzipped data; a bomb is refused before it is unpacked."""
     most = min(MOST_BYTES, max(2**20, MOST_RATIO * len(data)))
     try:

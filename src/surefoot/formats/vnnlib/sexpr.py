@@ -15,49 +15,55 @@ MOST_NESTING = 100
 _TOKEN = re.compile(r'[()]|;[^\r\n]*|"[^"]*"|\|[^|]*\||[^\s();"|]+|["|]', re.ASCII)
 
 
-class Node(NamedTuple):
+class SExpression(NamedTuple):
     """A word, or a list of nodes; `offset` is where it starts in the text."""
 
-    content: str | tuple[Node, ...]
+    content: str | tuple[SExpression, ...]
     offset: int
 
 
-def fault(text: str, offset: int, what: str, fix: str = "") -> InvalidProblem:
+def error_at_offset(text: str, offset: int, what: str, fix: str = "") -> InvalidProblem:
     """The error that points at a place in the text by line and column, both counted from 1."""
-    return InvalidProblem(what, fix=fix, where=place(text, offset))
+    return InvalidProblem(what, fix=fix, where=line_and_column(text, offset))
 
 
-def place(text: str, offset: int) -> str:
+def line_and_column(text: str, offset: int) -> str:
     """`line:column` of an offset, both counted from 1."""
     return f"{text.count(chr(10), 0, offset) + 1}:{offset - text.rfind(chr(10), 0, offset)}"
 
 
-def shown(word: str, most: int = 40) -> str:
+def quote_vnnlib_word(word: str, most: int = 40) -> str:
     """A piece of the text, quoted for a one-line message: no control characters, not too long."""
     short = word if len(word) <= most else word[: most - 1] + "…"
     return "`" + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short) + "`"
 
 
-def top_level_lists(text: str, heads: Collection[str]) -> Iterator[Node]:
+def top_level_lists(text: str, heads: Collection[str]) -> Iterator[SExpression]:
     """Each list of the text that is not inside another one; comments run from `;` to the end of the line.
 
     `heads` are the words that begin a top-level list and nothing else. Found deeper down, they show where a
     parenthesis was forgotten; without them it would be noticed only at the end of the text.
     """
-    outer: list[tuple[list[Node], int]] = []  # the open lists around the current one, and where it began
-    items: list[Node] = []
+    outer: list[
+        tuple[list[SExpression], int]
+    ] = []  # the open lists around the current one, and where it began
+    items: list[SExpression] = []
     start = 0
     for found in _TOKEN.finditer(text):
         token, offset = found[0], found.start()
         if token == "(":
             if len(outer) == MOST_NESTING:
-                raise fault(text, offset, f"more than {MOST_NESTING} nested lists", "flatten the formula")
+                raise error_at_offset(
+                    text, offset, f"more than {MOST_NESTING} nested lists", "flatten the formula"
+                )
             outer.append((items, start))
             items, start = [], offset
         elif token == ")":
             if not outer:
-                raise fault(text, offset, "`)` closes nothing", "remove it, or add the `(` that it closes")
-            node = Node(tuple(items), start)
+                raise error_at_offset(
+                    text, offset, "`)` closes nothing", "remove it, or add the `(` that it closes"
+                )
+            node = SExpression(tuple(items), start)
             items, start = outer.pop()
             if outer:
                 items.append(node)
@@ -65,13 +71,18 @@ def top_level_lists(text: str, heads: Collection[str]) -> Iterator[Node]:
                 yield node
         elif token[0] != ";":
             if not outer:
-                raise fault(text, offset, f"{shown(token)} stands outside any list", "put it in parentheses")
+                raise error_at_offset(
+                    text,
+                    offset,
+                    f"{quote_vnnlib_word(token)} stands outside any list",
+                    "put it in parentheses",
+                )
             if not items and len(outer) > 1 and token in heads:
                 raise _not_closed(text, outer[1][1])
-            items.append(Node(token, offset))
+            items.append(SExpression(token, offset))
     if outer:
         raise _not_closed(text, outer[1][1] if len(outer) > 1 else start)
 
 
 def _not_closed(text: str, offset: int) -> InvalidProblem:
-    return fault(text, offset, "this `(` is not closed", "add the missing `)`")
+    return error_at_offset(text, offset, "this `(` is not closed", "add the missing `)`")

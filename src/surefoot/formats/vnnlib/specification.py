@@ -19,11 +19,11 @@ class Specification:
     constraint: Term  # all assertions at once, the bounds of the inputs included
 
 
-def input_name(index: int) -> str:
+def vnnlib_input_name(index: int) -> str:
     return f"X_{index}"
 
 
-def output_name(index: int) -> str:
+def vnnlib_output_name(index: int) -> str:
     return f"Y_{index}"
 
 

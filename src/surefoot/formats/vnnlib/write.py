@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.formats.vnnlib.specification import Specification, input_name, output_name
+from surefoot.formats.vnnlib.specification import Specification, vnnlib_input_name, vnnlib_output_name
 from surefoot.problem.parse.number import show_number
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
@@ -24,30 +24,30 @@ _WORDS = {
 
 def write_vnnlib(specification: Specification) -> str:
     """Declarations, then one assertion for each part of the constraint."""
-    names = [input_name(i) for i in range(specification.inputs)]
-    names += [output_name(i) for i in range(specification.outputs)]
+    names = [vnnlib_input_name(i) for i in range(specification.inputs)]
+    names += [vnnlib_output_name(i) for i in range(specification.outputs)]
     constraint = specification.constraint
     parts = constraint.args if isinstance(constraint, Apply) and constraint.op is Op.AND else (constraint,)
     lines = [f"(declare-const {name} Real)" for name in names]
-    lines += [f"(assert {_text(part)})" for part in parts]
+    lines += [f"(assert {_render_term(part)})" for part in parts]
     return "\n".join(lines) + "\n"
 
 
-def _text(term: Term) -> str:
+def _render_term(term: Term) -> str:
     match term:
         case Var(name):
             return name
         case Const(bool()):
             raise Unsupported("VNN-LIB 1 has no truth values")
         case Const(value):
-            return _decimal(Fraction(value))
+            return _render_decimal(Fraction(value))
         case Apply(op, args) if op in _WORDS:
-            return f"({_WORDS[op]} {' '.join(_text(a) for a in args)})"
+            return f"({_WORDS[op]} {' '.join(_render_term(a) for a in args)})"
         case Apply(op, _):
             raise Unsupported(f"VNN-LIB 1 has no `{op.value}`")
 
 
-def _decimal(value: Fraction) -> str:
+def _render_decimal(value: Fraction) -> str:
     text = show_number(value)
     if "/" in text:
         raise Unsupported(f"{text} is not a decimal", fix="use numbers with finitely many decimals")

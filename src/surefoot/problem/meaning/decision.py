@@ -12,9 +12,9 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
-from surefoot.problem.meaning.inference import infer, round_to_float32
-from surefoot.problem.meaning.transition import Transition, enabled
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
+from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.names import chosen_name
 from surefoot.problem.network import Array32
 from surefoot.problem.policy import (
@@ -77,64 +77,70 @@ def action_of(policy: Policy, environment: Environment, transition: Transition) 
     return None
 
 
-def observation(policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any]) -> Array32:
+def observation_vector(policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any]) -> Array32:
     """The observed terms, each rounded once to float32."""
-    values = (evaluate(t, state, environment.arithmetic) for t in policy.observe)
+    values = (evaluate_term(t, state, environment.arithmetic) for t in policy.observe)
     return np.array([round_to_float32(v) for v in values], dtype=np.float32)
 
 
-def decide(policy: Policy, environment: Environment, state: Mapping[str, Any]) -> Decision:
+def decide_in_state(policy: Policy, environment: Environment, state: Mapping[str, Any]) -> Decision:
     """The policy's decision. Actions are empty where none of its own is enabled."""
     if environment.controls:
-        return _controls(policy, environment, state)
-    own = {a for t in enabled(environment, state) if (a := action_of(policy, environment, t)) is not None}
-    return _action(policy, environment, state, own)
+        return _decide_controls(policy, environment, state)
+    own = {
+        a
+        for t in enabled_transitions(environment, state)
+        if (a := action_of(policy, environment, t)) is not None
+    }
+    return _decide_action(policy, environment, state, own)
 
 
 def _network_outputs(
     policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any]
 ) -> tuple[float, ...]:
-    outputs = infer(policy.network, observation(policy, environment, state)[None, :])[0]
+    outputs = infer_outputs(policy.network, observation_vector(policy, environment, state)[None, :])[0]
     if not np.all(np.isfinite(outputs)):
         raise Undefined("the network's output is not finite here")
     return tuple(float(o) for o in outputs)
 
 
-def _action(policy: Policy, environment: Environment, state: Mapping[str, Any], own: set[str]) -> Decision:
+def _decide_action(
+    policy: Policy, environment: Environment, state: Mapping[str, Any], own: set[str]
+) -> Decision:
     match policy:
         case NeuralPolicy():
             return _neural_action(policy, environment, state, own)
         case ProgramPolicy(branches):
             for branch in branches:
-                if evaluate(branch.when, state, environment.arithmetic):
+                if evaluate_term(branch.when, state, environment.arithmetic):
                     if isinstance(branch.then, str):
-                        return single(branch.then, own)
+                        return decision_for_action(branch.then, own)
                     if isinstance(branch.then, tuple):
                         raise InvalidProblem("a branch sets controls, but the environment has none")
-                    return _action(branch.then, environment, state, own)
+                    return _decide_action(branch.then, environment, state, own)
             return Decision(stalls=bool(own))
         case ShieldedPolicy(inner, permits, fallback):
-            proposed = _action(inner, environment, state, own)
+            proposed = _decide_action(inner, environment, state, own)
             names = {
                 **state,
                 **{chosen_name(a): a in proposed.actions for a in action_names(inner, environment)},
             }
-            if evaluate(permits, names, environment.arithmetic):
+            if evaluate_term(permits, names, environment.arithmetic):
                 return proposed
-            return _overruled(_action(fallback, environment, state, own), proposed)
+            return _overrule_decision(_decide_action(fallback, environment, state, own), proposed)
         case OraclePolicy(_, oracle):
             picked = oracle(state)
             if not isinstance(picked, str):
                 raise InvalidProblem("the oracle must return an action label here")
-            return single(picked, own)
+            return decision_for_action(picked, own)
 
 
-def single(action: str, own: Set[str], outputs: tuple[float, ...] | None = None) -> Decision:
+def decision_for_action(action: str, own: Set[str], outputs: tuple[float, ...] | None = None) -> Decision:
     """One action; it stalls where others are enabled and it is not."""
     return Decision({action: 1.0} if own else {}, outputs=outputs, stalls=bool(own) and action not in own)
 
 
-def _overruled(fallback: Decision, proposed: Decision) -> Decision:
+def _overrule_decision(fallback: Decision, proposed: Decision) -> Decision:
     return Decision(fallback.actions, fallback.controls, proposed.outputs, fallback.stalls, intervened=True)
 
 
@@ -142,21 +148,23 @@ def _neural_action(
     policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any], own: set[str]
 ) -> Decision:
     outputs = _network_outputs(policy, environment, state)
-    return picked(policy.choose, action_names(policy, environment), outputs, own)
+    return pick_network_action(policy.choose, action_names(policy, environment), outputs, own)
 
 
-def picked(choose: Choose, names: tuple[str, ...], outputs: tuple[float, ...], own: Set[str]) -> Decision:
+def pick_network_action(
+    choose: Choose, names: tuple[str, ...], outputs: tuple[float, ...], own: Set[str]
+) -> Decision:
     """What a network with these outputs does where the actions in `own` are enabled."""
     match choose:
         case Choose.ARGMAX:
-            return single(names[outputs.index(max(outputs))], own, outputs)
+            return decision_for_action(names[outputs.index(max(outputs))], own, outputs)
         case Choose.ARGMAX_APPLICABLE:
             if not own:
                 return Decision(outputs=outputs)
             ready = [i for i, n in enumerate(names) if n in own]
             if not ready:
                 raise Undefined("none of the actions of this network is enabled here")
-            return single(names[max(ready, key=lambda i: (outputs[i], -i))], own, outputs)
+            return decision_for_action(names[max(ready, key=lambda i: (outputs[i], -i))], own, outputs)
         case Choose.SAMPLE:
             largest = max(outputs)
             weights = [exp(o - largest) for o in outputs]
@@ -170,34 +178,34 @@ def picked(choose: Choose, names: tuple[str, ...], outputs: tuple[float, ...], o
             raise InvalidProblem('`choose = "value"` needs an environment with controls')
 
 
-def _controls(policy: Policy, environment: Environment, state: Mapping[str, Any]) -> Decision:
+def _decide_controls(policy: Policy, environment: Environment, state: Mapping[str, Any]) -> Decision:
     match policy:
         case NeuralPolicy():
             outputs = _network_outputs(policy, environment, state)
-            return Decision(controls=_clipped(environment, outputs), outputs=outputs)
+            return Decision(controls=_clip_controls(environment, outputs), outputs=outputs)
         case ProgramPolicy(branches):
             for branch in branches:
-                if evaluate(branch.when, state, environment.arithmetic):
+                if evaluate_term(branch.when, state, environment.arithmetic):
                     if isinstance(branch.then, str):
                         raise InvalidProblem("a branch picks an action, but the environment has controls")
                     if isinstance(branch.then, tuple):
-                        values = tuple(evaluate(t, state, environment.arithmetic) for t in branch.then)
-                        return Decision(controls=_clipped(environment, values))
-                    return _controls(branch.then, environment, state)
+                        values = tuple(evaluate_term(t, state, environment.arithmetic) for t in branch.then)
+                        return Decision(controls=_clip_controls(environment, values))
+                    return _decide_controls(branch.then, environment, state)
             raise Undefined("no branch of the program applies in this state")
         case ShieldedPolicy(inner, permits, fallback):
-            proposed = _controls(inner, environment, state)
-            if evaluate(permits, {**state, **proposed.controls}, environment.arithmetic):
+            proposed = _decide_controls(inner, environment, state)
+            if evaluate_term(permits, {**state, **proposed.controls}, environment.arithmetic):
                 return proposed
-            return _overruled(_controls(fallback, environment, state), proposed)
+            return _overrule_decision(_decide_controls(fallback, environment, state), proposed)
         case OraclePolicy(_, oracle):
             picked = oracle(state)
             if isinstance(picked, str):
                 raise InvalidProblem("the oracle must return control values here")
-            return Decision(controls=_clipped(environment, picked))
+            return Decision(controls=_clip_controls(environment, picked))
 
 
-def _clipped(environment: Environment, values: tuple[Any, ...]) -> dict[str, Any]:
+def _clip_controls(environment: Environment, values: tuple[Any, ...]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     exact = environment.arithmetic is Arithmetic.EXACT
     for control, value in zip(environment.controls, values, strict=True):

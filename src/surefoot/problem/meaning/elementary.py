@@ -14,7 +14,7 @@ _PRECISION = 60
 _LARGEST_ANGLE = Decimal(10) ** 20
 
 
-def _series(first: Decimal, ratio: Callable[[int], Decimal]) -> Decimal:
+def _sum_series(first: Decimal, ratio: Callable[[int], Decimal]) -> Decimal:
     """first * (1 + r1 + r1*r2 + …) until a term no longer matters."""
     total = part = first
     n = 1
@@ -25,7 +25,7 @@ def _series(first: Decimal, ratio: Callable[[int], Decimal]) -> Decimal:
     return total
 
 
-def _pi() -> Decimal:
+def _compute_pi() -> Decimal:
     """Machin: pi = 16 atan(1/5) - 4 atan(1/239)."""
 
     def inverse(n: int) -> Decimal:
@@ -40,10 +40,10 @@ def _pi() -> Decimal:
 
 
 with localcontext(Context(prec=115)):
-    PI = _pi()
+    PI = _compute_pi()
 
 
-def _reduced(x: Decimal) -> Decimal:
+def _reduce_angle(x: Decimal) -> Decimal:
     if abs(x) > _LARGEST_ANGLE:
         raise OverflowError("angle too large")
     with localcontext(Context(prec=110)):
@@ -51,19 +51,19 @@ def _reduced(x: Decimal) -> Decimal:
         return x - turns * 2 * PI
 
 
-def _sin(x: Decimal) -> Decimal:
-    r = _reduced(x)
-    return _series(r, lambda n: -r * r / ((2 * n) * (2 * n + 1))) if r else Decimal(0)
+def _sin_decimal(x: Decimal) -> Decimal:
+    r = _reduce_angle(x)
+    return _sum_series(r, lambda n: -r * r / ((2 * n) * (2 * n + 1))) if r else Decimal(0)
 
 
-def _cos(x: Decimal) -> Decimal:
-    r = _reduced(x)
-    return _series(Decimal(1), lambda n: -r * r / ((2 * n - 1) * (2 * n)))
+def _cos_decimal(x: Decimal) -> Decimal:
+    r = _reduce_angle(x)
+    return _sum_series(Decimal(1), lambda n: -r * r / ((2 * n - 1) * (2 * n)))
 
 
-def _atan(x: Decimal) -> Decimal:
+def _atan_decimal(x: Decimal) -> Decimal:
     if abs(x) > 1:
-        return (PI / 2).copy_sign(x) - _atan(1 / x)
+        return (PI / 2).copy_sign(x) - _atan_decimal(1 / x)
     halvings = 0
     while abs(x) > Decimal("0.05"):
         x = x / (1 + (1 + x * x).sqrt())
@@ -76,13 +76,13 @@ def _atan(x: Decimal) -> Decimal:
     return total * Decimal(2**halvings)
 
 
-def _asin(x: Decimal) -> Decimal:
+def _asin_decimal(x: Decimal) -> Decimal:
     if abs(x) > 1:
         raise ValueError("outside [-1, 1]")
-    return (PI / 2).copy_sign(x) if abs(x) == 1 else _atan(x / ((1 - x) * (1 + x)).sqrt())
+    return (PI / 2).copy_sign(x) if abs(x) == 1 else _atan_decimal(x / ((1 - x) * (1 + x)).sqrt())
 
 
-def _tanh(x: Decimal) -> Decimal:
+def _tanh_decimal(x: Decimal) -> Decimal:
     if abs(x) > 100:
         return Decimal(1).copy_sign(x)
     if abs(x) < Decimal("1e-30"):  # exp(2 x) would be 1 in all its digits
@@ -91,37 +91,37 @@ def _tanh(x: Decimal) -> Decimal:
     return (e - 1) / (e + 1)
 
 
-FUNCTIONS: dict[str, Callable[[Decimal], Decimal]] = {
+_FUNCTIONS: dict[str, Callable[[Decimal], Decimal]] = {
     "sqrt": lambda x: x.sqrt(),
     "exp": lambda x: x.exp(),
     "log": lambda x: x.ln(),
-    "sin": _sin,
-    "cos": _cos,
-    "tan": lambda x: _sin(x) / _cos(x),
-    "asin": _asin,
-    "acos": lambda x: PI / 2 - _asin(x),
-    "atan": _atan,
-    "tanh": _tanh,
+    "sin": _sin_decimal,
+    "cos": _cos_decimal,
+    "tan": lambda x: _sin_decimal(x) / _cos_decimal(x),
+    "asin": _asin_decimal,
+    "acos": lambda x: PI / 2 - _asin_decimal(x),
+    "atan": _atan_decimal,
+    "tanh": _tanh_decimal,
 }
 
 
-def _decimal(value: Fraction) -> Decimal:
+def _decimal_from_fraction(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def elementary(name: str, value: Fraction) -> float:
+def elementary_value(name: str, value: Fraction) -> float:
     """The float64 nearest to the function's true value."""
     with localcontext(Context(prec=_PRECISION * 2 if name == "tanh" else _PRECISION + 10)):
-        return _round(FUNCTIONS[name](_decimal(value)))
+        return _round_to_double(_FUNCTIONS[name](_decimal_from_fraction(value)))
 
 
-def power(base: Fraction, exponent: Fraction) -> float:
+def real_power(base: Fraction, exponent: Fraction) -> float:
     """base ** exponent for a positive base and any exponent, rounded once."""
     with localcontext(Context(prec=_PRECISION + 10)):
-        return _round((_decimal(exponent) * _decimal(base).ln()).exp())
+        return _round_to_double((_decimal_from_fraction(exponent) * _decimal_from_fraction(base).ln()).exp())
 
 
-def _round(value: Decimal) -> float:
+def _round_to_double(value: Decimal) -> float:
     if value.adjusted() < -400:  # would be an enormous fraction; it rounds to zero anyway
         return 0.0
     return float(Fraction(value))

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning import elementary
-from surefoot.problem.number import as_doubles, bounded, bounded_power, brief_number, holds_doubles
+from surefoot.problem.number import as_doubles, brief_number, check_bit_length, holds_doubles, integer_power
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
-Value: TypeAlias = "bool | int | Fraction | float | tuple[Value, ...]"
+_Value: TypeAlias = "bool | int | Fraction | float | tuple[_Value, ...]"
 LARGEST_EXPONENT = 10_000
 MOST_PRODUCTS = 64  # a larger power of a double is rounded once
 LAZY = frozenset({Op.AND, Op.OR, Op.IMPLIES, Op.ITE})
@@ -28,38 +28,46 @@ class Undefined(InvalidProblem):
     """A term has no value in some state."""
 
 
-def evaluate(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arithmetic.EXACT) -> Any:
+def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arithmetic.EXACT) -> Any:
     """The value of a term: bool, int, Fraction (exact) or float (float64), or a tuple for an array."""
     match term:
         case Const(value):
             return (
-                value if arithmetic is Arithmetic.EXACT or not isinstance(value, Fraction) else _double(value)
+                value
+                if arithmetic is Arithmetic.EXACT or not isinstance(value, Fraction)
+                else _nearest_double(value)
             )
         case Var(name):
             return names[name]
         case Apply(op, args) if op in LAZY:
-            return _lazy(op, args, names, arithmetic)
+            return _evaluate_lazily(op, args, names, arithmetic)
         case Apply(op, args):
-            values = [evaluate(a, names, arithmetic) for a in args]
+            values = [evaluate_term(a, names, arithmetic) for a in args]
             try:
-                return _plain(TABLES[arithmetic][op](*values))
+                return _normalise_integer(TABLES[arithmetic][op](*values))
             except ZeroDivisionError:
                 raise Undefined(f"division by zero in `{op.value}`") from None
             except OverflowError:
                 raise Undefined(f"overflow in `{op.value}`") from None
 
 
-def _lazy(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], arithmetic: Arithmetic) -> Any:
+def _evaluate_lazily(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], arithmetic: Arithmetic) -> Any:
     """Plain loops: a term of 200 levels, which a reader lets pass, must not exhaust Python's stack."""
     if op is Op.ITE:
-        taken, other = args[1:] if evaluate(args[0], names, arithmetic) else (args[2], args[1])
-        value = evaluate(taken, names, arithmetic)
+        taken, other = args[1:] if evaluate_term(args[0], names, arithmetic) else (args[2], args[1])
+        value = evaluate_term(taken, names, arithmetic)
         exact = arithmetic is Arithmetic.EXACT or isinstance(value, bool) or holds_doubles(value)
-        return value if exact or not is_real(other, lambda n: holds_doubles(names.get(n))) else _double(value)
+        return (
+            value
+            if exact or not is_real(other, lambda n: holds_doubles(names.get(n)))
+            else _nearest_double(value)
+        )
     if op is Op.IMPLIES:
-        return not evaluate(args[0], names, arithmetic) or bool(evaluate(args[1], names, arithmetic))
+        return not evaluate_term(args[0], names, arithmetic) or bool(
+            evaluate_term(args[1], names, arithmetic)
+        )
     for argument in args:
-        if bool(evaluate(argument, names, arithmetic)) is (op is Op.OR):
+        if bool(evaluate_term(argument, names, arithmetic)) is (op is Op.OR):
             return op is Op.OR
     return op is Op.AND
 
@@ -82,50 +90,54 @@ def is_real(term: Term, name_is_real: Callable[[str], bool]) -> bool:
             return any(is_real(a, name_is_real) for a in parts)
 
 
-def _double(value: Any) -> Any:
+def _nearest_double(value: Any) -> Any:
     try:
         return as_doubles(value)
     except OverflowError:
         raise Undefined("a number is beyond float64") from None
 
 
-def _plain(value: Any) -> Any:
+def _normalise_integer(value: Any) -> Any:
     """Whole numbers are `int`, whatever computed them."""
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
-def _modulo(a: Any, b: Any) -> Any:
+def _euclidean_modulo(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction | float) or isinstance(b, Fraction | float):
         raise Undefined("`%` needs whole numbers")
     return a % abs(b)
 
 
-def _select(array: Any, index: Any) -> Any:
+def _select_element(array: Any, index: Any) -> Any:
     if not isinstance(index, int) or not 0 <= index < len(array):
         raise Undefined(f"index {brief_number(index)} is outside an array of {len(array)}")
     return array[index]
 
 
 def _float_elementary(name: str, x: Any) -> float:
-    return _elementary(name, float(x))
+    return _call_elementary(name, float(x))
 
 
-def _elementary(name: str, x: Any) -> float:
+def _call_elementary(name: str, x: Any) -> float:
     try:
-        return float(_finite(elementary.elementary(name, Fraction(x))))
+        return float(_require_finite(elementary.elementary_value(name, Fraction(x))))
     except (ArithmeticError, ValueError):
         raise Undefined(f"`{name}` is not defined at {brief_number(x)}") from None
 
 
 def _exact_elementary(name: str, x: Any) -> Fraction:
-    return Fraction(_elementary(name, x))
+    return Fraction(_call_elementary(name, x))
 
 
 def _fractional_power(base: Any, exponent: Any) -> float:
     if base < 0 or (base == 0 and exponent < 0):
         raise Undefined(f"{brief_number(base)} ^ {brief_number(exponent)} is not defined")
     try:
-        return 0.0 if base == 0 else float(_finite(elementary.power(Fraction(base), Fraction(exponent))))
+        return (
+            0.0
+            if base == 0
+            else float(_require_finite(elementary.real_power(Fraction(base), Fraction(exponent))))
+        )
     except ArithmeticError:
         raise Undefined("overflow in `^`") from None
 
@@ -135,7 +147,7 @@ def _exact_power(base: Any, exponent: Any) -> Any:
         return Fraction(_fractional_power(base, exponent))
     if abs(exponent) > LARGEST_EXPONENT:
         raise Undefined("an exponent is too large")
-    return bounded_power(base, exponent)
+    return integer_power(base, exponent)
 
 
 def _float_power(base: Any, exponent: Any) -> Any:
@@ -148,14 +160,14 @@ def _float_power(base: Any, exponent: Any) -> Any:
     if abs(exponent) > MOST_PRODUCTS:
         size = _fractional_power(abs(real), exponent)
         return -size if real < 0 and exponent % 2 else size
-    product = reduce(lambda p, _: _finite(p * real), range(abs(exponent)), 1.0)
-    return product if exponent >= 0 else _finite(1 / product)
+    product = reduce(lambda p, _: _require_finite(p * real), range(abs(exponent)), 1.0)
+    return product if exponent >= 0 else _require_finite(1 / product)
 
 
-def _finite(x: Any) -> Any:
+def _require_finite(x: Any) -> Any:
     """A double that is a number, or an exact integer that is not too long."""
     if not isinstance(x, float):
-        return bounded(x)
+        return check_bit_length(x)
     if not math.isfinite(x):
         raise Undefined("overflow in float64")
     return x
@@ -163,17 +175,17 @@ def _finite(x: Any) -> Any:
 
 def _float_fold(combine: Callable[[Any, Any], Any], *values: Any) -> Any:
     """From the left; an integer that meets a float is made one by Python, rounded to nearest."""
-    return reduce(lambda a, b: _finite(combine(a, b)), values)
+    return reduce(lambda a, b: _require_finite(combine(a, b)), values)
 
 
-def _met(function: Callable[..., Any], *values: Any) -> Any:
+def _apply_promoted(function: Callable[..., Any], *values: Any) -> Any:
     """Of several numbers or arrays; integers are made doubles where some of the others are."""
     if any(map(holds_doubles, values)) and not all(map(holds_doubles, values)):
         values = tuple(as_doubles(v) for v in values)
     return function(*values)
 
 
-def _sign(x: Any) -> int:
+def _sign_of(x: Any) -> int:
     return int(x > 0) - int(x < 0)
 
 
@@ -182,8 +194,8 @@ _SHARED: dict[Op, Callable[..., Any]] = {
     Op.MIN: lambda *xs: min(xs),
     Op.MAX: lambda *xs: max(xs),
     Op.ABS: abs,
-    Op.SIGN: _sign,
-    Op.MOD: _modulo,
+    Op.SIGN: _sign_of,
+    Op.MOD: _euclidean_modulo,
     Op.FLOOR: math.floor,
     Op.CEIL: math.ceil,
     Op.TRUNC: math.trunc,
@@ -192,27 +204,27 @@ _SHARED: dict[Op, Callable[..., Any]] = {
     Op.EQ: lambda a, b: a == b,
     Op.NOT: lambda a: not a,
     Op.ARRAY: lambda *xs: tuple(xs),
-    Op.SELECT: _select,
+    Op.SELECT: _select_element,
 }
 _ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
 _INTEGERS = frozenset({Op.MOD, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC})
 
 EXACT: dict[Op, Callable[..., Any]] = {
     **_SHARED,
-    Op.ADD: lambda *xs: reduce(lambda a, b: bounded(a + b), xs),
-    Op.SUB: lambda a, b: bounded(a - b),
-    Op.MUL: lambda *xs: reduce(lambda a, b: bounded(a * b), xs),
-    Op.DIV: lambda a, b: bounded(Fraction(a) / Fraction(b)),
+    Op.ADD: lambda *xs: reduce(lambda a, b: check_bit_length(a + b), xs),
+    Op.SUB: lambda a, b: check_bit_length(a - b),
+    Op.MUL: lambda *xs: reduce(lambda a, b: check_bit_length(a * b), xs),
+    Op.DIV: lambda a, b: check_bit_length(Fraction(a) / Fraction(b)),
     Op.POW: _exact_power,
     **{op: partial(_exact_elementary, op.value) for op in _ELEMENTARY},
 }
 FLOAT64: dict[Op, Callable[..., Any]] = {
     **_SHARED,
-    **{op: partial(_met, _SHARED[op]) for op in (Op.MIN, Op.MAX, Op.LT, Op.LE, Op.EQ, Op.ARRAY)},
+    **{op: partial(_apply_promoted, _SHARED[op]) for op in (Op.MIN, Op.MAX, Op.LT, Op.LE, Op.EQ, Op.ARRAY)},
     Op.ADD: partial(_float_fold, lambda a, b: a + b),
-    Op.SUB: lambda a, b: _finite(a - b),
+    Op.SUB: lambda a, b: _require_finite(a - b),
     Op.MUL: partial(_float_fold, lambda a, b: a * b),
-    Op.DIV: lambda a, b: _finite(float(a) / float(b)),
+    Op.DIV: lambda a, b: _require_finite(float(a) / float(b)),
     Op.POW: _float_power,
     **{op: partial(_float_elementary, op.value) for op in _ELEMENTARY},
 }

@@ -35,26 +35,26 @@ _TO_INFINITY = 2**128 - 2**103  # halfway between the largest float32 and the po
 _UNSURE = 2.0**-49  # relative error that numpy's double tanh and exp surely stay below
 
 
-def infer(network: Network, inputs: Array32) -> Array32:
+def infer_outputs(network: Network, inputs: Array32) -> Array32:
     """Outputs for a batch of inputs (one row each), bit for bit as defined above."""
-    return infer_all(network, inputs)[-1]
+    return infer_all_values(network, inputs)[-1]
 
 
-def infer_all(network: Network, inputs: Array32) -> list[Array32]:
+def infer_all_values(network: Network, inputs: Array32) -> list[Array32]:
     """Every value of the network for a batch: the inputs, then one array per node."""
     values = [np.asarray(inputs, dtype=np.float32)]
     if values[0].ndim != 2 or values[0].shape[1] != network.width:
         raise ValueError(f"expected a batch of {network.width} inputs, got shape {values[0].shape}")
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         for node in network.nodes:
-            values.append(_node(node, values))
+            values.append(_infer_node(node, values))
     return values
 
 
-def _node(node: Node, values: list[Array32]) -> Array32:
+def _infer_node(node: Node, values: list[Array32]) -> Array32:
     match node:
         case Affine(source, weights, bias):
-            return _affine(values[source], weights, bias)
+            return _infer_affine(values[source], weights, bias)
         case Elementwise(source, kind, constant):
             return CONSTANT[kind](values[source], constant)
         case Activation(source, shape, parameters):
@@ -67,7 +67,7 @@ def _node(node: Node, values: list[Array32]) -> Array32:
             return np.concatenate([values[s] for s in several], axis=1)
 
 
-def _affine(x: Array32, weights: Array32, bias: Array32) -> Array32:
+def _infer_affine(x: Array32, weights: Array32, bias: Array32) -> Array32:
     columns = np.ascontiguousarray(weights.T)
     result = np.empty((x.shape[0], weights.shape[0]), dtype=np.float32)
     for start in range(0, x.shape[0], _ROWS):
@@ -81,23 +81,23 @@ def _affine(x: Array32, weights: Array32, bias: Array32) -> Array32:
     return result
 
 
-def _relu(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+def _relu_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
     return np.maximum(x, np.float32(0))
 
 
-def _leaky(x: Array32, parameters: tuple[np.float32, ...]) -> Array32:
+def _leaky_relu_float32(x: Array32, parameters: tuple[np.float32, ...]) -> Array32:
     return np.where(x < 0, x * parameters[0], x)
 
 
-def _clip(x: Array32, parameters: tuple[np.float32, ...]) -> Array32:
+def _clip_float32(x: Array32, parameters: tuple[np.float32, ...]) -> Array32:
     return np.minimum(np.maximum(x, parameters[0]), parameters[1])
 
 
-def _tanh(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+def _tanh_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
     return _correctly_rounded(x, np.tanh(x.astype(np.float64)), _exact_tanh)
 
 
-def _sigmoid(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+def _sigmoid_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
     wide = x.astype(np.float64)
     return _correctly_rounded(x, 1.0 / (1.0 + np.exp(-wide)), _exact_sigmoid)
 
@@ -137,11 +137,11 @@ PAIRING: dict[Pairing, Callable[[Array32, Array32], Array32]] = {
     Pairing.DIVIDE: lambda x, y: x / y,
 }
 ACTIVATION: dict[Shape, Callable[[Array32, tuple[np.float32, ...]], Array32]] = {
-    Shape.RELU: _relu,
-    Shape.LEAKY_RELU: _leaky,
-    Shape.CLIP: _clip,
-    Shape.TANH: _tanh,
-    Shape.SIGMOID: _sigmoid,
+    Shape.RELU: _relu_float32,
+    Shape.LEAKY_RELU: _leaky_relu_float32,
+    Shape.CLIP: _clip_float32,
+    Shape.TANH: _tanh_float32,
+    Shape.SIGMOID: _sigmoid_float32,
 }
 
 

@@ -17,26 +17,26 @@ from typing import Any, Literal
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic, Bool, Choice, Environment, Int, Real, Variable
 from surefoot.problem.meaning.decision import Decision, action_of
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.meaning.starts import fixed_values
-from surefoot.problem.meaning.transition import Transition, enabled
+from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import (
     Move,
     State,
-    choices,
-    conforms,
-    decision,
+    enumerate_outcomes,
+    free_choices,
+    has_value_type,
     is_initial,
-    outcomes,
+    policy_decision,
 )
 
-LARGEST_REJECTIONS = 1000
+_LARGEST_REJECTIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReferenceRun:
     """States and the moves between them; `ending` says why there is no further state."""
 
     states: tuple[State, ...]
@@ -44,32 +44,34 @@ class Run:
     ending: Literal["deadlocked", "stalled", "truncated"]
 
 
-def simulate(problem: Problem, start: State, steps: int, rng: Random) -> Run:
+def simulate_run(problem: Problem, start: State, steps: int, rng: Random) -> ReferenceRun:
     """One run of at most `steps` steps from a start state."""
     states: list[State] = [start]
     moves: list[Move] = []
     for _ in range(steps):
-        made = decision(problem, states[-1])
+        made = policy_decision(problem, states[-1])
         controls = made.controls if made else {}
-        possible = _possible(problem, states[-1], made, rng)
+        possible = _transitions_after_draw(problem, states[-1], made, rng)
         if not possible:
             ending: Literal["deadlocked", "stalled"] = "stalled" if made and made.stalls else "deadlocked"
-            return Run(tuple(states), tuple(moves), ending)
+            return ReferenceRun(tuple(states), tuple(moves), ending)
         transition = rng.choice(possible)
         chosen = _draw_choices(problem.environment, states[-1], transition, controls, rng)
         move, state = _draw_outcome(problem.environment, states[-1], transition, chosen, controls, rng)
         moves.append(move)
         states.append(state)
-    return Run(tuple(states), tuple(moves), "truncated")
+    return ReferenceRun(tuple(states), tuple(moves), "truncated")
 
 
-def _possible(problem: Problem, state: State, made: Decision | None, rng: Random) -> tuple[Transition, ...]:
+def _transitions_after_draw(
+    problem: Problem, state: State, made: Decision | None, rng: Random
+) -> tuple[Transition, ...]:
     """As `semantics.transitions`, once a sampling policy has drawn its action."""
     environment, policy = problem.environment, problem.policy
     if made is None or policy is None:
-        return enabled(environment, state)
+        return enabled_transitions(environment, state)
     drawn = rng.choices(list(made.actions), list(made.actions.values()))[0] if made.actions else None
-    possible = enabled(environment, state, made.controls)
+    possible = enabled_transitions(environment, state, made.controls)
     return tuple(t for t in possible if action_of(policy, environment, t) in (None, drawn))
 
 
@@ -80,22 +82,22 @@ def _draw_choices(
     controls: Mapping[str, Any],
     rng: Random,
 ) -> dict[str, Any]:
-    free = choices(environment, transition)
+    free = free_choices(environment, transition)
     assumptions = [environment.components[c].edges[e].assuming for c, e in transition.edges]
-    for _ in range(LARGEST_REJECTIONS):
-        chosen = {c.name: _draw(c, environment.arithmetic, rng) for c in free}
+    for _ in range(_LARGEST_REJECTIONS):
+        chosen = {c.name: _draw_value(c, environment.arithmetic, rng) for c in free}
         names = {**state, **controls, **chosen}
-        if all(conforms(chosen[c.name], c.kind, environment.arithmetic) for c in free) and all(
-            evaluate(a, names, environment.arithmetic) for a in assumptions
+        if all(has_value_type(chosen[c.name], c.kind, environment.arithmetic) for c in free) and all(
+            evaluate_term(a, names, environment.arithmetic) for a in assumptions
         ):
             return chosen
     raise Unsupported(
-        f"{LARGEST_REJECTIONS} draws for `{transition.describe(environment)}` all missed its assumption",
+        f"{_LARGEST_REJECTIONS} draws for `{transition.describe(environment)}` all missed its assumption",
         fix="give the chosen values laws that fit the assumption",
     )
 
 
-def _draw(choice: Choice, arithmetic: Arithmetic, rng: Random) -> Any:
+def _draw_value(choice: Choice, arithmetic: Arithmetic, rng: Random) -> Any:
     if choice.law is None:
         raise Unsupported(
             f"`{choice.name}` is chosen freely and has no sampling law, so it cannot be simulated",
@@ -107,14 +109,14 @@ def _draw(choice: Choice, arithmetic: Arithmetic, rng: Random) -> Any:
         case Int(), "integer", (low, high):
             return rng.randint(int(low), int(high))
         case Real(), "uniform", (low, high):
-            return _number(low + (high - low) * Fraction(rng.random()), arithmetic)
+            return _round_to_arithmetic(low + (high - low) * Fraction(rng.random()), arithmetic)
         case Real(), "normal", (mean, deviation):
-            return _number(Fraction(rng.gauss(float(mean), float(deviation))), arithmetic)
+            return _round_to_arithmetic(Fraction(rng.gauss(float(mean), float(deviation))), arithmetic)
         case _:
             raise InvalidProblem(f"the law {choice.law} does not fit the choice `{choice.name}`")
 
 
-def _number(value: Fraction, arithmetic: Arithmetic) -> Fraction | float:
+def _round_to_arithmetic(value: Fraction, arithmetic: Arithmetic) -> Fraction | float:
     return value if arithmetic is Arithmetic.EXACT else float(value)
 
 
@@ -126,7 +128,7 @@ def _draw_outcome(
     controls: Mapping[str, Any],
     rng: Random,
 ) -> tuple[Move, State]:
-    possible = tuple(outcomes(environment, state, transition, chosen, controls))
+    possible = tuple(enumerate_outcomes(environment, state, transition, chosen, controls))
     total = sum((s.probability for s in possible), Fraction(0))
     if abs(total - 1) > Fraction(1, 10**9):  # float64 environments may be off by rounding
         raise InvalidProblem(
@@ -140,7 +142,7 @@ def _draw_outcome(
     return possible[-1].move, possible[-1].state
 
 
-def initial_states(environment: Environment, limit: int) -> Iterator[State]:
+def enumerate_initial_states(environment: Environment, limit: int) -> Iterator[State]:
     """Every start state, in order; refuses where more than `limit` candidates would have to be tried.
 
     Variables that `initial` fixes take that value; all others are enumerated.
@@ -149,7 +151,7 @@ def initial_states(environment: Environment, limit: int) -> Iterator[State]:
     names, options = [], []
     for variable in environment.variables:
         names.append(variable.name)
-        options.append([fixed[variable.name]] if variable.name in fixed else _values(variable))
+        options.append([fixed[variable.name]] if variable.name in fixed else _variable_values(variable))
     for component in environment.components:
         if len(component.locations) > 1:
             names.append(location_key(component.name))
@@ -161,7 +163,7 @@ def initial_states(environment: Environment, limit: int) -> Iterator[State]:
             yield state
 
 
-def _values(variable: Variable) -> list[Any]:
+def _variable_values(variable: Variable) -> list[Any]:
     match variable.kind:
         case Bool():
             return [False, True]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot.problem.environment import Arithmetic, Array, Environment, Kind, Real
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.environment import Arithmetic, Array, Environment, Real, ValueType
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.number import as_doubles
 from surefoot.problem.term import TRUE, Apply, Op, Term, Var, free_names
 
 
-def conjuncts(whole: Term) -> tuple[Term, ...]:
+def split_conjunction(whole: Term) -> tuple[Term, ...]:
     """The parts of a condition that have to hold, however they are nested."""
     if isinstance(whole, Apply) and whole.op is Op.AND:
-        return tuple(part for arg in whole.args for part in conjuncts(arg))
+        return tuple(part for arg in whole.args for part in split_conjunction(arg))
     return () if whole == TRUE else (whole,)
 
 
@@ -21,14 +21,14 @@ def fixed_values(environment: Environment) -> dict[str, Any]:
     """The variables that have one value at the start; of two values the first, and then there is no start."""
     own = {v.name: v.kind for v in environment.variables}
     fixed: dict[str, Any] = {}
-    for part in conjuncts(environment.initial):
-        name, value = _equality(part, environment.arithmetic)
-        if name in own and (value := _started(value, own[name], environment.arithmetic)) is not None:
+    for part in split_conjunction(environment.initial):
+        name, value = _read_equality(part, environment.arithmetic)
+        if name in own and (value := _start_value(value, own[name], environment.arithmetic)) is not None:
             fixed.setdefault(name, value)
     return fixed
 
 
-def _started(value: Any, kind: Kind, arithmetic: Arithmetic) -> Any:
+def _start_value(value: Any, kind: ValueType, arithmetic: Arithmetic) -> Any:
     """The value as the state has it; None if there is none: a real variable in float64 has a double."""
     while isinstance(kind, Array):
         kind = kind.element
@@ -40,7 +40,7 @@ def _started(value: Any, kind: Kind, arithmetic: Arithmetic) -> Any:
         return None
 
 
-def _equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:
+def _read_equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:
     match part:
         case Var(name):
             return name, True
@@ -48,7 +48,7 @@ def _equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:
             return name, False
         case Apply(Op.EQ, (Var(name), value)) | Apply(Op.EQ, (value, Var(name))) if not free_names(value):
             try:
-                return name, evaluate(value, {}, arithmetic)
+                return name, evaluate_term(value, {}, arithmetic)
             except Undefined:
                 return "", None
         case _:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from surefoot.problem.environment import Component, Environment
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.names import location_key
 
 
@@ -25,7 +25,7 @@ class Transition:
         return f"{self.label or 'silent'} ({', '.join(parts)})"
 
 
-def enabled(
+def enabled_transitions(
     environment: Environment, state: Mapping[str, Any], controls: Mapping[str, Any] | None = None
 ) -> tuple[Transition, ...]:
     """Every joint step whose guards hold, in the order of declaration."""
@@ -36,13 +36,13 @@ def enabled(
         return [
             i
             for i, edge in enumerate(component.edges)
-            if edge.source == here and evaluate(edge.guard, names, environment.arithmetic)
+            if edge.source == here and evaluate_term(edge.guard, names, environment.arithmetic)
         ]
 
-    return tuple(joint(environment, [ready(c) for c in environment.components]))
+    return tuple(joint_transitions(environment, [ready(c) for c in environment.components]))
 
 
-def joint(environment: Environment, ready: list[list[int]]) -> Iterator[Transition]:
+def joint_transitions(environment: Environment, ready: list[list[int]]) -> Iterator[Transition]:
     """Combine the ready edges of each component as the synchronisations say."""
     alone = len(environment.components) == 1 and not environment.synchronisations
     for number, (component, edges) in enumerate(zip(environment.components, ready, strict=True)):

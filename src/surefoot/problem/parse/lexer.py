@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from surefoot.errors import InvalidProblem
 
-MOST_CHARACTERS = 1_000_000
+_MOST_CHARACTERS = 1_000_000
 
 _WORD = re.compile(
     r"[ \t\r\n]*(?:"
@@ -36,7 +36,7 @@ _ASCII_FOR = {
 }
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     NUMBER = "number"
     NAME = "name"  # a plain word, which may be a keyword or the name of a function
     QUOTED = "quoted name"  # between backquotes: never a keyword
@@ -45,76 +45,88 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    kind: Kind
+    kind: TokenKind
     text: str  # for a quoted name: the name itself
     offset: int
     word: str = ""  # how a symbol or plain word is spelled; empty for anything else
 
 
-def fault(text: str, offset: int, what: str, fix: str = "") -> InvalidProblem:
+def term_syntax_error(text: str, offset: int, what: str, fix: str = "") -> InvalidProblem:
     """The error that points at a place in the text by line and column, both counted from 1."""
     line = text.count("\n", 0, offset) + 1
     column = offset - text.rfind("\n", 0, offset)
     return InvalidProblem(what, fix=fix, where=f"{line}:{column}")
 
 
-def tokens(text: str) -> Iterator[Token]:
+def iterate_tokens(text: str) -> Iterator[Token]:
     """The words of a text, one after the other; the last one is always `END`."""
-    if len(text) > MOST_CHARACTERS:
-        raise fault(text, 0, f"the text has {len(text)} characters", f"at most {MOST_CHARACTERS} are read")
+    if len(text) > _MOST_CHARACTERS:
+        raise term_syntax_error(
+            text, 0, f"the text has {len(text)} characters", f"at most {_MOST_CHARACTERS} are read"
+        )
     offset = 0
     while found := _WORD.match(text, offset):
         offset = found.end()
-        yield _token(text, found)
+        yield _read_token(text, found)
     space = _SPACE.match(text, offset)
     if space and space.end() < len(text):
-        raise _unreadable(text, space.end())
-    yield Token(Kind.END, "", len(text))
+        raise _unexpected_character(text, space.end())
+    yield Token(TokenKind.END, "", len(text))
 
 
-def _token(text: str, found: re.Match[str]) -> Token:
+def _read_token(text: str, found: re.Match[str]) -> Token:
     group = found.lastindex or 0
     word, start = found[group], found.start(group)
     if group == 1:
-        return Token(Kind.NAME, word, start, word)
+        return Token(TokenKind.NAME, word, start, word)
     if group == 2:
-        return Token(Kind.SYMBOL, word, start, word)
+        return Token(TokenKind.SYMBOL, word, start, word)
     if group == 3:
         if lump := _LUMP.match(text, found.end()):
-            shown = shorten(word + lump[0])
-            raise fault(text, start, f"`{shown}` is not a number", "write numbers like 12, 0.25 or 1e-3")
-        return Token(Kind.NUMBER, word, start)
-    return Token(Kind.QUOTED, _unescape(text, start - 1, word), start - 1)
+            shown = shorten_text(word + lump[0])
+            raise term_syntax_error(
+                text, start, f"`{shown}` is not a number", "write numbers like 12, 0.25 or 1e-3"
+            )
+        return Token(TokenKind.NUMBER, word, start)
+    return Token(TokenKind.QUOTED, _unescape_name(text, start - 1, word), start - 1)
 
 
-def _unescape(text: str, offset: int, body: str) -> str:
+def _unescape_name(text: str, offset: int, body: str) -> str:
     def plain(found: re.Match[str]) -> str:
         if found[1]:
             if (code := int(found[1], 16)) > 0x10FFFF:
                 what = f"`\\u{{{found[1]}}}` is not a character"
-                raise fault(text, offset, what, "the last one is \\u{10ffff}")
+                raise term_syntax_error(text, offset, what, "the last one is \\u{10ffff}")
             return chr(code)
         if found[2] in "`\\":
             return str(found[2])
-        raise fault(text, offset, "unknown escape in a quoted name", "the escapes are \\`, \\\\ and \\u{hex}")
+        raise term_syntax_error(
+            text, offset, "unknown escape in a quoted name", "the escapes are \\`, \\\\ and \\u{hex}"
+        )
 
     return _ESCAPE.sub(plain, body)
 
 
-def _unreadable(text: str, offset: int) -> InvalidProblem:
+def _unexpected_character(text: str, offset: int) -> InvalidProblem:
     character = text[offset]
     if character == "`":
-        return fault(text, offset, "a quoted name is not closed", "end it with a backquote")
+        return term_syntax_error(text, offset, "a quoted name is not closed", "end it with a backquote")
     if character in _ASCII_FOR:
-        return fault(text, offset, f"unexpected character `{character}`", f"write `{_ASCII_FOR[character]}`")
+        return term_syntax_error(
+            text, offset, f"unexpected character `{character}`", f"write `{_ASCII_FOR[character]}`"
+        )
     if character.isnumeric():
-        return fault(text, offset, f"`{character}` is not one of the digits 0 to 9", "write ASCII digits")
+        return term_syntax_error(
+            text, offset, f"`{character}` is not one of the digits 0 to 9", "write ASCII digits"
+        )
     if character.isalpha():
-        return fault(text, offset, f"unexpected character `{character}`", "put the name in backquotes")
+        return term_syntax_error(
+            text, offset, f"unexpected character `{character}`", "put the name in backquotes"
+        )
     shown = character if character.isprintable() else f"\\u{{{ord(character):x}}}"
-    return fault(text, offset, f"unexpected character `{shown}`", "remove it")
+    return term_syntax_error(text, offset, f"unexpected character `{shown}`", "remove it")
 
 
-def shorten(text: str, most: int = 40) -> str:
+def shorten_text(text: str, most: int = 40) -> str:
     """A text that fits into a message."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.parse.lexer import shorten
+from surefoot.problem.parse.lexer import shorten_text
 
-MOST_DIGITS = 10_000
-MOST_EXPONENT = 10_000
+_MOST_DIGITS = 10_000
+_MOST_EXPONENT = 10_000
 _CHUNK = 4_000  # Python refuses to convert more than 4300 digits at once
 
 
@@ -16,9 +16,9 @@ def read_number(literal: str) -> int | Fraction:
     """The exact value of a literal such as 12, 0.25 or 1e-3 (ASCII digits, as the lexer delivers them)."""
     mantissa = literal.lower().partition("e")[0]
     whole, _, decimals = mantissa.partition(".")
-    if len(whole) + len(decimals) > MOST_DIGITS:
+    if len(whole) + len(decimals) > _MOST_DIGITS:
         count = len(whole) + len(decimals)
-        raise InvalidProblem(f"a number of {count} digits", fix=f"at most {MOST_DIGITS} digits are read")
+        raise InvalidProblem(f"a number of {count} digits", fix=f"at most {_MOST_DIGITS} digits are read")
     scale = exponent_of(literal)
     value = _from_digits(whole + decimals)
     shift = scale - len(decimals)
@@ -29,10 +29,10 @@ def read_number(literal: str) -> int | Fraction:
 def exponent_of(literal: str) -> int:
     """The exponent that a literal states (0 if it states none), refused when it is huge."""
     exponent = literal.lower().partition("e")[2] or "0"
-    if len(exponent.lstrip("+-").lstrip("0")) > 5 or abs(int(exponent)) > MOST_EXPONENT:
+    if len(exponent.lstrip("+-").lstrip("0")) > 5 or abs(int(exponent)) > _MOST_EXPONENT:
         raise InvalidProblem(
-            f"the exponent of `{shorten(literal)}` is too large",
-            fix=f"exponents go from -{MOST_EXPONENT} to {MOST_EXPONENT}",
+            f"the exponent of `{shorten_text(literal)}` is too large",
+            fix=f"exponents go from -{_MOST_EXPONENT} to {_MOST_EXPONENT}",
         )
     return int(exponent)
 
@@ -48,12 +48,12 @@ def show_number(value: int | Fraction) -> str:
     while denominator % 5 == 0:
         denominator, fives = denominator // 5, fives + 1
     places = max(twos, fives)
-    if denominator != 1 or places > MOST_DIGITS + MOST_EXPONENT:
+    if denominator != 1 or places > _MOST_DIGITS + _MOST_EXPONENT:
         return f"{show_number(exact.numerator)}/{show_number(exact.denominator)}"
-    return _decimal(_to_digits((exact * 10**places).numerator), places)
+    return _decimal_literal(_to_digits((exact * 10**places).numerator), places)
 
 
-def _decimal(digits: str, places: int) -> str:
+def _decimal_literal(digits: str, places: int) -> str:
     """`digits` divided by 10^places, with an exponent where writing zeros would be long."""
     if 0 < places <= 30:
         padded = digits.rjust(places + 1, "0")
@@ -63,11 +63,11 @@ def _decimal(digits: str, places: int) -> str:
         zeros = len(digits) - len(stripped)
         if zeros <= 30 or digits == "0":
             return digits
-        kept = max(0, zeros - MOST_EXPONENT)
+        kept = max(0, zeros - _MOST_EXPONENT)
         return f"{stripped}{'0' * kept}e{zeros - kept}"
-    if places <= MOST_EXPONENT:
+    if places <= _MOST_EXPONENT:
         return f"{digits}e-{places}"
-    return f"{_decimal_point(digits, places - MOST_EXPONENT)}e-{MOST_EXPONENT}"
+    return f"{_decimal_point(digits, places - _MOST_EXPONENT)}e-{_MOST_EXPONENT}"
 
 
 def _decimal_point(digits: str, places: int) -> str:

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Literal, cast, get_args
 
 from surefoot.errors import did_you_mean
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, output_name
-from surefoot.problem.parse.lexer import Kind, shorten
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, network_output_name
+from surefoot.problem.parse.lexer import TokenKind, shorten_text
 from surefoot.problem.parse.spelling import BINARY_PATHS, UNARY_PATHS
-from surefoot.problem.parse.terms import Reader
+from surefoot.problem.parse.terms import TermReader
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -25,11 +25,11 @@ from surefoot.problem.property import (
     Recurs,
     Threshold,
     Within,
-    filter_for,
+    default_filter,
 )
 from surefoot.problem.term import FALSE, TRUE, Const, Term
 
-FILTERS: tuple[str, ...] = get_args(Filter)
+_FILTERS: tuple[str, ...] = get_args(Filter)
 _MEASURES: dict[str, Optimise | None] = {
     "P": None,
     "Pmin": "min",
@@ -38,7 +38,7 @@ _MEASURES: dict[str, Optimise | None] = {
     "Emin": "min",
     "Emax": "max",
 }
-_RESERVED = (STALLED, DEADLOCKED, output_name(0), chosen_name("ACTION"))
+_RESERVED = (STALLED, DEADLOCKED, network_output_name(0), chosen_name("ACTION"))
 _FIRST_WORDS = ("never", "always", "eventually", "recurs", "within", *_MEASURES)
 
 
@@ -50,43 +50,49 @@ def parse_property(
     hidden: Mapping[str, str] | None = None,
 ) -> Property:
     """The property a text stands for; `names` and `constants` as for terms, `hidden` says why not others."""
-    reader = Reader(text, names=names, constants=constants, hidden=hidden, reserved=_RESERVED)
-    result = _property(reader)
+    reader = TermReader(text, names=names, constants=constants, hidden=hidden, reserved=_RESERVED)
+    result = _read_property(reader)
     reader.finish("the end of the property", "for", "after", "before", "over")
     return result
 
 
-def _property(reader: Reader) -> Property:
+def _read_property(reader: TermReader) -> Property:
     token = reader.token
-    if token.kind is not Kind.NAME or token.text not in _FIRST_WORDS:
+    if token.kind is not TokenKind.NAME or token.text not in _FIRST_WORDS:
         known = (
-            did_you_mean(token.text, _FIRST_WORDS) if token.kind is Kind.NAME else "write `never BAD` first"
+            did_you_mean(token.text, _FIRST_WORDS)
+            if token.kind is TokenKind.NAME
+            else "write `never BAD` first"
         )
-        found = f"unknown kind of property `{shorten(token.text)}`" if token.text else "the property is empty"
+        found = (
+            f"unknown kind of property `{shorten_text(token.text)}`"
+            if token.text
+            else "the property is empty"
+        )
         reader.fail(token, found, known)
     reader.advance()
     match token.text:
         case "never":
-            return _never(reader.term(), reader)
+            return _read_never(reader.term(), reader)
         case "always":
-            return _never(~reader.term(), reader)
+            return _read_never(~reader.term(), reader)
         case "eventually":
             return Eventually(reader.term())
         case "recurs":
             return Recurs(reader.term())
         case "within":
-            return _within(reader)
+            return _read_within(reader)
         case measure:
-            return _measured(reader, measure)
+            return _read_measure(reader, measure)
 
 
-def _never(bad: Term, reader: Reader) -> Never | NeverBefore:
+def _read_never(bad: Term, reader: TermReader) -> Never | NeverBefore:
     if not reader.takes("before"):
-        return Never(bad, _for_steps(reader))
-    return NeverBefore(bad, reader.term(), _for_steps(reader))
+        return Never(bad, _read_step_limit(reader))
+    return NeverBefore(bad, reader.term(), _read_step_limit(reader))
 
 
-def _for_steps(reader: Reader) -> int | None:
+def _read_step_limit(reader: TermReader) -> int | None:
     if reader.takes("at"):
         reader.expect("the", "after `at`")
         reader.expect("start", "after `at the`")
@@ -98,56 +104,56 @@ def _for_steps(reader: Reader) -> int | None:
     return steps
 
 
-def _within(reader: Reader) -> Within:
+def _read_within(reader: TermReader) -> Within:
     steps = reader.integer("the number of steps")
     good = reader.term()
     after = reader.integer("the number of the first step") if reader.takes("after") else 0
     return Within(good, steps, after)
 
 
-def _measured(reader: Reader, measure: str) -> Probability | Expected:
+def _read_measure(reader: TermReader, measure: str) -> Probability | Expected:
     optimise = _MEASURES[measure]
-    threshold = _threshold(reader)
+    threshold = _read_threshold(reader)
     reader.expect("[", f"after `{measure}` and `=?` or a limit")
     if measure.startswith("P"):
-        path = _path(reader)
+        path = _read_path(reader)
         reader.expect("]", "after the path formula")
-        over, starts = _starts(reader, threshold)
+        over, starts = _read_starts(reader, threshold)
         return Probability(path, threshold, optimise, over, starts)
-    reward = _reward(reader)
+    reward = _read_reward(reader)
     until: Term = FALSE
-    steps = _for_steps(reader)
+    steps = _read_step_limit(reader)
     if steps is None:
         reader.expect("until", "after what is counted")
-        until, steps = reader.term(), _for_steps(reader)
+        until, steps = reader.term(), _read_step_limit(reader)
     reader.expect("]", "after the goal")
-    over, starts = _starts(reader, threshold)
+    over, starts = _read_starts(reader, threshold)
     return Expected(reward, until, threshold, optimise, over, starts, steps)
 
 
-def _threshold(reader: Reader) -> Threshold | None:
+def _read_threshold(reader: TermReader) -> Threshold | None:
     if reader.takes("="):
         reader.expect("?", "after `=`")
         return None
     token = reader.token
     if not reader.takes("<", "<=", ">", ">="):
-        reader.unexpected("`=?` or a limit such as `<= 0.01`", "write `=?` to ask for the value")
-    value = _rational(reader)
+        reader.fail_unexpected("`=?` or a limit such as `<= 0.01`", "write `=?` to ask for the value")
+    value = _read_rational(reader)
     return Threshold(cast(Literal["<", "<=", ">", ">="], token.text), value)
 
 
-def _rational(reader: Reader) -> Fraction:
+def _read_rational(reader: TermReader) -> Fraction:
     """A number, the name of a constant, or a quotient of two of these; perhaps negative."""
     first = reader.token
     sign = -1 if reader.takes("-") else 1
-    top = _literal(reader)
-    bottom = _literal(reader) if reader.takes("/") else Fraction(1)
+    top = _read_constant(reader)
+    bottom = _read_constant(reader) if reader.takes("/") else Fraction(1)
     if not bottom:
         reader.fail(first, "the limit divides by zero", "write a number")
     return sign * top / bottom
 
 
-def _literal(reader: Reader) -> Fraction:
+def _read_constant(reader: TermReader) -> Fraction:
     token = reader.token
     value = reader.limit()
     if not isinstance(value, Const) or isinstance(value.value, bool):
@@ -155,29 +161,29 @@ def _literal(reader: Reader) -> Fraction:
     return Fraction(value.value)
 
 
-def _path(reader: Reader) -> Path:
+def _read_path(reader: TermReader) -> Path:
     token = reader.token
     if reader.takes(*UNARY_PATHS):
-        bounds = _bounds(reader)
+        bounds = _read_bounds(reader)
         operator = cast(Literal["X", "F", "G"], token.text)
         return Path(operator, reader.term(), TRUE, bounds)
     left = reader.term()
     sign = reader.token
     if not reader.takes(*BINARY_PATHS):
         wanted = "`U`, `W` or `R` (or `X`, `F`, `G` in front)"
-        reader.unexpected(wanted, "write `F GOAL` for: the goal is reached")
-    bounds = _bounds(reader)
+        reader.fail_unexpected(wanted, "write `F GOAL` for: the goal is reached")
+    bounds = _read_bounds(reader)
     return Path(cast(Literal["U", "W", "R"], sign.text), reader.term(), left, bounds)
 
 
-def _bounds(reader: Reader) -> tuple[Bound, ...]:
+def _read_bounds(reader: TermReader) -> tuple[Bound, ...]:
     bounds: list[Bound] = []
     while reader.sees("{", "<", "<=", ">=", "["):
-        bounds.append(_bound(reader))
+        bounds.append(_read_bound(reader))
     return tuple(bounds)
 
 
-def _bound(reader: Reader) -> Bound:
+def _read_bound(reader: TermReader) -> Bound:
     reward = None
     if reader.takes("{"):
         reward = reader.name("the name of a reward")
@@ -198,7 +204,7 @@ def _bound(reader: Reader) -> Bound:
     return Bound(low, high, reward)
 
 
-def _reward(reader: Reader) -> str | Term:
+def _read_reward(reader: TermReader) -> str | Term:
     """A plain name is a reward of the model (or `steps`); a term is written in parentheses."""
     if reader.takes("("):
         value = reader.term()
@@ -207,11 +213,11 @@ def _reward(reader: Reader) -> str | Term:
     return reader.name("`steps`, the name of a reward or a term in parentheses")
 
 
-def _starts(reader: Reader, threshold: Threshold | None) -> tuple[Filter, Term | None]:
+def _read_starts(reader: TermReader, threshold: Threshold | None) -> tuple[Filter, Term | None]:
     if not reader.takes("over"):
-        return filter_for(threshold), None
+        return default_filter(threshold), None
     token = reader.token
-    if not reader.takes(*FILTERS):
-        reader.fail(token, f"unknown filter `{shorten(token.text)}`", did_you_mean(token.text, FILTERS))
+    if not reader.takes(*_FILTERS):
+        reader.fail(token, f"unknown filter `{shorten_text(token.text)}`", did_you_mean(token.text, _FILTERS))
     starts = reader.term() if reader.takes("of") else None
     return cast(Filter, token.text), starts

@@ -52,10 +52,10 @@ FUNCTIONS: dict[str, tuple[Op, Arity]] = {
 }
 OUTPUT, CHOSEN, AT = "output", "chosen", "at"  # `output[3]`, `chosen(brake)`, `at(car, drive)`
 
-CONNECTIVES = {"=>": IMPLIES, "or": OR, "|": OR, "and": AND, "&": AND}
-COMPARISONS = ("=", "==", "!=", "<", "<=", ">", ">=")
-ARITHMETIC = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "%": PRODUCT, "^": POWER}
-LEVEL = {**CONNECTIVES, **dict.fromkeys(COMPARISONS, COMPARE), **ARITHMETIC}
+_CONNECTIVES = {"=>": IMPLIES, "or": OR, "|": OR, "and": AND, "&": AND}
+_COMPARISONS = ("=", "==", "!=", "<", "<=", ">", ">=")
+_ARITHMETIC = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "%": PRODUCT, "^": POWER}
+LEVEL = {**_CONNECTIVES, **dict.fromkeys(_COMPARISONS, COMPARE), **_ARITHMETIC}
 NEGATIONS = ("not", "~", "!")
 
 CONSTANTS = {"true": True, "false": False}

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import NoReturn
 
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
-from surefoot.problem.door import described
-from surefoot.problem.names import chosen_name, is_reserved, location_name, output_name
+from surefoot.problem.door import describe_value
+from surefoot.problem.names import chosen_name, is_reserved, location_name, network_output_name
 from surefoot.problem.number import LongNumber
-from surefoot.problem.parse.lexer import Kind, Token, fault, shorten, tokens
+from surefoot.problem.parse.lexer import Token, TokenKind, iterate_tokens, shorten_text, term_syntax_error
 from surefoot.problem.parse.number import exponent_of, read_number
 from surefoot.problem.parse.spelling import (
     AND,
@@ -29,7 +29,18 @@ from surefoot.problem.parse.spelling import (
     OUTPUT,
     UNARY,
 )
-from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction, disjunction, divide, equal, negate
+from surefoot.problem.term import (
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    conjunction_of,
+    disjunction_of,
+    divide_terms,
+    equal,
+    negate_number,
+)
 
 MOST_LEVELS = 200
 _MOST_WORK = 1_000_000  # digits that all numbers of one text may need together
@@ -46,13 +57,13 @@ def parse_term(
     text: str, *, names: Iterable[str] | None = None, constants: Mapping[str, Term] | None = None
 ) -> Term:
     """The term a text stands for; `names` lists what may occur, `constants` are replaced while reading."""
-    reader = Reader(text, names=names, constants=constants)
+    reader = TermReader(text, names=names, constants=constants)
     result = reader.term()
     reader.finish("an operator")
     return result
 
 
-class Reader:
+class TermReader:
     """A text being read: the current token, and the limits that keep reading fast."""
 
     def __init__(
@@ -65,13 +76,13 @@ class Reader:
         reserved: Iterable[str] = (),
     ) -> None:
         if not isinstance(text, str):
-            raise WrongType(f"{described(text)} is not a text", fix="give a str, or use it as it is")
+            raise WrongType(f"{describe_value(text)} is not a text", fix="give a str, or use it as it is")
         self.text = text
         self.reserved = tuple(reserved)  # what a misspelled name may have been meant to be
         self.names = None if names is None else dict.fromkeys((*names, *(constants or ())))
         self.constants = constants or {}
         self.hidden = hidden or {}  # names that cannot be used, and why
-        self._tokens = tokens(text)
+        self._tokens = iterate_tokens(text)
         self.token = next(self._tokens)
         self._levels = 0
         self._work = 0
@@ -81,7 +92,7 @@ class Reader:
 
     def advance(self) -> Token:
         done = self.token
-        if done.kind is not Kind.END:
+        if done.kind is not TokenKind.END:
             self.token = next(self._tokens)
         return done
 
@@ -95,25 +106,25 @@ class Reader:
 
     def expect(self, spelling: str, after: str) -> None:
         if not self.takes(spelling):
-            self.unexpected(f"`{spelling}` {after}", f"add `{spelling}`", (spelling,))
+            self.fail_unexpected(f"`{spelling}` {after}", f"add `{spelling}`", (spelling,))
 
     def finish(
         self, wanted: str, *words: str, fix: str = "remove it, or write an operator before it"
     ) -> None:
         """Nothing may follow; `words` are those that could have been meant."""
-        if self.token.kind is not Kind.END:
-            self.unexpected(wanted, fix, words)
+        if self.token.kind is not TokenKind.END:
+            self.fail_unexpected(wanted, fix, words)
 
     def fail(self, token: Token, what: str, fix: str = "") -> NoReturn:
-        raise fault(self.text, token.offset, what, fix)
+        raise term_syntax_error(self.text, token.offset, what, fix)
 
-    def unexpected(self, wanted: str, fix: str, words: tuple[str, ...] = ()) -> NoReturn:
+    def fail_unexpected(self, wanted: str, fix: str, words: tuple[str, ...] = ()) -> NoReturn:
         """The current token is wrong; a misspelled operator or one of `words` is recognised."""
-        if self.token.kind is Kind.END:
+        if self.token.kind is TokenKind.END:
             self.fail(self.token, f"the text ends where {wanted} is expected", fix)
-        if meant := _meant(self.token.word, words):
+        if meant := _guess_operator(self.token.word, words):
             fix = f"did you mean `{meant}`?"
-        self.fail(self.token, f"unexpected `{shorten(self.token.text)}` where {wanted} is expected", fix)
+        self.fail(self.token, f"unexpected `{shorten_text(self.token.text)}` where {wanted} is expected", fix)
 
     # Expressions. One level of nesting costs at most three Python frames.
 
@@ -130,7 +141,9 @@ class Reader:
 
     def _expression(self, level: int) -> Term:
         self._levels += 1
-        left = self._prefixed(level) if self.token.word in _PREFIXES else self._indexed(self.primary())
+        left = (
+            self._parse_prefix(level) if self.token.word in _PREFIXES else self._parse_index(self.primary())
+        )
         chained = 0
         while (strength := LEVEL.get(self.token.word, 0)) >= level:
             chained += 1
@@ -143,7 +156,7 @@ class Reader:
         self._levels -= 1
         return left
 
-    def _prefixed(self, level: int) -> Term:
+    def _parse_prefix(self, level: int) -> Term:
         sign = self.advance()
         own = UNARY if sign.text == "-" else NOT
         if level > own:
@@ -151,9 +164,9 @@ class Reader:
         if self._levels >= MOST_LEVELS:
             self.fail(sign, _DEEP, _FLATTEN)
         inner = self._expression(own)
-        return negate(inner) if own == UNARY else ~inner
+        return negate_number(inner) if own == UNARY else ~inner
 
-    def _indexed(self, value: Term) -> Term:
+    def _parse_index(self, value: Term) -> Term:
         while self.token.word == "[":
             self.advance()
             value = value[self._expression(IMPLIES)]
@@ -185,7 +198,7 @@ class Reader:
                 bits = part.value.numerator.bit_length() + part.value.denominator.bit_length()
                 self._spend(bits // 3, sign)
         try:
-            return divide(left, right)
+            return divide_terms(left, right)
         except LongNumber as error:
             self.fail(sign, error.what, error.fix)
 
@@ -199,14 +212,14 @@ class Reader:
             parts.append(self._expression(strength + 1))
             chains.append(self._chains)
         if strength == AND:
-            return conjunction(tuple(parts))
+            return conjunction_of(tuple(parts))
         if strength == OR:
-            return disjunction(tuple(parts))
+            return disjunction_of(tuple(parts))
         if len(signs) > 1:
             # The middle of a chain occurs twice in the result: chains inside chains would double each time.
             self._check_chain(signs, holds_chain=chains[-2] > chains[0])
         compared = zip(signs, parts, parts[1:], strict=False)
-        return conjunction(tuple(_compared(s.text, a, b) for s, a, b in compared))
+        return conjunction_of(tuple(_comparison_term(s.text, a, b) for s, a, b in compared))
 
     def _check_chain(self, signs: list[Token], holds_chain: bool) -> None:
         spelled = {s.text for s in signs}
@@ -219,17 +232,17 @@ class Reader:
     def primary(self) -> Term:
         """A number, a name, an array, a function call or anything in parentheses: what needs no operator."""
         token = self.token
-        if token.kind is Kind.NUMBER:
+        if token.kind is TokenKind.NUMBER:
             return Const(self.number(self.advance()))
-        if token.kind is Kind.QUOTED:
+        if token.kind is TokenKind.QUOTED:
             return self._variable(self.advance())
         if token.word == "[":
             return Apply(Op.ARRAY, self._arguments("]", several=True))
         if token.word == "(":
             (inner,) = self._arguments(")")
             return inner
-        if token.kind is not Kind.NAME or token.text in _OPERATOR_WORDS:
-            self.unexpected("a number, a name or `(`", "write what is missing")
+        if token.kind is not TokenKind.NAME or token.text in _OPERATOR_WORDS:
+            self.fail_unexpected("a number, a name or `(`", "write what is missing")
         self.advance()
         if token.text in CONSTANTS:
             return Const(CONSTANTS[token.text])
@@ -239,7 +252,7 @@ class Reader:
             return self._with_parts(token.text)
         if token.text not in FUNCTIONS:
             known = did_you_mean(token.text, (*FUNCTIONS, CHOSEN, AT))
-            self.fail(token, f"unknown function `{shorten(token.text)}`", known)
+            self.fail(token, f"unknown function `{shorten_text(token.text)}`", known)
         op, arity = FUNCTIONS[token.text]
         args = self._arguments(")", several=True)
         if not arity.allows(len(args)):
@@ -249,7 +262,7 @@ class Reader:
 
     def limit(self) -> Term:
         """A number, a name or a term in parentheses; a name is never a function here: `F<=N (x > 3)`."""
-        if self.token.kind is Kind.NAME and self.token.text not in KEYWORDS:
+        if self.token.kind is TokenKind.NAME and self.token.text not in KEYWORDS:
             return self._variable(self.advance())
         return self.primary()
 
@@ -271,9 +284,11 @@ class Reader:
         self.advance()
         if word == OUTPUT:
             if (index := self.integer("the number of an output")) < 0:
-                self.unexpected("an output number from 0 on, not a negative one,", "the first is `output[0]`")
+                self.fail_unexpected(
+                    "an output number from 0 on, not a negative one,", "the first is `output[0]`"
+                )
             self.expect("]", "after the number of the output")
-            return Var(output_name(index))
+            return Var(network_output_name(index))
         first = self.name("an action" if word == CHOSEN else "a component")
         if word == CHOSEN:
             self.expect(")", "after the action")
@@ -287,8 +302,8 @@ class Reader:
 
     def name(self, wanted: str) -> str:
         """A plain or quoted name, whatever it is."""
-        if self.token.kind not in (Kind.NAME, Kind.QUOTED):
-            self.unexpected(wanted, "write its name")
+        if self.token.kind not in (TokenKind.NAME, TokenKind.QUOTED):
+            self.fail_unexpected(wanted, "write its name")
         return self.advance().text
 
     def _variable(self, token: Token) -> Term:
@@ -299,7 +314,7 @@ class Reader:
         if self.names is None or token.text in self.names or is_reserved(token.text):
             return Var(token.text)
         known = did_you_mean(token.text, self.names, self.reserved)
-        self.fail(token, f"unknown name `{shorten(token.text)}`", known)
+        self.fail(token, f"unknown name `{shorten_text(token.text)}`", known)
 
     def number(self, token: Token) -> int | Fraction:
         try:
@@ -315,9 +330,9 @@ class Reader:
         token = self.token
         sign = -1 if self.takes("-") else 1
         value: object = None
-        if self.token.kind is Kind.NUMBER:
+        if self.token.kind is TokenKind.NUMBER:
             value = self.number(self.advance())
-        elif self.token.kind in (Kind.NAME, Kind.QUOTED) and self.token.text in self.constants:
+        elif self.token.kind in (TokenKind.NAME, TokenKind.QUOTED) and self.token.text in self.constants:
             meant = self.constants[self.advance().text]
             value = meant.value if isinstance(meant, Const) else None
         if isinstance(value, bool) or not isinstance(value, int):
@@ -330,7 +345,7 @@ class Reader:
             self.fail(token, "the numbers of this text are too large together", "use fewer large exponents")
 
 
-def _meant(found: str, words: tuple[str, ...]) -> str:
+def _guess_operator(found: str, words: tuple[str, ...]) -> str:
     """The operator or one of the `words` that a misspelled word resembles, or nothing."""
     known = (*words, "and", "or")
     if found in _ELSEWHERE or found in known or len(found) < 2:
@@ -339,7 +354,7 @@ def _meant(found: str, words: tuple[str, ...]) -> str:
     return close[0] if close else ""
 
 
-def _compared(sign: str, left: Term, right: Term) -> Term:
+def _comparison_term(sign: str, left: Term, right: Term) -> Term:
     match sign:
         case "<":
             return left < right

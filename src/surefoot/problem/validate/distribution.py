@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from surefoot.problem.environment import Edge, Environment
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Const, Term, is_number
 
 NEAR = Fraction(1, 10**9)  # how far from 1 a sum may be that is taken for 1 when asked
@@ -30,12 +30,12 @@ def sum_defect(probabilities: Sequence[Term]) -> tuple[str, str] | None:
     total = constant_sum(probabilities)
     if total is None or total == 1:
         return None
-    shown = " + ".join(show(p) for p in probabilities[:_SHOWN]) + (
+    shown = " + ".join(show_term(p) for p in probabilities[:_SHOWN]) + (
         " + …" if len(probabilities) > _SHOWN else ""
     )
     near = f"{_EXACTLY}; as the sum is within 1e-9 of 1, --normalise divides each of them by it"
     fix = near if is_nearly_one(total) else _EXACTLY
-    return f"the probabilities {shown} add up to {show(Const(total))}", fix
+    return f"the probabilities {shown} add up to {show_term(Const(total))}", fix
 
 
 def normalise_probabilities(environment: Environment) -> Environment:

@@ -13,44 +13,44 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Law,
     Outcome,
     Real,
     Update,
+    ValueType,
 )
 from surefoot.problem.number import LARGEST_DOUBLE
-from surefoot.problem.show import brief, show
+from surefoot.problem.show import abbreviate_term, show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate.distribution import sum_defect
 from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.scope import (
-    Scope,
-    check_kind,
+    NameScope,
     check_limits,
     check_name,
     check_unique,
+    check_value_type,
     state_scope,
 )
 
-METHODS = ("euler", "rk4")
-PREDICTIONS = ("euler", "taylor")  # methods in continuous time
-LAWS = {"uniform": 2, "normal": 2, "integer": 2}
+_METHODS = ("euler", "rk4")
+_PREDICTIONS = ("euler", "taylor")  # methods in continuous time
+_LAWS = {"uniform": 2, "normal": 2, "integer": 2}
 
 
 def check_environment(environment: Environment) -> None:
     """Raise at the first defect, with a path such as `environment.components[0].edges[3].guard`."""
-    _declarations(environment)
+    _check_declarations(environment)
     state = state_scope(environment)
     state.require(environment.initial, BOOL, "environment.initial")
     acting = state.also({c.name: REAL for c in environment.controls})
     for number, component in enumerate(environment.components):
-        _component(component, acting, f"environment.components[{number}]")
-    _synchronisations(environment)
-    _flow(environment, acting)
+        _check_component(component, acting, f"environment.components[{number}]")
+    _check_synchronisations(environment)
+    _check_flow(environment, acting)
 
 
-def _declarations(environment: Environment) -> None:
+def _check_declarations(environment: Environment) -> None:
     variables = [(v.name, f"environment.variables[{i}]") for i, v in enumerate(environment.variables)]
     controls = [(c.name, f"environment.controls[{i}]") for i, c in enumerate(environment.controls)]
     components = [(c.name, f"environment.components[{i}]") for i, c in enumerate(environment.components)]
@@ -65,14 +65,14 @@ def _declarations(environment: Environment) -> None:
             "there is no component", fix="add one with at least one edge", where="environment"
         )
     for variable, (_, where) in zip(environment.variables, variables, strict=True):
-        check_kind(variable.kind, variable.name, where)
+        check_value_type(variable.kind, variable.name, where)
     for control, (_, where) in zip(environment.controls, controls, strict=True):
         check_limits(control.low, control.high, control.name, where)
     if environment.arithmetic is Arithmetic.FLOAT64:
-        _doubles(environment)
+        _check_float64_limits(environment)
 
 
-def _doubles(environment: Environment) -> None:
+def _check_float64_limits(environment: Environment) -> None:
     """Limits mean the doubles nearest to them; there have to be such."""
     kinds = [(v.name, v.kind) for v in environment.variables]
     kinds += [(c.name, c.kind) for m in environment.components for e in m.edges for c in e.chosen]
@@ -87,29 +87,29 @@ def _doubles(environment: Environment) -> None:
             raise InvalidProblem(what, fix="leave the limit out, or use another unit", where="environment")
 
 
-def _component(component: Component, acting: Scope, where: str) -> None:
+def _check_component(component: Component, acting: NameScope, where: str) -> None:
     check_unique([(n, f"{where}.locations[{i}]") for i, n in enumerate(component.locations)], "location")
     if not component.initial:
         raise InvalidProblem(
             f"component `{component.name}` has no initial location", where=f"{where}.initial"
         )
     for number, location in enumerate(component.initial):
-        _location(component, location, f"{where}.initial[{number}]")
+        _check_location(component, location, f"{where}.initial[{number}]")
     for number, edge in enumerate(component.edges):
-        _edge(component, edge, acting, f"{where}.edges[{number}]")
+        _check_edge(component, edge, acting, f"{where}.edges[{number}]")
 
 
-def _location(component: Component, location: str, where: str) -> None:
+def _check_location(component: Component, location: str, where: str) -> None:
     if location not in component.locations:
         what = f"component `{component.name}` has no location `{location}`"
         raise InvalidProblem(what, fix=did_you_mean(location, component.locations), where=where)
 
 
-def _edge(component: Component, edge: Edge, acting: Scope, where: str) -> None:
-    _location(component, edge.source, f"{where}.source")
+def _check_edge(component: Component, edge: Edge, acting: NameScope, where: str) -> None:
+    _check_location(component, edge.source, f"{where}.source")
     acting.require(edge.guard, BOOL, f"{where}.guard")
     for number, choice in enumerate(edge.chosen):
-        _choice(choice, acting, f"{where}.chosen[{number}]")
+        _check_free_choice(choice, acting, f"{where}.chosen[{number}]")
     check_unique([(c.name, f"{where}.chosen[{i}]") for i, c in enumerate(edge.chosen)], "chosen value")
     scope = acting.also({c.name: c.kind for c in edge.chosen})
     scope.require(edge.assuming, BOOL, f"{where}.assuming")
@@ -117,26 +117,26 @@ def _edge(component: Component, edge: Edge, acting: Scope, where: str) -> None:
         raise InvalidProblem("an edge has no outcome", fix="add one, or drop the edge", where=where)
     for number, outcome in enumerate(edge.outcomes):
         place = f"{where}.outcomes[{number}]"
-        _location(component, outcome.target, f"{place}.target")
-        _outcome(outcome, scope, place)
-    _probabilities([o.probability for o in edge.outcomes], where)
+        _check_location(component, outcome.target, f"{place}.target")
+        _check_outcome(outcome, scope, place)
+    _check_probabilities([o.probability for o in edge.outcomes], where)
 
 
-def _choice(choice: Choice, acting: Scope, where: str) -> None:
+def _check_free_choice(choice: Choice, acting: NameScope, where: str) -> None:
     check_name(choice.name, where)
-    check_kind(choice.kind, choice.name, where)
+    check_value_type(choice.kind, choice.name, where)
     if choice.name in acting.kinds:
         what = f"chosen value `{choice.name}` has the name of a variable or control"
         raise InvalidProblem(what, fix="rename it", where=where)
     if choice.law is not None:
-        _law(choice.law, choice, where)
+        _check_law(choice.law, choice, where)
 
 
-def _law(law: Law, choice: Choice, where: str) -> None:
-    if law.name not in LAWS:
-        raise InvalidProblem(f"unknown law `{law.name}`", fix=did_you_mean(law.name, LAWS), where=where)
-    if len(law.parameters) != LAWS[law.name]:
-        what = f"law `{law.name}` takes {LAWS[law.name]} numbers, not {len(law.parameters)}"
+def _check_law(law: Law, choice: Choice, where: str) -> None:
+    if law.name not in _LAWS:
+        raise InvalidProblem(f"unknown law `{law.name}`", fix=did_you_mean(law.name, _LAWS), where=where)
+    if len(law.parameters) != _LAWS[law.name]:
+        what = f"law `{law.name}` takes {_LAWS[law.name]} numbers, not {len(law.parameters)}"
         raise InvalidProblem(what, where=where)
     first, second = law.parameters
     if law.name == "normal" and second < 0:
@@ -149,20 +149,20 @@ def _law(law: Law, choice: Choice, where: str) -> None:
         raise InvalidProblem(f"law `{law.name}` does not fit the kind of `{choice.name}`", where=where)
 
 
-def _outcome(outcome: Outcome, scope: Scope, where: str) -> None:
+def _check_outcome(outcome: Outcome, scope: NameScope, where: str) -> None:
     scope.require(outcome.probability, REAL, f"{where}.probability")
     for number, update in enumerate(outcome.updates):
-        _update(update, scope, f"{where}.updates[{number}]")
-    _clashes(outcome.updates, where)
+        _check_update(update, scope, f"{where}.updates[{number}]")
+    _check_write_conflicts(outcome.updates, where)
     check_unique([(r, f"{where}.rewards[{i}]") for i, (r, _) in enumerate(outcome.rewards)], "reward")
     for number, (_, amount) in enumerate(outcome.rewards):
         scope.require(amount, REAL, f"{where}.rewards[{number}]")
 
 
-def _update(update: Update, scope: Scope, where: str) -> None:
-    root = _root(update.target)
+def _check_update(update: Update, scope: NameScope, where: str) -> None:
+    root = _assigned_name(update.target)
     if root is None:
-        what = f"`{brief(update.target)}` cannot be assigned"
+        what = f"`{abbreviate_term(update.target)}` cannot be assigned"
         raise InvalidProblem(what, fix="assign a variable or an element of an array", where=f"{where}.target")
     kind = scope.kind(update.target, f"{where}.target")
     if root not in scope.variables:
@@ -171,25 +171,29 @@ def _update(update: Update, scope: Scope, where: str) -> None:
     scope.require(update.value, kind, f"{where}.value")
 
 
-def _root(target: Term) -> str | None:
+def _assigned_name(target: Term) -> str | None:
     while isinstance(target, Apply) and target.op is Op.SELECT:
         target = target.args[0]
     return target.name if isinstance(target, Var) else None
 
 
-def _clashes(updates: tuple[Update, ...], where: str) -> None:
+def _check_write_conflicts(updates: tuple[Update, ...], where: str) -> None:
     """Two writes of one target at once; `a[i]` and `a[j]` can only be compared when they are run."""
     seen: dict[int, list[Term]] = {}
     for number, update in enumerate(updates):
         others = seen.setdefault(update.index, [])
         for other in others:
-            if update.target == other or _within(update.target, other) or _within(other, update.target):
-                what = f"`{show(update.target)}` is assigned twice at once"
+            if (
+                update.target == other
+                or _is_element_of(update.target, other)
+                or _is_element_of(other, update.target)
+            ):
+                what = f"`{show_term(update.target)}` is assigned twice at once"
                 raise InvalidProblem(what, fix="keep one of them", where=f"{where}.updates[{number}].target")
         others.append(update.target)
 
 
-def _within(part: Term, whole: Term) -> bool:
+def _is_element_of(part: Term, whole: Term) -> bool:
     while isinstance(part, Apply) and part.op is Op.SELECT:
         part = part.args[0]
         if part == whole:
@@ -197,16 +201,16 @@ def _within(part: Term, whole: Term) -> bool:
     return False
 
 
-def _probabilities(probabilities: list[Term], where: str) -> None:
+def _check_probabilities(probabilities: list[Term], where: str) -> None:
     for number, probability in enumerate(probabilities):
         if isinstance(probability, Const) and not 0 <= probability.value <= 1:
-            what = f"probability {show(probability)} is not between 0 and 1"
+            what = f"probability {show_term(probability)} is not between 0 and 1"
             raise InvalidProblem(what, where=f"{where}.outcomes[{number}].probability")
     if (defect := sum_defect(probabilities)) is not None:
         raise InvalidProblem(defect[0], fix=defect[1], where=where)
 
 
-def _synchronisations(environment: Environment) -> None:
+def _check_synchronisations(environment: Environment) -> None:
     count = len(environment.components)
     for number, vector in enumerate(environment.synchronisations):
         where = f"environment.synchronisations[{number}]"
@@ -224,12 +228,12 @@ def _synchronisations(environment: Environment) -> None:
                 raise InvalidProblem(
                     what, fix=did_you_mean(action, known), where=f"{where}.actions[{position}]"
                 )
-        _shared_choices(environment, vector.actions, where)
+        _check_shared_choices(environment, vector.actions, where)
 
 
-def _shared_choices(environment: Environment, actions: tuple[str | None, ...], where: str) -> None:
+def _check_shared_choices(environment: Environment, actions: tuple[str | None, ...], where: str) -> None:
     """What edges that move together choose by the same name is one value, so it has one kind."""
-    found: dict[str, list[tuple[str, Kind]]] = {}
+    found: dict[str, list[tuple[str, ValueType]]] = {}
     for action, component in zip(actions, environment.components, strict=True):
         for edge in component.edges if action is not None else ():
             for choice in edge.chosen if edge.action == action else ():
@@ -241,14 +245,14 @@ def _shared_choices(environment: Environment, actions: tuple[str | None, ...], w
                 found.setdefault(choice.name, []).append((component.name, choice.kind))
 
 
-def _flow(environment: Environment, acting: Scope) -> None:
+def _check_flow(environment: Environment, acting: NameScope) -> None:
     flow, where = environment.flow, "environment.flow"
     if flow is None:
         return
     if flow.step <= 0:
-        what = f"the step {show(Const(flow.step))} is not positive"
+        what = f"the step {show_term(Const(flow.step))} is not positive"
         raise InvalidProblem(what, fix="write how much time one step takes", where=f"{where}.step")
-    known = PREDICTIONS if flow.continuous else METHODS
+    known = _PREDICTIONS if flow.continuous else _METHODS
     if flow.method not in known:
         what = f"unknown method `{flow.method}` {'in continuous time' if flow.continuous else 'of steps'}"
         raise InvalidProblem(what, fix=did_you_mean(flow.method, known), where=where)

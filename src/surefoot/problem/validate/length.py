@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.number import MOST_BITS, LongNumber
 from surefoot.problem.term import Apply, Const, Term
 
 
-def check_length(whole: Term, where: str) -> None:
+def check_constant_length(whole: Term, where: str) -> None:
     """Evaluates what does not depend on the state, once; what has no value is somebody else's matter."""
     done: dict[int, Const | None] = {}  # by identity: large terms share their parts
     waiting = [whole]
@@ -19,18 +19,18 @@ def check_length(whole: Term, where: str) -> None:
             if missing:
                 waiting.extend(missing)
                 continue
-            done[id(term)] = _value(term, [done[id(a)] for a in term.args], where)
+            done[id(term)] = _fold_constant(term, [done[id(a)] for a in term.args], where)
         else:
             done[id(term)] = term if isinstance(term, Const) else None
         waiting.pop()
 
 
-def _value(term: Apply, parts: list[Const | None], where: str) -> Const | None:
+def _fold_constant(term: Apply, parts: list[Const | None], where: str) -> Const | None:
     known = tuple(part for part in parts if part is not None)
     if len(known) < len(parts):
         return None
     try:
-        value = evaluate(Apply(term.op, known), {})
+        value = evaluate_term(Apply(term.op, known), {})
     except Undefined:
         return None
     except LongNumber:

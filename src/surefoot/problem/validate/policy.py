@@ -17,11 +17,11 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import free_names
-from surefoot.problem.validate.head import check_choice
+from surefoot.problem.validate.head import check_action_selection
 from surefoot.problem.validate.kinds import BOOL, REAL
-from surefoot.problem.validate.scope import Scope, state_scope
+from surefoot.problem.validate.scope import NameScope, state_scope
 
 
 def check_policy(policy: Policy, environment: Environment, where: str = "policy") -> None:
@@ -29,9 +29,9 @@ def check_policy(policy: Policy, environment: Environment, where: str = "policy"
     state = state_scope(environment)
     match policy:
         case NeuralPolicy():
-            _neural(policy, environment, state, where)
+            _check_neural(policy, environment, state, where)
         case ProgramPolicy():
-            _program(policy, environment, state, where)
+            _check_program(policy, environment, state, where)
         case ShieldedPolicy(inner, permits, fallback):
             check_policy(inner, environment, f"{where}.policy")
             check_policy(fallback, environment, f"{where}.fallback")
@@ -46,7 +46,7 @@ def check_policy(policy: Policy, environment: Environment, where: str = "policy"
                     where=f"{where}.permits",
                 )
         case OraclePolicy(actions=actions):
-            _labels(actions, environment, where)
+            _check_labels(actions, environment, where)
 
 
 def draws_actions(policy: Policy) -> bool:
@@ -73,27 +73,29 @@ def environment_labels(environment: Environment) -> tuple[str, ...]:
     return tuple(dict.fromkeys(a for a in labels if a is not None))
 
 
-def _neural(policy: NeuralPolicy, environment: Environment, state: Scope, where: str) -> None:
+def _check_neural(policy: NeuralPolicy, environment: Environment, state: NameScope, where: str) -> None:
     for number, term in enumerate(policy.observe):
         place = f"{where}.observe[{number}]"
         if state.kind(term, place) != BOOL:
             state.require(term, REAL, place)
-    check_choice(policy, f"{where}.choose")
-    _same_number("inputs", policy.network.width, "observed terms", [show(t) for t in policy.observe], where)
+    check_action_selection(policy, f"{where}.choose")
+    _check_count(
+        "inputs", policy.network.width, "observed terms", [show_term(t) for t in policy.observe], where
+    )
     outputs = policy.network.outputs
     if environment.controls or policy.choose is Choose.VALUE:
-        _values(policy, environment, where)
+        _check_control_values(policy, environment, where)
         controls = [c.name for c in environment.controls]
-        _same_number("outputs", outputs, "controls", controls, where)
+        _check_count("outputs", outputs, "controls", controls, where)
         return
     if isinstance(policy.actions, EdgesOf):
-        _edges_of(policy.actions, environment, f"{where}.actions")
+        _check_edge_order(policy.actions, environment, f"{where}.actions")
     else:
-        _labels(policy.actions, environment, where)
-    _same_number("outputs", outputs, "actions", action_names(policy, environment), where)
+        _check_labels(policy.actions, environment, where)
+    _check_count("outputs", outputs, "actions", action_names(policy, environment), where)
 
 
-def _values(policy: NeuralPolicy, environment: Environment, where: str) -> None:
+def _check_control_values(policy: NeuralPolicy, environment: Environment, where: str) -> None:
     if not environment.controls:
         what = '`choose = "value"` needs an environment with controls'
         raise InvalidProblem(what, fix="declare controls, or choose among actions", where=f"{where}.choose")
@@ -105,21 +107,21 @@ def _values(policy: NeuralPolicy, environment: Environment, where: str) -> None:
         raise InvalidProblem(what, fix="leave `actions` out", where=f"{where}.actions")
 
 
-def _same_number(side: str, count: int, what: str, names: Iterable[str], where: str) -> None:
+def _check_count(side: str, count: int, what: str, names: Iterable[str], where: str) -> None:
     listed = list(names)
     if count != len(listed):
-        numbers = _listing([str(i) for i in range(count)])
-        text = f"the network has {count} {side} ({numbers}) for {len(listed)} {what} ({_listing(listed)})"
+        numbers = _list_names([str(i) for i in range(count)])
+        text = f"the network has {count} {side} ({numbers}) for {len(listed)} {what} ({_list_names(listed)})"
         raise InvalidProblem(text, fix=f"list exactly one for each of the {count} {side}", where=where)
 
 
-def _listing(names: list[str], most: int = 40) -> str:
+def _list_names(names: list[str], most: int = 40) -> str:
     if not names:
         return "none"
     return ", ".join(names if len(names) <= most else [*names[:most], "…"])
 
 
-def _labels(actions: Iterable[str], environment: Environment, where: str) -> None:
+def _check_labels(actions: Iterable[str], environment: Environment, where: str) -> None:
     known = environment_labels(environment)
     seen: set[str] = set()
     for number, action in enumerate(actions):
@@ -132,7 +134,7 @@ def _labels(actions: Iterable[str], environment: Environment, where: str) -> Non
         seen.add(action)
 
 
-def _edges_of(actions: EdgesOf, environment: Environment, where: str) -> None:
+def _check_edge_order(actions: EdgesOf, environment: Environment, where: str) -> None:
     named: dict[str, Component] = {c.name: c for c in environment.components}
     if actions.component not in named:
         what = f"there is no component `{actions.component}`"
@@ -147,20 +149,20 @@ def _edges_of(actions: EdgesOf, environment: Environment, where: str) -> None:
         raise InvalidProblem("an edge is listed twice", fix="list each edge once", where=f"{where}.order")
 
 
-def _program(policy: ProgramPolicy, environment: Environment, state: Scope, where: str) -> None:
+def _check_program(policy: ProgramPolicy, environment: Environment, state: NameScope, where: str) -> None:
     if not policy.branches:
         raise InvalidProblem("the program has no branch", fix="add one", where=f"{where}.branches")
-    _labels(policy.actions, environment, where)
+    _check_labels(policy.actions, environment, where)
     for number, branch in enumerate(policy.branches):
         place = f"{where}.branches[{number}]"
         state.require(branch.when, BOOL, f"{place}.when")
         if isinstance(branch.then, str):
-            _branch_action(branch.then, environment, place)
+            _check_branch_action(branch.then, environment, place)
         elif isinstance(branch.then, tuple):
             names = [c.name for c in environment.controls]
             if len(branch.then) != len(names):
-                terms = _listing([show(t) for t in branch.then])
-                there = f"{len(names)} ({_listing(names)})"
+                terms = _list_names([show_term(t) for t in branch.then])
+                there = f"{len(names)} ({_list_names(names)})"
                 what = f"the branch sets {len(branch.then)} controls ({terms}), but there are {there}"
                 raise InvalidProblem(what, fix="write one term for each control", where=place)
             for position, value in enumerate(branch.then):
@@ -169,7 +171,7 @@ def _program(policy: ProgramPolicy, environment: Environment, state: Scope, wher
             check_policy(branch.then, environment, f"{place}.then")
 
 
-def _branch_action(action: str, environment: Environment, where: str) -> None:
+def _check_branch_action(action: str, environment: Environment, where: str) -> None:
     if environment.controls:
         what = f"the branch picks action `{action}`, but the environment has controls"
         raise InvalidProblem(what, fix="write one term for each control", where=f"{where}.then")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.problem.environment import Environment, Kind
+from surefoot.problem.environment import Environment, ValueType
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import (
     DEADLOCKED,
@@ -17,7 +17,7 @@ from surefoot.problem.names import (
     is_reserved,
     location_name,
     location_parts,
-    output_name,
+    network_output_name,
 )
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
@@ -37,41 +37,41 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
 from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.policy import draws_actions
-from surefoot.problem.validate.scope import Scope, state_scope
+from surefoot.problem.validate.scope import NameScope, state_scope
 
 
 def check_property(problem: Problem) -> None:
     """Raise at the first defect."""
-    _policy_present(problem)
+    _check_policy_present(problem)
     scope = property_scope(problem.environment, problem.policy)
     match problem.property:
         case Never(bad, steps):
-            _steps(0 if steps is None else steps, 0)
+            _check_steps(0 if steps is None else steps, 0)
             scope.require(bad, BOOL, "property.bad")
         case NeverBefore(bad, goal, steps):
-            _steps(0 if steps is None else steps, 0)
+            _check_steps(0 if steps is None else steps, 0)
             scope.require(bad, BOOL, "property.bad")
-            _about_states(goal, problem.environment, "property.goal")
+            _check_state_condition(goal, problem.environment, "property.goal")
         case Eventually(good) | Recurs(good):
             scope.require(good, BOOL, "property.good")
         case Within(good, steps, after):
-            _steps(steps, after)
+            _check_steps(steps, after)
             scope.require(good, BOOL, "property.good")
         case Probability(path, threshold, _, over, starts):
-            _path(path, scope, problem.environment)
-            _threshold(threshold)
-            _filter(over, threshold)
-            _starts(starts, problem.environment)
+            _check_path(path, scope, problem.environment)
+            _check_threshold(threshold)
+            _check_filter(over, threshold)
+            _check_starts(starts, problem.environment)
         case Expected(reward, until, threshold, _, over, starts, steps):
-            _filter(over, threshold)
-            _reward(reward, scope, problem.environment)
-            _steps(0 if steps is None else steps, 0)
+            _check_filter(over, threshold)
+            _check_reward(reward, scope, problem.environment)
+            _check_steps(0 if steps is None else steps, 0)
             scope.require(until, BOOL, "property.until")
-            _starts(starts, problem.environment)
+            _check_starts(starts, problem.environment)
     if problem.policy is not None and draws_actions(problem.policy):
         _check_draws(problem.property)
 
@@ -119,9 +119,9 @@ def _drawn_names(condition: Term, positive: bool = True) -> Iterator[bool]:
             yield from (False for part in parts for _ in _drawn_names(part))
 
 
-def property_scope(environment: Environment, policy: Policy | None) -> Scope:
+def property_scope(environment: Environment, policy: Policy | None) -> NameScope:
     """State variables, controls, and the reserved names that this policy gives a meaning to."""
-    reserved: dict[str, Kind] = {
+    reserved: dict[str, ValueType] = {
         location_name(c.name, location): BOOL for c in environment.components for location in c.locations
     }
     reserved[DEADLOCKED] = BOOL
@@ -131,21 +131,21 @@ def property_scope(environment: Environment, policy: Policy | None) -> Scope:
     reserved[STALLED] = BOOL
     reserved.update({chosen_name(a): BOOL for a in action_names(policy, environment)})
     scope = state.also({c.name: REAL for c in environment.controls})
-    network = _network(policy)
+    network = _output_network(policy)
     if network is not None and network.head:
         return replace(scope.with_reserved(reserved), headless=network)
     if network is not None:
-        reserved.update({output_name(i): REAL for i in range(network.outputs)})
+        reserved.update({network_output_name(i): REAL for i in range(network.outputs)})
     return scope.with_reserved(reserved)
 
 
-def _network(policy: Policy) -> Network | None:
+def _output_network(policy: Policy) -> Network | None:
     """The network whose raw outputs a decision of this policy shows."""
     match policy:
         case NeuralPolicy(network):
             return network
         case ShieldedPolicy(inner, _, _):
-            return _network(inner)
+            return _output_network(inner)
         case _:
             return None
 
@@ -158,7 +158,7 @@ def check_controlled(problem: Problem) -> None:
         raise InvalidProblem(f"nobody sets the controls {names}: there is no policy", fix=fix, where="policy")
 
 
-def _policy_present(problem: Problem) -> None:
+def _check_policy_present(problem: Problem) -> None:
     """Without a policy: what all runs do, or an optimum."""
     asked = problem.property
     about_one = isinstance(asked, Probability | Expected) and asked.optimise is None
@@ -168,7 +168,7 @@ def _policy_present(problem: Problem) -> None:
         raise InvalidProblem(what, fix=fix, where="policy")
 
 
-def _steps(steps: int, after: int) -> None:
+def _check_steps(steps: int, after: int) -> None:
     for number, name in ((steps, "steps"), (after, "after")):
         if number < 0:
             raise InvalidProblem(
@@ -179,41 +179,43 @@ def _steps(steps: int, after: int) -> None:
         raise InvalidProblem(what, fix="`after` is at most the number of steps", where="property.after")
 
 
-def _path(path: Path, scope: Scope, environment: Environment) -> None:
+def _check_path(path: Path, scope: NameScope, environment: Environment) -> None:
     scope.require(path.left, BOOL, "property.path.left")
     scope.require(path.right, BOOL, "property.path.right")
     for number, bound in enumerate(path.bounds):
-        _bound(bound, scope, environment, f"property.path.bounds[{number}]")
+        _check_bound(bound, scope, environment, f"property.path.bounds[{number}]")
 
 
-def _bound(bound: Bound, scope: Scope, environment: Environment, where: str) -> None:
+def _check_bound(bound: Bound, scope: NameScope, environment: Environment, where: str) -> None:
     if bound.low is None and bound.high is None:
         raise InvalidProblem("a bound without a limit", fix="drop it", where=where)
     for limit in (bound.low, bound.high):
         if limit is not None:
             scope.require(limit, REAL, where)
-            if isinstance(limit, Const) and bound.reward is None and not _counts(limit):
-                what = f"`{show(limit)}` is not a number of steps"
+            if isinstance(limit, Const) and bound.reward is None and not _is_step_count(limit):
+                what = f"`{show_term(limit)}` is not a number of steps"
                 raise InvalidProblem(what, fix="use a whole number from 0 on", where=where)
     if bound.reward is not None:
-        _named_reward(bound.reward, environment, where)
+        _check_reward_name(bound.reward, environment, where)
     match bound:
         case Bound(Const(low), Const(high)) if low > high:
-            what = f"the lower limit {show(Const(low))} is above the upper limit {show(Const(high))}"
+            what = (
+                f"the lower limit {show_term(Const(low))} is above the upper limit {show_term(Const(high))}"
+            )
             raise InvalidProblem(what, fix="swap them", where=where)
 
 
-def _counts(limit: Const) -> bool:
+def _is_step_count(limit: Const) -> bool:
     return isinstance(limit.value, int) and limit.value >= 0
 
 
-def _threshold(threshold: Threshold | None) -> None:
+def _check_threshold(threshold: Threshold | None) -> None:
     if threshold is not None and not 0 <= threshold.value <= 1:
-        what = f"{show(Const(Fraction(threshold.value)))} is not a probability"
+        what = f"{show_term(Const(Fraction(threshold.value)))} is not a probability"
         raise InvalidProblem(what, fix="use a number from 0 to 1", where="property.threshold")
 
 
-def _filter(over: Filter, threshold: Threshold | None) -> None:
+def _check_filter(over: Filter, threshold: Threshold | None) -> None:
     if over == "count" and threshold is None:
         what = "`over count` counts the starts for which something is so, but this is a number"
         raise InvalidProblem(what, fix="compare it: P>=0.9 [ … ] over count", where="property.over")
@@ -222,26 +224,26 @@ def _filter(over: Filter, threshold: Threshold | None) -> None:
         raise InvalidProblem(what, fix="ask with =?", where="property.over")
 
 
-def _reward(reward: str | Term, scope: Scope, environment: Environment) -> None:
+def _check_reward(reward: str | Term, scope: NameScope, environment: Environment) -> None:
     if isinstance(reward, str):
-        _named_reward(reward, environment, "property.reward")
+        _check_reward_name(reward, environment, "property.reward")
     else:
         scope.require(reward, REAL, "property.reward")
 
 
-def _named_reward(reward: str, environment: Environment, where: str) -> None:
+def _check_reward_name(reward: str, environment: Environment, where: str) -> None:
     outcomes = [o for c in environment.components for e in c.edges for o in e.outcomes]
     known = dict.fromkeys((STEPS, *(name for o in outcomes for name, _ in o.rewards)))
     if reward not in known:
         raise InvalidProblem(f"there is no reward `{reward}`", fix=did_you_mean(reward, known), where=where)
 
 
-def _starts(starts: Term | None, environment: Environment) -> None:
+def _check_starts(starts: Term | None, environment: Environment) -> None:
     if starts is not None:
-        _about_states(starts, environment, "property.starts")
+        _check_state_condition(starts, environment, "property.starts")
 
 
-def _about_states(condition: Term, environment: Environment, where: str) -> None:
+def _check_state_condition(condition: Term, environment: Environment, where: str) -> None:
     """A condition over variables and locations alone, not over what the policy does."""
     for name in sorted(free_names(condition)):
         if is_reserved(name) and location_parts(name) is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.environment import Array, Bool, Environment, Kind
+from surefoot.problem.environment import Array, Bool, Environment, ValueType
 from surefoot.problem.names import (
     chosen_action,
     is_reserved,
@@ -16,39 +16,49 @@ from surefoot.problem.names import (
     output_index,
 )
 from surefoot.problem.network import Network
-from surefoot.problem.show import brief, show
+from surefoot.problem.show import abbreviate_term, show_term
 from surefoot.problem.term import Const, Term
-from surefoot.problem.validate.head import not_the_outputs
-from surefoot.problem.validate.kinds import INT, converted, describe, joined, kind_of, unbounded
-from surefoot.problem.validate.length import check_length
+from surefoot.problem.validate.head import dropped_head_error
+from surefoot.problem.validate.kinds import (
+    INT,
+    describe_type,
+    infer_term_type,
+    join_types,
+    suggest_conversion,
+    unbounded_type,
+)
+from surefoot.problem.validate.length import check_constant_length
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class NameScope:
     """Names with their kinds: declared ones, and the reserved ones that make sense here."""
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, ValueType]
     variables: frozenset[str]  # those that an edge may assign
-    reserved: Mapping[str, Kind] = field(default_factory=dict)
+    reserved: Mapping[str, ValueType] = field(default_factory=dict)
     headless: Network | None = None  # the policy's network, if its outputs are not those of its file
 
-    def also(self, kinds: Mapping[str, Kind]) -> Scope:
+    def also(self, kinds: Mapping[str, ValueType]) -> NameScope:
         return replace(self, kinds={**self.kinds, **kinds})
 
-    def with_reserved(self, reserved: Mapping[str, Kind]) -> Scope:
+    def with_reserved(self, reserved: Mapping[str, ValueType]) -> NameScope:
         return replace(self, reserved=reserved)
 
-    def kind(self, term: Term, where: str) -> Kind:
-        found = kind_of(term, {**self.reserved, **self.kinds}, where, self._unknown)
-        check_length(term, where)
+    def kind(self, term: Term, where: str) -> ValueType:
+        found = infer_term_type(term, {**self.reserved, **self.kinds}, where, self._unknown)
+        check_constant_length(term, where)
         return found
 
-    def require(self, term: Term, wanted: Kind, where: str) -> None:
+    def require(self, term: Term, wanted: ValueType, where: str) -> None:
         """The term has to be of this kind; an integer may stand where a real number is wanted."""
         found = self.kind(term, where)
-        if joined(found, unbounded(wanted)) != unbounded(wanted):
-            what = f"`{brief(term)}` is {describe(found)}, but {describe(unbounded(wanted))} is needed"
-            raise InvalidProblem(what, fix=converted(term, found, (type(wanted),)), where=where)
+        if join_types(found, unbounded_type(wanted)) != unbounded_type(wanted):
+            what = (
+                f"`{abbreviate_term(term)}` is {describe_type(found)}, but "
+                f"{describe_type(unbounded_type(wanted))} is needed"
+            )
+            raise InvalidProblem(what, fix=suggest_conversion(term, found, (type(wanted),)), where=where)
 
     def _unknown(self, name: str) -> InvalidProblem:
         if is_reserved(name):
@@ -60,7 +70,7 @@ class Scope:
             return InvalidProblem(f"`{name}` cannot be used here", fix="it may be used in properties only")
         if output_index(name) is not None:
             if self.headless is not None:
-                return not_the_outputs(self.headless)
+                return dropped_head_error(self.headless)
             count = sum(output_index(n) is not None for n in self.reserved)
             fix = f"they are numbered from 0 to {count - 1}" if count else "only a network policy has outputs"
             return InvalidProblem(f"`{name}`: the policy has {count} outputs", fix=fix)
@@ -81,28 +91,31 @@ class Scope:
         return InvalidProblem(f"`{name}` cannot be used here", fix="it needs a policy")
 
 
-def state_scope(environment: Environment) -> Scope:
+def state_scope(environment: Environment) -> NameScope:
     """Everything a state holds: variables, and the index of the location where a component has several."""
     places = {location_key(c.name): INT for c in environment.components if len(c.locations) > 1}
     kinds = {v.name: v.kind for v in environment.variables}
-    return Scope({**kinds, **places}, frozenset(kinds))
+    return NameScope({**kinds, **places}, frozenset(kinds))
 
 
-def check_kind(kind: Kind, name: str, where: str) -> None:
+def check_value_type(kind: ValueType, name: str, where: str) -> None:
     """Limits in order and lengths positive."""
     if isinstance(kind, Array):
         if kind.length < 1:
             raise InvalidProblem(
                 f"array `{name}` has length {kind.length}", fix="use at least 1", where=where
             )
-        check_kind(kind.element, name, where)
+        check_value_type(kind.element, name, where)
     elif not isinstance(kind, Bool):
         check_limits(kind.low, kind.high, name, where)
 
 
 def check_limits(low: int | Fraction | None, high: int | Fraction | None, name: str, where: str) -> None:
     if low is not None and high is not None and low > high:
-        what = f"the lower limit {show(Const(low))} of `{name}` is above its upper limit {show(Const(high))}"
+        what = (
+            f"the lower limit {show_term(Const(low))} of `{name}` is above its upper limit "
+            f"{show_term(Const(high))}"
+        )
         raise InvalidProblem(what, fix="swap them", where=where)
 
 

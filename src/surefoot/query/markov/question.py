@@ -51,11 +51,11 @@ class Instant:
     steps: int
 
 
-Question: TypeAlias = Until | Accumulate | Instant
+MarkovQuestion: TypeAlias = Until | Accumulate | Instant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class MarkovAnswer:
     """For each state, the value asked for lies between low / scale and high / scale; both are exact."""
 
     low: NDArray[np.object_]  # [states]: integers; fractions where the value is exact and `scale` is 1

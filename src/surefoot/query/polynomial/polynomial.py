@@ -10,7 +10,7 @@ from math import lcm
 from typing import TypeAlias
 
 Monomial: TypeAlias = tuple[int, ...]
-FEW = 8  # terms
+_FEW = 8  # terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Polynomial:
         return self + -other
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        if min(len(self.terms), len(other.terms)) > FEW:
-            return _product(self, other)
+        if min(len(self.terms), len(other.terms)) > _FEW:
+            return _multiply_polynomials(self, other)
         found: dict[Monomial, Fraction] = {}
         for m, c in self.terms.items():
             for n, d in other.terms.items():
@@ -46,20 +46,20 @@ class Polynomial:
     def degree(self) -> int:
         return max((sum(m) for m in self.terms), default=0)
 
-    def replaced(self, values: Sequence[Polynomial], variables: int) -> Polynomial:
+    def substitute_variables(self, values: Sequence[Polynomial], variables: int) -> Polynomial:
         """Each variable replaced by a polynomial in so many variables."""
         powers: dict[tuple[int, int], Polynomial] = {}
 
         def power(index: int, exponent: int) -> Polynomial:
             if exponent == 0:
-                return constant(1, variables)
+                return polynomial_from_constant(1, variables)
             if (index, exponent) not in powers:
                 powers[index, exponent] = power(index, exponent - 1) * values[index]
             return powers[index, exponent]
 
         found: dict[Monomial, Fraction] = {}
         for monomial, coefficient in self.terms.items():
-            product = constant(coefficient, variables)
+            product = polynomial_from_constant(coefficient, variables)
             for index, exponent in enumerate(monomial):
                 if exponent:
                     product = product * power(index, exponent)
@@ -68,7 +68,7 @@ class Polynomial:
         return Polynomial({m: c for m, c in found.items() if c})
 
 
-def _product(left: Polynomial, right: Polynomial) -> Polynomial:
+def _multiply_polynomials(left: Polynomial, right: Polynomial) -> Polynomial:
     """Over common denominators: integers are added more quickly than fractions."""
     below, under = (lcm(*(c.denominator for c in p.terms.values())) for p in (left, right))
     first, second = (
@@ -82,15 +82,15 @@ def _product(left: Polynomial, right: Polynomial) -> Polynomial:
     return Polynomial({m: Fraction(c, below * under) for m, c in found.items() if c})
 
 
-def constant(value: Fraction | int, variables: int) -> Polynomial:
+def polynomial_from_constant(value: Fraction | int, variables: int) -> Polynomial:
     return Polynomial({(0,) * variables: Fraction(value)} if value else {})
 
 
-def variable(index: int, variables: int) -> Polynomial:
+def polynomial_from_variable(index: int, variables: int) -> Polynomial:
     return Polynomial({tuple(int(i == index) for i in range(variables)): Fraction(1)})
 
 
-def monomials(variables: Sequence[int], total: int, degree: int) -> Iterator[Monomial]:
+def enumerate_monomials(variables: Sequence[int], total: int, degree: int) -> Iterator[Monomial]:
     """All monomials of some of `total` variables up to a degree, lower degrees first."""
     for size in range(degree + 1):
         for chosen in combinations_with_replacement(variables, size):

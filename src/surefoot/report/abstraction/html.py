@@ -6,24 +6,24 @@ from importlib.resources import files
 
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
-from surefoot.report.abstraction.document import MOST_STATES, document
-from surefoot.report.heatmap.html import inert
-from surefoot.report.shell import shell
+from surefoot.report.abstraction.document import MOST_STATES, graph_page_data
+from surefoot.report.heatmap.html import embeddable_json
+from surefoot.report.shell import render_html_page
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Trace
-from surefoot.verdict.words import counted
+from surefoot.verdict.words import count_noun
 from surefoot.visible import escape_html
 
 
-def style() -> str:
-    return _file("graph.css")
+def graph_style() -> str:
+    return _read_asset("graph.css")
 
 
-def script() -> str:
-    return "\n".join(map(_file, ("picture.js", "graph.js")))
+def graph_script() -> str:
+    return "\n".join(map(_read_asset, ("picture.js", "graph.js")))
 
 
-def _file(name: str) -> str:
+def _read_asset(name: str) -> str:
     return files("surefoot.report.abstraction").joinpath(name).read_text("utf-8")
 
 
@@ -31,7 +31,9 @@ def graph_page(problem: Problem, graph: AbstractGraph, run: Trace | None = None)
     """A whole page about one graph."""
     asked = f"<p><code>{escape_html(show_property(problem.property))}</code></p>"
     title = f"surefoot: abstract states of {problem.name}"
-    return shell(title, [asked, graph_section(problem, graph, run)], style=style(), script=script())
+    return render_html_page(
+        title, [asked, graph_section(problem, graph, run)], style=graph_style(), script=graph_script()
+    )
 
 
 def graph_section(problem: Problem, graph: AbstractGraph, run: Trace | None = None) -> str:
@@ -46,7 +48,7 @@ def graph_section(problem: Problem, graph: AbstractGraph, run: Trace | None = No
         told.append("Not every test was asked: there may be more transitions than there should be.")
     if not graph.splits:
         told.append("No further predicate was tried.")
-    sizes = f"{counted(count, 'abstract state')}, {counted(len(graph.edges), 'transition')}"
+    sizes = f"{count_noun(count, 'abstract state')}, {count_noun(len(graph.edges), 'transition')}"
     name = escape_html(f"graph of {sizes}; arrow keys go from state to state")
     return f"""<section class="abstraction" aria-label="abstract state graph">
 <div class="bar"><label>Find
@@ -64,4 +66,4 @@ def graph_section(problem: Problem, graph: AbstractGraph, run: Trace | None = No
 {"".join(f'<p class="told">{escape_html(t)}</p>' for t in told)}</div>
 <div class="panel" aria-live="polite"></div></div>
 <details><summary>All states as a list</summary><ul class="all plain"></ul></details>
-<script type="application/json">{inert(document(problem, graph, run))}</script></section>"""
+<script type="application/json">{embeddable_json(graph_page_data(problem, graph, run))}</script></section>"""

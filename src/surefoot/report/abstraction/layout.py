@@ -18,7 +18,7 @@ GAP = 1.0  # between layers, in rows
 SHAPE, WIDEST = 1.45, 4.0  # wanted width of the picture for its height; how far apart columns may be
 
 
-def neighbours(edges: Iterable[Edge], *, backwards: bool = False) -> dict[int, list[int]]:
+def adjacent_states(edges: Iterable[Edge], *, backwards: bool = False) -> dict[int, list[int]]:
     """Per state the states that one step leads to, or comes from; each once."""
     found: dict[int, dict[int, None]] = {}
     for source, _, target in edges:
@@ -27,9 +27,9 @@ def neighbours(edges: Iterable[Edge], *, backwards: bool = False) -> dict[int, l
     return {state: list(others) for state, others in found.items()}
 
 
-def distances(goals: Iterable[int], edges: Iterable[Edge]) -> dict[int, int]:
+def distances_to_goals(goals: Iterable[int], edges: Iterable[Edge]) -> dict[int, int]:
     """Steps to the nearest of the goals, for every state from which one can be reached."""
-    before = neighbours(edges, backwards=True)
+    before = adjacent_states(edges, backwards=True)
     found = dict.fromkeys(goals, 0)
     waiting = deque(found)
     while waiting:
@@ -41,7 +41,7 @@ def distances(goals: Iterable[int], edges: Iterable[Edge]) -> dict[int, int]:
     return found
 
 
-def nearest(from_start: Sequence[int], to_unsafe: Mapping[int, int], most: int) -> list[int]:
+def nearest_states(from_start: Sequence[int], to_unsafe: Mapping[int, int], most: int) -> list[int]:
     """At most so many states, those nearest to a start or to an unsafe state."""
     far = max(from_start, default=0) + 1
     order = sorted(
@@ -50,7 +50,7 @@ def nearest(from_start: Sequence[int], to_unsafe: Mapping[int, int], most: int) 
     return sorted(order[:most])
 
 
-def places(layers: Sequence[int], edges: Sequence[Edge]) -> list[Place]:
+def place_states(layers: Sequence[int], edges: Sequence[Edge]) -> list[Place]:
     """A place for every state, in units of rows and columns; `layers`: the layer of each state."""
     if not layers:
         return []
@@ -58,17 +58,17 @@ def places(layers: Sequence[int], edges: Sequence[Edge]) -> list[Place]:
     for state, number in enumerate(layers):
         members[number].append(state)
     members = [m for m in members if m]
-    after, before = neighbours(edges), neighbours(edges, backwards=True)
+    after, before = adjacent_states(edges), adjacent_states(edges, backwards=True)
     width = max(6, ceil(sqrt(len(layers) * 1.8)))
     rank: dict[int, float] = {}
     for layer in members:
-        rank |= _spread(layer)
+        rank |= _even_ranks(layer)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
         near = before if down else after
         for layer in members if down else reversed(members):
-            layer.sort(key=lambda s: (_mean(near.get(s, ()), rank, rank[s]), rank[s]))
-            rank |= _spread(layer)
+            layer.sort(key=lambda s: (_mean_rank(near.get(s, ()), rank, rank[s]), rank[s]))
+            rank |= _even_ranks(layer)
     found = [(0.0, 0.0)] * len(layers)
     y = 0.0
     for layer in members:
@@ -83,9 +83,9 @@ def places(layers: Sequence[int], edges: Sequence[Edge]) -> list[Place]:
     return [(x * apart, at) for x, at in found]
 
 
-def _spread(layer: Sequence[int]) -> dict[int, float]:
+def _even_ranks(layer: Sequence[int]) -> dict[int, float]:
     return {state: (i + 0.5) / len(layer) for i, state in enumerate(layer)}
 
 
-def _mean(states: Sequence[int], rank: Mapping[int, float], otherwise: float) -> float:
+def _mean_rank(states: Sequence[int], rank: Mapping[int, float], otherwise: float) -> float:
     return sum(rank[s] for s in states) / len(states) if states else otherwise

@@ -36,7 +36,7 @@ GLYPHS = {
 
 
 @cache
-def glyph(letter: str) -> NDArray[np.bool_]:
+def glyph_pixels(letter: str) -> NDArray[np.bool_]:
     """Which pixels of a letter are set; a question mark stands for what is not in the font."""
     rows = [int(digit, 32) for digit in GLYPHS.get(letter, GLYPHS["?"])]
     rows += [0] * (HEIGHT + BELOW - len(rows))

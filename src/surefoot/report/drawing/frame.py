@@ -21,21 +21,21 @@ class Frame:
     along: tuple[float, float]
 
     def x(self, value: float) -> float:
-        return self.left + _share(value, self.across) * (self.right - self.left)
+        return self.left + _relative_position(value, self.across) * (self.right - self.left)
 
     def y(self, value: float) -> float:
-        return self.bottom - _share(value, self.along) * (self.bottom - self.top)
+        return self.bottom - _relative_position(value, self.along) * (self.bottom - self.top)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
         return self.x(x), self.y(y)
 
 
-def _share(value: float, ends: tuple[float, float]) -> float:
+def _relative_position(value: float, ends: tuple[float, float]) -> float:
     low, high = ends
     return (value - low) / (high - low) if high > low else 0.5
 
 
-def ticks(low: float, high: float, *, whole: bool = False) -> tuple[float, ...]:
+def tick_values(low: float, high: float, *, whole: bool = False) -> tuple[float, ...]:
     """At most eight round numbers between low and high; `whole`: integers only."""
     if low == high:
         return (low,)

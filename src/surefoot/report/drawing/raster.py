@@ -10,64 +10,64 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.report.drawing.font import HEIGHT, WIDTH, glyph
-from surefoot.report.drawing.shapes import Cells, Drawing, Line, Mark, Rectangle, Shape, Text
+from surefoot.report.drawing.font import HEIGHT, WIDTH, glyph_pixels
+from surefoot.report.drawing.shapes import Cells, Drawing, Mark, Polyline, Rectangle, Shape, Text
 
 Pixels: TypeAlias = NDArray[np.uint8]
 
 
-def png(drawing: Drawing, *, zoom: int = 2) -> bytes:
+def render_png(drawing: Drawing, *, zoom: int = 2) -> bytes:
     """The whole file; `zoom`: pixels of the file per pixel of the drawing."""
-    return packed(pixels(drawing, zoom=zoom))
+    return _encode_png(render_pixels(drawing, zoom=zoom))
 
 
-def pixels(drawing: Drawing, *, zoom: int = 2) -> Pixels:
+def render_pixels(drawing: Drawing, *, zoom: int = 2) -> Pixels:
     """Red, green and blue by row and column."""
     image = np.full((drawing.height * zoom, drawing.width * zoom, 3), 255, dtype=np.uint8)
     for shape in drawing.shapes:
-        _draw(image, shape, zoom)
+        _draw_shape(image, shape, zoom)
     return image
 
 
-def packed(image: Pixels) -> bytes:
+def _encode_png(image: Pixels) -> bytes:
     """The bytes of a PNG file (8 bits for each of three colours, no filter)."""
     height, width, _ = image.shape
     lines = np.concatenate([np.zeros((height, 1), dtype=np.uint8), image.reshape(height, -1)], axis=1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_png_chunk(kind, data) for kind, data in chunks)
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _png_chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def _draw(image: Pixels, shape: Shape, zoom: int) -> None:
+def _draw_shape(image: Pixels, shape: Shape, zoom: int) -> None:
     match shape:
         case Rectangle(x, y, width, height, fill):
-            _fill(image, x * zoom, y * zoom, width * zoom, height * zoom, fill)
+            _fill_rectangle(image, x * zoom, y * zoom, width * zoom, height * zoom, fill)
         case Cells():
-            _cells(image, shape, zoom)
-        case Line(points, colour, width):
-            _line(image, points, colour, width, zoom)
+            _draw_cells(image, shape, zoom)
+        case Polyline(points, colour, width):
+            _draw_polyline(image, points, colour, width, zoom)
         case Mark(x, y, colour):
-            _fill(image, round((x - 3) * zoom), round((y - 3) * zoom), 6 * zoom, 6 * zoom, colour)
+            _fill_rectangle(image, round((x - 3) * zoom), round((y - 3) * zoom), 6 * zoom, 6 * zoom, colour)
         case Text():
-            _text(image, shape, zoom)
+            _draw_text(image, shape, zoom)
 
 
-def _fill(image: Pixels, x: int, y: int, width: int, height: int, colour: str) -> None:
-    image[max(0, y) : max(0, y + height), max(0, x) : max(0, x + width)] = _rgb(colour)
+def _fill_rectangle(image: Pixels, x: int, y: int, width: int, height: int, colour: str) -> None:
+    image[max(0, y) : max(0, y + height), max(0, x) : max(0, x + width)] = _parse_colour(colour)
 
 
-def _rgb(colour: str) -> Pixels:
+def _parse_colour(colour: str) -> Pixels:
     return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.uint8)
 
 
-def _cells(image: Pixels, cells: Cells, zoom: int) -> None:
+def _draw_cells(image: Pixels, cells: Cells, zoom: int) -> None:
     if not cells.columns:
         return
-    known = {c: _rgb(c) for row in cells.colours for c in row}
+    known = {c: _parse_colour(c) for row in cells.colours for c in row}
     small = np.array([[known[c] for c in row] for row in cells.colours], dtype=np.uint8)
     side = cells.size * zoom
     large = np.repeat(np.repeat(small, side, axis=0), side, axis=1)
@@ -77,26 +77,28 @@ def _cells(image: Pixels, cells: Cells, zoom: int) -> None:
         for i, sign in enumerate(row):
             if sign and cells.size >= HEIGHT:
                 middle, base = cells.x + i * cells.size + cells.size // 2, cells.y + j * cells.size
-                _text(image, Text(middle, base + (cells.size + HEIGHT) // 2, sign, 10, "middle"), zoom)
+                _draw_text(image, Text(middle, base + (cells.size + HEIGHT) // 2, sign, 10, "middle"), zoom)
 
 
-def _line(image: Pixels, points: tuple[tuple[float, float], ...], colour: str, width: int, zoom: int) -> None:
+def _draw_polyline(
+    image: Pixels, points: tuple[tuple[float, float], ...], colour: str, width: int, zoom: int
+) -> None:
     for (x0, y0), (x1, y1) in pairwise(points):
         count = int(max(abs(x1 - x0), abs(y1 - y0)) * zoom) + 1
         for part in np.linspace(0.0, 1.0, count + 1):
             x, y = x0 + (x1 - x0) * part, y0 + (y1 - y0) * part
-            _fill(image, int(x * zoom), int(y * zoom), width * zoom, width * zoom, colour)
+            _fill_rectangle(image, int(x * zoom), int(y * zoom), width * zoom, width * zoom, colour)
 
 
-def _text(image: Pixels, text: Text, zoom: int) -> None:
+def _draw_text(image: Pixels, text: Text, zoom: int) -> None:
     """Letters of the small font; twice as large from 18 pixels on."""
     scale = zoom * (2 if text.size >= 18 else 1)
     step = (WIDTH + 1) * scale
     whole = step * len(text.text) - scale
     left = text.x * zoom - {"start": 0, "middle": whole // 2, "end": whole}[text.anchor]
-    top, colour = text.y * zoom - HEIGHT * scale, _rgb(text.colour)
+    top, colour = text.y * zoom - HEIGHT * scale, _parse_colour(text.colour)
     for number, letter in enumerate(text.text):
-        shape = np.repeat(np.repeat(glyph(letter), scale, axis=0), scale, axis=1)
+        shape = np.repeat(np.repeat(glyph_pixels(letter), scale, axis=0), scale, axis=1)
         x = left + number * step
         if top < 0 or x < 0:
             continue

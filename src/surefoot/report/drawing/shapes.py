@@ -35,7 +35,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Polyline:
     """Straight pieces from point to point."""
 
     points: tuple[tuple[float, float], ...]
@@ -66,7 +66,7 @@ class Text:
     bold: bool = False
 
 
-Shape: TypeAlias = Rectangle | Cells | Line | Mark | Text
+Shape: TypeAlias = Rectangle | Cells | Polyline | Mark | Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ class Drawing:
     shapes: tuple[Shape, ...]
 
 
-def shifted(shapes: Iterable[Shape], right: int, down: int) -> tuple[Shape, ...]:
+def shift_shapes(shapes: Iterable[Shape], right: int, down: int) -> tuple[Shape, ...]:
     """The same shapes at another place."""
     moved: list[Shape] = []
     for shape in shapes:
-        if isinstance(shape, Line):
+        if isinstance(shape, Polyline):
             moved.append(replace(shape, points=tuple((x + right, y + down) for x, y in shape.points)))
         elif isinstance(shape, Mark):
             moved.append(replace(shape, x=shape.x + right, y=shape.y + down))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.report.drawing.shapes import Cells, Drawing, Line, Mark, Rectangle, Shape, Text
+from surefoot.report.drawing.shapes import Cells, Drawing, Mark, Polyline, Rectangle, Shape, Text
 from surefoot.visible import escape_html
 
 MOST_TITLES = 6000  # squares with a title of their own; a grid of more is drawn by colour
@@ -13,18 +13,18 @@ def svg(drawing: Drawing, *, titles: bool = True, attributes: str = "") -> str:
     size = f'viewBox="0 0 {drawing.width} {drawing.height}" width="{drawing.width}" height="{drawing.height}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif"{attributes}>'
     back = f'<rect width="{drawing.width}" height="{drawing.height}" fill="#ffffff"/>'
-    return "\n".join([head, back, *(_shape(s, titles) for s in drawing.shapes), "</svg>"]) + "\n"
+    return "\n".join([head, back, *(_render_shape(s, titles) for s in drawing.shapes), "</svg>"]) + "\n"
 
 
-def _shape(shape: Shape, titles: bool) -> str:
+def _render_shape(shape: Shape, titles: bool) -> str:
     match shape:
         case Rectangle(x, y, width, height, fill):
             return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{fill}"/>'
-        case Line(points, colour, width):
-            path = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
+        case Polyline(points, colour, width):
+            path = " ".join(f"{_format_coordinate(x)},{_format_coordinate(y)}" for x, y in points)
             return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
         case Mark(x, y, colour, title):
-            place = f'cx="{_short(x)}" cy="{_short(y)}"'
+            place = f'cx="{_format_coordinate(x)}" cy="{_format_coordinate(y)}"'
             return f'<circle {place} r="3" fill="{colour}"><title>{escape_html(title)}</title></circle>'
         case Text(x, y, text, size, anchor, colour, bold):
             style = f'font-size="{size}" fill="{colour}"'
@@ -33,10 +33,12 @@ def _shape(shape: Shape, titles: bool) -> str:
             return f'<text x="{x}" y="{y}" {style}>{escape_html(text)}</text>'
         case Cells():
             told = titles and sum(map(len, shape.titles)) in range(1, MOST_TITLES + 1)
-            return "\n".join([*(_titled(shape) if told else _by_colour(shape)), *_signs(shape)])
+            return "\n".join(
+                [*(_render_titled_cells(shape) if told else _render_cell_paths(shape)), *_render_signs(shape)]
+            )
 
 
-def _titled(cells: Cells) -> list[str]:
+def _render_titled_cells(cells: Cells) -> list[str]:
     parts = []
     for j, row in enumerate(cells.colours):
         for i, colour in enumerate(row):
@@ -47,7 +49,7 @@ def _titled(cells: Cells) -> list[str]:
     return ['<g shape-rendering="crispEdges">', *parts, "</g>"]
 
 
-def _by_colour(cells: Cells) -> list[str]:
+def _render_cell_paths(cells: Cells) -> list[str]:
     """Neighbours of one colour in a row are one piece of a path."""
     paths: dict[str, list[str]] = {}
     for j, row in enumerate(cells.colours):
@@ -62,7 +64,7 @@ def _by_colour(cells: Cells) -> list[str]:
     return [f"<g {place}>", *(f'<path fill="{c}" d="{"".join(p)}"/>' for c, p in paths.items()), "</g>"]
 
 
-def _signs(cells: Cells) -> list[str]:
+def _render_signs(cells: Cells) -> list[str]:
     size = max(4, cells.size * 3 // 5)
     return [
         f'<text x="{cells.x + i * cells.size + cells.size // 2}" '
@@ -74,5 +76,5 @@ def _signs(cells: Cells) -> list[str]:
     ]
 
 
-def _short(value: float) -> str:
+def _format_coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")

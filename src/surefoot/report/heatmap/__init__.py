@@ -1,22 +1,22 @@
 """Heat maps: values of all starts over one or two terms of the state, as pictures, pages, text and data."""
 
-from surefoot.report.heatmap.cells import HeatMap, axes, heat_map, looked
+from surefoot.report.heatmap.cells import HeatMap, common_axes, heat_map, parse_view
 from surefoot.report.heatmap.figure import Figure, Panel, figure
 from surefoot.report.heatmap.html import heat_page
-from surefoot.report.heatmap.layout import drawn
-from surefoot.report.heatmap.measured import effort, gaps, values
+from surefoot.report.heatmap.layout import draw_figure
+from surefoot.report.heatmap.measured import effort_table, gap_table, value_table
 
 __all__ = [
     "Figure",
     "HeatMap",
     "Panel",
-    "axes",
-    "drawn",
-    "effort",
+    "common_axes",
+    "draw_figure",
+    "effort_table",
     "figure",
-    "gaps",
+    "gap_table",
     "heat_map",
     "heat_page",
-    "looked",
-    "values",
+    "parse_view",
+    "value_table",
 ]

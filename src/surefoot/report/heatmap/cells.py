@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.environment import Environment
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.names import location_key, location_name
 from surefoot.problem.parse import parse_term
 from surefoot.problem.semantics import State
-from surefoot.problem.show import show
-from surefoot.problem.term import Term, Var, free_names, substitute
-from surefoot.report.heatmap.measured import Aggregate, Measured, Table, Which, together
+from surefoot.problem.show import show_term
+from surefoot.problem.term import Term, Var, free_names, substitute_names
+from surefoot.report.heatmap.measured import Aggregate, StartValue, Table, Which, aggregate_values
 
 MOST_VALUES = 1000  # on one axis
 Point: TypeAlias = bool | int | float | Fraction
@@ -30,12 +30,12 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class HeatCell:
     """`starts`: all that fall into the cell; the first one decides a least or greatest value."""
 
     column: int
     row: int
-    value: Measured
+    value: StartValue
     starts: tuple[State, ...]
 
 
@@ -46,7 +46,7 @@ class HeatMap:
     which: Which
     x: Axis
     y: Axis | None
-    cells: tuple[Cell, ...]
+    cells: tuple[HeatCell, ...]
     aggregate: Aggregate | None  # None: every cell has one start
     others: tuple[str, ...]
 
@@ -54,12 +54,12 @@ class HeatMap:
     def rows(self) -> int:
         return 1 if self.y is None else len(self.y.values)
 
-    def places(self) -> Mapping[tuple[int, int], Cell]:
+    def places(self) -> Mapping[tuple[int, int], HeatCell]:
         return {(c.column, c.row): c for c in self.cells}
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class MapView:
     """What is drawn along the axes, and which starts are left out, as terms of the state."""
 
     x: Term
@@ -67,33 +67,35 @@ class Looked:
     where: tuple[Term, ...] = ()
 
 
-def looked(
+def parse_view(
     tables: Sequence[Table],
     x: str | None = None,
     y: str | None = None,
     where: Iterable[str] = (),
     environment: Environment | None = None,
-) -> Looked:
+) -> MapView:
     """Read the terms; without `x`, the one or two variables in which the starts differ."""
     state = next((s for table in tables for s, _ in table), None)
     if state is None:
         raise InvalidProblem("there is no start to draw", fix="check the property and its starts")
     names = [name for name in state if not name.startswith("@")]
-    conditions = tuple(_term(text, names, environment, "--where") for text in where)
+    conditions = tuple(_parse_start_term(text, names, environment, "--where") for text in where)
     if x is not None:
-        along = None if y is None else _term(y, names, environment, "--y")
-        return Looked(_term(x, names, environment, "--x"), along, conditions)
+        along = None if y is None else _parse_start_term(y, names, environment, "--y")
+        return MapView(_parse_start_term(x, names, environment, "--x"), along, conditions)
     if y is not None:
         raise InvalidProblem("--y needs --x", fix="give both, or none")
-    different = varying(s for table in tables for s, _ in table if kept(s, conditions, environment))
+    different = varying_names(
+        s for table in tables for s, _ in table if satisfies_filter(s, conditions, environment)
+    )
     if not 1 <= len(different) <= 2:
         told = ", ".join(f"`{n}`" for n in different) or "none"
         fix = "name one or two of them with --x and --y"
         raise InvalidProblem(f"the starts do not differ in one or two variables but in: {told}", fix=fix)
-    return Looked(Var(different[0]), Var(different[1]) if len(different) == 2 else None, conditions)
+    return MapView(Var(different[0]), Var(different[1]) if len(different) == 2 else None, conditions)
 
 
-def varying(states: Iterable[State]) -> list[str]:
+def varying_names(states: Iterable[State]) -> list[str]:
     """Names of variables that have more than one value."""
     first: State | None = None
     found: dict[str, None] = {}
@@ -103,20 +105,22 @@ def varying(states: Iterable[State]) -> list[str]:
     return [name for name in first or {} if name in found]
 
 
-def axes(tables: Sequence[Table], view: Looked, environment: Environment | None) -> tuple[Axis, Axis | None]:
+def common_axes(
+    tables: Sequence[Table], view: MapView, environment: Environment | None
+) -> tuple[Axis, Axis | None]:
     """The same axes for all tables, so that cells at the same place are the same states."""
-    states = [s for table in tables for s, _ in table if kept(s, view.where, environment)]
+    states = [s for table in tables for s, _ in table if satisfies_filter(s, view.where, environment)]
     if not states:
         raise InvalidProblem("no start satisfies --where", fix="ask for others")
-    return _axis(view.x, states, environment), (
-        None if view.y is None else _axis(view.y, states, environment)
+    return _make_axis(view.x, states, environment), (
+        None if view.y is None else _make_axis(view.y, states, environment)
     )
 
 
 def heat_map(
     which: Which,
     table: Table,
-    view: Looked,
+    view: MapView,
     along: tuple[Axis, Axis | None],
     *,
     aggregate: Aggregate = "max",
@@ -127,32 +131,34 @@ def heat_map(
     rows: dict[Any, int] = {None: 0}
     if along[1] is not None:
         rows = {value: i for i, value in enumerate(along[1].values)}
-    places: dict[tuple[int, int], list[tuple[State, Measured]]] = {}
+    places: dict[tuple[int, int], list[tuple[State, StartValue]]] = {}
     for state, measured in table:
-        if kept(state, view.where, environment):
-            column = columns[look(view.x, state, environment)]
-            row = rows[None if view.y is None else look(view.y, state, environment)]
+        if satisfies_filter(state, view.where, environment):
+            column = columns[_evaluate_in_start(view.x, state, environment)]
+            row = rows[None if view.y is None else _evaluate_in_start(view.y, state, environment)]
             places.setdefault((column, row), []).append((state, measured))
-    cells = [_cell(place, inside, aggregate) for place, inside in sorted(places.items())]
+    cells = [_make_cell(place, inside, aggregate) for place, inside in sorted(places.items())]
     crowded = any(len(c.starts) > 1 for c in cells)
-    others = {n: None for c in cells for n in varying(c.starts)}
+    others = {n: None for c in cells for n in varying_names(c.starts)}
     return HeatMap(which, *along, tuple(cells), aggregate if crowded else None, tuple(others))
 
 
-def _cell(place: tuple[int, int], inside: list[tuple[State, Measured]], aggregate: Aggregate) -> Cell:
-    value = together([m for _, m in inside], aggregate)
+def _make_cell(
+    place: tuple[int, int], inside: list[tuple[State, StartValue]], aggregate: Aggregate
+) -> HeatCell:
+    value = aggregate_values([m for _, m in inside], aggregate)
     sign = -1 if aggregate == "max" else 1
 
-    def order(one: tuple[State, Measured]) -> tuple[bool, Fraction]:
-        number = one[1].shown()
+    def order(one: tuple[State, StartValue]) -> tuple[bool, Fraction]:
+        number = one[1].displayed_value()
         return number is None, sign * (number or Fraction(0))
 
     if aggregate != "mean":
         inside = sorted(inside, key=order)
-    return Cell(*place, value, tuple(state for state, _ in inside))
+    return HeatCell(*place, value, tuple(state for state, _ in inside))
 
 
-def look(term: Term, state: State, environment: Environment | None) -> Any:
+def _evaluate_in_start(term: Term, state: State, environment: Environment | None) -> Any:
     """The value of a term in a state; locations are known if the environment is."""
     names: dict[str, Any] = dict(state)
     for component in environment.components if environment is not None else ():
@@ -160,34 +166,34 @@ def look(term: Term, state: State, environment: Environment | None) -> Any:
         for number, location in enumerate(component.locations):
             names[location_name(component.name, location)] = number == here
     try:
-        return evaluate(term, names)
+        return evaluate_term(term, names)
     except KeyError as name:
         raise InvalidProblem(f"{name} is not known in every start") from None
     except Undefined as why:
         raise InvalidProblem(f"a term has no value in some start: {why}") from None
 
 
-def kept(state: State, where: tuple[Term, ...], environment: Environment | None) -> bool:
-    return all(look(condition, state, environment) is True for condition in where)
+def satisfies_filter(state: State, where: tuple[Term, ...], environment: Environment | None) -> bool:
+    return all(_evaluate_in_start(condition, state, environment) is True for condition in where)
 
 
-def _axis(term: Term, states: Iterable[State], environment: Environment | None) -> Axis:
-    found = {look(term, s, environment) for s in states}
+def _make_axis(term: Term, states: Iterable[State], environment: Environment | None) -> Axis:
+    found = {_evaluate_in_start(term, s, environment) for s in states}
     if any(isinstance(v, tuple) for v in found):
-        fix = f"name an element, such as `{show(term)}[0]`"
-        raise InvalidProblem(f"`{show(term)}` is an array", fix=fix, where="--x")
+        fix = f"name an element, such as `{show_term(term)}[0]`"
+        raise InvalidProblem(f"`{show_term(term)}` is an array", fix=fix, where="--x")
     whole = all(isinstance(v, int) and not isinstance(v, bool) for v in found)
     if whole and max(found) - min(found) < MOST_VALUES:
-        return Axis(show(term), tuple(range(min(found), max(found) + 1)))
+        return Axis(show_term(term), tuple(range(min(found), max(found) + 1)))
     if len(found) > MOST_VALUES:
-        what = f"`{show(term)}` has {len(found)} values, more than {MOST_VALUES}"
+        what = f"`{show_term(term)}` has {len(found)} values, more than {MOST_VALUES}"
         raise InvalidProblem(what, fix="draw a coarser term, such as `floor(x / 10)`")
-    return Axis(show(term), tuple(sorted(found)))
+    return Axis(show_term(term), tuple(sorted(found)))
 
 
-def _term(text: str, names: Sequence[str], environment: Environment | None, option: str) -> Term:
+def _parse_start_term(text: str, names: Sequence[str], environment: Environment | None, option: str) -> Term:
     defined = {} if environment is None else dict(environment.definitions)
-    term = substitute(parse_term(text), defined)
+    term = substitute_names(parse_term(text), defined)
     for name in sorted(free_names(term)):
         if name not in names and not name.startswith("at("):
             what = f"there is no state variable `{name}`"
@@ -195,9 +201,9 @@ def _term(text: str, names: Sequence[str], environment: Environment | None, opti
     return term
 
 
-def common(states: Iterable[State]) -> Mapping[str, Any]:
+def common_values(states: Iterable[State]) -> Mapping[str, Any]:
     """What all states have in common."""
     listed = list(states)
-    different = set(varying(listed))
+    different = set(varying_names(listed))
     first = listed[0] if listed else {}
     return {n: v for n, v in first.items() if n not in different and not n.startswith("@")}

@@ -39,7 +39,7 @@ class Scale:
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
     def colour(self, value: float) -> str:
-        return colours()[min(STEPS - 1, int(self.position(value) * STEPS))]
+        return colour_map()[min(STEPS - 1, int(self.position(value) * STEPS))]
 
     def digit(self, value: float) -> str:
         """One of ten levels, for terminals without colours."""
@@ -59,7 +59,7 @@ class Scale:
 
 
 @cache
-def colours() -> tuple[str, ...]:
+def colour_map() -> tuple[str, ...]:
     """All colours from the lowest to the highest value, as "#rrggbb"."""
     corners = [(light, c * cos(radians(h)), c * sin(radians(h))) for light, c, h in _WAY]
     lengths = [dist(a, b) for a, b in pairwise(corners)]
@@ -70,12 +70,12 @@ def colours() -> tuple[str, ...]:
             left, piece = left - lengths[piece], piece + 1
         part = left / lengths[piece]
         start, end = corners[piece], corners[piece + 1]
-        red, green, blue = rgb(*(a + (b - a) * part for a, b in zip(start, end, strict=True)))
+        red, green, blue = _oklab_to_srgb(*(a + (b - a) * part for a, b in zip(start, end, strict=True)))
         found.append(f"#{red:02x}{green:02x}{blue:02x}")
     return tuple(found)
 
 
-def rgb(light: float, green_red: float, blue_yellow: float) -> tuple[int, int, int]:
+def _oklab_to_srgb(light: float, green_red: float, blue_yellow: float) -> tuple[int, int, int]:
     """An OKLab colour as sRGB bytes."""
     long = (light + 0.3963377774 * green_red + 0.2158037573 * blue_yellow) ** 3
     middle = (light - 0.1055613458 * green_red - 0.0638541728 * blue_yellow) ** 3
@@ -85,9 +85,9 @@ def rgb(light: float, green_red: float, blue_yellow: float) -> tuple[int, int, i
         -1.2684380046 * long + 2.6097574011 * middle - 0.3413193965 * short,
         -0.0041960863 * long - 0.7034186147 * middle + 1.7076147010 * short,
     )
-    red, green, blue = (round(255 * _companded(min(1.0, max(0.0, part)))) for part in linear)
+    red, green, blue = (round(255 * _compand_channel(min(1.0, max(0.0, part)))) for part in linear)
     return red, green, blue
 
 
-def _companded(linear: float) -> float:
+def _compand_channel(linear: float) -> float:
     return 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055

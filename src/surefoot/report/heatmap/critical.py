@@ -14,19 +14,19 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.parse.number import show_number
 from surefoot.problem.property import Threshold
 from surefoot.problem.semantics import State
-from surefoot.report.heatmap.document import measured_data, state_data
-from surefoot.report.heatmap.measured import Measured, Table
+from surefoot.report.heatmap.document import start_state_to_json, start_value_to_json
+from surefoot.report.heatmap.measured import StartValue, Table
 from surefoot.verdict.threshold import place_interval
 
 _THRESHOLD = re.compile(r"\s*(<=|>=|<|>)\s*([0-9.]{1,40}(?:e-?[0-9]{1,3})?(?:/[0-9]{1,40})?)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Critical:
+class CriticalStart:
     """`certain`: every value between the bounds misses the threshold; otherwise some of them do."""
 
     start: State
-    value: Measured
+    value: StartValue
     certain: bool
 
 
@@ -42,24 +42,24 @@ def read_threshold(text: str) -> Threshold:
     raise InvalidProblem(f"`{text}` is no threshold", fix=fix, where="--threshold")
 
 
-def critical(table: Table, threshold: Threshold) -> tuple[Critical, ...]:
+def find_critical_starts(table: Table, threshold: Threshold) -> tuple[CriticalStart, ...]:
     """Starts that miss the threshold for certain or possibly, the worst first; unknown ones are possible."""
     found = []
     for state, value in table:
-        judged = misses(value, threshold)
+        judged = misses_threshold(value, threshold)
         if judged != "no":
-            found.append(Critical(state, value, judged == "certain"))
+            found.append(CriticalStart(state, value, judged == "certain"))
     upward = threshold.relation in ("<", "<=")
 
-    def badness(one: Critical) -> tuple[bool, Fraction]:
-        shown = one.value.shown("low")
+    def badness(one: CriticalStart) -> tuple[bool, Fraction]:
+        shown = one.value.displayed_value("low")
         far = Fraction(10**9) if shown is None else shown if upward else -shown
         return one.certain, far
 
     return tuple(sorted(found, key=badness, reverse=True))
 
 
-def misses(value: Measured, threshold: Threshold) -> Literal["certain", "possible", "no"]:
+def misses_threshold(value: StartValue, threshold: Threshold) -> Literal["certain", "possible", "no"]:
     """Does a value with these bounds miss the threshold?"""
     if value.trouble:
         return "possible"
@@ -67,33 +67,36 @@ def misses(value: Measured, threshold: Threshold) -> Literal["certain", "possibl
     return "no" if placed == "met" else "certain" if placed == "missed" else "possible"
 
 
-def critical_data(found: Sequence[Critical], threshold: Threshold, asked: str) -> dict[str, Any]:
+def critical_data(found: Sequence[CriticalStart], threshold: Threshold, asked: str) -> dict[str, Any]:
     """The starts as JSON data."""
     limit = {"relation": threshold.relation, "value": show_number(threshold.value)}
-    rows = [{"start": state_data(c.start), "certain": c.certain, **measured_data(c.value)} for c in found]
+    rows = [
+        {"start": start_state_to_json(c.start), "certain": c.certain, **start_value_to_json(c.value)}
+        for c in found
+    ]
     return {"schema": 1, "kind": "critical starts", "property": asked, "threshold": limit, "starts": rows}
 
 
-def critical_csv(found: Sequence[Critical]) -> str:
+def critical_csv(found: Sequence[CriticalStart]) -> str:
     """One line per start: its variables, then the bounds and whether it is certain."""
     stream = io.StringIO()
-    names = list(dict.fromkeys(n for c in found for n in _flat(c.start)))
+    names = list(dict.fromkeys(n for c in found for n in _flatten_state(c.start)))
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*names, "low", "high", "confidence", "certain"])
     for one in found:
-        told = measured_data(one.value)
-        state = _flat(one.start)
+        told = start_value_to_json(one.value)
+        state = _flatten_state(one.start)
         ends = [told.get("low", ""), told.get("high", ""), told.get("confidence") or ""]
         writer.writerow([*(state.get(n, "") for n in names), *ends, str(one.certain).lower()])
     return stream.getvalue()
 
 
-def _flat(state: State) -> Mapping[str, str]:
+def _flatten_state(state: State) -> Mapping[str, str]:
     """Arrays element by element."""
     flat: dict[str, str] = {}
     for name, value in state.items():
         if isinstance(value, tuple):
-            flat |= _flat({f"{name}[{i}]": v for i, v in enumerate(value)})
+            flat |= _flatten_state({f"{name}[{i}]": v for i, v in enumerate(value)})
         else:
             flat[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return flat

@@ -37,11 +37,11 @@ def read_curve(path: Path) -> Curve:
         text = path.read_text("utf-8")
         match path.suffix:
             case ".csv" | ".tsv":
-                names, rows = _csv(text, "\t" if path.suffix == ".tsv" else ",")
+                names, rows = _parse_csv(text, "\t" if path.suffix == ".tsv" else ",")
             case ".json":
-                names, rows = _json(json.loads(text))
+                names, rows = _parse_json(json.loads(text))
             case ".toml":
-                names, rows = _recipe(tomllib.loads(text))
+                names, rows = _parse_recipe(tomllib.loads(text))
             case _:
                 raise InvalidProblem("a learning curve is a .csv, .json or .toml file", where=str(path))
         points = [(float(x), float(y)) for x, y in rows]
@@ -56,7 +56,7 @@ def read_curve(path: Path) -> Curve:
     return Curve(*names, tuple(sorted(points)))
 
 
-def _csv(text: str, separator: str) -> tuple[tuple[str, str], list[tuple[str, str]]]:
+def _parse_csv(text: str, separator: str) -> tuple[tuple[str, str], list[tuple[str, str]]]:
     """Lines that begin with # are comments; a first row of words names the columns."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator))
@@ -65,7 +65,7 @@ def _csv(text: str, separator: str) -> tuple[tuple[str, str], list[tuple[str, st
     return names, [(row[0], row[1]) for row in rows[named:]]
 
 
-def _json(data: Any) -> tuple[tuple[str, str], list[tuple[Any, Any]]]:
+def _parse_json(data: Any) -> tuple[tuple[str, str], list[tuple[Any, Any]]]:
     """A list of pairs or of objects, or an object of lists; the first two entries count."""
     if isinstance(data, list) and isinstance(data[0], Mapping):
         first, second = list(data[0])[:2]
@@ -76,7 +76,7 @@ def _json(data: Any) -> tuple[tuple[str, str], list[tuple[Any, Any]]]:
     return (first, second), list(zip(data[first], data[second], strict=True))
 
 
-def _recipe(data: Mapping[str, Any]) -> tuple[tuple[str, str], list[tuple[Any, Any]]]:
+def _parse_recipe(data: Mapping[str, Any]) -> tuple[tuple[str, str], list[tuple[Any, Any]]]:
     """The curve of the first seed of a recipe."""
     seed = data["seeds"][0]
     return ("decisions", "return"), list(zip(seed["curve_decisions"], seed["curve_returns"], strict=True))
@@ -90,7 +90,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def step_of(name: str) -> int | None:
+def checkpoint_step(name: str) -> int | None:
     """When a checkpoint was saved: the last number in its name; None if there is none."""
     found: Sequence[str] = re.findall(r"\d+", name)
     return int(found[-1]) if found and len(found[-1]) < 16 else None

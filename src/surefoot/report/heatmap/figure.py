@@ -8,17 +8,17 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Literal, TypeAlias
 
-from surefoot.formats.result_json.values import rounded_outward
+from surefoot.formats.result_json.values import round_ends_outward
 from surefoot.problem.property import Expected, Probability, Property
 from surefoot.problem.semantics import State
-from surefoot.report.heatmap.cells import Cell, HeatMap
+from surefoot.report.heatmap.cells import HeatCell, HeatMap
 from surefoot.report.heatmap.colours import Scale
 from surefoot.report.heatmap.curve import Curve
-from surefoot.report.heatmap.measured import End, Measured, Which
-from surefoot.report.run_table import number
+from surefoot.report.heatmap.measured import End, StartValue, Which
+from surefoot.report.run_table import format_number
 
 Limits: TypeAlias = tuple[float, float] | Literal["auto"] | None
-Odd: TypeAlias = Literal["no start here", "unknown", "infinite", "wide interval"]
+SpecialCell: TypeAlias = Literal["no start here", "unknown", "infinite", "wide interval"]
 WIDE, TOO_WIDE = 0.2, 0.5  # of what is possible: such intervals are marked, and have no colour
 DIGITS = 4  # of a number in a picture; JSON has them all
 AGGREGATES = {"min": "least", "max": "greatest", "mean": "mean"}
@@ -80,18 +80,18 @@ def figure(
 ) -> Figure:
     """Panels with scales that fit them; `limits` replace the ends of every scale."""
     shown = tuple(panels)
-    scales = {unit: _scale(unit, shown, end, limits) for unit in dict.fromkeys(p.unit for p in shown)}
-    told = (*notes, *_notes(shown, end))
+    scales = {unit: _choose_scale(unit, shown, end, limits) for unit in dict.fromkeys(p.unit for p in shown)}
+    told = (*notes, *_figure_notes(shown, end))
     return Figure(title, shown, max(1, columns), down, end, scales, told, curve)
 
 
-def _scale(unit: str, panels: tuple[Panel, ...], end: End, limits: Limits) -> Scale:
+def _choose_scale(unit: str, panels: tuple[Panel, ...], end: End, limits: Limits) -> Scale:
     """Probabilities from 0 to 1 unless `auto` is asked for, all else as far as it goes."""
     if isinstance(limits, tuple):
         return Scale(*limits)
     if unit == "probability" and limits is None:
         return Scale(0.0, 1.0)
-    shown = [c.value.shown(end) for p in panels if p.unit == unit for c in p.map.cells]
+    shown = [c.value.displayed_value(end) for p in panels if p.unit == unit for c in p.map.cells]
     numbers = [float(n) for n in shown if n is not None] or [0.0]
     low, high = min(numbers), max(numbers)
     if unit.startswith("log2"):
@@ -101,7 +101,7 @@ def _scale(unit: str, panels: tuple[Panel, ...], end: End, limits: Limits) -> Sc
     return Scale(low, high if high > low else low + 1.0)
 
 
-def _notes(panels: tuple[Panel, ...], end: End) -> list[str]:
+def _figure_notes(panels: tuple[Panel, ...], end: End) -> list[str]:
     told = []
     if end != "middle":
         told.append(f"drawn: the {'lower' if end == 'low' else 'upper'} end of each interval")
@@ -114,19 +114,19 @@ def _notes(panels: tuple[Panel, ...], end: End) -> list[str]:
             told.append(f"a cell shows the {AGGREGATES[aggregate]} value of its starts{over}")
     sure = {c.value.confidence for p in panels for c in p.map.cells if c.value.confidence is not None}
     if sure:
-        together = min(map(_all_right, panels))
-        whole = f"; of all in a map together: at least {floored(together)}" if together > 0 else ""
-        told.append(f"confidence of each interval: {floored(min(sure))}{whole}")
+        together = min(map(_joint_confidence, panels))
+        whole = f"; of all in a map together: at least {_floor_confidence(together)}" if together > 0 else ""
+        told.append(f"confidence of each interval: {_floor_confidence(min(sure))}{whole}")
     return told
 
 
-def _all_right(panel: Panel) -> Fraction:
+def _joint_confidence(panel: Panel) -> Fraction:
     """The confidence that every interval of a map contains its value, by the union bound."""
     missed = [1 - c.value.confidence for c in panel.map.cells if c.value.confidence is not None]
     return 1 - sum(missed, Fraction(0))
 
 
-def floored(confidence: Fraction) -> str:
+def _floor_confidence(confidence: Fraction) -> str:
     """Never more than it is."""
     return f"{floor(confidence * 10**6) / 10**6:.6g}"
 
@@ -137,15 +137,15 @@ def shown_numbers(figure: Figure, unit: str) -> list[float]:
     return [n for n in shown if n is not None]
 
 
-def drawn_number(figure: Figure, unit: str, cell: Cell | None) -> float | None:
+def drawn_number(figure: Figure, unit: str, cell: HeatCell | None) -> float | None:
     """What gives a cell its colour: nothing, where the middle of an interval would say nothing."""
-    number = None if cell is None else cell.value.shown(figure.end)
-    if cell is None or number is None or spread(figure, unit, cell) > TOO_WIDE:
+    number = None if cell is None else cell.value.displayed_value(figure.end)
+    if cell is None or number is None or _relative_width(figure, unit, cell) > TOO_WIDE:
         return None
     return float(number)
 
 
-def spread(figure: Figure, unit: str, cell: Cell) -> float:
+def _relative_width(figure: Figure, unit: str, cell: HeatCell) -> float:
     """How wide an interval is, as a share of all that is possible; 0 if one of its ends is drawn."""
     low, high = cell.value.low, cell.value.high
     if figure.end != "middle" or low is None or high is None:
@@ -155,52 +155,54 @@ def spread(figure: Figure, unit: str, cell: Cell) -> float:
     return float(high - low) / possible
 
 
-def odd(figure: Figure, unit: str, cell: Cell | None) -> Odd | None:
+def special_kind(figure: Figure, unit: str, cell: HeatCell | None) -> SpecialCell | None:
     """What is special about a cell, if anything is."""
     if cell is None:
         return "no start here"
     if cell.value.is_infinite:
         return "infinite"
-    if cell.value.shown(figure.end) is None:
+    if cell.value.displayed_value(figure.end) is None:
         return "unknown"
-    return "wide interval" if spread(figure, unit, cell) > WIDE else None
+    return "wide interval" if _relative_width(figure, unit, cell) > WIDE else None
 
 
-def odd_cells(figure: Figure, unit: str) -> list[Odd]:
+def special_kinds(figure: Figure, unit: str) -> list[SpecialCell]:
     """Which kinds of special cells the maps of one scale have."""
     maps = [p.map for p in figure.panels if p.unit == unit]
-    found = {odd(figure, unit, c) for m in maps for c in m.cells}
-    found |= {odd(figure, unit, None) for m in maps if len(m.cells) < len(m.x.values) * m.rows}
+    found = {special_kind(figure, unit, c) for m in maps for c in m.cells}
+    found |= {special_kind(figure, unit, None) for m in maps if len(m.cells) < len(m.x.values) * m.rows}
     return sorted(kind for kind in found if kind is not None)
 
 
-def short(value: Fraction | float) -> str:
+def short_number(value: Fraction | float) -> str:
     """A number for a picture."""
     return f"{float(value):.{DIGITS}g}"
 
 
-def value_text(figure: Figure, unit: str, cell: Cell) -> str:
+def value_text(figure: Figure, unit: str, cell: HeatCell) -> str:
     """The number of a cell in a few characters."""
     shown = drawn_number(figure, unit, cell)
-    return short(shown) if shown is not None else odd(figure, unit, cell) or "unknown"
+    return short_number(shown) if shown is not None else special_kind(figure, unit, cell) or "unknown"
 
 
-def interval_text(measured: Measured) -> str:
+def interval_text(measured: StartValue) -> str:
     """Both ends, rounded outward, and with what confidence they hold."""
     if measured.trouble:
         return measured.trouble
     if measured.low is None:
         return "infinite"
     if measured.high is None:
-        return f"at least {rounded_outward(measured.low, measured.low, DIGITS + 2)[0]}"
-    low, high = rounded_outward(measured.low, measured.high, DIGITS + 2)
-    sure = "" if measured.confidence is None else f" at {floored(measured.confidence)}"
+        return f"at least {round_ends_outward(measured.low, measured.low, DIGITS + 2)[0]}"
+    low, high = round_ends_outward(measured.low, measured.high, DIGITS + 2)
+    sure = "" if measured.confidence is None else f" at {_floor_confidence(measured.confidence)}"
     return f"[{low}, {high}]{sure}"
 
 
 def state_text(state: Mapping[str, Any]) -> str:
     """The variables of a state; locations are left out."""
-    return ", ".join(f"{name} = {number(value)}" for name, value in state.items() if not name.startswith("@"))
+    return ", ".join(
+        f"{name} = {format_number(value)}" for name, value in state.items() if not name.startswith("@")
+    )
 
 
 def place_text(map: HeatMap, column: int, row: int) -> str:
@@ -211,7 +213,7 @@ def place_text(map: HeatMap, column: int, row: int) -> str:
     return state_text(told)
 
 
-def cell_text(figure: Figure, panel: Panel, cell: Cell) -> str:
+def cell_text(figure: Figure, panel: Panel, cell: HeatCell) -> str:
     """All of a cell in one line, for a pointer that rests on it."""
     place = place_text(panel.map, cell.column, cell.row)
     told = f"{place}: {value_text(figure, panel.unit, cell)}, {interval_text(cell.value)}"
@@ -220,7 +222,7 @@ def cell_text(figure: Figure, panel: Panel, cell: Cell) -> str:
     return told if len(cell.starts) == 1 else f"{told}, {len(cell.starts)} starts"
 
 
-def starts_text(starts: tuple[State, ...]) -> str:
+def _starts_text(starts: tuple[State, ...]) -> str:
     """The start of a cell, or the first of several."""
     rest = f" (and {len(starts) - 1} more)" if len(starts) > 1 else ""
     return state_text(starts[0]) + rest

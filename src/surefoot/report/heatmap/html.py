@@ -8,11 +8,11 @@ from importlib.resources import files
 from typing import Any
 
 from surefoot.report.drawing import svg
-from surefoot.report.heatmap.cells import common, varying
+from surefoot.report.heatmap.cells import common_values, varying_names
 from surefoot.report.heatmap.figure import Figure, Panel, interval_text, value_text
 from surefoot.report.heatmap.layout import curve_drawing, legend_drawing, panel_drawing
-from surefoot.report.run_table import number
-from surefoot.report.shell import shell
+from surefoot.report.run_table import format_number
+from surefoot.report.shell import render_html_page
 from surefoot.visible import escape_html, make_data_visible
 
 MOST_BYTES = 1_000_000
@@ -33,7 +33,7 @@ margin-top:.8rem;font-size:.9rem}
 """
 
 
-def script() -> str:
+def heatmap_script() -> str:
     return files("surefoot.report.heatmap").joinpath("heatmap.js").read_text("utf-8")
 
 
@@ -43,14 +43,14 @@ def heat_page(figures: Sequence[Figure], parts: Sequence[str] = ()) -> str:
     alone = len(figures) == 1
     text = ""
     for detail in (2, 1, 0):
-        sections = [section(f, detail, heading=not alone) for f in figures]
-        text = shell(title, [*sections, *parts], style=STYLE, script=script())
+        sections = [heatmap_section(f, detail, heading=not alone) for f in figures]
+        text = render_html_page(title, [*sections, *parts], style=STYLE, script=heatmap_script())
         if len(text.encode()) < MOST_BYTES:
             break
     return text
 
 
-def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
+def heatmap_section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
     """`detail` 2: everything, 1: without runs and starts, 0: without intervals too."""
     told = list(figure.notes)
     if detail < 2:
@@ -58,9 +58,9 @@ def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
     notes = f"<p>{'<br>'.join(map(escape_html, told))}</p>" if told else ""
     head = f"<h2>{escape_html(figure.title)}</h2>" if heading else ""
     curve = f'<div class="curve">{svg(curve_drawing(figure.curve))}</div>' if figure.curve is not None else ""
-    panels = "\n".join(_panel(figure, panel, detail) for panel in figure.panels)
+    panels = "\n".join(_panel_html(figure, panel, detail) for panel in figure.panels)
     scales = "".join(svg(legend_drawing(figure, unit)) for unit in figure.scales)
-    rests = "".join(_facts(panel) for panel in figure.panels if panel.facts)
+    rests = "".join(_facts_html(panel) for panel in figure.panels if panel.facts)
     facts = f"<details><summary>What this rests on</summary><dl>{rests}</dl></details>" if rests else ""
     return (
         f'<section class="heat">{head}{notes}{curve}'
@@ -71,7 +71,7 @@ def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
     )
 
 
-def _panel(figure: Figure, panel: Panel, detail: int) -> str:
+def _panel_html(figure: Figure, panel: Panel, detail: int) -> str:
     placed = panel_drawing(figure, panel, titles=False)
     name = escape_html(f"{panel.title}: heat map of the {panel.unit}")
     picture = svg(
@@ -79,7 +79,7 @@ def _panel(figure: Figure, panel: Panel, detail: int) -> str:
     )
     map = panel.map
     starts = [c.starts[0] for c in map.cells]
-    names = varying(starts)
+    names = varying_names(starts)
     counts = list(dict.fromkeys(n for c in map.cells for n in c.value.counts))
     cells: list[list[Any]] = []
     for cell in map.cells:
@@ -87,7 +87,7 @@ def _panel(figure: Figure, panel: Panel, detail: int) -> str:
         row.append(interval_text(cell.value) if detail > 0 else "")
         if detail > 1:
             row.append([cell.value.counts.get(n, 0) for n in counts] if cell.value.counts else None)
-            row += [[number(cell.starts[0][n]) for n in names], len(cell.starts)]
+            row += [[format_number(cell.starts[0][n]) for n in names], len(cell.starts)]
         cells.append(row)
     data = {
         "title": panel.title,
@@ -96,26 +96,31 @@ def _panel(figure: Figure, panel: Panel, detail: int) -> str:
         "top": placed.top,
         "size": placed.size,
         "down": figure.down,
-        "x": {"name": map.x.name, "values": [number(v) for v in map.x.values]},
-        "y": None if map.y is None else {"name": map.y.name, "values": [number(v) for v in map.y.values]},
+        "x": {"name": map.x.name, "values": [format_number(v) for v in map.x.values]},
+        "y": None
+        if map.y is None
+        else {"name": map.y.name, "values": [format_number(v) for v in map.y.values]},
         "names": names,
-        "fixed": [f"{n} = {number(v)}" for n, v in common(starts).items()],
+        "fixed": [f"{n} = {format_number(v)}" for n, v in common_values(starts).items()],
         "counts": counts,
         "cells": cells,
     }
-    return f'<figure class="heat">{picture}<script type="application/json">{inert(data)}</script></figure>'
+    return (
+        f'<figure class="heat">{picture}<script '
+        f'type="application/json">{embeddable_json(data)}</script></figure>'
+    )
 
 
-def inert(data: object) -> str:
+def embeddable_json(data: object) -> str:
     """JSON that cannot end the element it stands in, and shows what its texts are made of."""
     text = json.dumps(make_data_visible(data), separators=(",", ":"), ensure_ascii=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _facts(panel: Panel) -> str:
-    told = [panel.asked, *(f"{k}: {_plain(v)}" for k, v in panel.facts.items())]
+def _facts_html(panel: Panel) -> str:
+    told = [panel.asked, *(f"{k}: {_plain_text(v)}" for k, v in panel.facts.items())]
     return f"<dt>{escape_html(panel.title)}</dt>" + "".join(f"<dd>{escape_html(t)}</dd>" for t in told if t)
 
 
-def _plain(value: object) -> str:
+def _plain_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

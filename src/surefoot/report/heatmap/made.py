@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
-from surefoot.report.heatmap.cells import axes, heat_map, looked
+from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
 from surefoot.report.heatmap.figure import Figure, Panel, figure, measure_of, unit_of
-from surefoot.report.heatmap.measured import Aggregate, values
+from surefoot.report.heatmap.measured import Aggregate, value_table
 from surefoot.verdict.verdict import PerStart, Result
 
 
@@ -27,9 +27,9 @@ def result_figure(
     """The values of all starts; an error in one line where there is nothing to draw."""
     if not isinstance(result.verdict, PerStart):
         raise InvalidProblem("the result has no value for each start", fix="ask `over values`")
-    table = values(result.verdict)
-    view = looked([table], x, y, where, problem.environment)
-    along = axes([table], view, problem.environment)
+    table = value_table(result.verdict)
+    view = parse_view([table], x, y, where, problem.environment)
+    along = common_axes([table], view, problem.environment)
     map = heat_map("value", table, view, along, aggregate=aggregate, environment=problem.environment)
     asked = show_property(problem.property)
     panel = Panel(title or result.problem, map, unit_of("value", measure_of(problem.property)), asked)

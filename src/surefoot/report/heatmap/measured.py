@@ -21,7 +21,7 @@ RUNS = "runs"  # the key of the number of runs in `Estimated.counts`
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class StartValue:
     """Bounds of a quantity (None: infinite), with what confidence, from which runs; or why there are none."""
 
     low: Fraction | None
@@ -35,7 +35,7 @@ class Measured:
     def is_infinite(self) -> bool:
         return self.low is None and not self.trouble
 
-    def shown(self, end: End = "middle") -> Fraction | None:
+    def displayed_value(self, end: End = "middle") -> Fraction | None:
         """The number that is drawn; None if there is none."""
         if self.trouble or self.low is None or (self.high is None and end != "low"):
             return None
@@ -50,73 +50,73 @@ class Measured:
         return self.unseen is not None and (low <= 0 <= high or max(abs(low), abs(high)) < self.unseen)
 
 
-Table: TypeAlias = Sequence[tuple[State, Measured]]
+Table: TypeAlias = Sequence[tuple[State, StartValue]]
 
 
-def values(found: PerStart) -> Table:
+def value_table(found: PerStart) -> Table:
     """The values of a table, start by start."""
-    return [(state, measured(verdict)) for state, verdict in found.table]
+    return [(state, value_from_verdict(verdict)) for state, verdict in found.table]
 
 
-def measured(verdict: Verdict) -> Measured:
+def value_from_verdict(verdict: Verdict) -> StartValue:
     match verdict:
         case Estimated(low, high, confidence, counts):
-            return Measured(low, high, confidence, counts)
+            return StartValue(low, high, confidence, counts)
         case Exact(low, high):
-            return Measured(low, high)
+            return StartValue(low, high)
         case Unknown(reason, detail):
-            return Measured(None, None, trouble=f"{reason.value}: {detail}")
+            return StartValue(None, None, trouble=f"{reason.value}: {detail}")
         case _:
-            return Measured(None, None, trouble=f"`{type(verdict).__name__.lower()}` is no value")
+            return StartValue(None, None, trouble=f"`{type(verdict).__name__.lower()}` is no value")
 
 
-def effort(found: PerStart) -> Table:
+def effort_table(found: PerStart) -> Table:
     """The binary logarithm of the number of runs that each start took."""
     rows = []
     for state, verdict in found.table:
         counts = verdict.counts if isinstance(verdict, Estimated) else {}
         if counts.get(RUNS, 0) > 0:
             log = Fraction(f"{log2(counts[RUNS]):.4f}")
-            rows.append((state, Measured(log, log, counts=counts)))
+            rows.append((state, StartValue(log, log, counts=counts)))
         else:
-            rows.append((state, Measured(None, None, trouble="no runs were made for this start")))
+            rows.append((state, StartValue(None, None, trouble="no runs were made for this start")))
     return rows
 
 
-def gaps(policy: Table, optimum: Table, optimise: Optimise) -> Table:
+def gap_table(policy: Table, optimum: Table, optimise: Optimise) -> Table:
     """By how much each start misses the best value; nothing where the two are not known to differ.
 
     It is below 0 where the policy gets more than any way to choose, which only a run that stalls can do.
     """
-    best = {key(state): there for state, there in optimum}
+    best = {_state_key(state): there for state, there in optimum}
     rows = []
     for state, mine in policy:
-        there = best.get(key(state))
-        rows.append((state, _gap(mine, there, optimise)))
+        there = best.get(_state_key(state))
+        rows.append((state, _gap_to_optimum(mine, there, optimise)))
     return rows
 
 
-def _gap(mine: Measured, best: Measured | None, optimise: Optimise) -> Measured:
+def _gap_to_optimum(mine: StartValue, best: StartValue | None, optimise: Optimise) -> StartValue:
     if best is None:
-        return Measured(None, None, trouble="the optimum of this start is not known")
+        return StartValue(None, None, trouble="the optimum of this start is not known")
     for one in (mine, best):
         if one.trouble:
-            return Measured(None, None, trouble=one.trouble)
+            return StartValue(None, None, trouble=one.trouble)
     high, low = (best, mine) if optimise == "max" else (mine, best)
     if high.is_infinite and low.high is not None:
-        return Measured(None, None, _joint((mine, best)), mine.counts)
+        return StartValue(None, None, _joint_confidence((mine, best)), mine.counts)
     if mine.low is None or mine.high is None or best.low is None or best.high is None:
-        return Measured(None, None, trouble="a value here is infinite or has no upper bound")
+        return StartValue(None, None, trouble="a value here is infinite or has no upper bound")
     assert high.low is not None
     assert high.high is not None
     assert low.low is not None
     assert low.high is not None
-    sure = _joint((mine, best))
+    sure = _joint_confidence((mine, best))
     unseen = PRINTED * max(map(abs, (mine.low, mine.high, best.low, best.high)))
-    return Measured(high.low - low.high, high.high - low.low, sure, mine.counts, unseen=unseen)
+    return StartValue(high.low - low.high, high.high - low.low, sure, mine.counts, unseen=unseen)
 
 
-def together(several: Sequence[Measured], how: Aggregate) -> Measured:
+def aggregate_values(several: Sequence[StartValue], how: Aggregate) -> StartValue:
     """The least, greatest or mean value of several starts. Bounds that hold with a confidence hold together
     with what the union bound leaves of it."""
     if len(several) == 1:
@@ -126,38 +126,38 @@ def together(several: Sequence[Measured], how: Aggregate) -> Measured:
         counts.update(one.counts)
     if troubled := [one.trouble for one in several if one.trouble]:
         what = f"{len(troubled)} of {len(several)} starts: {troubled[0]}"
-        return Measured(None, None, counts=counts, trouble=what)
-    fold = {"min": _least, "max": _most, "mean": _mean}[how]
+        return StartValue(None, None, counts=counts, trouble=what)
+    fold = {"min": _least_end, "max": _greatest_end, "mean": _mean_end}[how]
     low, high = fold([one.low for one in several]), fold([one.high for one in several])
     unseen = [one.unseen for one in several if one.unseen is not None]
-    return Measured(
+    return StartValue(
         low,
         high,
-        _joint(several),
+        _joint_confidence(several),
         dict(counts),
         unseen=max(unseen) if len(unseen) == len(several) else None,
     )
 
 
-def _joint(several: Iterable[Measured]) -> Fraction | None:
+def _joint_confidence(several: Iterable[StartValue]) -> Fraction | None:
     missed = [1 - one.confidence for one in several if one.confidence is not None]
     return max(Fraction(0), 1 - sum(missed, Fraction(0))) if missed else None
 
 
-def _least(ends: Sequence[Fraction | None]) -> Fraction | None:
+def _least_end(ends: Sequence[Fraction | None]) -> Fraction | None:
     return min((e for e in ends if e is not None), default=None)
 
 
-def _most(ends: Sequence[Fraction | None]) -> Fraction | None:
+def _greatest_end(ends: Sequence[Fraction | None]) -> Fraction | None:
     finite = [e for e in ends if e is not None]
     return max(finite) if len(finite) == len(ends) else None
 
 
-def _mean(ends: Sequence[Fraction | None]) -> Fraction | None:
+def _mean_end(ends: Sequence[Fraction | None]) -> Fraction | None:
     finite = [e for e in ends if e is not None]
     return sum(finite, Fraction(0)) / len(ends) if len(finite) == len(ends) else None
 
 
-def key(state: State) -> tuple[tuple[str, Any], ...]:
+def _state_key(state: State) -> tuple[tuple[str, Any], ...]:
     """What makes two states the same."""
     return tuple(sorted(state.items()))

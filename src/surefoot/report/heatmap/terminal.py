@@ -4,53 +4,58 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.report.heatmap.colours import Scale, colours
+from surefoot.report.heatmap.colours import Scale, colour_map
 from surefoot.report.heatmap.curve import Curve
 from surefoot.report.heatmap.figure import (
     Figure,
-    Odd,
     Panel,
+    SpecialCell,
     drawn_number,
-    odd,
-    odd_cells,
-    short,
+    short_number,
     shown_numbers,
+    special_kind,
+    special_kinds,
 )
-from surefoot.report.run_table import number
+from surefoot.report.run_table import format_number
 from surefoot.visible import join_visible
 
-SIGNS: dict[Odd, str] = {"no start here": "·", "unknown": "?", "infinite": "∞", "wide interval": "~"}
+SIGNS: dict[SpecialCell, str] = {"no start here": "·", "unknown": "?", "infinite": "∞", "wide interval": "~"}
 BARS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ColouredText:
     """Text, and the colour behind it."""
 
     text: str
     colour: str | None = None
 
 
-def lines(figure: Figure, width: int = 80) -> list[list[Piece]]:
+def terminal_lines(figure: Figure, width: int = 80) -> list[list[ColouredText]]:
     """The figure line by line; a map that is wider than the terminal is cut, and says so."""
-    told: list[list[Piece]] = [[Piece(figure.title)], *([Piece(f"  {note}")] for note in figure.notes)]
+    told: list[list[ColouredText]] = [
+        [ColouredText(figure.title)],
+        *([ColouredText(f"  {note}")] for note in figure.notes),
+    ]
     if figure.curve is not None:
-        told += _curve(figure.curve, width)
+        told += _curve_lines(figure.curve, width)
     for panel in figure.panels:
-        told += [[], *_panel(figure, panel, width)]
+        told += [[], *_panel_lines(figure, panel, width)]
     for unit, scale in figure.scales.items():
-        told += [[], *_legend(figure, unit, scale)]
+        told += [[], *_legend_lines(figure, unit, scale)]
     return told
 
 
-def text(figure: Figure, width: int = 80) -> str:
+def terminal_text(figure: Figure, width: int = 80) -> str:
     """The same without colours."""
-    return join_visible("".join(p.text for p in line).rstrip() for line in lines(figure, width)) + "\n"
+    return (
+        join_visible("".join(p.text for p in line).rstrip() for line in terminal_lines(figure, width)) + "\n"
+    )
 
 
-def _panel(figure: Figure, panel: Panel, width: int) -> list[list[Piece]]:
+def _panel_lines(figure: Figure, panel: Panel, width: int) -> list[list[ColouredText]]:
     map, scale = panel.map, figure.scales[panel.unit]
-    labels = [""] if map.y is None else [number(v) for v in map.y.values]
+    labels = [""] if map.y is None else [format_number(v) for v in map.y.values]
     margin = max(len(label) for label in labels)
     columns = len(map.x.values)
     wide = 2 if margin + 1 + 2 * columns <= width else 1
@@ -58,42 +63,46 @@ def _panel(figure: Figure, panel: Panel, width: int) -> list[list[Piece]]:
     inside = map.places()
     order = range(map.rows) if figure.down else reversed(range(map.rows))
     head = panel.title if map.y is None else f"{panel.title} ({map.y.name} {'down' if figure.down else 'up'})"
-    told = [[Piece(head)]]
+    told = [[ColouredText(head)]]
     for row in order:
-        line = [Piece(labels[row].rjust(margin) + " ")]
+        line = [ColouredText(labels[row].rjust(margin) + " ")]
         for column in range(fits):
             cell = inside.get((column, row))
-            shown, kind = drawn_number(figure, panel.unit, cell), odd(figure, panel.unit, cell)
+            shown, kind = drawn_number(figure, panel.unit, cell), special_kind(figure, panel.unit, cell)
             if shown is not None:
                 digits = scale.digit(shown) if kind is None else SIGNS[kind]
-                line.append(Piece((scale.digit(shown) + digits)[-wide:], scale.colour(shown)))
+                line.append(ColouredText((scale.digit(shown) + digits)[-wide:], scale.colour(shown)))
             else:
-                line.append(Piece(SIGNS[kind or "unknown"] * wide))
+                line.append(ColouredText(SIGNS[kind or "unknown"] * wide))
         told.append(line)
-    first, last = number(map.x.values[0]), number(map.x.values[fits - 1])
+    first, last = format_number(map.x.values[0]), format_number(map.x.values[fits - 1])
     room = max(1, fits * wide - len(first) - len(last))
     ends = first if fits == 1 else f"{first}{' ' * room}{last}"
-    told.append([Piece(f"{' ' * (margin + 1)}{ends}  {map.x.name}")])
+    told.append([ColouredText(f"{' ' * (margin + 1)}{ends}  {map.x.name}")])
     if fits < columns:
         cut = f"{columns - fits} columns do not fit; a wider terminal, --svg or --report shows them"
-        told.append([Piece(cut)])
+        told.append([ColouredText(cut)])
     return told
 
 
-def _legend(figure: Figure, unit: str, scale: Scale) -> list[list[Piece]]:
-    bar = [Piece(f"{level} ", colours()[int((level + 0.5) / 10 * len(colours()))]) for level in range(10)]
+def _legend_lines(figure: Figure, unit: str, scale: Scale) -> list[list[ColouredText]]:
+    bar = [
+        ColouredText(f"{level} ", colour_map()[int((level + 0.5) / 10 * len(colour_map()))])
+        for level in range(10)
+    ]
     step = (scale.high - scale.low) / 10
     words = (
-        f"0 = from {short(scale.low)}, 1 = from {short(scale.low + step)}, … 9 = up to {short(scale.high)}"
+        f"0 = from {short_number(scale.low)}, 1 = from {short_number(scale.low + step)}, … 9 = up "
+        f"to {short_number(scale.high)}"
     )
-    told = [[Piece(f"{unit}: "), *bar], [Piece(f"  {words}")]]
-    signs = [f"{SIGNS[word]} {word}" for word in odd_cells(figure, unit)]
+    told = [[ColouredText(f"{unit}: "), *bar], [ColouredText(f"  {words}")]]
+    signs = [f"{SIGNS[word]} {word}" for word in special_kinds(figure, unit)]
     if numbers := shown_numbers(figure, unit):
-        signs.append(f"least {short(min(numbers))}, greatest {short(max(numbers))}")
-    return [*told, [Piece(f"  {'; '.join(signs)}")]] if signs else told
+        signs.append(f"least {short_number(min(numbers))}, greatest {short_number(max(numbers))}")
+    return [*told, [ColouredText(f"  {'; '.join(signs)}")]] if signs else told
 
 
-def _curve(curve: Curve, width: int) -> list[list[Piece]]:
+def _curve_lines(curve: Curve, width: int) -> list[list[ColouredText]]:
     """One bar for each checkpoint, or for points spread evenly."""
     at = [x for x, _ in curve.marks] or [x for x, _ in curve.points]
     at = at[:: max(1, len(at) // max(1, width - 20))]
@@ -102,4 +111,10 @@ def _curve(curve: Curve, width: int) -> list[list[Piece]]:
     scale = Scale(low, high)
     drawn = "".join(BARS[min(len(BARS) - 1, int(scale.position(h) * len(BARS)))] for h in heights)
     where = "at the checkpoints" if curve.marks else f"over {curve.x}"
-    return [[Piece(f"  {curve.y} {where}: {drawn}  least {short(low)}, greatest {short(high)}")]]
+    return [
+        [
+            ColouredText(
+                f"  {curve.y} {where}: {drawn}  least {short_number(low)}, greatest {short_number(high)}"
+            )
+        ]
+    ]

@@ -1,21 +1,21 @@
 """Closed sets of states as pictures: cut along two variables, with starts, unsafe states and runs."""
 
-from surefoot.report.region.figure import drawn
-from surefoot.report.region.html import region_page, region_section, script, style
-from surefoot.report.region.runs import Run, runs_of
-from surefoot.report.region.scene import Region, Scene, certified_scene, document, scene_of
+from surefoot.report.region.figure import draw_scenes
+from surefoot.report.region.html import region_page, region_script, region_section, region_style
+from surefoot.report.region.runs import SampleRun, sample_shield_runs
+from surefoot.report.region.scene import ClosedRegion, Scene, certified_scene, make_scene, scene_to_json
 
 __all__ = [
-    "Region",
-    "Run",
+    "ClosedRegion",
+    "SampleRun",
     "Scene",
     "certified_scene",
-    "document",
-    "drawn",
+    "draw_scenes",
+    "make_scene",
     "region_page",
+    "region_script",
     "region_section",
-    "runs_of",
-    "scene_of",
-    "script",
-    "style",
+    "region_style",
+    "sample_shield_runs",
+    "scene_to_json",
 ]

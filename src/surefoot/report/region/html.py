@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
-from surefoot.report.heatmap.html import inert
-from surefoot.report.region.scene import Scene, document
-from surefoot.report.shell import shell
-from surefoot.verdict.words import counted
+from surefoot.report.heatmap.html import embeddable_json
+from surefoot.report.region.scene import Scene, scene_to_json
+from surefoot.report.shell import render_html_page
+from surefoot.verdict.words import count_noun
 from surefoot.visible import escape_html
 
 
-def style() -> str:
-    return _file("region.css")
+def region_style() -> str:
+    return _read_asset("region.css")
 
 
-def script() -> str:
-    return _file("region.js")
+def region_script() -> str:
+    return _read_asset("region.js")
 
 
-def _file(name: str) -> str:
+def _read_asset(name: str) -> str:
     return files("surefoot.report.region").joinpath(name).read_text("utf-8")
 
 
 def region_page(title: str, scenes: Sequence[Scene], parts: Sequence[str] = ()) -> str:
     """A whole page; `parts`: what stands below the pictures."""
     sections = [region_section(scene, heading=len(scenes) > 1) for scene in scenes]
-    return shell(title, [*sections, *parts], style=style(), script=script())
+    return render_html_page(title, [*sections, *parts], style=region_style(), script=region_script())
 
 
 def region_section(scene: Scene, *, heading: bool = False) -> str:
     """One picture with its controls and, in words, what is in it."""
     title = f"<h2>{escape_html(scene.title)}</h2>" if heading else ""
-    words = "".join(f"<p>{escape_html(text)}</p>" for text in told(scene))
+    words = "".join(f"<p>{escape_html(text)}</p>" for text in describe_scene(scene))
     second = min(1, len(scene.variables) - 1)
     axes = "".join(
-        f'<label>{label} <select class="{name}">{_options(scene, chosen)}</select></label> '
+        f'<label>{label} <select class="{name}">{_variable_options(scene, chosen)}</select></label> '
         for label, name, chosen in (("across", "across", 0), ("upwards", "upwards", second))
     )
     shielded = any(run.shielded for run in scene.runs)
@@ -52,21 +52,21 @@ def region_section(scene: Scene, *, heading: bool = False) -> str:
 <details class="cut"><summary>where the other variables are cut</summary><div class="values"></div></details>
 <canvas tabindex="0" role="application" aria-label="{label}"></canvas>
 <div class="legend"></div><p class="here" role="status"></p>
-<script type="application/json">{inert(document(scene))}</script></section>"""
+<script type="application/json">{embeddable_json(scene_to_json(scene))}</script></section>"""
 
 
-def _options(scene: Scene, chosen: int) -> str:
+def _variable_options(scene: Scene, chosen: int) -> str:
     return "".join(
         f'<option value="{i}"{" selected" if i == chosen else ""}>{escape_html(name)}</option>'
         for i, name in enumerate(scene.variables)
     )
 
 
-def told(scene: Scene) -> list[str]:
+def describe_scene(scene: Scene) -> list[str]:
     """What the picture shows, for those who do not see it."""
     count = len(scene.regions)
     state = "accepted by the independent checker" if scene.certified else "NOT certified"
-    words = [f"{counted(count, 'closed set')}, {state}. The picture itself is drawn in floats."]
+    words = [f"{count_noun(count, 'closed set')}, {state}. The picture itself is drawn in floats."]
     if not count:
         words = ["No closed set was found."]
     words += [f"set {i + 1}: {region.rule}" for i, region in enumerate(scene.regions)]
@@ -76,8 +76,8 @@ def told(scene: Scene) -> list[str]:
             continue
         unsafe = sum(r.unsafe for r in runs)
         protected = any(r.shielded for r in scene.runs)
-        who = f"{counted(len(runs), 'run')} {'with' if shielded else 'without'} the shield"
-        who = who if protected else counted(len(runs), "run")
-        more = f", {counted(sum(r.interventions for r in runs), 'intervention')}" if shielded else ""
+        who = f"{count_noun(len(runs), 'run')} {'with' if shielded else 'without'} the shield"
+        who = who if protected else count_noun(len(runs), "run")
+        more = f", {count_noun(sum(r.interventions for r in runs), 'intervention')}" if shielded else ""
         words.append(f"{who} ({scene.proposed}): {unsafe} of them unsafe{more}.")
     return words

@@ -9,12 +9,12 @@ from itertools import product
 from math import isfinite
 from random import Random
 
-from surefoot.encode.barrier import System
+from surefoot.encode.barrier import ControlSystem
 from surefoot.errors import SurefootError
-from surefoot.problem.meaning.simulate import simulate
+from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.policy import Branch, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State, decision, holds
+from surefoot.problem.semantics import State, holds_in_state, policy_decision
 from surefoot.problem.term import TRUE, Const
 
 RUNS, STEPS = 8, 250
@@ -24,7 +24,7 @@ Range = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SampleRun:
     """`interventions`: how often a shield overruled what was proposed; `unsafe`: its last state is."""
 
     shielded: bool
@@ -33,31 +33,31 @@ class Run:
     interventions: int = 0
 
 
-def runs_of(
-    problem: Problem, system: System, boxes: Sequence[Sequence[Range]], seed: int
-) -> tuple[tuple[Run, ...], str]:
+def sample_shield_runs(
+    problem: Problem, system: ControlSystem, boxes: Sequence[Sequence[Range]], seed: int
+) -> tuple[tuple[SampleRun, ...], str]:
     """Runs from these boxes of starts, and who proposes the controls.
 
     `problem`: as it is executed. If its policy is a shield, every start has a run with it and one without. A
     network proposes its own controls; if there is none, controls are proposed that push to one side.
     """
     random, policy = Random(seed), problem.policy
-    starts = drawn(system, boxes, random)
+    starts = _sample_starts(system, boxes, random)
     if not isinstance(policy, ShieldedPolicy):
-        return tuple(_run(problem, system, s, random, shielded=False) for s in starts), "the program"
+        return tuple(_simulate_run(problem, system, s, random, shielded=False) for s in starts), "the program"
     inner = policy.policy
     pushed = not isinstance(inner, NeuralPolicy | OraclePolicy)
     found = []
     for number, start in enumerate(starts):
-        proposing = pushing(system, up=number % 2 == 0) if pushed else inner
+        proposing = _extreme_policy(system, up=number % 2 == 0) if pushed else inner
         without = replace(problem, policy=proposing)
         shielded = replace(problem, policy=replace(policy, policy=proposing))
-        found.append(_run(without, system, start, random, shielded=False))
-        found.append(_run(shielded, system, start, random, shielded=True))
+        found.append(_simulate_run(without, system, start, random, shielded=False))
+        found.append(_simulate_run(shielded, system, start, random, shielded=True))
     return tuple(found), "all controls at one end of their range are proposed" if pushed else "the network"
 
 
-def drawn(system: System, boxes: Sequence[Sequence[Range]], random: Random) -> list[State]:
+def _sample_starts(system: ControlSystem, boxes: Sequence[Sequence[Range]], random: Random) -> list[State]:
     """Half of them at corners, the others anywhere."""
     count = RUNS if len(system.variables) < MANY_VARIABLES else FEWER_RUNS
     corners = list(product((0.0, 1.0), repeat=min(len(system.variables), 10)))
@@ -77,28 +77,30 @@ def drawn(system: System, boxes: Sequence[Sequence[Range]], random: Random) -> l
     return found
 
 
-def pushing(system: System, *, up: bool) -> Policy:
+def _extreme_policy(system: ControlSystem, *, up: bool) -> Policy:
     """All controls at their upper, or at their lower end."""
     ends = [(high if up else low) or Fraction(0) for _, low, high in system.controls]
     return ProgramPolicy((Branch(TRUE, tuple(Const(e) for e in ends)),))
 
 
-def _run(problem: Problem, system: System, start: State, random: Random, *, shielded: bool) -> Run:
+def _simulate_run(
+    problem: Problem, system: ControlSystem, start: State, random: Random, *, shielded: bool
+) -> SampleRun:
     """Until the first unsafe state, or as far as there is anything to see."""
     states, interventions = [start], 0
     for _ in range(STEPS if len(system.variables) < MANY_VARIABLES else FEWER_STEPS):
         here = states[-1]
-        if holds(problem, here, system.unsafe):
+        if holds_in_state(problem, here, system.unsafe):
             break
         try:
-            made = decision(problem, here) if shielded else None
-            following = simulate(problem, here, 1, random).states[-1]
+            made = policy_decision(problem, here) if shielded else None
+            following = simulate_run(problem, here, 1, random).states[-1]
         except SurefootError:
             break
         interventions += made is not None and made.intervened
         if not all(isfinite(float(v)) and abs(float(v)) < FARTHEST for v in following.values()):
             break
         states.append(following)
-    last = holds(problem, states[-1], system.unsafe)
+    last = holds_in_state(problem, states[-1], system.unsafe)
     shown = tuple(tuple(float(s[n]) for n in system.variables) for s in states)
-    return Run(shielded, shown, last, interventions)
+    return SampleRun(shielded, shown, last, interventions)

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from surefoot.certify.barrier.claim import sets_of
-from surefoot.encode.barrier import System, conjunctions, polynomial_of, rows_of, system_of
+from surefoot.certify.barrier.claim import read_claimed_sets
+from surefoot.encode.barrier import (
+    ControlSystem,
+    barrier_rows,
+    polynomial_of,
+    read_control_system,
+    relaxed_dnf,
+)
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show
+from surefoot.problem.show import show_term
 from surefoot.problem.term import Term
-from surefoot.query.polynomial import Polynomial, variable
-from surefoot.report.region.runs import Run, runs_of
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
+from surefoot.report.region.runs import SampleRun, sample_shield_runs
 from surefoot.transform.discretise import discretise, in_time
 
 Range: TypeAlias = tuple[Fraction, Fraction]
@@ -22,7 +28,7 @@ MARGIN = 0.08  # around all that is drawn, as a share of it
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class ClosedRegion:
     """The states of the domain where no row of the barrier is above 0, and what the controls are there."""
 
     domain: Box
@@ -35,9 +41,9 @@ class Scene:
     title: str
     variables: tuple[str, ...]
     starts: Box
-    regions: tuple[Region, ...]
+    regions: tuple[ClosedRegion, ...]
     unsafe: tuple[tuple[Polynomial, ...], ...]  # alternatives: all of these are at least 0
-    runs: tuple[Run, ...]
+    runs: tuple[SampleRun, ...]
     proposed: str  # who proposes the controls in runs
     certified: bool
 
@@ -53,29 +59,27 @@ class Scene:
         return tuple(float(low + high) / 2 for low, high in self.starts)
 
 
-def scene_of(
+def make_scene(
     title: str,
-    system: System,
+    system: ControlSystem,
     sets: Iterable[tuple[Box, Term, Sequence[Term]]],
-    runs: Sequence[Run],
+    runs: Sequence[SampleRun],
     proposed: str,
     *,
     certified: bool,
 ) -> Scene:
     """`sets`: domain, barrier and the values of the controls of each."""
     count = len(system.variables)
-    ring = {name: variable(i, count) for i, name in enumerate(system.variables)}
+    ring = {name: polynomial_from_variable(i, count) for i, name in enumerate(system.variables)}
 
     def of(term: Term) -> Polynomial:
         return polynomial_of(term, ring, count, system.rounded)
 
     regions = []
     for domain, barrier, then in sets:
-        values = [f"{name} = {show(t)}" for (name, _, _), t in zip(system.controls, then, strict=True)]
-        regions.append(Region(domain, tuple(map(of, rows_of(barrier))), ", ".join(values)))
-    unsafe = tuple(
-        tuple(of(right) - of(left) for left, right in case) for case in conjunctions(system.unsafe)
-    )
+        values = [f"{name} = {show_term(t)}" for (name, _, _), t in zip(system.controls, then, strict=True)]
+        regions.append(ClosedRegion(domain, tuple(map(of, barrier_rows(barrier))), ", ".join(values)))
+    unsafe = tuple(tuple(of(right) - of(left) for left, right in case) for case in relaxed_dnf(system.unsafe))
     return Scene(
         title, system.variables, system.initial, tuple(regions), unsafe, tuple(runs), proposed, certified
     )
@@ -84,25 +88,29 @@ def scene_of(
 def certified_scene(problem: Problem, content: Mapping[str, Any], title: str, seed: int) -> Scene:
     """The sets of a certificate that was accepted, with runs of the problem from its starts."""
     executed, _ = discretise(problem, continuous=True)
-    system = system_of(executed)
+    system = read_control_system(executed)
     drawn = executed if system.motion is None else discretise(in_time(problem, "steps", "rk4"))[0]
-    runs, proposed = runs_of(drawn, system, [system.initial], seed)
-    return scene_of(title, system, sets_of(content), runs, proposed, certified=True)
+    runs, proposed = sample_shield_runs(drawn, system, [system.initial], seed)
+    return make_scene(title, system, read_claimed_sets(content), runs, proposed, certified=True)
 
 
-def document(scene: Scene) -> dict[str, Any]:
+def scene_to_json(scene: Scene) -> dict[str, Any]:
     """As JSON data: polynomials as lists of a coefficient and the exponents of the variables that occur."""
     return {
         "title": scene.title,
         "variables": list(scene.variables),
         "views": [scene.view(i) for i in range(len(scene.variables))],
         "middle": scene.middle(),
-        "starts": _box(scene.starts),
+        "starts": _box_to_json(scene.starts),
         "regions": [
-            {"domain": _box(r.domain), "rows": [_polynomial(p) for p in r.rows], "rule": r.rule}
+            {
+                "domain": _box_to_json(r.domain),
+                "rows": [_polynomial_to_json(p) for p in r.rows],
+                "rule": r.rule,
+            }
             for r in scene.regions
         ],
-        "unsafe": [[_polynomial(p) for p in case] for case in scene.unsafe],
+        "unsafe": [[_polynomial_to_json(p) for p in case] for case in scene.unsafe],
         "runs": [
             {
                 "shielded": run.shielded,
@@ -117,11 +125,11 @@ def document(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _box(box: Box) -> list[list[float]]:
+def _box_to_json(box: Box) -> list[list[float]]:
     return [[float(low), float(high)] for low, high in box]
 
 
-def _polynomial(polynomial: Polynomial) -> list[list[Any]]:
+def _polynomial_to_json(polynomial: Polynomial) -> list[list[Any]]:
     return [
         [float(c), [[i, e] for i, e in enumerate(monomial) if e]] for monomial, c in polynomial.terms.items()
     ]

@@ -21,33 +21,33 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.query.bounds import declared
-from surefoot.query.formula import Atom, Relation
-from surefoot.query.linear import Linear, linearise
+from surefoot.query.bounds import declared_box
+from surefoot.query.formula import LinearAtom, Relation
+from surefoot.query.linear import LinearForm, linearise_term
 from surefoot.query.query import NetworkCall, Query
 
 Coefficients: TypeAlias = dict[int, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class _LinearForm:
     """A linear expression over numbered variables."""
 
     terms: Mapping[int, float]
     constant: float = 0.0
 
-    def plus(self, other: Form, factor: float = 1.0) -> Form:
+    def plus(self, other: _LinearForm, factor: float = 1.0) -> _LinearForm:
         total = dict(self.terms)
         for variable, coefficient in other.terms.items():
             total[variable] = total.get(variable, 0.0) + factor * coefficient
-        return Form({v: c for v, c in total.items() if c}, self.constant + factor * other.constant)
+        return _LinearForm({v: c for v, c in total.items() if c}, self.constant + factor * other.constant)
 
-    def times(self, factor: float) -> Form:
-        return Form({}).plus(self, factor)
+    def times(self, factor: float) -> _LinearForm:
+        return _LinearForm({}).plus(self, factor)
 
 
 @dataclass(slots=True)
-class Program:
+class MarabouProgram:
     """Variables with bounds, rows `terms relation value`, ReLUs (before, after), and who is who."""
 
     low: list[float] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Program:
         self.high.append(high)
         return len(self.low) - 1
 
-    def named(self, form: Form) -> int:
+    def variable_for(self, form: _LinearForm) -> int:
         """A variable that has the value of an expression."""
         if not form.constant and list(form.terms.values()) == [1.0]:
             return next(iter(form.terms))
@@ -71,38 +71,38 @@ class Program:
         self.rows.append(({made: -1.0, **form.terms}, Relation.EQ, -form.constant))
         return made
 
-    def relu(self, form: Form) -> Form:
+    def relu(self, form: _LinearForm) -> _LinearForm:
         after = self.variable(0.0)
-        self.relus.append((self.named(form), after))
-        return Form({after: 1.0})
+        self.relus.append((self.variable_for(form), after))
+        return _LinearForm({after: 1.0})
 
-    def of(self, linear: Linear) -> Form:
+    def form_of(self, linear: LinearForm) -> _LinearForm:
         terms = {self.names[n]: float(c) for n, c in linear.coefficients}
-        return Form(terms, float(linear.constant))
+        return _LinearForm(terms, float(linear.constant))
 
 
-def program(query: Query, atoms: Sequence[Atom]) -> Program:
+def encode_marabou(query: Query, atoms: Sequence[LinearAtom]) -> MarabouProgram:
     """The query's quantities and calls, with these comparisons for its constraints.
 
     A strict comparison is taken as one that is not: what is impossible then is impossible.
     """
-    made = Program()
-    for name, (low, high) in declared(query.quantities).items():
-        made.names[name] = made.variable(*_floats(low, high))
+    made = MarabouProgram()
+    for name, (low, high) in declared_box(query.quantities).items():
+        made.names[name] = made.variable(*_bounds_to_floats(low, high))
     for call in query.calls:
-        _call(made, call)
+        _encode_call(made, call)
     for atom in atoms:
-        form = made.of(atom.linear)
+        form = made.form_of(atom.linear)
         relation = Relation.EQ if atom.relation is Relation.EQ else Relation.LE
-        _compare(made, form, relation)
+        _encode_atom(made, form, relation)
     return made
 
 
-def _floats(low: Fraction | None, high: Fraction | None) -> tuple[float, float]:
+def _bounds_to_floats(low: Fraction | None, high: Fraction | None) -> tuple[float, float]:
     return -inf if low is None else float(low), inf if high is None else float(high)
 
 
-def _compare(made: Program, form: Form, relation: Relation) -> None:
+def _encode_atom(made: MarabouProgram, form: _LinearForm, relation: Relation) -> None:
     """Comparisons of one variable are bounds, which Marabou makes more of."""
     if relation is Relation.LE and len(form.terms) == 1:
         ((variable, factor),) = form.terms.items()
@@ -115,32 +115,36 @@ def _compare(made: Program, form: Form, relation: Relation) -> None:
         made.rows.append((dict(form.terms), relation, -form.constant))
 
 
-def _call(made: Program, call: NetworkCall) -> None:
-    inputs = [made.named(made.of(linearise(t))) for t in call.inputs]
+def _encode_call(made: MarabouProgram, call: NetworkCall) -> None:
+    inputs = [made.variable_for(made.form_of(linearise_term(t))) for t in call.inputs]
     made.inputs += [v for v in inputs if v not in made.inputs]
-    values: list[list[Form]] = [[Form({v: 1.0}) for v in inputs]]
+    values: list[list[_LinearForm]] = [[_LinearForm({v: 1.0}) for v in inputs]]
     for node in call.network.nodes:
-        values.append(_node(made, node, values))
+        values.append(_encode_node(made, node, values))
     slack = call.slack or (Fraction(0),) * len(call.outputs)
     for name, value, extra in zip(call.outputs, values[-1], slack, strict=True):
         if extra:
             error = made.variable(-float(extra), float(extra))
-            value = value.plus(Form({error: 1.0}))
+            value = value.plus(_LinearForm({error: 1.0}))
         made.rows.append(({made.names[name]: -1.0, **value.terms}, Relation.EQ, -value.constant))
         made.outputs.append(made.names[name])
 
 
-def _node(made: Program, node: Node, values: Sequence[Sequence[Form]]) -> list[Form]:
+def _encode_node(
+    made: MarabouProgram, node: Node, values: Sequence[Sequence[_LinearForm]]
+) -> list[_LinearForm]:
     match node:
         case Affine(source, weights, bias):
             return [
-                Form({made.named(_sum(row, values[source], offset)): 1.0})
+                _LinearForm({made.variable_for(_weighted_sum(row, values[source], offset)): 1.0})
                 for row, offset in zip(weights.tolist(), bias.tolist(), strict=True)
             ]
         case Elementwise(source, kind, constant):
-            return [_changed(f, kind, c) for f, c in zip(values[source], constant.tolist(), strict=True)]
+            return [
+                _apply_constant(f, kind, c) for f, c in zip(values[source], constant.tolist(), strict=True)
+            ]
         case Activation(source, shape, parameters):
-            return [_activation(made, f, shape, parameters) for f in values[source]]
+            return [_encode_activation(made, f, shape, parameters) for f in values[source]]
         case Combine(left, right, Pairing.ADD):
             return [x.plus(y) for x, y in zip(values[left], values[right], strict=True)]
         case Combine(left, right, Pairing.MAXIMUM):
@@ -155,27 +159,29 @@ def _node(made: Program, node: Node, values: Sequence[Sequence[Form]]) -> list[F
             raise Unsupported("Marabou takes no products or quotients of variables")
 
 
-def _sum(row: Sequence[float], inputs: Sequence[Form], offset: float) -> Form:
+def _weighted_sum(row: Sequence[float], inputs: Sequence[_LinearForm], offset: float) -> _LinearForm:
     total: Coefficients = {}
     constant = offset
     for weight, form in zip(row, inputs, strict=True):
         constant += weight * form.constant
         for variable, coefficient in form.terms.items():
             total[variable] = total.get(variable, 0.0) + weight * coefficient
-    return Form({v: c for v, c in total.items() if c}, constant)
+    return _LinearForm({v: c for v, c in total.items() if c}, constant)
 
 
-def _changed(form: Form, kind: Constant, constant: float) -> Form:
+def _apply_constant(form: _LinearForm, kind: Constant, constant: float) -> _LinearForm:
     match kind:
         case Constant.ADD:
-            return Form(form.terms, form.constant + constant)
+            return _LinearForm(form.terms, form.constant + constant)
         case Constant.MULTIPLY:
             return form.times(constant)
         case Constant.DIVIDE:
             return form.times(1.0 / constant)
 
 
-def _activation(made: Program, form: Form, shape: Shape, parameters: tuple[float, ...]) -> Form:
+def _encode_activation(
+    made: MarabouProgram, form: _LinearForm, shape: Shape, parameters: tuple[float, ...]
+) -> _LinearForm:
     match shape:
         case Shape.RELU:
             return made.relu(form)
@@ -184,7 +190,10 @@ def _activation(made: Program, form: Form, shape: Shape, parameters: tuple[float
             return form.times(slope).plus(made.relu(form), 1.0 - slope)
         case Shape.CLIP:
             low, high = parameters
-            up, over = made.relu(form.plus(Form({}, -low))), made.relu(form.plus(Form({}, -high)))
-            return up.plus(over, -1.0).plus(Form({}, low))
+            up, over = (
+                made.relu(form.plus(_LinearForm({}, -low))),
+                made.relu(form.plus(_LinearForm({}, -high))),
+            )
+            return up.plus(over, -1.0).plus(_LinearForm({}, low))
         case _:
             raise Unsupported(f"Marabou takes no {shape.value} here")

@@ -13,20 +13,28 @@ from itertools import product
 from math import ceil, inf
 from typing import Any, ClassVar
 
-from surefoot.errors import Unsupported, missing
+from surefoot.errors import Unsupported, missing_backend
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.term import Term
-from surefoot.query.bounds import declared, is_empty
-from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, normal
-from surefoot.query.lower import lower
-from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
-from surefoot.solve.marabou.program import Program, program
-from surefoot.solve.nearby import settled
+from surefoot.query.bounds import declared_box, is_empty
+from surefoot.query.formula import (
+    All,
+    AnyOf,
+    Formula,
+    LinearAtom,
+    Relation,
+    conjoin_formulas,
+    negation_normal_form,
+)
+from surefoot.query.lower import lower_query
+from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.solve.marabou.program import MarabouProgram, encode_marabou
+from surefoot.solve.nearby import round_to_witness
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
 
-MOST = 256  # alternatives of a query
-APART = 1e-9  # bounds that are further apart than this contradict each other
+MOST_ALTERNATIVES = 256  # alternatives of a query
+BOUND_TOLERANCE = 1e-9  # bounds that are further apart than this contradict each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ class Marabou:
 
     def objection(self, query: Query) -> str | None:
         if find_spec("maraboupy") is None:
-            return str(missing("maraboupy", "marabou"))
+            return str(missing_backend("maraboupy", "marabou"))
         whole = [q.name for q in query.quantities if isinstance(q.kind, Bool | Int)]
         if whole:
             return f"`marabou` takes real variables; `{whole[0]}` is not one"
@@ -45,51 +53,51 @@ class Marabou:
             if not call.network.is_piecewise_linear():
                 return f"`marabou` needs piecewise-linear networks; `{call.network.name}` is not"
         try:
-            alternatives(lower(query).query.constraints)
+            _disjunctive_normal_form(lower_query(query).query.constraints)
         except Unsupported as why:
             return f"`marabou` cannot take this query: {why}"
         return None
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
-        return remote_session(prepare, base, seconds=seconds)
+        return remote_session(_prepare_marabou, base, seconds=seconds)
 
     def question(self, base: Query) -> Question:
-        return prepare(base)
+        return _prepare_marabou(base)
 
 
-def alternatives(constraints: tuple[Term, ...]) -> list[tuple[Atom, ...]]:
+def _disjunctive_normal_form(constraints: tuple[Term, ...]) -> list[tuple[LinearAtom, ...]]:
     """The constraints as conjunctions of which one must hold."""
-    return _cases(all_of(normal(c) for c in constraints))
+    return _expand_cases(conjoin_formulas(negation_normal_form(c) for c in constraints))
 
 
-def _cases(formula: Formula) -> list[tuple[Atom, ...]]:
+def _expand_cases(formula: Formula) -> list[tuple[LinearAtom, ...]]:
     match formula:
-        case Atom():
+        case LinearAtom():
             return [(formula,)]
         case AnyOf(parts):
-            found = [case for part in parts for case in _cases(part)]
+            found = [case for part in parts for case in _expand_cases(part)]
         case All(parts):
             found = [()]
             for part in parts:
-                found = [(*first, *second) for first, second in product(found, _cases(part))]
-                if len(found) > MOST:
+                found = [(*first, *second) for first, second in product(found, _expand_cases(part))]
+                if len(found) > MOST_ALTERNATIVES:
                     break
-    if len(found) > MOST:
-        raise Unsupported(f"it has more than {MOST} alternatives")
+    if len(found) > MOST_ALTERNATIVES:
+        raise Unsupported(f"it has more than {MOST_ALTERNATIVES} alternatives")
     return found
 
 
-def prepare(base: Query) -> Question:
+def _prepare_marabou(base: Query) -> Question:
     """Every question is a program of its own: Marabou has no sessions."""
 
     def question(more: tuple[Term, ...], seconds: float) -> Answer:
         query = Query(base.quantities, base.constraints + more, base.calls)
-        lowered = lower(query)
-        if any(is_empty(b) for b in declared(lowered.query.quantities).values()):
+        lowered = lower_query(query)
+        if any(is_empty(b) for b in declared_box(lowered.query.quantities).values()):
             return Unsat()
         doubt: Undecided | None = None
-        for atoms in alternatives(lowered.query.constraints):
-            answer = _asked(lowered.query, atoms, seconds)
+        for atoms in _disjunctive_normal_form(lowered.query.constraints):
+            answer = _solve_alternative(lowered.query, atoms, seconds)
             if isinstance(answer, Sat):
                 return Sat(lowered.back(answer.assignment))
             if isinstance(answer, Undecided):
@@ -100,27 +108,27 @@ def prepare(base: Query) -> Question:
     return question
 
 
-def _asked(query: Query, atoms: tuple[Atom, ...], seconds: float) -> Answer:
-    made = program(query, atoms)
+def _solve_alternative(query: Query, atoms: tuple[LinearAtom, ...], seconds: float) -> Answer:
+    made = encode_marabou(query, atoms)
     for variable, (low, high) in enumerate(zip(made.low, made.high, strict=True)):
         if low > high:
-            if low - high > APART * (1 + abs(low)):
+            if low - high > BOUND_TOLERANCE * (1 + abs(low)):
                 return Unsat()
             made.low[variable] = made.high[variable] = high  # the same number, rounded in two ways
-    word, values = _solve(made, seconds)
+    word, values = _run_marabou(made, seconds)
     if word == "unsat":
         return Unsat()
     if word != "sat":
-        why = Why.TIMEOUT if "TIMEOUT" in word.upper() else Why.INCOMPLETE
+        why = UndecidedReason.TIMEOUT if "TIMEOUT" in word.upper() else UndecidedReason.INCOMPLETE
         return Undecided(why, f"Marabou: {word}")
     floats = {name: values[variable] for name, variable in made.names.items()}
-    found = settled(query, floats, atoms)
+    found = round_to_witness(query, floats, atoms)
     if found.exact:
         return Sat(found.assignment)
-    return Undecided(Why.NUMERICS, "Marabou's point fails the exact check", near=found.assignment)
+    return Undecided(UndecidedReason.NUMERICS, "Marabou's point fails the exact check", near=found.assignment)
 
 
-def _solve(made: Program, seconds: float) -> tuple[str, dict[int, float]]:
+def _run_marabou(made: MarabouProgram, seconds: float) -> tuple[str, dict[int, float]]:
     from maraboupy import Marabou as Options
     from maraboupy import MarabouCore as Core
 

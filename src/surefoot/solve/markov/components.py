@@ -9,27 +9,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.solve.markov.graph import Graph
+from surefoot.solve.markov.graph import MarkovGraph
 
 
-def end_components(
-    graph: Graph, states: NDArray[np.bool_], allowed: NDArray[np.bool_] | None = None
+def maximal_end_components(
+    graph: MarkovGraph, states: NDArray[np.bool_], allowed: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
     """[states]: number of the maximal end component within `states` and the allowed choices, -1 for none."""
     markov, count = graph.markov, graph.markov.states
-    live = states[graph.owners] & graph.staying(states)
+    live = states[graph.owners] & graph.closed_choices(states)
     if allowed is not None:
         live &= allowed
     while True:
         edges = live[graph.rows]
         sources, targets = graph.owners[graph.rows[edges]], markov.targets[edges]
-        part = strong_parts(sources, targets, count)
+        part = strongly_connected_components(sources, targets, count)
         leaving = np.zeros(len(live), dtype=np.bool_)
         leaving[graph.rows[edges][part[sources] != part[targets]]] = True
         kept = live & ~leaving
         lively = np.zeros(count, dtype=np.bool_)
         lively[graph.owners[kept]] = True
-        kept &= graph.staying(lively)
+        kept &= graph.closed_choices(lively)
         if (kept == live).all():
             break
         live = kept
@@ -40,7 +40,9 @@ def end_components(
     return number
 
 
-def strong_parts(sources: NDArray[np.int64], targets: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def strongly_connected_components(
+    sources: NDArray[np.int64], targets: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
     """[count]: the strongly connected component of each state."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components

@@ -24,20 +24,20 @@ STILL = 1e-9  # bounds that move by less, relatively to their distance, are as g
 Floats = NDArray[np.float64]
 
 
-def enclose_values(
+def iterate_intervals(
     markov: Markov, asked: Until, seconds_left: Callable[[], float]
 ) -> tuple[Floats, Floats] | None:
     """Bounds of the value in every state; None: this question is not covered."""
     if asked.after:
         return None
-    step = _Step(markov, asked)
+    step = _BellmanOperator(markov, asked)
     bounds = step.known_low.astype(np.float64), step.known_high.astype(np.float64)
     took, before = 0.0, seconds_left()
     try:
         for _ in range(MOST_ROUNDS if asked.steps is None else asked.steps):
             if before <= took:  # the next round takes as long as the last one
                 break
-            (low, high), old = step.narrowed(*bounds), bounds
+            (low, high), old = step.narrow_bounds(*bounds), bounds
             bounds = low, high
             now = seconds_left()
             took, before = before - now if now < inf else 0.0, now
@@ -49,7 +49,7 @@ def enclose_values(
     return bounds
 
 
-class _Step:
+class _BellmanOperator:
     """One step backwards; `error`: a factor by which it may be off."""
 
     def __init__(self, markov: Markov, asked: Until) -> None:
@@ -61,10 +61,12 @@ class _Step:
         self.known_low = asked.right
         self.known_high = asked.right | (asked.left & (self.acting | markov.cut))
 
-    def narrowed(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        return np.maximum(low, self.made(low, down=True)), np.minimum(high, self.made(high, down=False))
+    def narrow_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        return np.maximum(low, self.apply_backward(low, down=True)), np.minimum(
+            high, self.apply_backward(high, down=False)
+        )
 
-    def made(self, values: Floats, *, down: bool) -> Floats:
+    def apply_backward(self, values: Floats, *, down: bool) -> Floats:
         """The value of each state before a step into these; bounds stay on their side."""
         found = values.copy()
         if not self.acting.any():

@@ -18,7 +18,7 @@ from surefoot.query.markov import Markov
 NEVER = -1  # the rank of a state that is on no level
 
 
-def slices(pointer: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+def csr_positions(pointer: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
     """All positions in the given slices of an array: pointer[i] .. pointer[i + 1] - 1 for each i chosen."""
     starts, counts = pointer[chosen], pointer[chosen + 1] - pointer[chosen]
     ends = np.cumsum(counts)
@@ -28,7 +28,7 @@ def slices(pointer: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.
 
 
 @dataclass(frozen=True)
-class Graph:
+class MarkovGraph:
     """A decision process without its numbers, and with its arrows turned round."""
 
     markov: Markov
@@ -50,12 +50,12 @@ class Graph:
         np.cumsum(np.bincount(targets, minlength=states), out=pointer[1:])
         return pointer, self.rows[order]
 
-    def into(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
+    def incoming_choices(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
         """The choices with an outcome in one of these states, sorted, each once."""
         pointer, incoming = self._backward
-        return np.unique(incoming[slices(pointer, states)])
+        return np.unique(incoming[csr_positions(pointer, states)])
 
-    def staying(self, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def closed_choices(self, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """[choices]: are all outcomes inside?"""
         return _all_rows(inside[self.markov.targets].astype(np.bool_), self.markov.outcomes)
 
@@ -70,7 +70,7 @@ class Graph:
         level = 0
         while len(frontier):
             level += 1
-            ways = self.into(frontier)
+            ways = self.incoming_choices(frontier)
             if allowed is not None:
                 ways = ways[allowed[ways]]
             owners = self.owners[ways]
@@ -93,7 +93,7 @@ class Graph:
         level = 0
         while len(frontier):
             level += 1
-            ways = self.into(frontier)
+            ways = self.incoming_choices(frontier)
             ways = ways[~seen[ways]]
             seen[ways] = True
             touched, counts = np.unique(self.owners[ways], return_counts=True)
@@ -103,19 +103,19 @@ class Graph:
             rank[frontier] = level
         return rank
 
-    def surely_reached(
+    def prob1_exists(
         self, goal: NDArray[np.bool_], through: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ranks of the states where some way to choose reaches the goal almost surely, and its choices."""
         inside = np.ones(self.markov.states, dtype=np.bool_)
         while True:
-            rank, step = self.can_reach(goal, through & inside, self.staying(inside))
+            rank, step = self.can_reach(goal, through & inside, self.closed_choices(inside))
             found = rank != NEVER
             if (found == inside).all():
                 return rank, step
             inside = found
 
-    def never_missed(self, goal: NDArray[np.bool_], through: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def prob1_forall(self, goal: NDArray[np.bool_], through: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The states from which every way to choose reaches the goal almost surely."""
         avoidable = self.must_reach(goal, through) == NEVER
         rank, _ = self.can_reach(avoidable, through & ~goal)

@@ -10,26 +10,26 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.query.markov import Answer, Optimise
-from surefoot.solve.markov.equation.integers import Numbers, Whole, zeros
-from surefoot.solve.markov.equation.iterate import bounds
-from surefoot.solve.markov.equation.rational import Slow, optimal_values
-from surefoot.solve.markov.equation.reduce import Reduced, reduced
-from surefoot.solve.markov.graph import NEVER, Graph
+from surefoot.query.markov import MarkovAnswer, Optimise
+from surefoot.solve.markov.equation.integers import IntegerVector, IntegerWeights, integer_zeros
+from surefoot.solve.markov.equation.iterate import bound_fixed_point
+from surefoot.solve.markov.equation.rational import RationalTimeout, optimal_values
+from surefoot.solve.markov.equation.reduce import QuotientProcess, build_quotient
+from surefoot.solve.markov.graph import NEVER, MarkovGraph
 
 BITS = (96, 192, 448)
 
 
-class Undecided(Exception):
+class MarkovUndecided(Exception):
     """No bounds of the width that was asked for, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Open:
+class BellmanEquation:
     """What is left of a question when everything certain is known."""
 
-    graph: Graph
-    numbers: Numbers
+    graph: MarkovGraph
+    numbers: IntegerWeights
     optimise: Optimise
     states: NDArray[np.bool_]  # of unknown value
     known: NDArray[np.int64]  # [states]: the value elsewhere: 0 or 1
@@ -40,7 +40,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wish:
+class Precision:
     """How precise, for which states, and how long."""
 
     width: Fraction
@@ -49,51 +49,59 @@ class Wish:
     seconds_left: Callable[[], float]
 
 
-def optimum(question: Open, wish: Wish, scheduler: NDArray[np.int64], infinite: NDArray[np.bool_]) -> Answer:
+def solve_bellman_equation(
+    question: BellmanEquation, wish: Precision, scheduler: NDArray[np.int64], infinite: NDArray[np.bool_]
+) -> MarkovAnswer:
     """`scheduler`: choices in states of known value; those of the open states are filled in."""
     for bits in () if wish.exact else BITS:
         if wish.seconds_left() <= 0:
-            raise Undecided("the time is over")
-        small = _reduced(question, question.numbers.grain << bits)
-        found = bounds(small, question.optimise, _first(question, small), wish.seconds_left)
+            raise MarkovUndecided("the time is over")
+        small = _quotient_at_scale(question, question.numbers.grain << bits)
+        found = bound_fixed_point(
+            small, question.optimise, _proper_policy(question, small), wish.seconds_left
+        )
         if found is None:
             continue
-        low, high = small.everywhere(np.maximum(found.low, 0)), small.everywhere(found.high)
-        if _narrow(low, high, wish, infinite):
-            complete = _scheduler(question, small, found.policy, scheduler)
-            return Answer(low, high, small.scale, infinite, complete)
+        low, high = small.state_values(np.maximum(found.low, 0)), small.state_values(found.high)
+        if _is_narrow_enough(low, high, wish, infinite):
+            complete = _complete_scheduler(question, small, found.policy, scheduler)
+            return MarkovAnswer(low, high, small.scale, infinite, complete)
     if wish.seconds_left() <= 0:
-        raise Undecided("the time is over")
-    small = _reduced(question, question.numbers.grain)
+        raise MarkovUndecided("the time is over")
+    small = _quotient_at_scale(question, question.numbers.grain)
     try:
-        values, policy = optimal_values(small, question.optimise, _first(question, small), wish.seconds_left)
-    except Slow:
-        raise Undecided("floating point is not good enough here, and fractions took too long") from None
-    exact = small.everywhere(_objects([v * small.scale for v in values]))
-    result = _objects([Fraction(v) / small.scale for v in exact])
-    return Answer(result, result, 1, infinite, _scheduler(question, small, policy, scheduler))
+        values, policy = optimal_values(
+            small, question.optimise, _proper_policy(question, small), wish.seconds_left
+        )
+    except RationalTimeout:
+        raise MarkovUndecided("floating point is not good enough here, and fractions took too long") from None
+    exact = small.state_values(_object_array([v * small.scale for v in values]))
+    result = _object_array([Fraction(v) / small.scale for v in exact])
+    return MarkovAnswer(result, result, 1, infinite, _complete_scheduler(question, small, policy, scheduler))
 
 
-def _reduced(question: Open, scale: int) -> Reduced:
-    known = zeros(question.graph.markov.states) + question.known.astype(np.object_) * scale
-    return reduced(
+def _quotient_at_scale(question: BellmanEquation, scale: int) -> QuotientProcess:
+    known = integer_zeros(question.graph.markov.states) + question.known.astype(np.object_) * scale
+    return build_quotient(
         question.graph, question.numbers, question.states, known, question.usable, question.component, scale
     )
 
 
-def _objects(values: list[Fraction]) -> Whole:
+def _object_array(values: list[Fraction]) -> IntegerVector:
     made = np.empty(len(values), dtype=np.object_)
     made[:] = values
-    return cast(Whole, made)
+    return cast(IntegerVector, made)
 
 
-def _narrow(low: Whole, high: Whole, wish: Wish, infinite: NDArray[np.bool_]) -> bool:
+def _is_narrow_enough(
+    low: IntegerVector, high: IntegerVector, wish: Precision, infinite: NDArray[np.bool_]
+) -> bool:
     part = wish.wanted[~infinite[wish.wanted]]
     top, bottom = wish.width.numerator, wish.width.denominator
     return all((h - v) * bottom <= top * v for v, h in zip(low[part], high[part], strict=True))
 
 
-def _first(question: Open, small: Reduced) -> NDArray[np.int64]:
+def _proper_policy(question: BellmanEquation, small: QuotientProcess) -> NDArray[np.int64]:
     """A policy under which every run of the reduced process ends: the choices that lower the rank."""
     states = question.graph.owners[small.origin]
     downward = np.flatnonzero(question.step[states] == small.origin)
@@ -104,8 +112,8 @@ def _first(question: Open, small: Reduced) -> NDArray[np.int64]:
     return policy
 
 
-def _scheduler(
-    question: Open, small: Reduced, policy: NDArray[np.int64], scheduler: NDArray[np.int64]
+def _complete_scheduler(
+    question: BellmanEquation, small: QuotientProcess, policy: NDArray[np.int64], scheduler: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The policy in all open states: inside an end component, towards the state that leaves it."""
     graph, states = question.graph, question.states
@@ -115,13 +123,13 @@ def _scheduler(
     chosen[graph.owners[taken]] = taken
     merged = states & (question.component >= 0)
     if merged.any():
-        _, step = graph.can_reach(merged & (chosen != NEVER), merged, _inner(question))
+        _, step = graph.can_reach(merged & (chosen != NEVER), merged, _inner_choices(question))
         towards = merged & (chosen == NEVER)
         chosen[towards] = step[towards]
     return chosen
 
 
-def _inner(question: Open) -> NDArray[np.bool_]:
+def _inner_choices(question: BellmanEquation) -> NDArray[np.bool_]:
     """[choices]: those that stay in the end component of their state and cost nothing."""
     graph, component = question.graph, question.component
     own = component[graph.owners]

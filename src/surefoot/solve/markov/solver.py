@@ -12,24 +12,24 @@ from math import inf
 
 import numpy as np
 
-from surefoot.query.markov import Accumulate, Answer, Markov, Question, Until
-from surefoot.solve.markov.accumulate import accumulate
-from surefoot.solve.markov.bounded import bounded
-from surefoot.solve.markov.graph import Graph
-from surefoot.solve.markov.optimum import Undecided, Wish
-from surefoot.solve.markov.until import until
+from surefoot.query.markov import Accumulate, Markov, MarkovAnswer, MarkovQuestion, Until
+from surefoot.solve.markov.accumulate import solve_expected_reward
+from surefoot.solve.markov.bounded import solve_step_bounded
+from surefoot.solve.markov.graph import MarkovGraph
+from surefoot.solve.markov.optimum import MarkovUndecided, Precision
+from surefoot.solve.markov.until import solve_until
 
 WIDTH = Fraction(1, 10**6)
 
 
-def solve(
+def solve_markov(
     markov: Markov,
-    asked: Question,
+    asked: MarkovQuestion,
     *,
     width: Fraction = WIDTH,
     exact: bool = False,
     seconds_left: Callable[[], float] = lambda: inf,
-) -> Answer:
+) -> MarkovAnswer:
     """Bounds whose relative width at the start states is at most `width`; `exact`: the numbers themselves.
 
     Raises `Undecided` where that is not possible. With states that were cut off the bounds may be wider.
@@ -37,34 +37,36 @@ def solve(
     if isinstance(asked, Accumulate):
         used = np.unique(asked.rewards)
         if any(markov.values[i] < 0 for i in used):
-            raise Undecided("a reward is negative")
+            raise MarkovUndecided("a reward is negative")
     if not markov.cut.any():
-        return _solved(Graph(markov), asked, Wish(width, markov.initial, exact, seconds_left))
-    return _between(markov, asked, width, exact, seconds_left)
+        return _solve_question(
+            MarkovGraph(markov), asked, Precision(width, markov.initial, exact, seconds_left)
+        )
+    return _bound_cut_model(markov, asked, width, exact, seconds_left)
 
 
-def _solved(graph: Graph, asked: Question, wish: Wish) -> Answer:
+def _solve_question(graph: MarkovGraph, asked: MarkovQuestion, wish: Precision) -> MarkovAnswer:
     match asked:
         case Until(steps=None):
             if asked.after:
-                raise Undecided("a lower limit on the number of steps needs an upper one")
-            return until(graph, asked, wish)
+                raise MarkovUndecided("a lower limit on the number of steps needs an upper one")
+            return solve_until(graph, asked, wish)
         case Accumulate(steps=None):
-            return accumulate(graph, asked, wish)
+            return solve_expected_reward(graph, asked, wish)
         case _:
-            return bounded(graph, asked, wish)
+            return solve_step_bounded(graph, asked, wish)
 
 
-def _between(
-    markov: Markov, asked: Question, width: Fraction, exact: bool, seconds_left: Callable[[], float]
-) -> Answer:
+def _bound_cut_model(
+    markov: Markov, asked: MarkovQuestion, width: Fraction, exact: bool, seconds_left: Callable[[], float]
+) -> MarkovAnswer:
     """The worst and the best that unexplored states could do; their own labels are known."""
-    wish = Wish(width, markov.initial[:0], exact, seconds_left)
-    graph, cut = Graph(markov), markov.cut
+    wish = Precision(width, markov.initial[:0], exact, seconds_left)
+    graph, cut = MarkovGraph(markov), markov.cut
     if not isinstance(asked, Until):
-        raise Undecided("the model was cut off, and rewards beyond are not bounded")
+        raise MarkovUndecided("the model was cut off, and rewards beyond are not bounded")
     inside = asked if not asked.after else replace(asked, left=asked.left & ~cut, right=asked.right & ~cut)
-    least = _solved(graph, inside, wish)
-    most = _solved(graph, replace(asked, right=asked.right | (cut & asked.left)), wish)
+    least = _solve_question(graph, inside, wish)
+    most = _solve_question(graph, replace(asked, right=asked.right | (cut & asked.left)), wish)
     low, high = least.low * most.scale, most.high * least.scale
-    return Answer(low, high, least.scale * most.scale, least.infinite, least.scheduler)
+    return MarkovAnswer(low, high, least.scale * most.scale, least.infinite, least.scheduler)

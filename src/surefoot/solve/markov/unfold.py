@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.markov import Markov
-from surefoot.solve.markov.graph import slices
-from surefoot.solve.markov.optimum import Undecided
+from surefoot.solve.markov.graph import csr_positions
+from surefoot.solve.markov.optimum import MarkovUndecided
 
 LARGEST = 400_000_000  # pairs of a state and counters, whether they are reached or not
 
-Closed: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
+IsClosed: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counter:
+class CappedCounter:
     """Sums of whole rewards: below `most` they are counted, from there on they stay at `most`."""
 
     amounts: NDArray[np.int64]  # [outcomes]
@@ -32,7 +32,7 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unfolded:
+class UnfoldedProcess:
     """States sorted by (state, counters); `counts` has one row for each of them."""
 
     markov: Markov
@@ -40,12 +40,12 @@ class Unfolded:
     counts: NDArray[np.int64]
 
 
-def unfold(
+def unfold_rewards(
     markov: Markov,
-    counters: tuple[Counter, ...],
-    closed: Closed,
+    counters: tuple[CappedCounter, ...],
+    closed: IsClosed,
     seconds_left: Callable[[], float] = lambda: inf,
-) -> Unfolded:
+) -> UnfoldedProcess:
     """Everything that is reached from the start states with all counters 0; `closed(states, counts)`.
 
     Without counters it is enough that nothing is left out: if the time is over all states are taken.
@@ -53,27 +53,27 @@ def unfold(
     sizes = [c.most + 1 for c in counters]
     total = int(np.prod(np.array([1, *sizes], dtype=object)))
     if markov.states * total > LARGEST:
-        raise Undecided("the bound on a reward is too large to count up to it")
+        raise MarkovUndecided("the bound on a reward is too large to count up to it")
     seen = np.zeros(markov.states * total, dtype=np.bool_)
     frontier = markov.initial * total
     seen[frontier] = True
     while len(frontier):
         if seconds_left() <= 0:
             if counters:
-                raise Undecided("the time is over")
+                raise MarkovUndecided("the time is over")
             seen[:] = True
             break
-        states, counts = _apart(frontier, total, sizes)
+        states, counts = _split_keys(frontier, total, sizes)
         living = ~closed(states, counts)
         states, counts = states[living], counts[living]
-        reached = _after(markov, counters, sizes, total, states, counts)[0]
+        reached = _successor_keys(markov, counters, sizes, total, states, counts)[0]
         fresh = reached[~seen[reached]]
         seen[fresh] = True
         frontier = np.unique(fresh)
-    return _written(markov, counters, sizes, total, np.flatnonzero(seen), closed)
+    return _build_unfolding(markov, counters, sizes, total, np.flatnonzero(seen), closed)
 
 
-def _apart(
+def _split_keys(
     keys: NDArray[np.int64], total: int, sizes: list[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     code = keys % total
@@ -84,17 +84,17 @@ def _apart(
     return keys // total, counts
 
 
-def _after(
+def _successor_keys(
     markov: Markov,
-    counters: tuple[Counter, ...],
+    counters: tuple[CappedCounter, ...],
     sizes: list[int],
     total: int,
     states: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Keys of what comes next, and the choices and outcomes of the process that lead there."""
-    choices = slices(markov.choices, states)
-    outcomes = slices(markov.outcomes, choices)
+    choices = csr_positions(markov.choices, states)
+    outcomes = csr_positions(markov.outcomes, choices)
     which = np.repeat(np.arange(len(states)), markov.choices[states + 1] - markov.choices[states])
     which = np.repeat(which, markov.outcomes[choices + 1] - markov.outcomes[choices])
     code = np.zeros(len(outcomes), dtype=np.int64)
@@ -104,17 +104,19 @@ def _after(
     return markov.targets[outcomes] * total + code, choices, outcomes
 
 
-def _written(
+def _build_unfolding(
     markov: Markov,
-    counters: tuple[Counter, ...],
+    counters: tuple[CappedCounter, ...],
     sizes: list[int],
     total: int,
     keys: NDArray[np.int64],
-    closed: Closed,
-) -> Unfolded:
-    states, counts = _apart(keys, total, sizes)
+    closed: IsClosed,
+) -> UnfoldedProcess:
+    states, counts = _split_keys(keys, total, sizes)
     living = ~closed(states, counts)
-    targets, choices, outcomes = _after(markov, counters, sizes, total, states[living], counts[living])
+    targets, choices, outcomes = _successor_keys(
+        markov, counters, sizes, total, states[living], counts[living]
+    )
     per_state = np.where(living, np.diff(markov.choices)[states], 0)
     unfolded = replace(
         markov,
@@ -127,4 +129,4 @@ def _written(
         labels={name: flags[states] for name, flags in markov.labels.items()},
         cut=markov.cut[states] & living,
     )
-    return Unfolded(unfolded, states, counts)
+    return UnfoldedProcess(unfolded, states, counts)

@@ -6,38 +6,38 @@ from dataclasses import replace
 
 import numpy as np
 
-from surefoot.query.markov import Answer, Until
-from surefoot.solve.markov.components import end_components
-from surefoot.solve.markov.equation.integers import numbers
-from surefoot.solve.markov.graph import NEVER, Graph
-from surefoot.solve.markov.optimum import Open, Wish, optimum
+from surefoot.query.markov import MarkovAnswer, Until
+from surefoot.solve.markov.components import maximal_end_components
+from surefoot.solve.markov.equation.integers import integer_weights
+from surefoot.solve.markov.graph import NEVER, MarkovGraph
+from surefoot.solve.markov.optimum import BellmanEquation, Precision, solve_bellman_equation
 
 
-def until(graph: Graph, asked: Until, wish: Wish) -> Answer:
+def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnswer:
     markov = graph.markov
     through = asked.left & ~asked.right
     everything = np.ones(len(graph.owners), dtype=np.bool_)
     scheduler = np.full(markov.states, NEVER, dtype=np.int64)
     component = np.full(markov.states, -1, dtype=np.int64)
     if asked.optimise == "max":
-        sure_rank, sure_step = graph.surely_reached(asked.right, through)
+        sure_rank, sure_step = graph.prob1_exists(asked.right, through)
         one = sure_rank != NEVER
         rank, step = graph.can_reach(asked.right, through)
         states = (rank != NEVER) & ~one
         scheduler[one] = sure_step[one]
-        component = end_components(graph, states)
+        component = maximal_end_components(graph, states)
     else:
         zero = graph.must_reach(asked.right, through) == NEVER
-        one = graph.never_missed(asked.right, through)
+        one = graph.prob1_forall(asked.right, through)
         states = ~zero & ~one
         rank, step = graph.can_reach(asked.right, through)
-        avoiding = np.flatnonzero(graph.staying(zero) & zero[graph.owners])
+        avoiding = np.flatnonzero(graph.closed_choices(zero) & zero[graph.owners])
         scheduler[graph.owners[avoiding]] = avoiding
     idle = (scheduler == NEVER) & (np.diff(markov.choices) > 0)
     scheduler[idle] = markov.choices[:-1][idle]
-    question = Open(
+    question = BellmanEquation(
         graph,
-        numbers(markov),
+        integer_weights(markov),
         asked.optimise,
         states,
         one.astype(np.int64),
@@ -46,6 +46,6 @@ def until(graph: Graph, asked: Until, wish: Wish) -> Answer:
         rank,
         step,
     )
-    found = optimum(question, wish, scheduler, np.zeros(markov.states, dtype=np.bool_))
+    found = solve_bellman_equation(question, wish, scheduler, np.zeros(markov.states, dtype=np.bool_))
     # Bounds above 1 by a hair are still bounds, but not beside states whose bound is exactly 1.
     return replace(found, high=np.minimum(found.high, found.scale))

@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import MissingBackend
-from surefoot.query.query import Undecided, Unsat, Why
-from surefoot.solve.milp.program import Program
+from surefoot.query.query import Undecided, UndecidedReason, Unsat
+from surefoot.solve.milp.program import MixedIntegerProgram
 
 TOLERANCE = 1e-9  # how far HiGHS may be off a bound, a row or a whole number
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MilpSolution:
     """Values of all columns that satisfy the program within the tolerance, and the objective there."""
 
     values: list[float]
     objective: float
 
 
-def run(
-    program: Program,
+def run_highs(
+    program: MixedIntegerProgram,
     *,
     seed: int,
     seconds: float,
@@ -34,7 +34,7 @@ def run(
     enough: float | None = None,
     presolve: bool = True,
     room: float = 0.0,
-) -> Found | Unsat | Undecided:
+) -> MilpSolution | Unsat | Undecided:
     """Any solution, or the one that maximises a sum of columns; `enough`: stop at this objective.
 
     `room`: how much wider every row is, as a share of its largest product.
@@ -42,7 +42,7 @@ def run(
     import highspy
 
     if not program.low:
-        return Found([], 0.0)
+        return MilpSolution([], 0.0)
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     options: dict[str, Any] = {
         "output_flag": False,
@@ -59,13 +59,15 @@ def run(
         options["objective_target"] = -enough
     for name, value in options.items():
         solver.setOptionValue(name, value)
-    if solver.passModel(_model(highspy, program, maximise or {}, room)) == highspy.HighsStatus.kError:
-        return Undecided(Why.NUMERICS, "HiGHS refuses numbers of this size")
+    if solver.passModel(_highs_model(highspy, program, maximise or {}, room)) == highspy.HighsStatus.kError:
+        return Undecided(UndecidedReason.NUMERICS, "HiGHS refuses numbers of this size")
     solver.run()
-    return _answer(highspy, solver)
+    return _read_answer(highspy, solver)
 
 
-def _model(highspy: Any, program: Program, maximise: Mapping[int, float], room: float) -> Any:
+def _highs_model(
+    highspy: Any, program: MixedIntegerProgram, maximise: Mapping[int, float], room: float
+) -> Any:
     model = highspy.HighsLp()
     columns = len(program.low)
     model.num_col_, model.num_row_ = columns, len(program.row_low)
@@ -86,7 +88,7 @@ def _model(highspy: Any, program: Program, maximise: Mapping[int, float], room: 
     return model
 
 
-def _row_sizes(program: Program) -> NDArray[np.float64]:
+def _row_sizes(program: MixedIntegerProgram) -> NDArray[np.float64]:
     """The largest product of a coefficient and a bounded column in each row, at least 1."""
     largest = np.maximum(np.abs(program.low), np.abs(program.high))
     largest[~np.isfinite(largest)] = 0.0
@@ -99,22 +101,24 @@ def _row_sizes(program: Program) -> NDArray[np.float64]:
     return sizes
 
 
-def _answer(highspy: Any, solver: Any) -> Found | Unsat | Undecided:
+def _read_answer(highspy: Any, solver: Any) -> MilpSolution | Unsat | Undecided:
     status = solver.getModelStatus()
     known = highspy.HighsModelStatus
     information = solver.getInfo()
     if information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
-        return Found(list(solver.getSolution().col_value), -float(information.objective_function_value))
+        return MilpSolution(
+            list(solver.getSolution().col_value), -float(information.objective_function_value)
+        )
     if status == known.kInfeasible:
         return Unsat()
     if status in (known.kTimeLimit, known.kInterrupt):
-        return Undecided(Why.TIMEOUT, "HiGHS reached the time limit")
+        return Undecided(UndecidedReason.TIMEOUT, "HiGHS reached the time limit")
     if status == known.kMemoryLimit:
-        return Undecided(Why.MEMORY, "HiGHS reached the memory limit")
-    return Undecided(Why.NUMERICS, f"HiGHS ended with `{solver.modelStatusToString(status)}`")
+        return Undecided(UndecidedReason.MEMORY, "HiGHS reached the memory limit")
+    return Undecided(UndecidedReason.NUMERICS, f"HiGHS ended with `{solver.modelStatusToString(status)}`")
 
 
-def installed() -> str | None:
+def missing_highs() -> str | None:
     """None if HiGHS can be imported, else the one-line reason."""
     try:
         import highspy  # noqa: F401

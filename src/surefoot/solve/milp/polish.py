@@ -11,17 +11,17 @@ from math import inf
 
 from surefoot.query.formula import Relation
 from surefoot.solve.milp import highs
-from surefoot.solve.milp.program import Program, has_margin
+from surefoot.solve.milp.program import MixedIntegerProgram, has_margin
 
 _LARGEST_MARGIN = 0.05  # more is no safer, and would push quantities to their bounds
 _LARGEST_INSET = 0.05  # part of its width by which a quantity keeps away from its bounds
 
 
-def deepest(
-    program: Program, values: list[float], inset: Iterable[str], *, seed: int, seconds: float
+def deepest_point(
+    program: MixedIntegerProgram, values: list[float], inset: Iterable[str], *, seed: int, seconds: float
 ) -> list[float] | None:
     """The deepest point with the choices of this solution; None if there was no time or HiGHS found none."""
-    inner = _fixed(program, values)
+    inner = _fix_integers(program, values)
     strict, other = inner.column(0.0, _LARGEST_MARGIN), inner.column(0.0, _LARGEST_MARGIN)
     inside = inner.column(0.0, _LARGEST_INSET)
     for posted in program.posted:
@@ -37,13 +37,13 @@ def deepest(
             inner.row(low, inf, {column: 1.0, inside: low - high})
             inner.row(-inf, high, {column: 1.0, inside: high - low})
     goal = {strict: 1.0, other: 0.25, inside: 0.1}
-    found = highs.run(inner, seed=seed, seconds=seconds, maximise=goal)
-    return found.values if isinstance(found, highs.Found) else None
+    found = highs.run_highs(inner, seed=seed, seconds=seconds, maximise=goal)
+    return found.values if isinstance(found, highs.MilpSolution) else None
 
 
-def _fixed(program: Program, values: list[float]) -> Program:
+def _fix_integers(program: MixedIntegerProgram, values: list[float]) -> MixedIntegerProgram:
     """A copy without freedom of choice and without margins."""
-    inner = Program(
+    inner = MixedIntegerProgram(
         box=program.box,
         low=list(program.low),
         high=list(program.high),

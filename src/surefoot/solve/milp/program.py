@@ -12,9 +12,9 @@ from fractions import Fraction
 from math import inf, nextafter
 
 from surefoot.errors import Unsupported
-from surefoot.query.bounds import Interval, interval
-from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
-from surefoot.query.linear import Linear
+from surefoot.query.bounds import Interval, linear_range
+from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
+from surefoot.query.linear import LinearForm
 
 DROPPED = 1e-9  # HiGHS silently drops matrix entries up to this size
 _ROUNDING = Fraction(1, 2**50)  # relative error of a coefficient and of its product with a value
@@ -34,7 +34,7 @@ def rounded_up(value: Fraction | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class _BinaryLiteral:
     """An alternative that is on or off: a 0-1 column, or its opposite."""
 
     column: int
@@ -42,10 +42,10 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class PostedAtom:
     """A comparison in the program: it must hold where its guard, a 0-1 column, is 1 (None: always)."""
 
-    atom: Atom
+    atom: LinearAtom
     guard: int | None
     is_definition: bool  # it defines an auxiliary, so a margin would contradict it
 
@@ -55,7 +55,7 @@ class Posted:
 
 
 @dataclass(slots=True)
-class Program:
+class MixedIntegerProgram:
     """Columns and rows as HiGHS wants them. `names` maps quantities to columns."""
 
     box: dict[str, Interval] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Program:
     values: list[float] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
     truths: frozenset[str] = frozenset()
-    posted: list[Posted] = field(default_factory=list)
+    posted: list[PostedAtom] = field(default_factory=list)
     activity: float = 0.0  # the largest product of a coefficient and a bounded column
     margin: float = 0.0  # largest margin asked for; 0: none
     strict_margin: int | None = None  # the column of the margin of strict comparisons
@@ -125,26 +125,30 @@ class Program:
                     self.post(part, guard, is_definition=is_definition)
             case AnyOf(parts):
                 self._some_of([self._alternative(p, is_definition) for p in parts], guard)
-            case Atom():
-                self._compare(Posted(formula, guard, is_definition))
+            case LinearAtom():
+                self._compare(PostedAtom(formula, guard, is_definition))
 
-    def _alternative(self, part: Formula, is_definition: bool) -> Literal:
+    def _alternative(self, part: Formula, is_definition: bool) -> _BinaryLiteral:
         """What is on where this alternative is taken; a truth value stands for itself."""
         if (own := self._literal(part)) is not None:
             return own
         guard = self.column(0.0, 1.0, whole=True)
         self.post(part, guard, is_definition=is_definition)
-        return Literal(guard)
+        return _BinaryLiteral(guard)
 
-    def _literal(self, part: Formula) -> Literal | None:
-        if isinstance(part, Atom) and part.relation is Relation.EQ and len(part.linear.coefficients) == 1:
+    def _literal(self, part: Formula) -> _BinaryLiteral | None:
+        if (
+            isinstance(part, LinearAtom)
+            and part.relation is Relation.EQ
+            and len(part.linear.coefficients) == 1
+        ):
             name, coefficient = part.linear.coefficients[0]
             wanted = -part.linear.constant / coefficient
             if name in self.truths and wanted in (0, 1):
-                return Literal(self.names[name], bool(wanted))
+                return _BinaryLiteral(self.names[name], bool(wanted))
         return None
 
-    def _some_of(self, alternatives: list[Literal], guard: int | None) -> None:
+    def _some_of(self, alternatives: list[_BinaryLiteral], guard: int | None) -> None:
         """At least one is on, where the guard is."""
         entries: dict[int, float] = {}
         least = 1.0
@@ -157,15 +161,15 @@ class Program:
             least -= 1.0
         self.row(least, inf, entries)
 
-    def _compare(self, posted: Posted) -> None:
+    def _compare(self, posted: PostedAtom) -> None:
         self.posted.append(posted)
         atom = posted.atom
         self._at_most_zero(atom.linear, posted)
         if atom.relation is Relation.EQ:
-            opposite = Linear(tuple((n, -c) for n, c in atom.linear.coefficients), -atom.linear.constant)
+            opposite = LinearForm(tuple((n, -c) for n, c in atom.linear.coefficients), -atom.linear.constant)
             self._at_most_zero(opposite, posted)
 
-    def _at_most_zero(self, linear: Linear, posted: Posted) -> None:
+    def _at_most_zero(self, linear: LinearForm, posted: PostedAtom) -> None:
         entries = {self.names[n]: float(c) for n, c in linear.coefficients}
         limit = -linear.constant + self.slip(linear)
         room = self._margin_of(posted)
@@ -180,16 +184,16 @@ class Program:
             limit += Fraction(size)
         self.row(-inf, rounded_up(limit), entries)
 
-    def _reach(self, linear: Linear, room: int | None) -> Fraction:
+    def _reach(self, linear: LinearForm, room: int | None) -> Fraction:
         """The largest value of the left-hand side: how far an unguarded comparison may be off."""
-        _, high = interval(linear, self.box)
+        _, high = linear_range(linear, self.box)
         if high is None:
             loose = next(n for n, c in linear.coefficients if self.box[n][1 if c > 0 else 0] is None)
             what = f"`{loose}` has no bound, and a choice depends on it"
             raise Unsupported(what, fix="declare bounds, or use the solver z3")
         return high + (Fraction(self.margin * self.scale(linear)) if room is not None else 0)
 
-    def _margin_of(self, posted: Posted) -> int | None:
+    def _margin_of(self, posted: PostedAtom) -> int | None:
         """The margin column that a comparison takes part in: none for equalities and whole numbers."""
         atom = posted.atom
         if not self.margin or not has_margin(posted, self.is_whole):
@@ -199,7 +203,7 @@ class Program:
     def is_whole(self, name: str) -> bool:
         return self.whole[self.names[name]]
 
-    def slip(self, linear: Linear) -> Fraction:
+    def slip(self, linear: LinearForm) -> Fraction:
         """How much rounding the coefficients of a row can change it."""
         total = abs(linear.constant)
         for name, coefficient in linear.coefficients:
@@ -208,12 +212,12 @@ class Program:
                 total += abs(coefficient) * max(abs(low), abs(high))
         return total * _ROUNDING
 
-    def scale(self, linear: Linear) -> float:
+    def scale(self, linear: LinearForm) -> float:
         """What one unit of margin means for a comparison."""
         return max((abs(float(c)) for _, c in linear.coefficients), default=1.0)
 
 
-def has_margin(posted: Posted, is_whole: Callable[[str], bool]) -> bool:
+def has_margin(posted: PostedAtom, is_whole: Callable[[str], bool]) -> bool:
     """Can a comparison hold with room to spare? Equalities, whole numbers and most definitions cannot."""
     atom = posted.atom
     if atom.relation is Relation.EQ or (posted.is_definition and atom.relation is not Relation.LT):

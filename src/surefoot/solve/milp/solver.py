@@ -12,16 +12,16 @@ from typing import ClassVar
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
 from surefoot.problem.term import Term
-from surefoot.query.bounds import simplify, whole_names
-from surefoot.query.formula import AnyOf, Formula, Relation, normal, sharpen
-from surefoot.query.lower import Lowered, lower
-from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, Unsat, Why
-from surefoot.query.satisfies import satisfies
+from surefoot.query.bounds import integer_variable_names, simplify_formula
+from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_form, sharpen_integer_atoms
+from surefoot.query.lower import LoweredQuery, lower_query
+from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.milp import highs
-from surefoot.solve.milp.layers import encode_call
-from surefoot.solve.milp.polish import deepest
-from surefoot.solve.milp.program import Program, has_margin
-from surefoot.solve.milp.ranges import Ranges, ranges
+from surefoot.solve.milp.layers import encode_milp_call
+from surefoot.solve.milp.polish import deepest_point
+from surefoot.solve.milp.program import MixedIntegerProgram, has_margin
+from surefoot.solve.milp.ranges import QueryRanges, bound_quantities
 from surefoot.solve.milp.witness import exact_assignment
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
@@ -46,7 +46,7 @@ class Milp:
     seed: int = 0
 
     def objection(self, query: Query) -> str | None:
-        if (absent := highs.installed()) is not None:
+        if (absent := highs.missing_highs()) is not None:
             return absent
         for call in query.calls:
             if call.network.divisors():
@@ -55,46 +55,46 @@ class Milp:
                 return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
         try:
             lowered, formulas = _normal_form(query)
-            known = ranges(lowered.query, formulas, quick=True)
+            known = bound_quantities(lowered.query, formulas, quick=True)
             if known is not None:
-                _program(lowered, formulas, known)
+                _encode_program(lowered, formulas, known)
         except Unsupported as error:
             return f"`milp` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
         return None
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
-        return remote_session(prepare, base, self.seed, seconds=seconds)
+        return remote_session(prepare_milp, base, self.seed, seconds=seconds)
 
     def question(self, base: Query) -> Question:
-        return prepare(base, self.seed)
+        return prepare_milp(base, self.seed)
 
 
-def prepare(base: Query, seed: int) -> Question:
+def prepare_milp(base: Query, seed: int) -> Question:
     """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""
 
     def question(more: tuple[Term, ...], seconds: float) -> Answer:
-        return decide(Query(base.quantities, base.constraints + more, base.calls), seed, seconds)
+        return decide_milp(Query(base.quantities, base.constraints + more, base.calls), seed, seconds)
 
     return question
 
 
-def decide(query: Query, seed: int, seconds: float) -> Answer:
+def decide_milp(query: Query, seed: int, seconds: float) -> Answer:
     """Find any solution, polish it inward and check it exactly; if that fails, search for inner points."""
     deadline = monotonic() + seconds
     lowered, formulas = _normal_form(query)
-    known = ranges(lowered.query, formulas)
+    known = bound_quantities(lowered.query, formulas)
     if known is None:
         return Unsat()
-    formulas = tuple(simplify(f, known.box) for f in formulas)
+    formulas = tuple(simplify_formula(f, known.box) for f in formulas)
     if any(f == AnyOf() for f in formulas):
         return Unsat()
     trouble = ""
     for margin in (0.0, _SEARCH_MARGIN):
-        program = _program(lowered, formulas, known, margin)
-        goal = _goal(program)
+        program = _encode_program(lowered, formulas, known, margin)
+        goal = _margin_objective(program)
         if margin and not goal:
             break
-        found = highs.run(
+        found = highs.run_highs(
             program,
             seed=seed,
             seconds=deadline - monotonic(),
@@ -104,18 +104,20 @@ def decide(query: Query, seed: int, seconds: float) -> Answer:
         if isinstance(found, Unsat) and not trouble:
             found = _second_opinion(program, seed, deadline)
         if isinstance(found, Unsat):
-            return _contradiction(trouble) if trouble else found
+            return _tolerance_answer(trouble) if trouble else found
         if isinstance(found, Undecided):
             return Undecided(found.why, "; ".join(filter(None, (found.detail, trouble))))
-        for assignment in _candidates(lowered, program, found.values, seed, deadline):
-            complaint = satisfies(query, assignment)
+        for assignment in _candidate_assignments(lowered, program, found.values, seed, deadline):
+            complaint = assignment_defect(query, assignment)
             if complaint is None:
                 return Sat(assignment)
             trouble = trouble or complaint
-    return _contradiction(trouble)
+    return _tolerance_answer(trouble)
 
 
-def _second_opinion(program: Program, seed: int, deadline: float) -> highs.Found | Unsat | Undecided:
+def _second_opinion(
+    program: MixedIntegerProgram, seed: int, deadline: float
+) -> highs.MilpSolution | Unsat | Undecided:
     """ "Infeasible" from HiGHS is believed only if another run says it too.
 
     Without presolve, which was seen to call small feasible problems infeasible whose bounds are within 1e-14
@@ -123,37 +125,45 @@ def _second_opinion(program: Program, seed: int, deadline: float) -> highs.Found
     a size nothing is believed.
     """
     if program.activity > _UNTRUSTED:
-        return Undecided(Why.NUMERICS, f"numbers of size {program.activity:.1e} are beyond HiGHS's precision")
-    return highs.run(program, seed=seed, seconds=deadline - monotonic(), presolve=False, room=_ROOM)
+        return Undecided(
+            UndecidedReason.NUMERICS, f"numbers of size {program.activity:.1e} are beyond HiGHS's precision"
+        )
+    return highs.run_highs(program, seed=seed, seconds=deadline - monotonic(), presolve=False, room=_ROOM)
 
 
-def _contradiction(trouble: str) -> Undecided:
-    return Undecided(Why.NUMERICS, f"solutions within {highs.TOLERANCE:g} only: {trouble}")
+def _tolerance_answer(trouble: str) -> Undecided:
+    return Undecided(UndecidedReason.NUMERICS, f"solutions within {highs.TOLERANCE:g} only: {trouble}")
 
 
-def _normal_form(query: Query) -> tuple[Lowered, tuple[Formula, ...]]:
-    lowered = lower(query)
-    whole = whole_names(lowered.query.quantities)
-    return lowered, tuple(sharpen(normal(c), whole) for c in lowered.query.constraints)
+def _normal_form(query: Query) -> tuple[LoweredQuery, tuple[Formula, ...]]:
+    lowered = lower_query(query)
+    whole = integer_variable_names(lowered.query.quantities)
+    return lowered, tuple(
+        sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.query.constraints
+    )
 
 
-def _program(lowered: Lowered, formulas: Sequence[Formula], known: Ranges, margin: float = 0.0) -> Program:
+def _encode_program(
+    lowered: LoweredQuery, formulas: Sequence[Formula], known: QueryRanges, margin: float = 0.0
+) -> MixedIntegerProgram:
     query = lowered.query
-    whole = whole_names(query.quantities)
-    program = Program(truths=frozenset(q.name for q in query.quantities if isinstance(q.kind, Bool)))
+    whole = integer_variable_names(query.quantities)
+    program = MixedIntegerProgram(
+        truths=frozenset(q.name for q in query.quantities if isinstance(q.kind, Bool))
+    )
     for quantity in query.quantities:
         program.quantity(quantity.name, known.box[quantity.name], quantity.name in whole)
     if margin:
         program.with_margin(margin)
     for call, bounds in zip(query.calls, known.networks, strict=True):
-        encode_call(program, call, bounds)
+        encode_milp_call(program, call, bounds)
     first_definition = len(formulas) - lowered.definitions
     for number, formula in enumerate(formulas):
         program.post(formula, is_definition=number >= first_definition)
     return program
 
 
-def _goal(program: Program) -> dict[int, float]:
+def _margin_objective(program: MixedIntegerProgram) -> dict[int, float]:
     """The margin to maximise: of strict comparisons, which fail on a boundary, or else of the others."""
     able = {p.atom.relation for p in program.posted if has_margin(p, program.is_whole)}
     if program.strict_margin is not None and Relation.LT in able:
@@ -163,18 +173,20 @@ def _goal(program: Program) -> dict[int, float]:
     return {}
 
 
-def _chosen_freely(lowered: Lowered) -> list[str]:
+def _free_quantities(lowered: LoweredQuery) -> list[str]:
     outputs = {name for call in lowered.query.calls for name in call.outputs}
     return [name for name in lowered.names if name not in outputs]
 
 
-def _candidates(
-    lowered: Lowered, program: Program, values: list[float], seed: int, deadline: float
+def _candidate_assignments(
+    lowered: LoweredQuery, program: MixedIntegerProgram, values: list[float], seed: int, deadline: float
 ) -> Iterator[Assignment]:
     """Exact assignments near a float solution: polished inward first, then as it is, then on nice numbers."""
     active = (p.atom for p in program.posted if p.is_on(values))
     equalities = [atom.linear for atom in active if atom.relation is Relation.EQ]
-    polished = deepest(program, values, _chosen_freely(lowered), seed=seed, seconds=deadline - monotonic())
+    polished = deepest_point(
+        program, values, _free_quantities(lowered), seed=seed, seconds=deadline - monotonic()
+    )
     roundings: list[Callable[[float], Fraction]] = [Fraction]
     roundings += [lambda x, d=d: Fraction(x).limit_denominator(d) for d in _DENOMINATORS]  # type: ignore[misc]
     for solution in (polished, values):

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.query.bounds import Interval, declared, float32_within
-from surefoot.query.linear import Linear, linearise, plus, scaled
-from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.query.bounds import Interval, declared_box, float32_within
+from surefoot.query.linear import LinearForm, add_forms, linearise_term, scale_form
+from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 Values = dict[str, Fraction]
 
@@ -22,55 +22,57 @@ Values = dict[str, Fraction]
 def exact_assignment(
     query: Query,
     floats: Mapping[str, float],
-    equalities: Sequence[Linear],
+    equalities: Sequence[LinearForm],
     nearest: Callable[[float], Fraction],
 ) -> dict[str, bool | int | Fraction]:
     """An exact assignment close to `floats`; `nearest` turns a free real value into a fraction."""
     outputs = {name for call in query.calls for name in call.outputs}
-    box = declared(query.quantities)
+    box = declared_box(query.quantities)
     values: Values = {}
     for quantity in query.quantities:
         if isinstance(quantity.kind, Bool | Int):
             values[quantity.name] = Fraction(round(floats[quantity.name]))
     rank = {q.name: (q.name not in outputs, i) for i, q in enumerate(query.quantities)}
-    solved = solve_for_latest(equalities, rank, set(values))
+    solved = _solve_equalities(equalities, rank, set(values))
     for quantity in query.quantities:
         if quantity.name not in values and quantity.name not in solved and quantity.name not in outputs:
-            values[quantity.name] = _into(quantity, box[quantity.name], nearest(floats[quantity.name]))
-    _complete(query, values, solved, floats)
-    return {q.name: _typed(q, values[q.name]) for q in query.quantities}
+            values[quantity.name] = _clamp_value(quantity, box[quantity.name], nearest(floats[quantity.name]))
+    _complete_values(query, values, solved, floats)
+    return {q.name: _value_of_kind(q, values[q.name]) for q in query.quantities}
 
 
-def solve_for_latest(
-    equalities: Sequence[Linear], rank: Mapping[str, tuple[bool, int]], known: set[str]
-) -> dict[str, Linear]:
+def _solve_equalities(
+    equalities: Sequence[LinearForm], rank: Mapping[str, tuple[bool, int]], known: set[str]
+) -> dict[str, LinearForm]:
     """Solve `linear = 0` for all: each result is a name and its value in terms of names not solved for."""
-    solved: dict[str, Linear] = {}
+    solved: dict[str, LinearForm] = {}
     for equality in equalities:
-        row = _substitute(equality, solved)
+        row = _substitute_values(equality, solved)
         free = [(n, c) for n, c in row.coefficients if n not in known]
         if not free:
             continue  # a consequence of the others, or decided by whole numbers alone
         pivot, coefficient = max(free, key=lambda entry: rank[entry[0]])
-        rest = Linear(tuple((n, c) for n, c in row.coefficients if n != pivot), row.constant)
-        value = scaled(rest, -1 / coefficient)
+        rest = LinearForm(tuple((n, c) for n, c in row.coefficients if n != pivot), row.constant)
+        value = scale_form(rest, -1 / coefficient)
         for name, earlier in solved.items():
-            solved[name] = _substitute(earlier, {pivot: value})
+            solved[name] = _substitute_values(earlier, {pivot: value})
         solved[pivot] = value
     return solved
 
 
-def _substitute(linear: Linear, values: Mapping[str, Linear]) -> Linear:
+def _substitute_values(linear: LinearForm, values: Mapping[str, LinearForm]) -> LinearForm:
     if not any(n in values for n, _ in linear.coefficients):
         return linear
-    total = Linear((), linear.constant)
+    total = LinearForm((), linear.constant)
     for name, coefficient in linear.coefficients:
-        total = plus(total, scaled(values.get(name, Linear(((name, Fraction(1)),))), coefficient))
+        total = add_forms(
+            total, scale_form(values.get(name, LinearForm(((name, Fraction(1)),))), coefficient)
+        )
     return total
 
 
-def _complete(
-    query: Query, values: Values, solved: Mapping[str, Linear], floats: Mapping[str, float]
+def _complete_values(
+    query: Query, values: Values, solved: Mapping[str, LinearForm], floats: Mapping[str, float]
 ) -> None:
     """Compute what follows from what is known until nothing new does; the rest keeps its float value."""
     waiting = [*query.calls]
@@ -83,16 +85,16 @@ def _complete(
                 values[name] = unsolved.pop(name).at(values)
                 progress = True
         for call in list(waiting):
-            if all(n in values for t in call.inputs for n, _ in linearise(t).coefficients):
-                _outputs(call, values, set(solved), floats)
+            if all(n in values for t in call.inputs for n, _ in linearise_term(t).coefficients):
+                _set_outputs(call, values, set(solved), floats)
                 waiting.remove(call)
                 progress = True
     for quantity in query.quantities:
         values.setdefault(quantity.name, Fraction(floats[quantity.name]))
 
 
-def _outputs(call: NetworkCall, values: Values, solved: set[str], floats: Mapping[str, float]) -> None:
-    exact = exact_outputs(call.network, [linearise(t).at(values) for t in call.inputs])
+def _set_outputs(call: NetworkCall, values: Values, solved: set[str], floats: Mapping[str, float]) -> None:
+    exact = exact_outputs(call.network, [linearise_term(t).at(values) for t in call.inputs])
     slack = call.slack or (Fraction(0),) * len(exact)
     for name, value, extra in zip(call.outputs, exact, slack, strict=True):
         if name not in solved and name not in values:
@@ -100,7 +102,7 @@ def _outputs(call: NetworkCall, values: Values, solved: set[str], floats: Mappin
             values[name] = min(max(near, value - extra), value + extra)
 
 
-def _into(quantity: Quantity, bounds: Interval, value: Fraction) -> Fraction:
+def _clamp_value(quantity: QueryVariable, bounds: Interval, value: Fraction) -> Fraction:
     """A value of this quantity's kind, moved into its bounds."""
     if isinstance(quantity.kind, Real) and quantity.kind.float32:
         return float32_within(value, bounds)
@@ -109,7 +111,7 @@ def _into(quantity: Quantity, bounds: Interval, value: Fraction) -> Fraction:
     return value if high is None else min(value, high)
 
 
-def _typed(quantity: Quantity, value: Fraction) -> bool | int | Fraction:
+def _value_of_kind(quantity: QueryVariable, value: Fraction) -> bool | int | Fraction:
     if isinstance(quantity.kind, Bool):
         return bool(value)
     return int(value) if isinstance(quantity.kind, Int) else value

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
-from surefoot.query.bounds import interval
-from surefoot.query.linear import Linear, plus, scaled
-from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.problem import Compiled, Mask, Opposed, conjunctions, opposed
+from surefoot.query.bounds import linear_range
+from surefoot.query.linear import LinearForm, add_forms, scale_form
+from surefoot.solve.native.bounding.substitute import NetworkBounds
+from surefoot.solve.native.problem import CompiledQuery, Mask, OpposedAtoms, find_opposed_atoms, formula_cubes
 
 _HARDLY = 1e-9  # relative
 MOST = 64  # conjunctions that a formula is multiplied out to
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Goal:
+class GoalCubes:
     """A row for each atom that counts says that it is <= 0; after these the negatives of equalities."""
 
     sets: tuple[tuple[int, ...], ...]
@@ -28,23 +28,23 @@ class Goal:
     atoms: NDArray[np.intp]  # of each row
     direct: int  # rows that are no negatives
     of_set: tuple[NDArray[np.intp], ...]  # the rows that have to be <= 0 for each set
-    opposed: dict[tuple[int, ...], Opposed]  # sets left out: one or two of their atoms hold nowhere
+    opposed: dict[tuple[int, ...], OpposedAtoms]  # sets left out: one or two of their atoms hold nowhere
 
 
-def goal(problem: Compiled, whole: Bounded, every_atom: bool) -> Goal:
+def select_goal_cubes(problem: CompiledQuery, whole: NetworkBounds, every_atom: bool) -> GoalCubes:
     """The sets of the formula, without atoms that hold everywhere in the box; `whole`: its bounds.
 
     `every_atom`: with rows also for atoms that are in no set.
     """
-    signs = _signs(problem)
-    sure = _exactly_sure(problem, signs)
-    sure |= _sure(problem, whole, [j for j in range(len(problem.strict)) if j not in sure])
-    found = (tuple(j for j in several if j not in sure) for several in conjunctions(problem.tree, MOST))
-    every = _least(tuple(dict.fromkeys(found)))
+    signs = _range_signs(problem)
+    sure = _atoms_exactly_true(problem, signs)
+    sure |= _atoms_true_by_bounds(problem, whole, [j for j in range(len(problem.strict)) if j not in sure])
+    found = (tuple(j for j in several if j not in sure) for several in formula_cubes(problem.tree, MOST))
+    every = _minimal_cubes(tuple(dict.fromkeys(found)))
     refuted = {
-        several: _exactly_false(problem, signs, several)
-        or opposed(problem, several)
-        or _opposed_in_box(problem, several)
+        several: _find_false_atom(problem, signs, several)
+        or find_opposed_atoms(problem, several)
+        or _find_opposed_in_box(problem, several)
         for several in every
     }
     pairs = {several: pair for several, pair in refuted.items() if pair is not None}
@@ -63,16 +63,18 @@ def goal(problem: Compiled, whole: Bounded, every_atom: bool) -> Goal:
         )
         for several in sets
     )
-    return Goal(sets, rows, atoms, len(place), of_set, pairs)
+    return GoalCubes(sets, rows, atoms, len(place), of_set, pairs)
 
 
-def _least(sets: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+def _minimal_cubes(sets: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
     """The sets that do not contain another one: where a set holds, so do those within it."""
     bare = [frozenset(several) for several in sets]
     return tuple(several for several, own in zip(sets, bare, strict=True) if not any(b < own for b in bare))
 
 
-def _sure(problem: Compiled, whole: Bounded, some: Sequence[int]) -> frozenset[int]:
+def _atoms_true_by_bounds(
+    problem: CompiledQuery, whole: NetworkBounds, some: Sequence[int]
+) -> frozenset[int]:
     """Those of some atoms that bounds show to hold everywhere."""
     rows = np.zeros((len(some), len(problem.strict)))
     rows[np.arange(len(some)), some] = -1.0
@@ -81,24 +83,24 @@ def _sure(problem: Compiled, whole: Bounded, some: Sequence[int]) -> frozenset[i
     return frozenset(j for j in holds if not problem.equal[j])
 
 
-def _signs(problem: Compiled) -> list[tuple[int, int] | None]:
+def _range_signs(problem: CompiledQuery) -> list[tuple[int, int] | None]:
     """The signs of the ends of the exact range of every atom over inputs alone; None for the others.
 
     Floats miss what just holds, or just does not.
     """
     box = dict(zip(problem.names, problem.exact, strict=True))
     return [
-        _signs_of(form, box) if all(name in box for name, _ in form.coefficients) else None
+        _form_range_signs(form, box) if all(name in box for name, _ in form.coefficients) else None
         for form in problem.forms
     ]
 
 
-def _signs_of(form: Linear, box: Mapping[str, tuple[Fraction, Fraction]]) -> tuple[int, int]:
+def _form_range_signs(form: LinearForm, box: Mapping[str, tuple[Fraction, Fraction]]) -> tuple[int, int]:
     if len(form.coefficients) != 1:
-        least, most = interval(form, box)
+        least, most = linear_range(form, box)
         assert least is not None
         assert most is not None
-        return _sign(least), _sign(most)
+        return _number_sign(least), _number_sign(most)
     [(name, factor)] = form.coefficients
     ends = [_sign_at(factor, end, form.constant) for end in box[name]]
     return (ends[0], ends[1]) if factor > 0 else (ends[1], ends[0])
@@ -107,14 +109,14 @@ def _signs_of(form: Linear, box: Mapping[str, tuple[Fraction, Fraction]]) -> tup
 def _sign_at(factor: Fraction, value: Fraction, constant: Fraction) -> int:
     """Of factor * value + constant; whole numbers need no common divisors."""
     left = factor.numerator * value.numerator * constant.denominator
-    return _sign(left + constant.numerator * factor.denominator * value.denominator)
+    return _number_sign(left + constant.numerator * factor.denominator * value.denominator)
 
 
-def _sign(value: int | Fraction) -> int:
+def _number_sign(value: int | Fraction) -> int:
     return (value > 0) - (value < 0)
 
 
-def _exactly_sure(problem: Compiled, signs: Sequence[tuple[int, int] | None]) -> frozenset[int]:
+def _atoms_exactly_true(problem: CompiledQuery, signs: Sequence[tuple[int, int] | None]) -> frozenset[int]:
     """Atoms that hold everywhere."""
     found = set()
     for j, ends in enumerate(signs):
@@ -127,9 +129,9 @@ def _exactly_sure(problem: Compiled, signs: Sequence[tuple[int, int] | None]) ->
     return frozenset(found)
 
 
-def _exactly_false(
-    problem: Compiled, signs: Sequence[tuple[int, int] | None], several: Sequence[int]
-) -> Opposed | None:
+def _find_false_atom(
+    problem: CompiledQuery, signs: Sequence[tuple[int, int] | None], several: Sequence[int]
+) -> OpposedAtoms | None:
     """An atom of the set that holds nowhere."""
     for j in several:
         ends = signs[j]
@@ -138,16 +140,16 @@ def _exactly_false(
         above = ends[0] > 0 or (ends[0] == 0 and problem.strict[j])
         if not above and not (ends[1] < 0 and problem.equal[j]):
             continue
-        least, most = interval(problem.forms[j], dict(zip(problem.names, problem.exact, strict=True)))
+        least, most = linear_range(problem.forms[j], dict(zip(problem.names, problem.exact, strict=True)))
         assert least is not None
         assert most is not None
         if above:
-            return Opposed(((j, Fraction(1)),), least, least == 0)
-        return Opposed(((j, Fraction(-1)),), -most, False)
+            return OpposedAtoms(((j, Fraction(1)),), least, least == 0)
+        return OpposedAtoms(((j, Fraction(-1)),), -most, False)
     return None
 
 
-def _opposed_in_box(problem: Compiled, several: Sequence[int]) -> Opposed | None:
+def _find_opposed_in_box(problem: CompiledQuery, several: Sequence[int]) -> OpposedAtoms | None:
     """Two atoms that say the opposite of each other about outputs, but for inputs, which have bounds."""
     box = dict(zip(problem.names, problem.exact, strict=True))
     alike: dict[tuple[str, ...], list[tuple[int, tuple[Fraction, ...]]]] = {}
@@ -160,29 +162,29 @@ def _opposed_in_box(problem: Compiled, several: Sequence[int]) -> Opposed | None
             for k, others in atoms[:place]:
                 ratio = others[0] / own[0]
                 for sign in (1, -1) if all(c == ratio * d for c, d in zip(others, own, strict=True)) else ():
-                    found = _added(problem, box, ((j, -sign * ratio), (k, Fraction(sign))))
+                    found = _refute_atom_pair(problem, box, ((j, -sign * ratio), (k, Fraction(sign))))
                     if found is not None:
                         return found
     return None
 
 
-def _added(
-    problem: Compiled,
+def _refute_atom_pair(
+    problem: CompiledQuery,
     box: Mapping[str, tuple[Fraction, Fraction]],
     pair: tuple[tuple[int, Fraction], tuple[int, Fraction]],
-) -> Opposed | None:
+) -> OpposedAtoms | None:
     """Two atoms whose outputs cancel with these factors, if their sum holds nowhere."""
     if any(factor < 0 and not problem.equal[j] for j, factor in pair):
         return None
     (j, factor), (k, other) = pair
-    total = plus(scaled(problem.forms[j], factor), scaled(problem.forms[k], other))
-    least = interval(total, box)[0]
+    total = add_forms(scale_form(problem.forms[j], factor), scale_form(problem.forms[k], other))
+    least = linear_range(total, box)[0]
     assert least is not None
     strict = bool(problem.strict[j] or problem.strict[k])
-    return Opposed(pair, least, least == 0) if least > 0 or (least == 0 and strict) else None
+    return OpposedAtoms(pair, least, least == 0) if least > 0 or (least == 0 and strict) else None
 
 
-def failing(problem: Compiled, sets: Goal, least: Array) -> Mask:
+def failing_atoms(problem: CompiledQuery, sets: GoalCubes, least: Array) -> Mask:
     """Which atoms hold nowhere in which boxes, from lower bounds of all rows."""
     atoms, both = sets.atoms[: sets.direct], sets.atoms[sets.direct :]
     above = least[:, : sets.direct]
@@ -193,7 +195,7 @@ def failing(problem: Compiled, sets: Goal, least: Array) -> Mask:
     return fails
 
 
-def holding(rows: Array, found: Bounded) -> Mask:
+def holding_rows(rows: Array, found: NetworkBounds) -> Mask:
     """Which rows of outputs are <= 0 in the whole box, or hardly more: they refute nothing."""
     planes, least = found.least(-rows)
     box = found.boxes[0]

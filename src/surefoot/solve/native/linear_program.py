@@ -26,7 +26,7 @@ class Optimum:
     marginals: Array  # never positive: more room makes the minimum smaller; zeros for a mixed-integer program
 
 
-def minimise(
+def minimise_program(
     cost: Array,
     matrix: Array,
     right: Array,

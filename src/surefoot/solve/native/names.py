@@ -13,79 +13,79 @@ from math import lcm
 
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval
-from surefoot.query.formula import Atom, Formula, Relation
-from surefoot.query.linear import Linear, linearise, plus, scaled, variable
+from surefoot.query.formula import Formula, LinearAtom, Relation
+from surefoot.query.linear import LinearForm, add_forms, linearise_term, scale_form, variable_form
 from surefoot.query.query import NetworkCall, Query
 
 
 @dataclass(frozen=True, slots=True)
-class Dependence:
+class VariableDefinitions:
     """`defined`: name to its value over free names and outputs; `used`: the equalities that say so.
 
     `equations`: the defined names in order, each with the position of its equality among the formulas.
     """
 
-    defined: Mapping[str, Linear]
-    used: frozenset[Atom]
+    defined: Mapping[str, LinearForm]
+    used: frozenset[LinearAtom]
     equations: tuple[tuple[str, int], ...]
 
 
-def dependence(query: Query, formulas: Sequence[Formula]) -> Dependence:
+def solve_defining_equalities(query: Query, formulas: Sequence[Formula]) -> VariableDefinitions:
     """Solve as many top-level equalities as possible, each for the latest declared quantity that can be."""
-    if not any(isinstance(f, Atom) and f.relation is Relation.EQ for f in formulas):
-        return Dependence({}, frozenset(), ())
+    if not any(isinstance(f, LinearAtom) and f.relation is Relation.EQ for f in formulas):
+        return VariableDefinitions({}, frozenset(), ())
     rank = {q.name: i for i, q in enumerate(query.quantities)}
     outputs = {name for call in query.calls for name in call.outputs}
     whole = {q.name for q in query.quantities if isinstance(q.kind, Bool | Int)}
     fixed_grid = {q.name for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32}
     needs: dict[str, set[str]] = {}
     for call in query.calls:
-        mentioned = {n for t in call.inputs for n, _ in linearise(t).coefficients}
+        mentioned = {n for t in call.inputs for n, _ in linearise_term(t).coefficients}
         needs.update((name, mentioned) for name in call.outputs)
-    defined: dict[str, Linear] = {}
+    defined: dict[str, LinearForm] = {}
     mentions: dict[str, set[str]] = {}  # by which defined names a name has been mentioned
     used = set()
     equations = []
     for position, atom in enumerate(formulas):
-        if not isinstance(atom, Atom) or atom.relation is not Relation.EQ:
+        if not isinstance(atom, LinearAtom) or atom.relation is not Relation.EQ:
             continue
-        row = substituted(atom.linear, defined)
+        row = substitute_linear_names(atom.linear, defined)
         for name, coefficient in sorted(row.coefficients, key=lambda entry: -rank[entry[0]]):
-            others = Linear(tuple(e for e in row.coefficients if e[0] != name), row.constant)
-            value = scaled(others, -1 / coefficient)
+            others = LinearForm(tuple(e for e in row.coefficients if e[0] != name), row.constant)
+            value = scale_form(others, -1 / coefficient)
             able = name not in outputs and name not in fixed_grid
             able = able and (name not in whole or _is_whole(value, whole))
-            if able and not _reaches({n for n, _ in value.coefficients}, name, needs):
+            if able and not _reaches_goal({n for n, _ in value.coefficients}, name, needs):
                 needs[name] = {n for n, _ in value.coefficients}
                 changed = mentions.pop(name, set())
                 for earlier in changed:
-                    defined[earlier] = substituted(defined[earlier], {name: value})
+                    defined[earlier] = substitute_linear_names(defined[earlier], {name: value})
                 defined[name] = value
                 for other, _ in value.coefficients:
                     mentions.setdefault(other, set()).update(changed, (name,))
                 used.add(atom)
                 equations.append((name, position))
                 break
-    return Dependence(defined, frozenset(used), tuple(equations))
+    return VariableDefinitions(defined, frozenset(used), tuple(equations))
 
 
-def substituted(linear: Linear, values: Mapping[str, Linear]) -> Linear:
+def substitute_linear_names(linear: LinearForm, values: Mapping[str, LinearForm]) -> LinearForm:
     """The expression with these names replaced."""
     if not any(n in values for n, _ in linear.coefficients):
         return linear
-    total = Linear((), linear.constant)
+    total = LinearForm((), linear.constant)
     for name, coefficient in linear.coefficients:
-        total = plus(total, scaled(values.get(name, variable(name)), coefficient))
+        total = add_forms(total, scale_form(values.get(name, variable_form(name)), coefficient))
     return total
 
 
-def _is_whole(value: Linear, whole: set[str]) -> bool:
+def _is_whole(value: LinearForm, whole: set[str]) -> bool:
     return value.constant.denominator == 1 and all(
         n in whole and c.denominator == 1 for n, c in value.coefficients
     )
 
 
-def _reaches(start: Iterable[str], goal: str, needs: Mapping[str, set[str]]) -> bool:
+def _reaches_goal(start: Iterable[str], goal: str, needs: Mapping[str, set[str]]) -> bool:
     seen, waiting = set(start), list(start)
     while waiting:
         name = waiting.pop()
@@ -97,7 +97,7 @@ def _reaches(start: Iterable[str], goal: str, needs: Mapping[str, set[str]]) -> 
     return False
 
 
-def exactly_scaled(linear: Linear) -> Linear:
+def scale_exactly(linear: LinearForm) -> LinearForm:
     """A positive multiple of moderate size that float64 holds exactly, or of moderate size at least."""
     up = lcm(linear.constant.denominator, *(c.denominator for _, c in linear.coefficients))
     whole = [c.numerator * (up // c.denominator) for _, c in linear.coefficients]
@@ -110,13 +110,13 @@ def exactly_scaled(linear: Linear) -> Linear:
             return linear
         names = (name for name, _ in linear.coefficients)
         parts = tuple((name, Fraction(c, unit)) for name, c in zip(names, whole, strict=True))
-        return Linear(parts, Fraction(base, unit))
+        return LinearForm(parts, Fraction(base, unit))
     largest = max((abs(c) for _, c in linear.coefficients), default=Fraction(0))
     size = largest.numerator.bit_length() - largest.denominator.bit_length()
-    return scaled(linear, Fraction(2) ** -size)
+    return scale_form(linear, Fraction(2) ** -size)
 
 
-def inexpressible(
+def certificate_objection(
     query: Query, placed: Sequence[NetworkCall], box: Mapping[str, Interval], room: Mapping[str, Interval]
 ) -> str | None:
     """Why a certificate cannot speak about this query."""

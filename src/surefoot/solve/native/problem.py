@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
 from surefoot.problem.network import Activation, Network, Shape
-from surefoot.query.linear import Linear
-from surefoot.query.query import NetworkCall, Quantity
+from surefoot.query.linear import LinearForm
+from surefoot.query.query import NetworkCall, QueryVariable
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -37,7 +37,7 @@ Tree: TypeAlias = int | Every | Either
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compiled:
+class CompiledQuery:
     """Atom j holds where output j is <= 0 (`strict`: < 0; `equal`: = 0).
 
     The network is a function of real numbers with float64 weights. Its inputs are the free quantities, then
@@ -56,10 +56,10 @@ class Compiled:
     tree: Tree
     names: tuple[str, ...]  # of the free inputs
     exact: tuple[tuple[Fraction, Fraction], ...]  # their bounds
-    values: dict[str, Linear]  # every quantity over free inputs and raw outputs
+    values: dict[str, LinearForm]  # every quantity over free inputs and raw outputs
     calls: tuple[NetworkCall, ...]  # with inputs over free inputs and raw outputs, in order of evaluation
-    quantities: tuple[Quantity, ...]
-    forms: tuple[Linear, ...]  # the atoms, over free inputs and raw outputs
+    quantities: tuple[QueryVariable, ...]
+    forms: tuple[LinearForm, ...]  # the atoms, over free inputs and raw outputs
     curtailed: tuple[str, ...] = ()  # quantities without bounds, searched within artificial ones
     rounded: Mapping[int, Mask] = field(default_factory=dict)  # values and entries that float32 rounds
     places: tuple[int, ...] = ()  # per value of the network its number in a certificate, -1: none
@@ -82,7 +82,7 @@ def is_smooth(network: Network) -> bool:
     return any(isinstance(n, Activation) and n.shape in (Shape.TANH, Shape.SIGMOID) for n in network.nodes)
 
 
-def truth(tree: Tree, atoms: Array) -> Array:
+def tree_violation(tree: Tree, atoms: Array) -> Array:
     """The value of a formula per row: the worst part of `Every`, the best of `Either`; true if <= 0."""
     match tree:
         case int(index):
@@ -91,19 +91,19 @@ def truth(tree: Tree, atoms: Array) -> Array:
             several = np.array(parts, dtype=np.intp)
             return np.asarray(atoms[:, several].max(axis=1))
         case Every(parts):
-            return _extreme(np.maximum, parts, atoms, -np.inf)
+            return _extreme_of_parts(np.maximum, parts, atoms, -np.inf)
         case Either(parts):
-            return _extreme(np.minimum, parts, atoms, np.inf)
+            return _extreme_of_parts(np.minimum, parts, atoms, np.inf)
 
 
-def _extreme(choose: np.ufunc, parts: Sequence[Tree], atoms: Array, empty: float) -> Array:
+def _extreme_of_parts(choose: np.ufunc, parts: Sequence[Tree], atoms: Array, empty: float) -> Array:
     if not parts:
         return np.full(len(atoms), empty)
-    found: Array = choose.reduce([truth(p, atoms) for p in parts])
+    found: Array = choose.reduce([tree_violation(p, atoms) for p in parts])
     return found
 
 
-def conjunctions(tree: Tree, most: int) -> tuple[tuple[int, ...], ...]:
+def formula_cubes(tree: Tree, most: int) -> tuple[tuple[int, ...], ...]:
     """Sets of atoms, one of which holds entirely wherever the formula does; at most `most` sets.
 
     Alternatives that would exceed that number are left out of the sets, which stays true.
@@ -112,31 +112,31 @@ def conjunctions(tree: Tree, most: int) -> tuple[tuple[int, ...], ...]:
         case int(index):
             return ((index,),)
         case Either(parts):
-            found = tuple(dict.fromkeys(c for p in parts for c in conjunctions(p, most)))
+            found = tuple(dict.fromkeys(c for p in parts for c in formula_cubes(p, most)))
             return found if len(found) <= most else ((),)
         case Every(parts) if all(isinstance(p, int) for p in parts):
             return (tuple(sorted({p for p in parts if isinstance(p, int)})),)
         case Every(parts):
             sets: tuple[tuple[int, ...], ...] = ((),)
-            for several in sorted((conjunctions(p, most) for p in parts), key=len):
+            for several in sorted((formula_cubes(p, most) for p in parts), key=len):
                 if len(sets) * len(several) <= most:
                     sets = tuple(dict.fromkeys(tuple(sorted({*a, *b})) for a in sets for b in several))
             return sets
 
 
-def ways(tree: Tree) -> int:
+def count_cubes(tree: Tree) -> int:
     """How many sets there are if none is left out."""
     match tree:
         case int():
             return 1
         case Either(parts):
-            return sum(ways(p) for p in parts)
+            return sum(count_cubes(p) for p in parts)
         case Every(parts):
-            return prod(ways(p) for p in parts)
+            return prod(count_cubes(p) for p in parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Opposed:
+class OpposedAtoms:
     """Atoms that add up, with these factors, to what is nowhere <= 0 (or nowhere < 0: `strict`)."""
 
     atoms: tuple[tuple[int, Fraction], ...]
@@ -144,7 +144,7 @@ class Opposed:
     strict: bool
 
 
-def opposed(problem: Compiled, several: Sequence[int]) -> Opposed | None:
+def find_opposed_atoms(problem: CompiledQuery, several: Sequence[int]) -> OpposedAtoms | None:
     """Two of these atoms that say the opposite of each other, up to a factor, and so leave nothing."""
     seen: dict[tuple[tuple[str, Fraction], ...], tuple[Fraction, bool, int, Fraction]] = {}
     for j in several:
@@ -161,7 +161,7 @@ def opposed(problem: Compiled, several: Sequence[int]) -> Opposed | None:
                 other, other_strict, k, other_factor = seen[mirrored]
                 total = constant + other
                 if total > 0 or (total == 0 and (strict or other_strict)):
-                    return Opposed(((k, other_factor), (j, factor)), total, total == 0)
+                    return OpposedAtoms(((k, other_factor), (j, factor)), total, total == 0)
             earlier = seen.get(key)
             if earlier is None or (constant, strict) > earlier[:2]:
                 seen[key] = (constant, strict, j, factor)

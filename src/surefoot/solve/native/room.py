@@ -14,12 +14,12 @@ from surefoot.network.interval import interval_bounds
 from surefoot.network.outward import Array
 from surefoot.network.rounding import error_bounds
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.query.bounds import Interval, float32_near, interval
-from surefoot.query.linear import Linear, linearise
+from surefoot.query.bounds import Interval, float32_near, linear_range
+from surefoot.query.linear import LinearForm, linearise_term
 from surefoot.query.query import NetworkCall
 
 
-class Room(dict[str, Interval]):
+class VariableBounds(dict[str, Interval]):
     """Bounds by name; those of outputs of networks are computed when they are first asked for."""
 
     def __init__(self, known: Mapping[str, Interval]) -> None:
@@ -31,7 +31,7 @@ class Room(dict[str, Interval]):
         return self[name]
 
 
-def on_grid(kind: Bool | Int | Real, bounds: Interval) -> Interval:
+def round_bounds_inward(kind: Bool | Int | Real, bounds: Interval) -> Interval:
     """Bounds moved inward to numbers of the kind: whole ones, float32 ones."""
     low, high = bounds
     if isinstance(kind, Int):
@@ -44,26 +44,28 @@ def on_grid(kind: Bool | Int | Real, bounds: Interval) -> Interval:
     )
 
 
-def bound_outputs(call: NetworkCall, room: Room, single: frozenset[str]) -> None:
+def bound_outputs(call: NetworkCall, room: VariableBounds, single: frozenset[str]) -> None:
     """The ranges of the raw outputs of a call, by intervals, for when they are asked for."""
-    inputs = [interval(linearise(t), room) for t in call.inputs]
+    inputs = [linear_range(linearise_term(t), room) for t in call.inputs]
     for term, ends in zip(call.inputs, inputs, strict=True):
         if None in ends:
-            name = next(n for n, _ in linearise(term).coefficients if None in room[n])
+            name = next(n for n, _ in linearise_term(term).coefficients if None in room[n])
             raise Unsupported(
                 f"`{name}` has no bounds, and a network reads it",
                 fix=f"give a lower and an upper bound for `{name}`",
             )
-    room.owners |= dict.fromkeys(call.outputs, partial(_ranges, call, inputs, single))
+    room.owners |= dict.fromkeys(call.outputs, partial(_output_ranges, call, inputs, single))
 
 
-def _ranges(call: NetworkCall, inputs: Sequence[Interval], single: frozenset[str]) -> dict[str, Interval]:
+def _output_ranges(
+    call: NetworkCall, inputs: Sequence[Interval], single: frozenset[str]
+) -> dict[str, Interval]:
     low, high = float_box(inputs)
     values = interval_bounds(call.network, low, high)
     found, ranges = values[-1], {}
     errors = [0.0] * len(call.outputs)
     if call.float32:
-        inexact = not all(alone(linearise(t)) in single for t in call.inputs)
+        inexact = not all(single_variable_name(linearise_term(t)) in single for t in call.inputs)
         errors = error_bounds(call.network, low, high, input_rounding=inexact, values=values).tolist()
     for name, least, most, error in zip(
         call.outputs, found.low.tolist(), found.high.tolist(), errors, strict=True
@@ -77,12 +79,12 @@ def _ranges(call: NetworkCall, inputs: Sequence[Interval], single: frozenset[str
 
 def float_box(bounds: Sequence[Interval]) -> tuple[Array, Array]:
     """The bounds in float64, rounded outward; no bound is infinite."""
-    low = np.array([_below(low) for low, _ in bounds], dtype=np.float64)
-    high = np.array([-_below(None if high is None else -high) for _, high in bounds], dtype=np.float64)
+    low = np.array([_float_below(low) for low, _ in bounds], dtype=np.float64)
+    high = np.array([-_float_below(None if high is None else -high) for _, high in bounds], dtype=np.float64)
     return low, high
 
 
-def _below(value: Fraction | None) -> float:
+def _float_below(value: Fraction | None) -> float:
     try:
         near = -inf if value is None else float(value)
     except OverflowError:
@@ -93,7 +95,7 @@ def _below(value: Fraction | None) -> float:
     return near if top * value.denominator <= value.numerator * bottom else nextafter(near, -inf)
 
 
-def alone(row: Linear) -> str | None:
+def single_variable_name(row: LinearForm) -> str | None:
     """The name that a row is, if it is nothing else."""
     if len(row.coefficients) != 1 or row.constant or row.coefficients[0][1] != 1:
         return None

@@ -16,29 +16,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.linear import Planes
-from surefoot.network.outward import Array, Box
-from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
-from surefoot.solve.native.bounding.bounds import bounded, nothing_known, overflows, pieces
-from surefoot.solve.native.bounding.domains import (
-    Domains,
-    Stack,
-    cut,
-    each_point,
-    joined,
-    on_grid,
-    splittable,
+from surefoot.network.outward import Array, BoxArray
+from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.solve.native.bounding.bounds import (
+    batch_slices,
+    bound_box_batch,
+    may_overflow_on_boxes,
+    vacuous_bounds,
 )
-from surefoot.solve.native.bounding.layout import Layout, layout
-from surefoot.solve.native.bounding.leaf import Refuted, all_linear, decide_set, linear_forms
-from surefoot.solve.native.bounding.refute import contracted, empty
-from surefoot.solve.native.bounding.substitute import Bounded, stacked, together
-from surefoot.solve.native.bounding.views import merged, view
-from surefoot.solve.native.goal import Goal, failing, goal
-from surefoot.solve.native.guess.candidates import Guesses, among, attacked, chosen, exactly
+from surefoot.solve.native.bounding.domains import (
+    BoxDomains,
+    BoxStack,
+    halve_boxes,
+    join_box_domains,
+    round_boxes_to_grid,
+    split_into_points,
+    splittable_inputs,
+)
+from surefoot.solve.native.bounding.layout import BoundingPlan, build_bounding_plan
+from surefoot.solve.native.bounding.leaf import (
+    FarkasMultipliers,
+    decide_atom_set,
+    is_linear_on_boxes,
+    linear_forms,
+)
+from surefoot.solve.native.bounding.refute import contract_by_planes, empty_boxes
+from surefoot.solve.native.bounding.substitute import NetworkBounds, concatenate_bounds, concatenate_boxes
+from surefoot.solve.native.bounding.views import bound_cube, merge_cube_bounds
+from surefoot.solve.native.goal import GoalCubes, failing_atoms, select_goal_cubes
+from surefoot.solve.native.guess.candidates import (
+    FalsificationTask,
+    confirm_solution_exactly,
+    find_among_points,
+    find_by_attack,
+    find_by_milp,
+)
 from surefoot.solve.native.guess.mixed import FEW_BENDS, MOST_BENDS
-from surefoot.solve.native.problem import Compiled, Mask, truth
-from surefoot.solve.native.proof.ledger import Ledger, closed_exactly, confirm, halved, vanished
-from surefoot.solve.native.proof.regions import separated
+from surefoot.solve.native.problem import CompiledQuery, Mask, tree_violation
+from surefoot.solve.native.proof.ledger import (
+    ProofLog,
+    confirm_box_batch,
+    log_box_splits,
+    log_empty_boxes,
+    log_exact_refutation,
+)
+from surefoot.solve.native.proof.regions import split_between_regions
 
 _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
@@ -52,23 +74,23 @@ REALS_ONLY = "holds in real arithmetic; float32 rounding may break it"
 
 
 @dataclass(slots=True)
-class Search:
+class InputSearch:
     """One search; the counters change while it runs."""
 
-    problem: Compiled
-    plan: Layout
-    goal: Goal
-    guesses: Guesses
+    problem: CompiledQuery
+    plan: BoundingPlan
+    goal: GoalCubes
+    guesses: FalsificationTask
     batch: int
     deadline: float
-    ledger: Ledger | None
-    whole: Bounded  # bounds over the whole box
+    ledger: ProofLog | None
+    whole: NetworkBounds  # bounds over the whole box
     progress: Callable[[str], None] = lambda text: None
     guessed: int = 0  # how many kinds of guesses were tried
     given_up: int = 0
     visited: int = 0
     in_reals: bool = False  # some box was closed for real arithmetic only
-    stack: Stack = field(default_factory=Stack)
+    stack: BoxStack = field(default_factory=BoxStack)
     neurons: int = field(init=False)
     bytes: int = field(init=False)  # of one open box
 
@@ -78,50 +100,55 @@ class Search:
         self.bytes = 16 * (widths[0] + self.neurons) + len(self.goal.sets) + 16
 
 
-def planned(problem: Compiled, certify: bool) -> Layout:
+def plan_query_bounds(problem: CompiledQuery, certify: bool) -> BoundingPlan:
     """What a search has to bound; `certify`: only with what a certificate can name."""
-    return layout(problem.network, problem.rounded, problem.entries, certify)
+    return build_bounding_plan(problem.network, problem.rounded, problem.entries, certify)
 
 
-def start(
-    query: Query, problem: Compiled, plan: Layout, batch: int, deadline: float, random: np.random.Generator
-) -> Search:
+def start_input_search(
+    query: Query,
+    problem: CompiledQuery,
+    plan: BoundingPlan,
+    batch: int,
+    deadline: float,
+    random: np.random.Generator,
+) -> InputSearch:
     """A search over the whole box, with a ledger if the plan is one for certificates."""
     certify = plan.certified
-    overflow = bool(plan.rounded) and overflows(plan, problem.low[None], problem.high[None])
+    overflow = bool(plan.rounded) and may_overflow_on_boxes(plan, problem.low[None], problem.high[None])
     if overflow:
-        plan = layout(problem.network, {}, problem.entries, certify)
-    whole = bounded(plan, problem.low[None], problem.high[None], {})
+        plan = build_bounding_plan(problem.network, {}, problem.entries, certify)
+    whole = bound_box_batch(plan, problem.low[None], problem.high[None], {})
     if plan.chain is not None and not np.isfinite(whole.boxes[-1].low).all():
         plan = replace(plan, chain=None)  # beyond the range of float64, where machine code knows nothing
-        whole = bounded(plan, problem.low[None], problem.high[None], {})
-    sets = goal(problem, whole, every_atom=not certify)
-    guesses = Guesses(query, problem, sets.sets, deadline, random, plan.chain)
-    ledger = Ledger(problem, plan, sets) if certify else None
-    return Search(problem, plan, sets, guesses, batch, deadline, ledger, whole, in_reals=overflow)
+        whole = bound_box_batch(plan, problem.low[None], problem.high[None], {})
+    sets = select_goal_cubes(problem, whole, every_atom=not certify)
+    guesses = FalsificationTask(query, problem, sets.sets, deadline, random, plan.chain)
+    ledger = ProofLog(problem, plan, sets) if certify else None
+    return InputSearch(problem, plan, sets, guesses, batch, deadline, ledger, whole, in_reals=overflow)
 
 
-def run(s: Search) -> Answer:
+def run_input_search(s: InputSearch) -> Answer:
     """Sat, Unsat for the arithmetic that was asked for, or why neither; after a time-out it can go on."""
     if not s.visited and not s.stack:
-        s.stack.push(_root(s))
+        s.stack.push(_root_domains(s))
     while s.stack and s.goal.sets:
         if monotonic() > s.deadline:
-            return _late(s)
+            return _timeout_answer(s)
         if len(s.stack) * s.bytes > _MEMORY:
-            return Undecided(Why.MEMORY, f"{len(s.stack)} open boxes")
+            return Undecided(UndecidedReason.MEMORY, f"{len(s.stack)} open boxes")
         if s.given_up >= _GIVEN_UP:
             break
-        answer = _batch(s, s.stack.pop(s.batch))
+        answer = _process_batch(s, s.stack.pop(s.batch))
         if answer is None and s.stack:
-            answer = _guessed(s)
+            answer = _try_next_guess(s)
         if answer is not None:
             return answer
         s.progress(f"native: {s.visited} boxes looked at, {len(s.stack)} open")
-    return _end(s)
+    return _final_answer(s)
 
 
-def _guessed(s: Search) -> Answer | None:
+def _try_next_guess(s: InputSearch) -> Answer | None:
     """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer."""
     after = _AFTER[s.plan.chain is not None]
     if s.guessed >= len(after) or s.visited < after[s.guessed]:
@@ -129,99 +156,101 @@ def _guessed(s: Search) -> Answer | None:
     s.guessed += 1
     match s.guessed:
         case 1:
-            return chosen(s.guesses, s.whole, range(1, FEW_BENDS + 1))
+            return find_by_milp(s.guesses, s.whole, range(1, FEW_BENDS + 1))
         case 2:
             more = range(FEW_BENDS + 1, MOST_BENDS + 1)
-            return attacked(s.guesses, thorough=False) or chosen(s.guesses, s.whole, more)
+            return find_by_attack(s.guesses, thorough=False) or find_by_milp(s.guesses, s.whole, more)
         case _:
-            return attacked(s.guesses, thorough=True)
+            return find_by_attack(s.guesses, thorough=True)
 
 
-def _attacked(s: Search) -> Answer | None:
+def _try_all_guesses(s: InputSearch) -> Answer | None:
     """All guesses that have not been made."""
     s.visited = max(s.visited, *_AFTER[-1])
     while s.guessed < len(_AFTER[-1]):
-        if (answer := _guessed(s)) is not None:
+        if (answer := _try_next_guess(s)) is not None:
             return answer
     return None
 
 
-def _end(s: Search) -> Answer:
+def _final_answer(s: InputSearch) -> Answer:
     """The answer when no box is open, or too many were given up."""
     if s.given_up:
-        return _attacked(s) or Undecided(Why.INCOMPLETE, f"{s.given_up} boxes at the precision floor")
+        return _try_all_guesses(s) or Undecided(
+            UndecidedReason.INCOMPLETE, f"{s.given_up} boxes at the precision floor"
+        )
     if s.problem.curtailed:
         name = s.problem.curtailed[0]
         detail = f"`{name}` has no bounds; nothing found within artificial ones"
-        return _attacked(s) or Undecided(Why.INCOMPLETE, detail)
-    return Undecided(Why.NUMERICS, REALS_ONLY) if s.in_reals else Unsat()
+        return _try_all_guesses(s) or Undecided(UndecidedReason.INCOMPLETE, detail)
+    return Undecided(UndecidedReason.NUMERICS, REALS_ONLY) if s.in_reals else Unsat()
 
 
-def _late(s: Search) -> Undecided:
-    return Undecided(Why.TIMEOUT, f"{s.visited} boxes looked at, {len(s.stack)} open")
+def _timeout_answer(s: InputSearch) -> Undecided:
+    return Undecided(UndecidedReason.TIMEOUT, f"{s.visited} boxes looked at, {len(s.stack)} open")
 
 
-def _root(s: Search) -> Domains:
-    box = on_grid(s.problem, Box(s.problem.low[None], s.problem.high[None]))
-    known = nothing_known(s.plan)
+def _root_domains(s: InputSearch) -> BoxDomains:
+    box = round_boxes_to_grid(s.problem, BoxArray(s.problem.low[None], s.problem.high[None]))
+    known = vacuous_bounds(s.plan)
     alive, zero = np.ones((1, len(s.goal.sets)), dtype=np.bool_), np.zeros(1, dtype=np.int64)
-    root = Domains(box, known, alive, zero, zero).pick(~empty(box))
+    root = BoxDomains(box, known, alive, zero, zero).pick(~empty_boxes(box))
     if not len(root) or len(s.goal.sets) < 2:
         return root
     if s.ledger is not None:
-        return separated(s.ledger, root)
-    return _by_region(s, root) if len(s.goal.sets) <= _REGIONS else root
+        return split_between_regions(s.ledger, root)
+    return _split_by_region(s, root) if len(s.goal.sets) <= _REGIONS else root
 
 
-def _by_region(s: Search, root: Domains) -> Domains:
+def _split_by_region(s: InputSearch, root: BoxDomains) -> BoxDomains:
     """One box for all sets that leave the same part of it: alternatives may concern different regions."""
-    planes = bounded(s.plan, root.box.low, root.box.high, root.known).below(s.goal.rows)
+    planes = bound_box_batch(s.plan, root.box.low, root.box.high, root.known).below(s.goal.rows)
     least = planes.minimum(root.box)
-    groups: dict[bytes, tuple[Box, list[int]]] = {}
+    groups: dict[bytes, tuple[BoxArray, list[int]]] = {}
     for number, rows in enumerate(s.goal.of_set):
         part = Planes(planes.coefficients[:, rows], planes.constant[:, rows])
-        box = contracted(part, least[:, rows], root.box) if rows.size else root.box
-        box = on_grid(s.problem, box)
-        if not empty(box).any():
+        box = contract_by_planes(part, least[:, rows], root.box) if rows.size else root.box
+        box = round_boxes_to_grid(s.problem, box)
+        if not empty_boxes(box).any():
             key = box.low.tobytes() + box.high.tobytes()
             groups.setdefault(key, (box, []))[1].append(number)
     parts = []
     for box, members in groups.values():
         alive = np.zeros_like(root.alive)
         alive[:, members] = True
-        parts.append(Domains(box, root.known, alive, root.node, root.stubborn))
-    return joined(parts) if parts else root.pick(slice(0, 0))
+        parts.append(BoxDomains(box, root.known, alive, root.node, root.stubborn))
+    return join_box_domains(parts) if parts else root.pick(slice(0, 0))
 
 
-def _batch(s: Search, domains: Domains) -> Answer | None:
+def _process_batch(s: InputSearch, domains: BoxDomains) -> Answer | None:
     parts = []
-    for piece in pieces(s.plan, len(domains)):
+    for piece in batch_slices(s.plan, len(domains)):
         if monotonic() > s.deadline:
             s.stack.push(domains)
-            return _late(s)
+            return _timeout_answer(s)
         part = domains.pick(piece)
-        parts.append(_bounded(s, part))
+        parts.append(_bound_boxes(s, part))
     s.visited += len(domains)
-    return _judged(s, domains, together(parts))
+    return _close_or_branch(s, domains, concatenate_bounds(parts))
 
 
-def _bounded(s: Search, part: Domains) -> Bounded:
+def _bound_boxes(s: InputSearch, part: BoxDomains) -> NetworkBounds:
     """The bounds of some boxes; those of the whole box are there already."""
     box, whole = part.box, s.whole.boxes[0]
     if not s.visited and np.array_equal(box.low, whole.low) and np.array_equal(box.high, whole.high):
         return s.whole
-    return bounded(s.plan, box.low, box.high, part.known)
+    return bound_box_batch(s.plan, box.low, box.high, part.known)
 
 
-def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
+def _close_or_branch(s: InputSearch, domains: BoxDomains, found: NetworkBounds) -> Answer | None:
     """Close, shrink and split a batch of boxes whose bounds are known."""
     planes, least = found.least(s.goal.rows)
-    fails = failing(s.problem, s.goal, least)
+    fails = failing_atoms(s.problem, s.goal, least)
     alive = domains.alive.copy()
     if s.ledger is None:
-        alive &= (truth(s.problem.tree, np.where(fails, 1.0, -1.0)) <= 0)[:, None]
+        alive &= (tree_violation(s.problem.tree, np.where(fails, 1.0, -1.0)) <= 0)[:, None]
     views = [
-        view(s.goal, number, found, planes, least, fails, alive[:, number])
+        bound_cube(s.goal, number, found, planes, least, fails, alive[:, number])
         for number in range(len(s.goal.sets))
         if alive[:, number].any()
     ]
@@ -234,38 +263,42 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     if s.ledger is None:
         alive &= ~refuted
         known = found.inheritance(domains.known)
-        box, slopes = merged(domains.box, views, alive)
+        box, slopes = merge_cube_bounds(domains.box, views, alive)
     else:
-        alive, box, known = confirm(s.ledger, domains, found, views, refuted, lenient)
-        slopes = merged(domains.box, views, alive)[1]
+        alive, box, known = confirm_box_batch(s.ledger, domains, found, views, refuted, lenient)
+        slopes = merge_cube_bounds(domains.box, views, alive)[1]
     if box is domains.box:  # boxes of a batch are on the grid
         keep: Mask = np.asarray(alive.any(axis=1))
     else:
-        box = on_grid(s.problem, box)
-        gone = empty(box)
+        box = round_boxes_to_grid(s.problem, box)
+        gone = empty_boxes(box)
         keep = alive.any(axis=1) & ~gone
         if s.ledger is not None and gone.any():
-            vanished(s.ledger, domains.node, alive & gone[:, None])
+            log_empty_boxes(s.ledger, domains.node, alive & gone[:, None])
     if not keep.any():
         return None
     points = np.concatenate([v.worst[keep & alive[:, v.number]] for v in views])
     answer: Answer | None = (
-        among(s.guesses, points, s.visited >= _LATER[s.plan.chain is not None]) if len(points) else None
+        find_among_points(s.guesses, points, s.visited >= _LATER[s.plan.chain is not None])
+        if len(points)
+        else None
     )
     if answer is not None:
         return answer
     # A point stays as stubborn as it was: it is looked at once more, not for ever.
-    at_first = np.where(splittable(s.problem, domains.box).any(axis=1), 0, domains.stubborn)
+    at_first = np.where(splittable_inputs(s.problem, domains.box).any(axis=1), 0, domains.stubborn)
     stubborn = np.where((nearly | ~alive).all(axis=1), domains.stubborn + 1, at_first)
-    rest = Domains(box, known, alive, domains.node, stubborn)
+    rest = BoxDomains(box, known, alive, domains.node, stubborn)
     rest = rest if keep.all() else rest.pick(keep)
     shrunk: Mask = np.any((box.low > domains.box.low) | (box.high < domains.box.high), axis=1)
-    return _branch(s, rest, slopes[keep], all_linear(s.problem, found)[keep], shrunk[keep])
+    return _branch_boxes(s, rest, slopes[keep], is_linear_on_boxes(s.problem, found)[keep], shrunk[keep])
 
 
-def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask, shrunk: Mask) -> Answer | None:
+def _branch_boxes(
+    s: InputSearch, rest: BoxDomains, slopes: Array, straight: Mask, shrunk: Mask
+) -> Answer | None:
     """Decide what can be decided exactly, split the others."""
-    able = splittable(s.problem, rest.box)
+    able = splittable_inputs(s.problem, rest.box)
     kept: list[int] = []
     for index in range(len(rest)):
         if _is_new_point(
@@ -277,8 +310,8 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask, shrunk: Mas
         if (straight[index] and s.problem.rational) or not able[index].any():
             if monotonic() > s.deadline:
                 s.stack.push(rest.pick([*kept, *range(index, len(rest))]))
-                return _late(s)
-            answer = _exactly(s, rest, index, bool(straight[index]), bool(able[index].any()))
+                return _timeout_answer(s)
+            answer = _decide_exactly(s, rest, index, bool(straight[index]), bool(able[index].any()))
             if isinstance(answer, Sat):
                 return answer
             if answer is not None:
@@ -286,19 +319,19 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask, shrunk: Mas
             if not able[index].any():
                 s.given_up += 1
                 continue
-        points = None if s.ledger else each_point(s.problem, rest.pick([index]), able[index], _FEW)
+        points = None if s.ledger else split_into_points(s.problem, rest.pick([index]), able[index], _FEW)
         if points is None:
             kept.append(index)
         else:
             s.stack.push(points)
     if kept:
-        again = _again(s, len(kept) + len(s.stack))
+        again = _count_extra_halvings(s, len(kept) + len(s.stack))
         some = rest if len(kept) == len(rest) else rest.pick(kept)
-        _split(s, some, able[kept], slopes[kept], again)
+        _split_boxes(s, some, able[kept], slopes[kept], again)
     return None
 
 
-def _again(s: Search, count: int) -> int:
+def _count_extra_halvings(s: InputSearch, count: int) -> int:
     """How many times more to halve every box: the fixed cost of a batch is that of many small boxes."""
     room = _FULL * _NEURONS // max(s.neurons, _NEURONS)
     if s.visited == 1:
@@ -306,7 +339,7 @@ def _again(s: Search, count: int) -> int:
     return min(2, max(0, (room // count).bit_length() - 2))
 
 
-def _is_new_point(s: Search, rest: Domains, index: int, able: bool, bent: bool) -> bool:
+def _is_new_point(s: InputSearch, rest: BoxDomains, index: int, able: bool, bent: bool) -> bool:
     """Whether a box has just shrunk to a point: it is bounded once more, now without any width.
 
     That may leave less to float32 rounding, or show that the network is linear there (`bent`: not before).
@@ -315,29 +348,33 @@ def _is_new_point(s: Search, rest: Domains, index: int, able: bool, bent: bool) 
     return not able and (in_doubt or bent)
 
 
-def _split(s: Search, rest: Domains, able: Mask, slopes: Array, again: int = 0) -> None:
+def _split_boxes(s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, again: int = 0) -> None:
     """Halve every box; `again`: so many times more, where larger batches cost hardly more."""
     width = rest.box.high - rest.box.low
     span = np.maximum(s.problem.high - s.problem.low, 1e-300)
     column = np.where(able, width * slopes + 1e-9 * width / span, -1.0).argmax(axis=1)
-    halves = cut(s.problem, rest.box, column)
+    halves = halve_boxes(s.problem, rest.box, column)
     numbers: tuple[NDArray[np.int64], ...] = (rest.node, rest.node)
     if s.ledger is not None:
         index = np.arange(len(rest))
-        numbers = halved(s.ledger, rest, column, halves[0].high[index, column], halves[1].low[index, column])
-    box, node = stacked(halves), np.concatenate(numbers)
-    there = np.flatnonzero(~empty(box))
+        numbers = log_box_splits(
+            s.ledger, rest, column, halves[0].high[index, column], halves[1].low[index, column]
+        )
+    box, node = concatenate_boxes(halves), np.concatenate(numbers)
+    there = np.flatnonzero(~empty_boxes(box))
     origin = there % len(rest)
     child = rest.pick(origin)
-    child.box, child.node = Box(box.low[there], box.high[there]), node[there]
-    more = splittable(s.problem, child.box) if again else able
+    child.box, child.node = BoxArray(box.low[there], box.high[there]), node[there]
+    more = splittable_inputs(s.problem, child.box) if again else able
     if again and len(child) and more.any(axis=1).all():
-        _split(s, child, more, slopes[origin], again - 1)
+        _split_boxes(s, child, more, slopes[origin], again - 1)
     else:
         s.stack.push(child)
 
 
-def _exactly(s: Search, rest: Domains, index: int, straight: bool, able: bool) -> Sat | Unsat | None:
+def _decide_exactly(
+    s: InputSearch, rest: BoxDomains, index: int, straight: bool, able: bool
+) -> Sat | Unsat | None:
     """Sat or Unsat for one box in exact arithmetic, None if that does not tell.
 
     What is refuted so holds for real arithmetic only. With float32 rounding a box is split a few times more
@@ -346,12 +383,14 @@ def _exactly(s: Search, rest: Domains, index: int, straight: bool, able: bool) -
     problem = s.problem
     if not able:
         fixed = all(problem.grid[i] or a == b for i, (a, b) in enumerate(problem.exact))
-        answer = exactly(s.guesses, rest.box.low[index])
+        answer = confirm_solution_exactly(s.guesses, rest.box.low[index])
         if answer is not None or not problem.rational or fixed:
             if answer is None and fixed and problem.rational:
                 s.in_reals |= bool(s.plan.rounded)
                 if s.ledger is not None:
-                    closed_exactly(s.ledger, int(rest.node[index]), np.flatnonzero(rest.alive[index]), None)
+                    log_exact_refutation(
+                        s.ledger, int(rest.node[index]), np.flatnonzero(rest.alive[index]), None
+                    )
                 return Unsat()
             return answer
     if not straight:
@@ -361,12 +400,12 @@ def _exactly(s: Search, rest: Domains, index: int, straight: bool, able: bool) -
         return None
     proofs = {}
     for number in np.flatnonzero(rest.alive[index]).tolist():
-        verdict = decide_set(problem, forms, s.goal.sets[number])
-        if isinstance(verdict, Refuted):
+        verdict = decide_atom_set(problem, forms, s.goal.sets[number])
+        if isinstance(verdict, FarkasMultipliers):
             proofs[number] = verdict
             continue
         for point in verdict:
-            answer = exactly(s.guesses, point)
+            answer = confirm_solution_exactly(s.guesses, point)
             if answer is not None:
                 return answer
     if s.plan.rounded and proofs and able and not s.in_reals and rest.stubborn[index] < _PATIENCE:
@@ -376,5 +415,5 @@ def _exactly(s: Search, rest: Domains, index: int, straight: bool, able: bool) -
     for number, refuted in proofs.items():
         rest.alive[index, number] = False
         if s.ledger is not None:
-            closed_exactly(s.ledger, int(rest.node[index]), [number], refuted.weights)
+            log_exact_refutation(s.ledger, int(rest.node[index]), [number], refuted.weights)
     return None if rest.alive[index].any() else Unsat()

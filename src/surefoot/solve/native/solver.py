@@ -12,16 +12,16 @@ from typing import ClassVar
 
 from surefoot.errors import Unsupported
 from surefoot.problem.term import Term
-from surefoot.query.bounds import Interval, declared, is_empty, whole_names
-from surefoot.query.formula import Formula, normal, sharpen
-from surefoot.query.lower import Lowered, lower
-from surefoot.query.query import Answer, Query, Sat, Undecided, Why
-from surefoot.solve.native.cases import cases
+from surefoot.query.bounds import Interval, declared_box, integer_variable_names, is_empty
+from surefoot.query.formula import Formula, negation_normal_form, sharpen_integer_atoms
+from surefoot.query.lower import LoweredQuery, lower_query
+from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason
+from surefoot.solve.native.cases import enumerate_equality_cases
 from surefoot.solve.native.compile import compile_query
-from surefoot.solve.native.dual.route import Neurons, either
-from surefoot.solve.native.inputs import Inputs
-from surefoot.solve.native.proof.literal import Literal, compiled, literals
-from surefoot.solve.native.witness import satisfied
+from surefoot.solve.native.dual.route import ReluSplitting, alternate_searches
+from surefoot.solve.native.inputs import InputSplitting
+from surefoot.solve.native.proof.literal import CertificateCase, certificate_cases, compile_case
+from surefoot.solve.native.witness import satisfies_within_enclosure
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
 
@@ -44,29 +44,31 @@ class Native:
     def objection(self, query: Query) -> str | None:
         try:
             form = _normal_form(query)
-            if any(is_empty(b) for b in form.box.values()) or _is_plain(form):
+            if any(is_empty(b) for b in form.box.values()) or _is_single_case(form):
                 return None
-            for case, known in islice(_cases(form), 1):
+            for case, known in islice(_enumerate_cases(form), 1):
                 compile_query(form.lowered.query, case, known)
         except Unsupported as error:
             return f"`native` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
         return None
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
-        return remote_session(prepare, base, self.seed, self.batch, self.proof, seconds=seconds)
+        return remote_session(
+            prepare_native_session, base, self.seed, self.batch, self.proof, seconds=seconds
+        )
 
 
-def prepare(base: Query, seed: int, batch: int, proof: bool) -> Question:
+def prepare_native_session(base: Query, seed: int, batch: int, proof: bool) -> Question:
     """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""
 
     def question(more: tuple[Term, ...], seconds: float) -> Answer:
         query = Query(base.quantities, base.constraints + more, base.calls)
-        return decide(query, seed, batch, seconds, proof)
+        return decide_native_query(query, seed, batch, seconds, proof)
 
     return question
 
 
-def decide(
+def decide_native_query(
     query: Query, seed: int = 0, batch: int = 256, seconds: float = 60.0, proof: bool = True
 ) -> Answer:
     """By neurons and by inputs in turn, whichever has an answer first."""
@@ -74,64 +76,66 @@ def decide(
     form = _normal_form(query)
     asked, formulas = form.lowered.query, form.formulas
     waiting = None if form.cases is None else list(form.cases)
-    by_inputs = Inputs(asked, formulas, form.box, seed, batch, proof, waiting)
+    by_inputs = InputSplitting(asked, formulas, form.box, seed, batch, proof, waiting)
     if any(is_empty(b) for b in form.box.values()):
         return by_inputs(deadline)
-    by_neurons = Neurons(asked, formulas, seed=seed, batch=batch)
-    return _lifted(query, form.lowered, either(by_neurons, by_inputs, deadline))
+    by_neurons = ReluSplitting(asked, formulas, seed=seed, batch=batch)
+    return _lift_answer(query, form.lowered, alternate_searches(by_neurons, by_inputs, deadline))
 
 
-def _lifted(query: Query, lowered: Lowered, answer: Answer) -> Answer:
+def _lift_answer(query: Query, lowered: LoweredQuery, answer: Answer) -> Answer:
     """The answer about the query before it was lowered."""
     if not isinstance(answer, Sat):
         return answer
     assignment = lowered.back(answer.assignment)
-    if satisfied(query, assignment):
+    if satisfies_within_enclosure(query, assignment):
         return Sat(assignment)
-    return Undecided(Why.NUMERICS, "a solution of the lowered query does not satisfy the query")
+    return Undecided(UndecidedReason.NUMERICS, "a solution of the lowered query does not satisfy the query")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Form:
+class _NormalForm:
     """A lowered query, its formulas and bounds, and the cases of a certificate about it."""
 
-    lowered: Lowered
+    lowered: LoweredQuery
     formulas: tuple[Formula, ...]
     box: dict[str, Interval]
-    cases: tuple[Literal, ...] | None
+    cases: tuple[CertificateCase, ...] | None
 
 
-def _normal_form(query: Query) -> _Form:
+def _normal_form(query: Query) -> _NormalForm:
     try:
-        return _latest_form(query)
+        return _cached_normal_form(query)
     except TypeError:  # a constant that cannot be hashed
-        return _form(query)
+        return _build_normal_form(query)
 
 
 @lru_cache(maxsize=1)
-def _latest_form(query: Query) -> _Form:
+def _cached_normal_form(query: Query) -> _NormalForm:
     """The query that somebody asks about is often the one that was looked at for objections just before."""
-    return _form(query)
+    return _build_normal_form(query)
 
 
-def _form(query: Query) -> _Form:
-    lowered = lower(query)
-    whole = whole_names(lowered.query.quantities)
-    formulas = tuple(sharpen(normal(c), whole) for c in lowered.query.constraints)
-    box = declared(lowered.query.quantities)
-    found = literals(lowered.query, formulas, box)
-    return _Form(lowered, formulas, box, None if found is None else tuple(found))
+def _build_normal_form(query: Query) -> _NormalForm:
+    lowered = lower_query(query)
+    whole = integer_variable_names(lowered.query.quantities)
+    formulas = tuple(sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.query.constraints)
+    box = declared_box(lowered.query.quantities)
+    found = certificate_cases(lowered.query, formulas, box)
+    return _NormalForm(lowered, formulas, box, None if found is None else tuple(found))
 
 
-def _is_plain(form: _Form) -> bool:
+def _is_single_case(form: _NormalForm) -> bool:
     """Whether the query is one case as it stands: then no case of it is refused."""
     try:
-        return form.cases is not None and len(form.cases) == 1 and compiled(form.cases[0]) is not None
+        return form.cases is not None and len(form.cases) == 1 and compile_case(form.cases[0]) is not None
     except Unsupported:
         return False
 
 
-def _cases(form: _Form) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
+def _enumerate_cases(form: _NormalForm) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
     query = form.lowered.query
     outputs = frozenset(name for call in query.calls for name in call.outputs)
-    return cases(form.formulas, form.box, whole_names(query.quantities), outputs)
+    return enumerate_equality_cases(
+        form.formulas, form.box, integer_variable_names(query.quantities), outputs
+    )

@@ -9,19 +9,19 @@ from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
 from surefoot.network.interval import interval_bounds
 from surefoot.problem.environment import Bool, Int
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.network import Network
 from surefoot.query.bounds import float32_within
-from surefoot.query.linear import linearise
+from surefoot.query.linear import linearise_term
 from surefoot.query.query import Assignment, NetworkCall, Query
-from surefoot.query.satisfies import satisfies
-from surefoot.solve.native.problem import Compiled, is_smooth
+from surefoot.query.satisfies import assignment_defect
+from surefoot.solve.native.problem import CompiledQuery, is_smooth
 from surefoot.solve.native.room import float_box
 
 TOLERANCE = Fraction(1, 10**9)  # how far an output without slack may be from a value that is irrational
 
 
-def inside(problem: Compiled, point: Sequence[float | Fraction]) -> list[Fraction]:
+def nearest_input_point(problem: CompiledQuery, point: Sequence[float | Fraction]) -> list[Fraction]:
     """The nearest point that the inputs can have: within exact bounds, on whole or float32 numbers."""
     found = []
     for index, (low, high) in enumerate(problem.exact):
@@ -34,24 +34,24 @@ def inside(problem: Compiled, point: Sequence[float | Fraction]) -> list[Fractio
     return found
 
 
-def columns(problem: Compiled, point: Sequence[Fraction]) -> dict[str, Fraction]:
+def column_values(problem: CompiledQuery, point: Sequence[Fraction]) -> dict[str, Fraction]:
     """Inputs and raw outputs by name; exact, or the middle of a tight enclosure. `Undefined` has no value."""
     values = dict(zip(problem.names, point, strict=True))
     for call in problem.calls:
-        inputs = [linearise(t).at(values) for t in call.inputs]
-        values.update(zip(call.outputs, _outputs(call.network, inputs), strict=True))
+        inputs = [linearise_term(t).at(values) for t in call.inputs]
+        values.update(zip(call.outputs, _network_outputs(call.network, inputs), strict=True))
     return values
 
 
-def _outputs(network: Network, inputs: Sequence[Fraction]) -> list[Fraction]:
+def _network_outputs(network: Network, inputs: Sequence[Fraction]) -> list[Fraction]:
     try:
         return exact_outputs(network, inputs)
     except Unsupported:
-        low, high = _enclosure(network, inputs)
+        low, high = _output_enclosure(network, inputs)
         return [(a + b) / 2 for a, b in zip(low, high, strict=True)]
 
 
-def _enclosure(network: Network, inputs: Sequence[Fraction]) -> tuple[list[Fraction], list[Fraction]]:
+def _output_enclosure(network: Network, inputs: Sequence[Fraction]) -> tuple[list[Fraction], list[Fraction]]:
     box = interval_bounds(network, *float_box([(x, x) for x in inputs]))[-1]
     try:
         return [Fraction(x) for x in box.low.tolist()], [Fraction(x) for x in box.high.tolist()]
@@ -59,7 +59,9 @@ def _enclosure(network: Network, inputs: Sequence[Fraction]) -> tuple[list[Fract
         raise Undefined("the network overflows at these inputs") from None
 
 
-def assigned(problem: Compiled, values: dict[str, Fraction]) -> dict[str, bool | int | Fraction]:
+def assignment_from_columns(
+    problem: CompiledQuery, values: dict[str, Fraction]
+) -> dict[str, bool | int | Fraction]:
     """All quantities, typed."""
     found: dict[str, bool | int | Fraction] = {}
     for quantity in problem.quantities:
@@ -73,21 +75,21 @@ def assigned(problem: Compiled, values: dict[str, Fraction]) -> dict[str, bool |
     return found
 
 
-def satisfied(query: Query, assignment: Assignment) -> bool:
+def satisfies_within_enclosure(query: Query, assignment: Assignment) -> bool:
     """Exactly; for tanh and sigmoid, outputs within a rigorous enclosure (or its slack) are accepted."""
     smooth = [c for c in query.calls if is_smooth(c.network)]
     if not smooth:
-        return satisfies(query, assignment) is None
+        return assignment_defect(query, assignment) is None
     rest = tuple(c for c in query.calls if not is_smooth(c.network))
-    if satisfies(Query(query.quantities, query.constraints, rest), assignment) is not None:
+    if assignment_defect(Query(query.quantities, query.constraints, rest), assignment) is not None:
         return False
-    return all(_near(call, assignment) for call in smooth)
+    return all(_is_near_enclosure(call, assignment) for call in smooth)
 
 
-def _near(call: NetworkCall, assignment: Assignment) -> bool:
+def _is_near_enclosure(call: NetworkCall, assignment: Assignment) -> bool:
     try:
-        inputs = [Fraction(evaluate(t, assignment)) for t in call.inputs]
-        low, high = _enclosure(call.network, inputs)
+        inputs = [Fraction(evaluate_term(t, assignment)) for t in call.inputs]
+        low, high = _output_enclosure(call.network, inputs)
     except Undefined:
         return False
     slack = call.slack or (Fraction(0),) * len(low)

@@ -3,20 +3,20 @@
 Nothing here knows environments or policies: runs are outcomes in the order of their indices.
 """
 
-from surefoot.solve.sampling.choose import METHODS, choose
+from surefoot.solve.sampling.choose import METHODS, choose_plan
 from surefoot.solve.sampling.plan import (
     FAILURE,
     SUCCESS,
     UNDECIDED,
-    Interval,
-    Plan,
+    ConfidenceInterval,
+    OutcomeQueue,
     Progress,
-    Queue,
+    SamplingPlan,
     Stop,
-    estimated,
+    estimate_verdict,
 )
-from surefoot.solve.sampling.reward import Betting, Range, RewardProgress
-from surefoot.solve.sampling.threshold import Threshold
+from surefoot.solve.sampling.reward import Betting, RewardProgress, RewardRange
+from surefoot.solve.sampling.threshold import SequentialRatioTest
 
 __all__ = [
     "FAILURE",
@@ -24,14 +24,14 @@ __all__ = [
     "SUCCESS",
     "UNDECIDED",
     "Betting",
-    "Interval",
-    "Plan",
+    "ConfidenceInterval",
+    "OutcomeQueue",
     "Progress",
-    "Queue",
-    "Range",
     "RewardProgress",
+    "RewardRange",
+    "SamplingPlan",
+    "SequentialRatioTest",
     "Stop",
-    "Threshold",
-    "choose",
-    "estimated",
+    "choose_plan",
+    "estimate_verdict",
 ]

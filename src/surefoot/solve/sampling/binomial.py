@@ -43,29 +43,29 @@ def log_factorial(n: int) -> Decimal:
                 product *= i
             return Decimal(product).ln()
         x = Decimal(n)
-        total = (x + Decimal("0.5")) * x.ln() - x + (2 * _pi()).ln() / 2
+        total = (x + Decimal("0.5")) * x.ln() - x + (2 * _pi_digits()).ln() / 2
         for i, (a, b) in enumerate(_SERIES):
             total += Decimal(a) / (b * x ** (2 * i + 1))
         return total
 
 
 @lru_cache(1)
-def _pi() -> Decimal:
+def _pi_digits() -> Decimal:
     return Decimal("3.141592653589793238462643383279502884197169")
 
 
 @lru_cache(1 << 12)
-def log(value: Fraction) -> Decimal:
+def log_fraction(value: Fraction) -> Decimal:
     """ln of a positive fraction, with 40 digits."""
     with localcontext(_DIGITS):
         return (Decimal(value.numerator) / Decimal(value.denominator)).ln()
 
 
-def log_probability(k: int, n: int, p: Fraction) -> Decimal:
+def _log_probability(k: int, n: int, p: Fraction) -> Decimal:
     """ln of C(n, k) p^k (1 - p)^(n - k) for 0 < p < 1, within 1e-20."""
     with localcontext(_DIGITS):
         ways = log_factorial(n) - log_factorial(k) - log_factorial(n - k)
-        return ways + k * log(p) + (n - k) * log(1 - p)
+        return ways + k * log_fraction(p) + (n - k) * log_fraction(1 - p)
 
 
 def tail_above(k: int, n: int, p: Fraction) -> Fraction:
@@ -77,7 +77,7 @@ def tail_above(k: int, n: int, p: Fraction) -> Fraction:
     if k <= n * p:
         return Fraction(1)
     with localcontext(_DIGITS):
-        exponent = log_probability(k, n, p)
+        exponent = _log_probability(k, n, p)
         first = Fraction(exponent.exp()) if exponent > -2000 else Fraction(1, 10**800)
     odds = float(p / (1 - p))
     total, scale, i = 0.0, 1.0, k
@@ -102,11 +102,11 @@ def clopper_pearson(k: int, n: int, alpha: Fraction) -> tuple[Fraction, Fraction
 @lru_cache(1 << 12)
 def lower_limit(k: int, n: int, risk: Fraction) -> Fraction:
     """A p at which k or more successes in n runs have at most this probability; nearly the largest one."""
-    _sensible(k, n, risk)
+    _check_arguments(k, n, risk)
     if k == 0:
         return Fraction(0)
     guess = float(betaincinv(k, n - k + 1, float(risk)))
-    return _outward(guess, Fraction(k, n), lambda p: tail_above(k, n, p) <= risk)
+    return _move_outward(guess, Fraction(k, n), lambda p: tail_above(k, n, p) <= risk)
 
 
 def mixture_interval(k: int, n: int, delta: Fraction) -> tuple[Fraction, Fraction]:
@@ -122,18 +122,18 @@ def mixture_interval(k: int, n: int, delta: Fraction) -> tuple[Fraction, Fractio
 @lru_cache(1 << 12)
 def mixture_limit(k: int, n: int, delta: Fraction) -> Fraction:
     """A p below k / n where the mixture's likelihood ratio has reached 1 / delta; nearly the largest one."""
-    _sensible(k, n, delta)
+    _check_arguments(k, n, delta)
     if k == 0:
         return Fraction(0)
     with localcontext(_DIGITS):
         # B(k + 1/2, m + 1/2) / pi = (2k)! (2m)! / (4^n k! m! n!) with m = n - k
-        mixture = log_factorial(2 * k) + log_factorial(2 * (n - k)) - 2 * n * log(Fraction(2))
+        mixture = log_factorial(2 * k) + log_factorial(2 * (n - k)) - 2 * n * log_fraction(Fraction(2))
         mixture -= log_factorial(k) + log_factorial(n - k) + log_factorial(n)
-        level = mixture + log(delta) - Decimal("1e-15")
+        level = mixture + log_fraction(delta) - Decimal("1e-15")
 
     def left_out(p: Fraction) -> bool:
         with localcontext(_DIGITS):
-            return p > 0 and k * log(p) + (n - k) * (log(1 - p) if k < n else 0) <= level
+            return p > 0 and k * log_fraction(p) + (n - k) * (log_fraction(1 - p) if k < n else 0) <= level
 
     low, high, target = 0.0, k / n, float(level)
     for _ in range(200):  # the likelihood grows up to k / n
@@ -142,10 +142,10 @@ def mixture_limit(k: int, n: int, delta: Fraction) -> Fraction:
             break
         value = k * np.log(middle) + (n - k) * np.log1p(-middle)
         low, high = (middle, high) if value <= target else (low, middle)
-    return _outward(low, Fraction(k, n), left_out)
+    return _move_outward(low, Fraction(k, n), left_out)
 
 
-def _outward(guess: float, share: Fraction, proves: Callable[[Fraction], bool]) -> Fraction:
+def _move_outward(guess: float, share: Fraction, proves: Callable[[Fraction], bool]) -> Fraction:
     """The guess, or something below it that proves what is asked; at worst 0."""
     if not 0 < guess < 1:
         guess = float(share)
@@ -160,7 +160,7 @@ def _outward(guess: float, share: Fraction, proves: Callable[[Fraction], bool]) 
     return Fraction(0)
 
 
-def _sensible(k: int, n: int, risk: Fraction) -> None:
+def _check_arguments(k: int, n: int, risk: Fraction) -> None:
     if not 0 <= k <= n or not 0 < n <= MOST_RUNS:
         raise InvalidProblem(f"{k} successes in {n} runs cannot be judged")
     if not 0 < risk < 1:

@@ -9,26 +9,26 @@ from pathlib import Path
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.solve.sampling import looks
 from surefoot.solve.sampling.boundary.proof import ProvedBoundary, prove_chen, prove_clopper_pearson
-from surefoot.solve.sampling.boundary.store import kept
-from surefoot.solve.sampling.plan import Plan, share
+from surefoot.solve.sampling.boundary.store import load_or_prove
+from surefoot.solve.sampling.plan import SamplingPlan, bonferroni_share
 from surefoot.solve.sampling.sequential import Sequential
 
 BOUNDARIES: dict[str, Callable[[Fraction, Fraction], ProvedBoundary]] = {
     "clopper-pearson": prove_clopper_pearson,
     "chen": prove_chen,
 }
-PLANS: dict[str, Callable[[Fraction, Fraction], Plan]] = {
+PLANS: dict[str, Callable[[Fraction, Fraction], SamplingPlan]] = {
     "clopper-pearson-fixed": looks.fixed_clopper_pearson,
-    "okamoto": looks.okamoto,
-    "spending": looks.spending,
+    "okamoto": looks.okamoto_plan,
+    "spending": looks.spending_plan,
     "mixture": looks.Mixture,
 }
 METHODS = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")
 
 
-def choose(
+def choose_plan(
     method: str, eps: Fraction, delta: Fraction, *, questions: int = 1, folder: Path | None = None
-) -> Plan:
+) -> SamplingPlan:
     """The plan of this name for a precision of eps and a risk of delta, shared by so many questions.
 
     `folder` keeps proved boundaries. `clopper-pearson` becomes `spending` where eps is too small for one.
@@ -39,12 +39,14 @@ def choose(
         raise InvalidProblem(
             f"a precision of {eps} with a risk of {delta}", fix="0 < eps < 1/2 and 0 < delta < 1"
         )
-    risk = share(delta, questions)
+    risk = bonferroni_share(delta, questions)
     if method in PLANS:
         return PLANS[method](eps, risk)
     try:
-        return Sequential(kept(folder, method, eps, risk, lambda: BOUNDARIES[method](eps, risk)), risk)
+        return Sequential(
+            load_or_prove(folder, method, eps, risk, lambda: BOUNDARIES[method](eps, risk)), risk
+        )
     except Unsupported:
         if method != "clopper-pearson":
             raise
-        return looks.spending(eps, risk)
+        return looks.spending_plan(eps, risk)

@@ -25,46 +25,48 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.errors import InvalidProblem
-from surefoot.solve.sampling.binomial import log
+from surefoot.solve.sampling.binomial import log_fraction
 from surefoot.solve.sampling.boundary.table import Floats
-from surefoot.solve.sampling.reward import Range
+from surefoot.solve.sampling.reward import RewardRange
 
 _SCALE = 10**15
 
 
-def band(runs: int, delta: Fraction) -> Fraction:
+def dkw_band(runs: int, delta: Fraction) -> Fraction:
     """How far the empirical distribution function may be off after so many runs."""
     if runs < 1 or not 0 < delta < 1:
         raise InvalidProblem(f"{runs} runs with a risk of {delta}")
-    square = Fraction(log(2 / delta) + Decimal("1e-30")) / (2 * runs)
+    square = Fraction(log_fraction(2 / delta) + Decimal("1e-30")) / (2 * runs)
     return Fraction(isqrt(int(square * _SCALE**2) + 1) + 1, _SCALE)
 
 
-def band_runs(width: Fraction, delta: Fraction) -> int:
+def dkw_runs(width: Fraction, delta: Fraction) -> int:
     """The least number of runs whose band is not wider."""
-    runs = max(1, int(Fraction(log(2 / delta)) / (2 * width * width)))
-    while band(runs, delta) > width:
+    runs = max(1, int(Fraction(log_fraction(2 / delta)) / (2 * width * width)))
+    while dkw_band(runs, delta) > width:
         runs += 1
     return runs
 
 
-def mean(
-    lows: ArrayLike, delta: Fraction, within: Range, highs: ArrayLike | None = None
+def dkw_mean(
+    lows: ArrayLike, delta: Fraction, within: RewardRange, highs: ArrayLike | None = None
 ) -> tuple[Fraction | None, Fraction | None]:
     """Between which values the expected reward is; None where the range leaves it open."""
-    low, high = _values(lows, within), _values(lows if highs is None else highs, within)
-    moved = band(len(low), delta)
-    return _lower_mean(low, moved, within.low), _negated(_lower_mean(-high, moved, _negated(within.high)))
+    low, high = _check_rewards(lows, within), _check_rewards(lows if highs is None else highs, within)
+    moved = dkw_band(len(low), delta)
+    return _lower_mean(low, moved, within.low), _negate_optional(
+        _lower_mean(-high, moved, _negate_optional(within.high))
+    )
 
 
-def quantile(
-    level: Fraction, lows: ArrayLike, delta: Fraction, within: Range, highs: ArrayLike | None = None
+def dkw_quantile(
+    level: Fraction, lows: ArrayLike, delta: Fraction, within: RewardRange, highs: ArrayLike | None = None
 ) -> tuple[Fraction | None, Fraction | None]:
     """Between which values the least v with P(reward <= v) >= level is; None where that end is open."""
     if not 0 < level < 1:
         raise InvalidProblem(f"a quantile of {level} is not between 0 and 1")
-    low, high = _values(lows, within), _values(lows if highs is None else highs, within)
-    moved, count = band(len(low), delta), len(low)
+    low, high = _check_rewards(lows, within), _check_rewards(lows if highs is None else highs, within)
+    moved, count = dkw_band(len(low), delta), len(low)
     below = -(-(level - moved) * count // 1)  # so many values lie below it at least, up to this one
     above = -(-(level + moved) * count // 1)
     lower = Fraction(np.sort(low)[int(below) - 1]) if below >= 1 else within.low
@@ -72,7 +74,7 @@ def quantile(
     return lower, upper
 
 
-def _values(values: ArrayLike, within: Range) -> Floats:
+def _check_rewards(values: ArrayLike, within: RewardRange) -> Floats:
     array = np.asarray(values, dtype=float)
     low = -np.inf if within.low is None else float(within.low)
     high = np.inf if within.high is None else float(within.high)
@@ -94,5 +96,5 @@ def _lower_mean(values: Floats, moved: Fraction, bottom: Fraction | None) -> Fra
     return max(total / count + bottom * min(moved, Fraction(1)), bottom)
 
 
-def _negated(value: Fraction | None) -> Fraction | None:
+def _negate_optional(value: Fraction | None) -> Fraction | None:
     return None if value is None else -value

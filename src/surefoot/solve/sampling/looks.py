@@ -23,9 +23,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.errors import Unsupported
-from surefoot.solve.sampling.binomial import MOST_RUNS, log, lower_limit, mixture_limit
-from surefoot.solve.sampling.boundary.table import half_width
-from surefoot.solve.sampling.plan import Interval, Progress, Stop, advanced, batch, clipped, first
+from surefoot.solve.sampling.binomial import MOST_RUNS, log_fraction, lower_limit, mixture_limit
+from surefoot.solve.sampling.boundary.table import clopper_pearson_half_width
+from surefoot.solve.sampling.plan import (
+    ConfidenceInterval,
+    Progress,
+    Stop,
+    advance_progress,
+    clip_interval,
+    count_batch,
+    first_true,
+)
 
 _GROWTH = Fraction(3, 2)
 _CHECKED = 200_000  # runs up to which every possible count is looked at
@@ -41,20 +49,20 @@ class FixedRuns:
     hoeffding: bool = False
 
     def consume(self, progress: Progress, outcomes: ArrayLike) -> Progress:
-        counted = batch(progress, outcomes)
+        counted = count_batch(progress, outcomes)
         if progress.stop or not len(counted.runs):
             return progress
-        done = first(counted.runs >= self.runs)
-        cut_off = first(counted.undecided > int(2 * self.eps * self.runs))
+        done = first_true(counted.runs >= self.runs)
+        cut_off = first_true(counted.undecided > int(2 * self.eps * self.runs))
         end = min(done, cut_off)
         last = min(end, len(counted.runs) - 1)
         stop = None if end > last else Stop.TRUNCATION if cut_off < done else Stop.PRECISE
-        return advanced(progress, counted, last, stop)
+        return advance_progress(progress, counted, last, stop)
 
-    def interval(self, progress: Progress) -> Interval:
+    def interval(self, progress: Progress) -> ConfidenceInterval:
         """Runs that were not made are undecided, too."""
         low, high = self._limit(progress.successes), 1 - self._limit(progress.failures)
-        return clipped(low, high, self.delta)
+        return clip_interval(low, high, self.delta)
 
     def _limit(self, count: int) -> Fraction:
         if self.hoeffding:
@@ -74,15 +82,15 @@ class Spending:
     looks: tuple[int, ...]
 
     def consume(self, progress: Progress, outcomes: ArrayLike) -> Progress:
-        counted = batch(progress, outcomes)
+        counted = count_batch(progress, outcomes)
         if progress.stop or not len(counted.runs):
             return progress
-        cut_off = first(counted.undecided > int(2 * self.eps * self.looks[-1]))
+        cut_off = first_true(counted.undecided > int(2 * self.eps * self.looks[-1]))
         for look in self.looks:
             index = look - progress.runs - 1
             if not 0 <= index < min(len(counted.runs), cut_off + 1):
                 continue
-            seen = advanced(progress, counted, index, None)
+            seen = advance_progress(progress, counted, index, None)
             low, high = self._look(seen)
             if high - low <= 2 * self.eps:
                 return replace(seen, low=low, high=high, stop=Stop.PRECISE)
@@ -90,7 +98,7 @@ class Spending:
                 return replace(seen, low=low, high=high, stop=Stop.LIMIT)
             progress = replace(progress, low=low, high=high)
         last = min(cut_off, len(counted.runs) - 1)
-        return advanced(progress, counted, last, Stop.TRUNCATION if cut_off == last else None)
+        return advance_progress(progress, counted, last, Stop.TRUNCATION if cut_off == last else None)
 
     def _look(self, seen: Progress) -> tuple[Fraction, Fraction]:
         """The intersection of what was known and what this look shows."""
@@ -103,10 +111,10 @@ class Spending:
             (low, high) if low <= high else (new_low, new_high)
         )  # an empty one has probability delta at most
 
-    def interval(self, progress: Progress) -> Interval:
+    def interval(self, progress: Progress) -> ConfidenceInterval:
         low = Fraction(0) if progress.low is None else progress.low
         high = Fraction(1) if progress.high is None else progress.high
-        return clipped(low, high, self.delta)
+        return clip_interval(low, high, self.delta)
 
     def ahead(self, progress: Progress) -> int:
         return (
@@ -123,12 +131,12 @@ class Mixture:
     most: int = MOST_RUNS
 
     def consume(self, progress: Progress, outcomes: ArrayLike) -> Progress:
-        counted = batch(progress, outcomes)
+        counted = count_batch(progress, outcomes)
         if progress.stop or not len(counted.runs):
             return progress
         look = progress.runs
         while (look := next_look(look)) <= counted.runs[-1]:
-            seen = advanced(progress, counted, look - progress.runs - 1, None)
+            seen = advance_progress(progress, counted, look - progress.runs - 1, None)
             known = self.interval(seen)
             if known.high - known.low <= 2 * self.eps:
                 return replace(seen, stop=Stop.PRECISE)
@@ -136,13 +144,13 @@ class Mixture:
                 return replace(seen, stop=Stop.TRUNCATION)
             if look >= self.most:
                 return replace(seen, stop=Stop.LIMIT)
-        return advanced(progress, counted, -1, None)
+        return advance_progress(progress, counted, -1, None)
 
-    def interval(self, progress: Progress) -> Interval:
+    def interval(self, progress: Progress) -> ConfidenceInterval:
         if not progress.runs:
-            return clipped(Fraction(0), Fraction(1), self.delta)
+            return clip_interval(Fraction(0), Fraction(1), self.delta)
         low = mixture_limit(progress.successes, progress.runs, self.delta)
-        return clipped(low, 1 - mixture_limit(progress.failures, progress.runs, self.delta), self.delta)
+        return clip_interval(low, 1 - mixture_limit(progress.failures, progress.runs, self.delta), self.delta)
 
     def ahead(self, progress: Progress) -> int:
         return 0 if progress.stop else next_look(progress.runs) - progress.runs
@@ -156,14 +164,14 @@ def next_look(runs: int) -> int:
     return look
 
 
-def okamoto_runs(eps: Fraction, delta: Fraction) -> int:
+def _okamoto_runs(eps: Fraction, delta: Fraction) -> int:
     """ln(2 / delta) / (2 eps²), rounded up."""
-    exact = Fraction(log(2 / delta) + Decimal("1e-30")) / (2 * eps * eps)
-    return _affordable(-(-exact.numerator // exact.denominator), eps)
+    exact = Fraction(log_fraction(2 / delta) + Decimal("1e-30")) / (2 * eps * eps)
+    return _check_affordable(-(-exact.numerator // exact.denominator), eps)
 
 
-def okamoto(eps: Fraction, delta: Fraction) -> FixedRuns:
-    return FixedRuns(eps, delta, okamoto_runs(eps, delta), hoeffding=True)
+def okamoto_plan(eps: Fraction, delta: Fraction) -> FixedRuns:
+    return FixedRuns(eps, delta, _okamoto_runs(eps, delta), hoeffding=True)
 
 
 def fixed_clopper_pearson(eps: Fraction, delta: Fraction) -> FixedRuns:
@@ -173,12 +181,14 @@ def fixed_clopper_pearson(eps: Fraction, delta: Fraction) -> FixedRuns:
         return FixedRuns(eps, delta, runs + 10)  # the widest interval is near one half
     while True:
         counts = np.arange(runs // 2 + 1, dtype=float)
-        if np.all(half_width(np.full(len(counts), float(runs)), counts, float(delta)) <= float(eps)):
+        if np.all(
+            clopper_pearson_half_width(np.full(len(counts), float(runs)), counts, float(delta)) <= float(eps)
+        ):
             return FixedRuns(eps, delta, runs)
         runs += 1
 
 
-def spending(eps: Fraction, delta: Fraction) -> Spending:
+def spending_plan(eps: Fraction, delta: Fraction) -> Spending:
     """Looks from the first that may be enough (if there is no success) to one that always is."""
     count = 2
     while True:
@@ -194,15 +204,17 @@ def spending(eps: Fraction, delta: Fraction) -> Spending:
 
 def _enough_at_half(eps: Fraction, delta: Fraction) -> int:
     """The least number of runs at which half of them successes are precise enough."""
-    low, high = 1, okamoto_runs(eps, delta) + 8
+    low, high = 1, _okamoto_runs(eps, delta) + 8
     while low < high:
         middle = (low + high) // 2
-        width = half_width(np.array([float(middle)]), np.array([float(middle // 2)]), float(delta))
+        width = clopper_pearson_half_width(
+            np.array([float(middle)]), np.array([float(middle // 2)]), float(delta)
+        )
         low, high = (low, middle) if width[0] <= float(eps) else (middle + 1, high)
     return low
 
 
-def _affordable(runs: int, eps: Fraction) -> int:
+def _check_affordable(runs: int, eps: Fraction) -> int:
     if runs > MOST_RUNS:
         raise Unsupported(f"a precision of {float(eps):g} needs {runs:,} runs", fix="a larger eps")
     return runs

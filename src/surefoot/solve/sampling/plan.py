@@ -42,7 +42,7 @@ class Stop(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     low: Fraction
     high: Fraction
     confidence: Fraction
@@ -64,13 +64,13 @@ class Progress:
         return self.runs - self.successes - self.undecided
 
 
-class Plan(Protocol):
+class SamplingPlan(Protocol):
     """A method of estimating a probability."""
 
     def consume(self, progress: Progress, outcomes: ArrayLike) -> Progress:
         """Take the outcomes of the next runs, up to the one with which the plan stops."""
 
-    def interval(self, progress: Progress) -> Interval:
+    def interval(self, progress: Progress) -> ConfidenceInterval:
         """What is known about the probability; valid at any time, precise once the plan has stopped."""
 
     def ahead(self, progress: Progress) -> int:
@@ -78,7 +78,7 @@ class Plan(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class CountedBatch:
     """The next runs after some progress, counted up: entry i is after i + 1 of them."""
 
     runs: Counts
@@ -91,21 +91,21 @@ class Batch:
         return self.successes + self.undecided
 
 
-def batch(progress: Progress, outcomes: ArrayLike) -> Batch:
+def count_batch(progress: Progress, outcomes: ArrayLike) -> CountedBatch:
     values = np.asarray(outcomes)
     known = (
         values.max(initial=0) <= UNDECIDED if values.dtype == np.uint8 else np.isin(values, (0, 1, 2)).all()
     )
     if values.ndim != 1 or not known:
         raise InvalidProblem("outcomes of runs are a list of 0 (failure), 1 (success) and 2 (undecided)")
-    return Batch(
+    return CountedBatch(
         progress.runs + np.arange(1, len(values) + 1),
         progress.successes + np.cumsum(values == SUCCESS),
         progress.undecided + np.cumsum(values == UNDECIDED),
     )
 
 
-def advanced(progress: Progress, counted: Batch, index: int, stop: Stop | None) -> Progress:
+def advance_progress(progress: Progress, counted: CountedBatch, index: int, stop: Stop | None) -> Progress:
     """The progress after entry `index` of a batch."""
     if not len(counted.runs):
         return progress
@@ -118,16 +118,16 @@ def advanced(progress: Progress, counted: Batch, index: int, stop: Stop | None) 
     )
 
 
-def first(found: NDArray[np.bool_]) -> int:
+def first_true(found: NDArray[np.bool_]) -> int:
     """The index of the first True, or the length."""
     return int(np.argmax(found)) if found.any() else len(found)
 
 
-def clipped(low: Fraction, high: Fraction, delta: Fraction) -> Interval:
-    return Interval(max(low, Fraction(0)), min(high, Fraction(1)), 1 - delta)
+def clip_interval(low: Fraction, high: Fraction, delta: Fraction) -> ConfidenceInterval:
+    return ConfidenceInterval(max(low, Fraction(0)), min(high, Fraction(1)), 1 - delta)
 
 
-def estimated(plan: Plan, progress: Progress) -> Estimated:
+def estimate_verdict(plan: SamplingPlan, progress: Progress) -> Estimated:
     """The verdict."""
     known = plan.interval(progress)
     counts = {
@@ -139,7 +139,7 @@ def estimated(plan: Plan, progress: Progress) -> Estimated:
     return Estimated(known.low, known.high, known.confidence, counts)
 
 
-def share(delta: Fraction, questions: int) -> Fraction:
+def bonferroni_share(delta: Fraction, questions: int) -> Fraction:
     """The risk of each of many questions if the risk that any answer is wrong is to be delta (Bonferroni)."""
     if questions < 1:
         raise InvalidProblem(f"a family of {questions} questions")
@@ -147,13 +147,13 @@ def share(delta: Fraction, questions: int) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Queue:
+class OutcomeQueue:
     """Batches that have arrived too early; `next_run` is the index of the run that is waited for."""
 
     next_run: int = 0
     waiting: tuple[tuple[int, Outcomes], ...] = ()
 
-    def arrive(self, start: int, outcomes: ArrayLike) -> tuple[Queue, Outcomes]:
+    def arrive(self, start: int, outcomes: ArrayLike) -> tuple[OutcomeQueue, Outcomes]:
         """Put in the outcomes of the runs from `start` on, take out those whose turn it is."""
         values = np.asarray(outcomes, dtype=np.uint8)
         waiting = sorted([*self.waiting, (start, values)], key=lambda item: (item[0], len(item[1])))
@@ -162,7 +162,7 @@ class Queue:
             if begin < next_run or any(begin < s + len(o) for s, o in waiting[:position]):
                 raise InvalidProblem(f"run {begin} arrived twice")
             if begin > next_run:
-                return Queue(next_run, tuple(waiting[position:])), np.concatenate(ready)
+                return OutcomeQueue(next_run, tuple(waiting[position:])), np.concatenate(ready)
             ready.append(part)
             next_run += len(part)
-        return Queue(next_run), np.concatenate(ready)
+        return OutcomeQueue(next_run), np.concatenate(ready)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling.boundary.table import Floats
-from surefoot.solve.sampling.plan import Counts, Interval, Stop
+from surefoot.solve.sampling.plan import ConfidenceInterval, Counts, Stop
 
 _STAKES = 2.0 ** -np.arange(0, 33)  # c
 _HALVINGS = 64
@@ -32,31 +32,31 @@ _ROUNDING = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Values:
+class ValueCounts:
     """Different values, and how often each of them was seen."""
 
     values: Floats
     counts: Counts
 
-    def with_more(self, more: Floats) -> Values:
+    def with_more(self, more: Floats) -> ValueCounts:
         values, where = np.unique(np.concatenate([self.values, more]), return_inverse=True)
         counts = np.zeros(len(values), dtype=np.int64)
         np.add.at(counts, where, np.concatenate([self.counts, np.ones(len(more), dtype=np.int64)]))
-        return Values(values, counts)
+        return ValueCounts(values, counts)
 
     def total(self) -> Fraction:
         pairs = zip(self.values.tolist(), self.counts.tolist(), strict=True)
         return sum((Fraction(value) * count for value, count in pairs), Fraction(0))
 
 
-NOTHING = Values(np.empty(0), np.empty(0, dtype=np.int64))
+NOTHING = ValueCounts(np.empty(0), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RareProgress:
     runs: int = 0
-    lows: Values = NOTHING
-    highs: Values = NOTHING
+    lows: ValueCounts = NOTHING
+    highs: ValueCounts = NOTHING
     stop: Stop | None = None
 
     def mean(self) -> Fraction | None:
@@ -66,7 +66,7 @@ class RareProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Rare:
+class RareEventPlan:
     """A set number of values; the bounds are valid before that, too."""
 
     delta: Fraction
@@ -88,43 +88,43 @@ class Rare:
     def ahead(self, progress: RareProgress) -> int:
         return self.runs - progress.runs
 
-    def interval(self, progress: RareProgress) -> Interval:
-        return Interval(self._low(progress.lows), self._high(progress.highs), 1 - self.delta)
+    def interval(self, progress: RareProgress) -> ConfidenceInterval:
+        return ConfidenceInterval(self._low(progress.lows), self._high(progress.highs), 1 - self.delta)
 
-    def _low(self, seen: Values) -> Fraction:
+    def _low(self, seen: ValueCounts) -> Fraction:
         """The largest m that is shown to be too low, or a little less."""
         if not seen.values.any():
             return Fraction(0)
         stakes = _STAKES[1:]  # with a stake of 1 a single 0 would lose everything
 
-        def refuted(m: float) -> bool:
+        def is_refuted(m: float) -> bool:
             with np.errstate(over="ignore"):
                 gains = seen.values[None, :] / m * (1 - 2.0**-50) - 1
             return self._wins(np.log1p(stakes[:, None] * gains), seen.counts)
 
         below, above = _SMALLEST, 1.0
-        if not refuted(below):
+        if not is_refuted(below):
             return Fraction(0)
         for _ in range(_HALVINGS):
             middle = math.sqrt(below * above)
-            below, above = (middle, above) if refuted(middle) else (below, middle)
+            below, above = (middle, above) if is_refuted(middle) else (below, middle)
         return Fraction(below)
 
-    def _high(self, seen: Values) -> Fraction:
+    def _high(self, seen: ValueCounts) -> Fraction:
         """The least m that is shown to be too high, or a little more."""
 
-        def refuted(m: float) -> bool:
+        def is_refuted(m: float) -> bool:
             losses = m * (1 - 2.0**-50) - seen.values[None, :] * (1 + 2.0**-50)
             with np.errstate(divide="ignore", invalid="ignore"):
                 logs = np.log1p(_STAKES[:, None] * losses)
             return self._wins(np.where(np.isnan(logs), -np.inf, logs), seen.counts)
 
         below, above = 0.0, 1.0
-        if not len(seen.values) or not refuted(above):
+        if not len(seen.values) or not is_refuted(above):
             return Fraction(1)
         for _ in range(_HALVINGS):
             middle = (below + above) / 2
-            below, above = (below, middle) if refuted(middle) else (middle, above)
+            below, above = (below, middle) if is_refuted(middle) else (middle, above)
         return Fraction(above)
 
     def _wins(self, logs: Floats, counts: Counts) -> bool:

@@ -28,20 +28,20 @@ from numpy.typing import ArrayLike
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.solve.sampling.binomial import MOST_RUNS
 from surefoot.solve.sampling.boundary.table import Floats
-from surefoot.solve.sampling.plan import Interval, Stop, first
+from surefoot.solve.sampling.plan import ConfidenceInterval, Stop, first_true
 
 _LARGEST_STAKE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class RewardRange:
     """Between which values a reward always is; None: not known."""
 
     low: Fraction | None
     high: Fraction | None
 
 
-def objection(within: Range) -> str | None:
+def range_objection(within: RewardRange) -> str | None:
     """Why an expected value cannot be estimated with a guarantee."""
     if within.low is None or within.high is None:
         side = "lower" if within.low is None else "upper"
@@ -54,7 +54,7 @@ def objection(within: Range) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BettingSums:
     """One side's sums after some runs: a lower bound of the mean of values scaled to [0, 1]."""
 
     total: float = 0.0  # of the values
@@ -70,8 +70,8 @@ class RewardProgress:
 
     runs: int = 0
     undecided: int = 0
-    lower: Side = Side()
-    upper: Side = Side()  # of 1 - value
+    lower: BettingSums = BettingSums()
+    upper: BettingSums = BettingSums()  # of 1 - value
     stop: Stop | None = None
 
 
@@ -79,13 +79,13 @@ class RewardProgress:
 class Betting:
     """The mean of rewards within a range, to ± eps (in the reward's unit), valid at all times at once."""
 
-    within: Range
+    within: RewardRange
     eps: Fraction
     delta: Fraction
     most: int = MOST_RUNS
 
     def __post_init__(self) -> None:
-        if reason := objection(self.within):
+        if reason := range_objection(self.within):
             raise Unsupported(reason, fix="state the range of the reward, or ask for quantiles")
         if self.eps <= 0 or not 0 < self.delta < 1:
             raise InvalidProblem(f"a precision of {self.eps} with a risk of {self.delta}")
@@ -94,8 +94,8 @@ class Betting:
         self, progress: RewardProgress, lows: ArrayLike, highs: ArrayLike | None = None
     ) -> RewardProgress:
         """Take the rewards of the next runs; of those cut off, between which values they would be."""
-        low = self._scaled(lows)
-        high = low if highs is None else self._scaled(highs)
+        low = self._scale_rewards(lows)
+        high = low if highs is None else self._scale_rewards(highs)
         if low.shape != high.shape or np.any(low > high):
             raise InvalidProblem("the lower ends of rewards are as many as the upper ones, and at most those")
         if progress.stop or not len(low):
@@ -104,28 +104,28 @@ class Betting:
         undecided = progress.undecided + np.cumsum(low < high)
         lower, upper = self._bets(progress.lower, low, runs), self._bets(progress.upper, 1 - high, runs)
         width = 1 - (self._bounds(lower, runs) + self._bounds(upper, runs))
-        precise = first(width <= 2 * self._precision())
+        precise = first_true(width <= 2 * self._precision())
         unknown = runs - lower[0] - upper[0]  # what the lengths of the intervals of rewards add up to
-        cut_off = first(unknown > math.log(2 / float(self.delta)) / self._precision() + 2.0**-30 * runs)
-        full = first(runs >= self.most)
+        cut_off = first_true(unknown > math.log(2 / float(self.delta)) / self._precision() + 2.0**-30 * runs)
+        full = first_true(runs >= self.most)
         end = min(precise, cut_off, full)
         last = min(end, len(runs) - 1)
         stop = None
         if end == last:
             stop = Stop.PRECISE if precise == end else Stop.TRUNCATION if cut_off == end else Stop.LIMIT
-        sides = [Side(*(float(column[last]) for column in side)) for side in (lower, upper)]
+        sides = [BettingSums(*(float(column[last]) for column in side)) for side in (lower, upper)]
         return RewardProgress(int(runs[last]), int(undecided[last]), sides[0], sides[1], stop)
 
-    def interval(self, progress: RewardProgress) -> Interval:
+    def interval(self, progress: RewardProgress) -> ConfidenceInterval:
         low, span = self._ends()
         if not progress.runs:
-            return Interval(low, low + span, 1 - self.delta)
+            return ConfidenceInterval(low, low + span, 1 - self.delta)
         runs = np.array([float(progress.runs)])
         lower, upper = (
             Fraction(float(self._bounds([np.array([value]) for value in astuple(side)], runs)[0]))
             for side in (progress.lower, progress.upper)
         )
-        return Interval(low + span * lower, low + span * (1 - upper), 1 - self.delta)
+        return ConfidenceInterval(low + span * lower, low + span * (1 - upper), 1 - self.delta)
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         assert self.within.low is not None
@@ -135,29 +135,29 @@ class Betting:
     def _precision(self) -> float:
         return float(self.eps / self._ends()[1])
 
-    def _scaled(self, rewards: ArrayLike) -> Floats:
+    def _scale_rewards(self, rewards: ArrayLike) -> Floats:
         values = np.asarray(rewards, dtype=float)
         low, span = self._ends()
         if values.ndim != 1 or not np.all((values >= float(low)) & (values <= float(low + span))):
             raise InvalidProblem(f"a reward is not within its range from {low} to {low + span}")
         return np.clip((values - float(low)) / float(span), 0.0, 1.0)
 
-    def _bets(self, before: Side, values: Floats, runs: Floats) -> list[Floats]:
+    def _bets(self, before: BettingSums, values: Floats, runs: Floats) -> list[Floats]:
         """The columns of `Side` after each of these values."""
 
-        def summed(start: float, parts: Floats) -> Floats:  # one after the other: batches do not matter
+        def running_sum(start: float, parts: Floats) -> Floats:  # one after the other: batches do not matter
             return np.cumsum(np.concatenate([[start], parts]))
 
-        totals = summed(before.total, values)
+        totals = running_sum(before.total, values)
         distances = (values - (0.5 + totals[:-1]) / runs) ** 2
-        squares = summed(before.squares, distances)
+        squares = running_sum(before.squares, distances)
         variance, precision = (0.25 + squares[:-1]) / runs, self._precision()
         stakes = np.minimum(precision / (variance + 2 / 3 * precision), _LARGEST_STAKE)
         prices = distances * (-np.log1p(-stakes) - stakes + 2.0**-50 * stakes)
         sums = (
-            summed(before.stakes, stakes),
-            summed(before.won, stakes * values),
-            summed(before.paid, prices),
+            running_sum(before.stakes, stakes),
+            running_sum(before.won, stakes * values),
+            running_sum(before.paid, prices),
         )
         return [column[1:] for column in (totals, squares, *sums)]
 

@@ -19,15 +19,15 @@ from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling.boundary.proof import ProvedBoundary
 from surefoot.solve.sampling.boundary.table import Boundary
 from surefoot.solve.sampling.plan import (
-    Batch,
+    ConfidenceInterval,
+    CountedBatch,
     Counts,
-    Interval,
     Progress,
     Stop,
-    advanced,
-    batch,
-    clipped,
-    first,
+    advance_progress,
+    clip_interval,
+    count_batch,
+    first_true,
 )
 
 
@@ -47,35 +47,35 @@ class Sequential:
         return self.proved.boundary
 
     def consume(self, progress: Progress, outcomes: ArrayLike) -> Progress:
-        counted = batch(progress, outcomes)
+        counted = count_batch(progress, outcomes)
         if progress.stop or not len(counted.runs):
             return progress
-        least = _least(self.boundary)
-        low_end = _meets(least, counted, counted.successes) if progress.low is None else -1
-        high_end = _meets(least, counted, counted.possible) if progress.high is None else -1
-        cut_off = first(counted.undecided > int(2 * self.boundary.eps * self.boundary.most))
+        least = _boundary_array(self.boundary)
+        low_end = _first_meeting(least, counted, counted.successes) if progress.low is None else -1
+        high_end = _first_meeting(least, counted, counted.possible) if progress.high is None else -1
+        cut_off = first_true(counted.undecided > int(2 * self.boundary.eps * self.boundary.most))
         end = min(max(low_end, high_end), cut_off)
         last = min(end, len(counted.runs) - 1)
         stop = None if end > last else Stop.TRUNCATION if cut_off < max(low_end, high_end) else Stop.PRECISE
         if 0 <= low_end <= last:
             progress = replace(
-                progress, low=_estimate(counted, counted.successes, low_end) - self.boundary.eps
+                progress, low=_success_share(counted, counted.successes, low_end) - self.boundary.eps
             )
         if 0 <= high_end <= last:
             progress = replace(
-                progress, high=_estimate(counted, counted.possible, high_end) + self.boundary.eps
+                progress, high=_success_share(counted, counted.possible, high_end) + self.boundary.eps
             )
-        return advanced(progress, counted, last, stop)
+        return advance_progress(progress, counted, last, stop)
 
-    def interval(self, progress: Progress) -> Interval:
+    def interval(self, progress: Progress) -> ConfidenceInterval:
         """Runs that were not made are taken as failures for the lower end, as successes for the upper one."""
-        least, eps = _least(self.boundary), self.boundary.eps
+        least, eps = _boundary_array(self.boundary), self.boundary.eps
         low, high = progress.low, progress.high
         if low is None:
             low = _all_failures(least, progress.runs, progress.successes) - eps
         if high is None:
             high = 1 - _all_failures(least, progress.runs, progress.failures) + eps
-        return clipped(low, high, self.delta)
+        return clip_interval(low, high, self.delta)
 
     def ahead(self, progress: Progress) -> int:
         if progress.stop:
@@ -85,22 +85,22 @@ class Sequential:
             paths.append(progress.successes)
         if progress.high is None:
             paths.append(progress.successes + progress.undecided)
-        return max(_soonest(self.boundary.least, progress.runs, k) for k in paths) - progress.runs
+        return max(_earliest_stop(self.boundary.least, progress.runs, k) for k in paths) - progress.runs
 
 
 @lru_cache(8)
-def _least(boundary: Boundary) -> Counts:
+def _boundary_array(boundary: Boundary) -> Counts:
     return np.array(boundary.least, dtype=np.int64)
 
 
-def _meets(least: Counts, counted: Batch, successes: Counts) -> int:
+def _first_meeting(least: Counts, counted: CountedBatch, successes: Counts) -> int:
     """The first index at which this way of counting meets the boundary, or the length."""
     rarer = np.minimum(np.minimum(successes, counted.runs - successes), len(least) - 1)
     met: NDArray[np.bool_] = counted.runs >= least[rarer]
-    return first(met)
+    return first_true(met)
 
 
-def _estimate(counted: Batch, successes: Counts, index: int) -> Fraction:
+def _success_share(counted: CountedBatch, successes: Counts, index: int) -> Fraction:
     return Fraction(int(successes[index]), int(counted.runs[index]))
 
 
@@ -108,13 +108,13 @@ def _all_failures(least: Counts, runs: int, successes: int) -> Fraction:
     """The estimate if nothing but failures follows."""
     later = np.arange(runs + 1, least[-1] + 1)
     rarer = np.minimum(np.minimum(successes, later - successes), len(least) - 1)
-    met = first(later >= least[rarer])
+    met = first_true(later >= least[rarer])
     if met == len(later):
         raise InvalidProblem(f"{successes} successes in {runs} runs are beyond the boundary")
     return Fraction(successes, int(later[met]))
 
 
-def _soonest(least: tuple[int, ...], runs: int, successes: int) -> int:
+def _earliest_stop(least: tuple[int, ...], runs: int, successes: int) -> int:
     """After how many runs a path from here may stop at the earliest: more of the same is quickest."""
     quickest = least[-1]
     for rarer in {successes, runs - successes}:

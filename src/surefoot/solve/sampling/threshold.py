@@ -22,13 +22,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.errors import InvalidProblem
-from surefoot.solve.sampling.binomial import MOST_RUNS, log
+from surefoot.solve.sampling.binomial import MOST_RUNS, log_fraction
 from surefoot.solve.sampling.boundary.table import Floats
-from surefoot.solve.sampling.plan import Counts, Interval, Progress, Stop, advanced, batch, clipped, first
+from surefoot.solve.sampling.plan import (
+    ConfidenceInterval,
+    Counts,
+    Progress,
+    Stop,
+    advance_progress,
+    clip_interval,
+    count_batch,
+    first_true,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class SequentialRatioTest:
     """Above: p > threshold - width; below: p < threshold + width; each wrong with a risk of delta at most."""
 
     threshold: Fraction
@@ -46,26 +55,26 @@ class Threshold:
             raise InvalidProblem(f"a risk of {self.delta} is not between 0 and 1")
 
     def consume(self, progress: Progress, outcomes: ArrayLike) -> Progress:
-        counted = batch(progress, outcomes)
+        counted = count_batch(progress, outcomes)
         if progress.stop or not len(counted.runs):
             return progress
         limit = self._limit(counted.runs)
-        above = first(self._ratio(counted.successes, counted.runs) >= limit)
-        below = first(-self._ratio(counted.possible, counted.runs) >= limit)
-        full = first(counted.runs >= self.most)
+        above = first_true(self._ratio(counted.successes, counted.runs) >= limit)
+        below = first_true(-self._ratio(counted.possible, counted.runs) >= limit)
+        full = first_true(counted.runs >= self.most)
         end = min(above, below, full)
         if end == len(counted.runs):
-            return advanced(progress, counted, -1, None)
+            return advance_progress(progress, counted, -1, None)
         if above == end:
             progress = replace(progress, low=self.threshold - self.width)
         elif below == end:
             progress = replace(progress, high=self.threshold + self.width)
-        return advanced(progress, counted, end, Stop.DECIDED if end in (above, below) else Stop.LIMIT)
+        return advance_progress(progress, counted, end, Stop.DECIDED if end in (above, below) else Stop.LIMIT)
 
     def _steps(self) -> tuple[float, float]:
         """By how much a success raises the logarithm of the ratio and a failure lowers it."""
         low, high = self.threshold - self.width, self.threshold + self.width
-        return float(log(high / low)), float(log((1 - low) / (1 - high)))
+        return float(log_fraction(high / low)), float(log_fraction((1 - low) / (1 - high)))
 
     def _ratio(self, successes: Counts, runs: Counts) -> Floats:
         up, down = self._steps()
@@ -73,19 +82,19 @@ class Threshold:
 
     def _limit(self, runs: Counts) -> Floats:
         """ln(1 / delta), and what the ratio of so many runs may be off by."""
-        limit = -float(log(self.delta))
+        limit = -float(log_fraction(self.delta))
         return np.asarray(limit + 2.0**-45 * (limit + max(self._steps()) * runs), dtype=float)
 
-    def interval(self, progress: Progress) -> Interval:
+    def interval(self, progress: Progress) -> ConfidenceInterval:
         low = Fraction(0) if progress.low is None else progress.low
         high = Fraction(1) if progress.high is None else progress.high
-        return clipped(low, high, self.delta)
+        return clip_interval(low, high, self.delta)
 
     def ahead(self, progress: Progress) -> int:
         if progress.stop:
             return 0
         (up, down), runs = self._steps(), np.array([progress.runs])
-        limit = -float(log(self.delta))
+        limit = -float(log_fraction(self.delta))
         rise = limit - float(self._ratio(np.array([progress.successes]), runs)[0])
         fall = limit + float(self._ratio(np.array([progress.successes + progress.undecided]), runs)[0])
         return max(1, min(int(rise / up), int(fall / down), self.most - progress.runs))

@@ -1,25 +1,32 @@
 """Polynomials that are nowhere negative, by sums of squares: found in floats (Clarabel), made exact."""
 
 from surefoot.query.polynomial import Polynomial
-from surefoot.solve.sos.condition import Condition
-from surefoot.solve.sos.exact import Summand, prove
+from surefoot.solve.sos.condition import TemplateCondition
+from surefoot.solve.sos.exact import Summand, prove_nonnegative
 from surefoot.solve.sos.gram import Squares
-from surefoot.solve.sos.symmetry import mirrored, orthogonal, parity, span, symmetries, without_images
-from surefoot.solve.sos.template import fit
-from surefoot.solve.sos.wide import Wide
+from surefoot.solve.sos.symmetry import (
+    condition_symmetries,
+    drop_mirror_images,
+    flip_signs,
+    monomial_parity,
+    parity_basis,
+    sign_symmetries,
+)
+from surefoot.solve.sos.template import fit_template
+from surefoot.solve.sos.wide import ProjectionProver
 
 __all__ = [
-    "Condition",
     "Polynomial",
+    "ProjectionProver",
     "Squares",
     "Summand",
-    "Wide",
-    "fit",
-    "mirrored",
-    "orthogonal",
-    "parity",
-    "prove",
-    "span",
-    "symmetries",
-    "without_images",
+    "TemplateCondition",
+    "condition_symmetries",
+    "drop_mirror_images",
+    "fit_template",
+    "flip_signs",
+    "monomial_parity",
+    "parity_basis",
+    "prove_nonnegative",
+    "sign_symmetries",
 ]

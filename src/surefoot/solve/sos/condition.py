@@ -9,7 +9,7 @@ from surefoot.query.polynomial import Polynomial
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class TemplateCondition:
     """fixed + sum of coefficient k times linear[k] >= 0 wherever the constraints are."""
 
     fixed: Polynomial

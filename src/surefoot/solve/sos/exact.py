@@ -14,15 +14,15 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
-from surefoot.solve.sos.gram import Block, Squares, in_pairs
-from surefoot.solve.sos.newton import hull_of, within
-from surefoot.solve.sos.program import Identity, solve
-from surefoot.solve.sos.slight import slight
-from surefoot.solve.sos.symmetry import occurring_parities, together
+from surefoot.query.polynomial import Monomial, Polynomial, enumerate_monomials, polynomial_from_constant
+from surefoot.solve.sos.gram import GramBlock, Squares, split_into_pairs
+from surefoot.solve.sos.newton import monomials_in_polytope, newton_polytope
+from surefoot.solve.sos.program import SosIdentity, solve_sdp
+from surefoot.solve.sos.slight import solve_residual
+from surefoot.solve.sos.symmetry import group_by_parity, occurring_parities
 from surefoot.work.budget import Budget
 
-Rows = tuple[tuple[Fraction, ...], ...]  # of a symmetric matrix, up to the diagonal
+TriangleRows = tuple[tuple[Fraction, ...], ...]  # of a symmetric matrix, up to the diagonal
 BITS = 40  # of a rounded entry, behind the point
 MOST_ELIMINATED = 100  # width: the numbers of wider matrices grow for hours
 LENGTH = 100  # bits of the largest entry of a matrix that is eliminated in integers
@@ -34,17 +34,17 @@ class Summand:
 
     of: tuple[int, ...]
     basis: tuple[Monomial, ...]
-    gram: Rows
+    gram: TriangleRows
 
 
-def blocks(
+def gram_blocks(
     degree: int,
     constraints: Sequence[Polynomial],
     products: Iterable[tuple[int, ...]],
     over: Sequence[int],
     others: Sequence[Polynomial] = (),
     squares: Squares = "auto",
-) -> list[Block]:
+) -> list[GramBlock]:
     """Blocks for 1 and for each product of constraints that is not above the degree.
 
     Those for 1 come first. `others`: the polynomials on the other side; where they and the products allow
@@ -53,21 +53,23 @@ def blocks(
     total = len(next(iter(constraints[0].terms))) if constraints else len(over)
     factors = []
     for of in ((), *products):
-        factor = constant(1, total)
+        factor = polynomial_from_constant(1, total)
         for index in of:
             factor = factor * constraints[index]
         if factor.degree <= degree:
             factors.append((of, factor))
     involved = [*others, *(factor for _, factor in factors)]
-    occurring, hull = occurring_parities(involved), hull_of(involved, over, degree)
+    occurring, hull = occurring_parities(involved), newton_polytope(involved, over, degree)
     found = []
     for of, factor in factors:
-        basis = within(monomials(over, total, (degree - factor.degree) // 2), factor, hull)
-        found += [Block(group, factor, of) for group in together(basis, occurring)]
-    return in_pairs(found, others, squares)
+        basis = monomials_in_polytope(
+            enumerate_monomials(over, total, (degree - factor.degree) // 2), factor, hull
+        )
+        found += [GramBlock(group, factor, of) for group in group_by_parity(basis, occurring)]
+    return split_into_pairs(found, others, squares)
 
 
-def prove(
+def prove_nonnegative(
     wanted: Polynomial,
     constraints: Sequence[Polynomial],
     products: Sequence[tuple[int, ...]],
@@ -78,43 +80,43 @@ def prove(
 ) -> tuple[Summand, ...] | None:
     """wanted >= 0 where all constraints are; only the named products of constraints are used."""
     highest = max(p.degree for p in (wanted, *constraints)) if degree is None else degree
-    parts = blocks(highest + highest % 2, constraints, products, variables, [wanted], squares)
-    solution = solve([Identity(wanted, {}, tuple(parts))], 0, budget)
-    found = None if solution is None else exactly(wanted, parts, solution.grams[0])
-    if found is not None or (other := slight(wanted, parts, budget)) is None:
+    parts = gram_blocks(highest + highest % 2, constraints, products, variables, [wanted], squares)
+    solution = solve_sdp([SosIdentity(wanted, {}, tuple(parts))], 0, budget)
+    found = None if solution is None else round_to_identity(wanted, parts, solution.grams[0])
+    if found is not None or (other := solve_residual(wanted, parts, budget)) is None:
         return found
-    return exactly(wanted, *other)
+    return round_to_identity(wanted, *other)
 
 
-def exactly(
-    wanted: Polynomial, parts: Sequence[Block], grams: Sequence[NDArray[np.float64]]
+def round_to_identity(
+    wanted: Polynomial, parts: Sequence[GramBlock], grams: Sequence[NDArray[np.float64]]
 ) -> tuple[Summand, ...] | None:
     """The identity in rational numbers, from matrices for which it nearly holds; None: it is not one."""
     main = sum(block.of == () for block in parts)
     summands: list[Summand] = []
     rest = wanted
     for block, gram in list(zip(parts, grams, strict=True))[main:]:
-        rows = _rounded(gram)
-        if not is_semidefinite(rows):
+        rows = _round_matrix(gram)
+        if not is_gram_semidefinite(rows):
             return None
         summands.append(Summand(block.of, block.basis, rows))
-        rest = rest - block.factor * square(block.basis, rows)
+        rest = rest - block.factor * gram_to_polynomial(block.basis, rows)
     bases = [block.basis for block in parts[:main]]
-    completed = _completed(rest, bases, [_rounded(gram) for gram in grams[:main]])
-    if completed is None or not all(map(is_semidefinite, completed)):
+    completed = _project_onto_identity(rest, bases, [_round_matrix(gram) for gram in grams[:main]])
+    if completed is None or not all(map(is_gram_semidefinite, completed)):
         return None
     own = (Summand((), basis, rows) for basis, rows in zip(bases, completed, strict=True))
     return (*own, *summands)
 
 
-def _rounded(gram: NDArray[np.float64]) -> Rows:
+def _round_matrix(gram: NDArray[np.float64]) -> TriangleRows:
     return tuple(
         tuple(Fraction(round(float(x) * 2**BITS), 2**BITS) for x in row[: i + 1])
         for i, row in enumerate(gram)
     )
 
 
-def square(basis: Sequence[Monomial], rows: Rows) -> Polynomial:
+def gram_to_polynomial(basis: Sequence[Monomial], rows: TriangleRows) -> Polynomial:
     """basis' rows basis; over a common denominator, since integers are added more quickly than fractions."""
     common = lcm(*(entry.denominator for row in rows for entry in row))
     found: dict[Monomial, int] = {}
@@ -126,14 +128,14 @@ def square(basis: Sequence[Monomial], rows: Rows) -> Polynomial:
     return Polynomial({m: Fraction(c, common) for m, c in found.items() if c})
 
 
-def _completed(
-    wanted: Polynomial, bases: Sequence[Sequence[Monomial]], several: Sequence[Rows]
-) -> list[Rows] | None:
+def _project_onto_identity(
+    wanted: Polynomial, bases: Sequence[Sequence[Monomial]], several: Sequence[TriangleRows]
+) -> list[TriangleRows] | None:
     """The matrices changed so that their sum is the wanted one; None: a monomial has no place in them."""
     missing = wanted
     places: dict[Monomial, list[tuple[int, int, int]]] = {}
     for k, (basis, rows) in enumerate(zip(bases, several, strict=True)):
-        missing = missing - square(basis, rows)
+        missing = missing - gram_to_polynomial(basis, rows)
         for i in range(len(basis)):
             for j in range(i + 1):
                 places.setdefault(tuple(map(int.__add__, basis[i], basis[j])), []).append((k, i, j))
@@ -148,12 +150,14 @@ def _completed(
     return [tuple(tuple(row) for row in matrix) for matrix in matrices]
 
 
-def is_semidefinite(rows: Rows) -> bool:
+def is_gram_semidefinite(rows: TriangleRows) -> bool:
     """In integers of a fixed length, and where these are too short by elimination in rational numbers."""
-    return _surely(rows) or (len(rows) <= MOST_ELIMINATED and _eliminated(rows))
+    return _is_definite_in_integers(rows) or (
+        len(rows) <= MOST_ELIMINATED and _is_semidefinite_in_rationals(rows)
+    )
 
 
-def _surely(rows: Rows) -> bool:
+def _is_definite_in_integers(rows: TriangleRows) -> bool:
     """Elimination of a smaller matrix: each time the entries are rounded, and the diagonal so far down that
     the difference is diagonally dominant. False: it cannot be said in this way."""
     largest = max((row[-1] for row in rows), default=Fraction(1))
@@ -179,7 +183,7 @@ def _surely(rows: Rows) -> bool:
     return True
 
 
-def _eliminated(rows: Rows) -> bool:
+def _is_semidefinite_in_rationals(rows: TriangleRows) -> bool:
     matrix = [list(row) for row in rows]
     for k in range(len(matrix)):
         pivot = matrix[k][k]

@@ -26,11 +26,11 @@ Entry: TypeAlias = tuple[
     int, int, int, float
 ]  # column, two monomials, what the column is times their product
 Squares: TypeAlias = Literal["auto", "sos", "sdsos"]
-WIDE = 48  # monomials: programs with wider full matrices take minutes
+WIDEST_FULL = 48  # monomials: programs with wider full matrices take minutes
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class GramBlock:
     """A Gram matrix over a basis; what it stands for is multiplied by `factor`."""
 
     basis: tuple[Monomial, ...]
@@ -46,7 +46,7 @@ class Block:
     @property
     def columns(self) -> int:
         if self.pairs is None:
-            return length(len(self.basis))
+            return _triangle_size(len(self.basis))
         return 3 * len(self.pairs) + len(self._alone)
 
     @property
@@ -74,7 +74,7 @@ class Block:
         data, rows, where = [-1.0] * count, list(range(count)), list(range(begin, begin + count))
         if self.pairs is None:
             data += [1.0] * side
-            rows += [length(j + 1) - 1 for j in range(side)]
+            rows += [_triangle_size(j + 1) - 1 for j in range(side)]
             where += [margin] * side
             cones: list[Any] = [clarabel.PSDTriangleConeT(side)]
         else:
@@ -93,11 +93,13 @@ class Block:
         return found
 
 
-def length(side: int) -> int:
+def _triangle_size(side: int) -> int:
     return side * (side + 1) // 2
 
 
-def in_pairs(blocks: Sequence[Block], others: Sequence[Polynomial], squares: Squares) -> list[Block]:
+def split_into_pairs(
+    blocks: Sequence[GramBlock], others: Sequence[Polynomial], squares: Squares
+) -> list[GramBlock]:
     """The blocks of an identity as they are, or as sums over pairs: `auto` does that where one is wide.
 
     Then monomials and pairs are left out that nothing calls for (term sparsity: Wang, Magron and Lasserre,
@@ -106,10 +108,10 @@ def in_pairs(blocks: Sequence[Block], others: Sequence[Polynomial], squares: Squ
     products of the former. A pair is needed if its product has a monomial of the other side, of a square or
     of another pair that is needed.
     """
-    if squares == "sos" or (squares == "auto" and max(len(block.basis) for block in blocks) <= WIDE):
+    if squares == "sos" or (squares == "auto" and max(len(block.basis) for block in blocks) <= WIDEST_FULL):
         return list(blocks)
     known = {m for p in (*others, *(block.factor for block in blocks)) for m in p.terms}
-    own = [replace(block, basis=_called_for(block.basis, known)) for block in blocks if not block.of]
+    own = [replace(block, basis=_needed_monomials(block.basis, known)) for block in blocks if not block.of]
     places = {tuple(map(int.__add__, m, n)) for block in own for m in block.basis for n in block.basis}
     rest = [replace(b, basis=tuple(m for m in b.basis if b.times(m, m) <= places)) for b in blocks if b.of]
     kept = [block for block in (*own, *rest) if block.basis]
@@ -130,7 +132,7 @@ def in_pairs(blocks: Sequence[Block], others: Sequence[Polynomial], squares: Squ
     return [replace(block, pairs=tuple(sorted(pairs[k]))) for k, block in enumerate(kept)]
 
 
-def _called_for(basis: Sequence[Monomial], known: Set[Monomial]) -> tuple[Monomial, ...]:
+def _needed_monomials(basis: Sequence[Monomial], known: Set[Monomial]) -> tuple[Monomial, ...]:
     """Those whose product with some monomial of the basis is known."""
     found = set[Monomial]()
     for j, second in enumerate(basis):

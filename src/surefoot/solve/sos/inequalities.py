@@ -15,7 +15,7 @@ from surefoot.work.budget import Budget
 Floats = NDArray[np.float64]
 
 
-def satisfy(inequalities: Sequence[Floats], objective: Floats, budget: Budget) -> Floats | None:
+def solve_lmi(inequalities: Sequence[Floats], objective: Floats, budget: Budget) -> Floats | None:
     """Numbers that make the objective small; None if none are found.
 
     Each inequality is an array of symmetric matrices: the constant one, then one for each number.

@@ -20,7 +20,7 @@ MOST_POINTS = 1500  # of a hull: with more, looking takes longer than what it sa
 STEEP, NEAR = 1e4, 1e-7
 
 
-class Hull:
+class NewtonPolytope:
     """The convex hull of exponents; whether others are in it is seen in floats, which decide nothing."""
 
     def __init__(self, points: Sequence[Monomial]) -> None:
@@ -44,12 +44,14 @@ class Hull:
 
     def __contains__(self, point: Monomial) -> bool:
         if point not in self._known:
-            highest = self._polar.highest(np.array(point, dtype=float) - self._middle)
+            highest = self._polar.upper_bound(np.array(point, dtype=float) - self._middle)
             self._known[point] = highest is None or highest[0] <= 1 + NEAR
         return self._known[point]
 
 
-def hull_of(polynomials: Iterable[Polynomial], over: Sequence[int], degree: int) -> Hull | None:
+def newton_polytope(
+    polynomials: Iterable[Polynomial], over: Sequence[int], degree: int
+) -> NewtonPolytope | None:
     """The Newton polytope; None if it is all of this degree, or too large, or not that of squares."""
     points = {m for p in polynomials for m in p.terms}
     size = len(next(iter(points), ()))
@@ -58,11 +60,13 @@ def hull_of(polynomials: Iterable[Polynomial], over: Sequence[int], degree: int)
         return None
     points.add((0,) * size)
     squares = [m for m in points if not any(e % 2 for e in m)]
-    hull = Hull(squares)
+    hull = NewtonPolytope(squares)
     return hull if all(m in hull for m in points) else None
 
 
-def within(basis: Iterable[Monomial], factor: Polynomial, hull: Hull | None) -> list[Monomial]:
+def monomials_in_polytope(
+    basis: Iterable[Monomial], factor: Polynomial, hull: NewtonPolytope | None
+) -> list[Monomial]:
     """Those whose squares times the factor are in the hull."""
     if hull is None:
         return list(basis)

@@ -19,36 +19,36 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from surefoot.query.polynomial import Monomial, Polynomial
-from surefoot.solve.sos.gram import Block
+from surefoot.solve.sos.gram import GramBlock
 from surefoot.work.budget import Budget
-from surefoot.work.child import Died, TimedOut, borrowed
+from surefoot.work.child import WorkerDied, WorkerTimedOut, borrow_worker
 
 LARGEST_MARGIN = 1.0
 MOST_ENTRIES = 60_000  # of all full matrices of one program: more takes hours
-EASIER = 5  # times: so much more unknowns may matrices have that are written in pairs
-LARGE = 1_500  # entries; fewer take less than a second
+PAIRS_DISCOUNT = 5  # times: so much more unknowns may matrices have that are written in pairs
+LARGEST_LOCAL = 1_500  # entries; fewer take less than a second
 GRACE = 0.2  # seconds for Clarabel to say itself that the time is over
 _SOLVED = ("Solved", "AlmostSolved")
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class SosIdentity:
     """constant + sum of coefficient k times linear[k] = sum over the blocks."""
 
     constant: Polynomial
     linear: Mapping[int, Polynomial]
-    blocks: tuple[Block, ...]
+    blocks: tuple[GramBlock, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solution:
+class SdpSolution:
     margin: float
     coefficients: NDArray[np.float64]
     grams: tuple[tuple[NDArray[np.float64], ...], ...] = field(repr=False)  # of each identity, of each block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wish:
+class SoftConstraints:
     """Rows that times the coefficients should be at most -room; `margin`: what must be kept of it."""
 
     rows: NDArray[np.float64]
@@ -56,35 +56,35 @@ class Wish:
     margin: float
 
 
-def solve(
-    identities: Sequence[Identity], coefficients: int, budget: Budget, wish: Wish | None = None
-) -> Solution | None:
+def solve_sdp(
+    identities: Sequence[SosIdentity], coefficients: int, budget: Budget, wish: SoftConstraints | None = None
+) -> SdpSolution | None:
     """None: no solution was found, for whatever reason."""
     left = budget.remaining()
     entries = sum(block.columns for identity in identities for block in identity.blocks)
-    if left <= 0 or coefficients + 1 + _weight(identities) > MOST_ENTRIES:
+    if left <= 0 or coefficients + 1 + _program_size(identities) > MOST_ENTRIES:
         return None
-    if entries <= LARGE:
-        return solved(identities, coefficients, left, wish)
+    if entries <= LARGEST_LOCAL:
+        return _solve_in_process(identities, coefficients, left, wish)
     try:
-        with borrowed() as worker:
-            return worker.call(solved, identities, coefficients, left, wish, seconds=left + GRACE)
-    except TimedOut:
+        with borrow_worker() as worker:
+            return worker.call(_solve_in_process, identities, coefficients, left, wish, seconds=left + GRACE)
+    except WorkerTimedOut:
         return None
-    except Died as death:
+    except WorkerDied as death:
         budget.progress(f"semidefinite program: {death}")
         return None
 
 
-def _weight(identities: Sequence[Identity]) -> int:
+def _program_size(identities: Sequence[SosIdentity]) -> int:
     """How large a program is, in entries of full matrices."""
     every = [block for identity in identities for block in identity.blocks]
-    return sum(block.columns if block.pairs is None else block.columns // EASIER for block in every)
+    return sum(block.columns if block.pairs is None else block.columns // PAIRS_DISCOUNT for block in every)
 
 
-def solved(
-    identities: Sequence[Identity], coefficients: int, seconds: float, wish: Wish | None = None
-) -> Solution | None:
+def _solve_in_process(
+    identities: Sequence[SosIdentity], coefficients: int, seconds: float, wish: SoftConstraints | None = None
+) -> SdpSolution | None:
     """The program written down and given to Clarabel, in this process."""
     columns = coefficients + 1
     starts: list[list[int]] = []
@@ -95,7 +95,7 @@ def solved(
             columns += block.columns
     slacks, columns = columns, columns + (0 if wish is None else len(wish.rows))
     try:
-        rows, values = _equations(identities, starts, coefficients, columns)
+        rows, values = _encode_identities(identities, starts, coefficients, columns)
     except OverflowError:  # a coefficient is larger than any double
         return None
     cones: list[Any] = [clarabel.ZeroConeT(len(values))]
@@ -114,7 +114,7 @@ def solved(
     objective = np.zeros(columns)
     objective[coefficients] = -1.0
     if wish is not None:
-        wanted, room = _wished(wish, coefficients, slacks, columns)
+        wanted, room = _encode_soft_constraints(wish, coefficients, slacks, columns)
         parts.append(wanted)
         right.append(room)
         cones.append(clarabel.NonnegativeConeT(len(room)))
@@ -141,10 +141,12 @@ def solved(
         )
         for i, begins in zip(identities, starts, strict=True)
     )
-    return Solution(float(found[coefficients]), found[:coefficients], grams)
+    return SdpSolution(float(found[coefficients]), found[:coefficients], grams)
 
 
-def _wished(wish: Wish, coefficients: int, slacks: int, columns: int) -> tuple[Any, NDArray[np.float64]]:
+def _encode_soft_constraints(
+    wish: SoftConstraints, coefficients: int, slacks: int, columns: int
+) -> tuple[Any, NDArray[np.float64]]:
     """Rows that say: row * coefficients + room <= slack, slack >= 0, and the margin is at least so much."""
     count = len(wish.rows)
     eye = sparse.eye(count)
@@ -156,8 +158,8 @@ def _wished(wish: Wish, coefficients: int, slacks: int, columns: int) -> tuple[A
     return sparse.vstack([above, zero, least], format="csc"), right
 
 
-def _equations(
-    identities: Sequence[Identity], starts: Sequence[Sequence[int]], margin: int, columns: int
+def _encode_identities(
+    identities: Sequence[SosIdentity], starts: Sequence[Sequence[int]], margin: int, columns: int
 ) -> tuple[Any, NDArray[np.float64]]:
     """One row for each monomial of each identity: blocks - coefficients * linear = constant.
 

@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from surefoot.query.polynomial import Polynomial
-from surefoot.solve.sos.gram import Block
-from surefoot.solve.sos.program import Identity, solve
+from surefoot.solve.sos.gram import GramBlock
+from surefoot.solve.sos.program import SosIdentity, solve_sdp
 from surefoot.work.budget import Budget
 
 BITS = 40
 REACH = 4  # how far a number may be from its guess, times what is left over the factor
-SLIGHT = 1 / 4  # of the polynomial: with more left there is no reason to take anything out
+LARGEST_RESIDUAL = 1 / 4  # of the polynomial: with more left there is no reason to take anything out
 
 
-def slight(
-    wanted: Polynomial, parts: Sequence[Block], budget: Budget
-) -> tuple[list[Block], list[NDArray[np.float64]]] | None:
+def solve_residual(
+    wanted: Polynomial, parts: Sequence[GramBlock], budget: Budget
+) -> tuple[list[GramBlock], list[NDArray[np.float64]]] | None:
     """Some of the parts and their matrices, whose sum is nearly the polynomial; None: none were found.
 
     Multipliers are numbers here: with others the margin, which is that of all matrices, is much smaller.
     """
     own = [block for block in parts if not block.of]
     single = [block for block in parts if block.of and len(block.basis) == 1]
-    guesses = _guesses(wanted, [block.factor for block in single])
+    guesses = _guess_multipliers(wanted, [block.factor for block in single])
     if guesses is None:
         return None
     rest = wanted
@@ -44,7 +44,7 @@ def slight(
         return None
     reach = [REACH / max(abs(c) for c in block.factor.terms.values()) for block in single]
     linear = {k: block.factor.times(-far) for k, (block, far) in enumerate(zip(single, reach, strict=True))}
-    solution = solve([Identity(rest.times(1 / size), linear, tuple(own))], len(single), budget)
+    solution = solve_sdp([SosIdentity(rest.times(1 / size), linear, tuple(own))], len(single), budget)
     if solution is None or solution.margin <= 0:
         return None
     shares = zip(guesses, solution.coefficients, reach, strict=True)
@@ -53,7 +53,7 @@ def slight(
     return [*own, *single], [*grams, *(np.array([[number]]) for number in numbers)]
 
 
-def _guesses(wanted: Polynomial, factors: Sequence[Polynomial]) -> list[Fraction] | None:
+def _guess_multipliers(wanted: Polynomial, factors: Sequence[Polynomial]) -> list[Fraction] | None:
     """Multipliers that are not negative and leave little of the polynomial."""
     if not factors:
         return None
@@ -61,6 +61,6 @@ def _guesses(wanted: Polynomial, factors: Sequence[Polynomial]) -> list[Fraction
     table = np.array([[float(p.terms.get(m, 0)) for p in factors] for m in rows])
     right = np.array([float(wanted.terms.get(m, 0)) for m in rows])
     weights, left = optimize.nnls(table, right)
-    if left > SLIGHT * np.linalg.norm(right):
+    if left > LARGEST_RESIDUAL * np.linalg.norm(right):
         return None
     return [Fraction(round(float(w) * 2**BITS), 2**BITS) for w in weights]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
 from surefoot.query.polynomial import Monomial, Polynomial
-from surefoot.solve.sos.gram import Block
+from surefoot.solve.sos.gram import GramBlock
 from surefoot.work.budget import Budget
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -31,10 +31,10 @@ MOST_OTHERS = 6000  # entries of multipliers: a dense matrix of this width is in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class IdentityProjection:
     """The equations of some blocks, one row for each monomial, with what their projection needs."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[GramBlock, ...]
     sizes: tuple[float, ...]  # of the variables: they are divided by these
     rows: dict[Monomial, int]
     matrix: Any  # sparse; the columns are the entries of all blocks, those off the diagonal times sqrt(2)
@@ -43,7 +43,7 @@ class Split:
     inverse: Floats  # of what these add to the projection
     scales: tuple[float, ...]  # of each block: its factor is divided by this
 
-    def change(self, values: Floats, right: Floats) -> Floats:
+    def affine_correction(self, values: Floats, right: Floats) -> Floats:
         """The smallest one that makes the identity hold."""
         gap: Floats = (right - self.matrix @ values) / self.own
         if self.others.shape[1]:
@@ -57,11 +57,11 @@ class Split:
         for monomial, value in wanted.terms.items():
             if monomial not in self.rows:
                 return None
-            found[self.rows[monomial]] = float(value) * _size(self.sizes, monomial)
+            found[self.rows[monomial]] = float(value) * _monomial_scale(self.sizes, monomial)
         return found
 
 
-def split(blocks: Sequence[Block], sizes: Sequence[float]) -> Split | None:
+def prepare_projection(blocks: Sequence[GramBlock], sizes: Sequence[float]) -> IdentityProjection | None:
     """None: a product has no place in a matrix without a factor, or there are too many multipliers."""
     rows: dict[Monomial, int] = {}
     data: list[float] = []
@@ -69,7 +69,7 @@ def split(blocks: Sequence[Block], sizes: Sequence[float]) -> Split | None:
     column_of: list[int] = []
     begin, scales = 0, []
     for block in blocks:
-        factor = [(m, float(c) * _size(sizes, m)) for m, c in block.factor.terms.items()]
+        factor = [(m, float(c) * _monomial_scale(sizes, m)) for m, c in block.factor.terms.items()]
         scales.append(max(abs(c) for _, c in factor))
         for column, i, j, weight in block.entries():
             both = tuple(map(int.__add__, block.basis[i], block.basis[j]))
@@ -89,18 +89,20 @@ def split(blocks: Sequence[Block], sizes: Sequence[float]) -> Split | None:
     others = matrix[:, main:]
     inner = np.eye(begin - main) + (others.T @ sparse.diags(1 / own) @ others).toarray()
     inverse = linalg.inv(inner) if len(inner) else inner
-    return Split(tuple(blocks), tuple(sizes), rows, matrix, own, others, inverse, tuple(scales))
+    return IdentityProjection(tuple(blocks), tuple(sizes), rows, matrix, own, others, inverse, tuple(scales))
 
 
-def solution(known: Split, wanted: Polynomial, budget: Budget, start: Floats | None = None) -> Floats | None:
+def douglas_rachford(
+    known: IdentityProjection, wanted: Polynomial, budget: Budget, start: Floats | None = None
+) -> Floats | None:
     """Entries of positive definite matrices whose sum is nearly the polynomial; None: none were found.
 
     `start`: of another polynomial about the same blocks, nearly the same matrices may do.
     """
     right = known.right(wanted)
-    if right is None or not right.any() or _hopeless(known, right):
+    if right is None or not right.any() or _has_negative_diagonal(known, right):
         return None
-    first = _numbers(known, right)
+    first = _constant_multipliers(known, right)
     right = right - known.matrix @ first
     size = float(np.abs(right).max())
     if not size:
@@ -108,15 +110,15 @@ def solution(known: Split, wanted: Polynomial, budget: Budget, start: Floats | N
     right, first = right / size, first / size
     values = np.zeros(len(first)) if start is None else start / size - first
     margin, before, sides = MARGIN, np.inf, sum(len(block.basis) for block in known.blocks)
-    if start is not None and (found := _nearest(known, values, right, first)) is not None:
+    if start is not None and (found := _project_if_definite(known, values, right, first)) is not None:
         return found * size
     for turn in range(1, ROUNDS + 1):
-        if budget.spent():
+        if budget.is_spent():
             return None
-        near = values + known.change(values, right)
-        inside = _positive(known.blocks, 2 * near - values + first, margin) - first
+        near = values + known.affine_correction(values, right)
+        inside = _project_semidefinite(known.blocks, 2 * near - values + first, margin) - first
         values = values + RELAXED * (inside - near)
-        if turn % LOOK == 0 and (found := _nearest(known, inside, right, first)) is not None:
+        if turn % LOOK == 0 and (found := _project_if_definite(known, inside, right, first)) is not None:
             return found * size
         if turn % LATER == 0:
             distance = float(np.linalg.norm(inside - near))
@@ -128,18 +130,20 @@ def solution(known: Split, wanted: Polynomial, budget: Budget, start: Floats | N
     return None
 
 
-def _nearest(known: Split, values: Floats, right: Floats, first: Floats) -> Floats | None:
+def _project_if_definite(
+    known: IdentityProjection, values: Floats, right: Floats, first: Floats
+) -> Floats | None:
     """The nearest entries for which the identity holds; None: a matrix is not positive definite."""
-    found: Floats = values + known.change(values, right) + first
-    least = min(float(np.linalg.eigvalsh(gram)[0]) for gram in _grams(known.blocks, found))
+    found: Floats = values + known.affine_correction(values, right) + first
+    least = min(float(np.linalg.eigvalsh(gram)[0]) for gram in _entries_to_grams(known.blocks, found))
     return found if least > LEAST else None
 
 
-def _size(sizes: Sequence[float], monomial: Monomial) -> float:
+def _monomial_scale(sizes: Sequence[float], monomial: Monomial) -> float:
     return prod(size**exponent for size, exponent in zip(sizes, monomial, strict=True) if exponent)
 
 
-def _hopeless(known: Split, right: Floats) -> bool:
+def _has_negative_diagonal(known: IdentityProjection, right: Floats) -> bool:
     """Is a coefficient negative that is a single entry of a diagonal?"""
     own = (block for block in known.blocks if not block.of)
     squares = [known.rows[tuple(map(int.__add__, m, m))] for block in own for m in block.basis]
@@ -147,7 +151,7 @@ def _hopeless(known: Split, right: Floats) -> bool:
     return bool(np.any(right[squares][alone] < 0))
 
 
-def _numbers(known: Split, right: Floats) -> Floats:
+def _constant_multipliers(known: IdentityProjection, right: Floats) -> Floats:
     """Multipliers that are numbers, such that the rest is small: the step of a barrier hardly changes it."""
     found = np.zeros(known.matrix.shape[1])
     begins = np.cumsum([0, *(block.columns for block in known.blocks)])
@@ -160,16 +164,18 @@ def _numbers(known: Split, right: Floats) -> Floats:
     return found
 
 
-def matrices(known: Split, values: Floats) -> tuple[Floats, ...]:
+def gram_matrices(known: IdentityProjection, values: Floats) -> tuple[Floats, ...]:
     """Of each block, from its entries."""
     found = []
-    for block, gram, scale in zip(known.blocks, _grams(known.blocks, values), known.scales, strict=True):
-        sizes = np.array([_size(known.sizes, m) for m in block.basis])
+    for block, gram, scale in zip(
+        known.blocks, _entries_to_grams(known.blocks, values), known.scales, strict=True
+    ):
+        sizes = np.array([_monomial_scale(known.sizes, m) for m in block.basis])
         found.append(gram / np.outer(sizes, sizes) / scale)
     return tuple(found)
 
 
-def _grams(blocks: Sequence[Block], values: Floats) -> list[Floats]:
+def _entries_to_grams(blocks: Sequence[GramBlock], values: Floats) -> list[Floats]:
     found, begin = [], 0
     for block in blocks:
         side = len(block.basis)
@@ -181,16 +187,16 @@ def _grams(blocks: Sequence[Block], values: Floats) -> list[Floats]:
     return found
 
 
-def _values(gram: Floats) -> Floats:
+def _gram_to_entries(gram: Floats) -> Floats:
     columns, rows = np.tril_indices(len(gram))
     found: Floats = gram[rows, columns] * np.where(rows == columns, 1.0, sqrt(2.0))
     return found
 
 
-def _positive(blocks: Sequence[Block], values: Floats, margin: float) -> Floats:
+def _project_semidefinite(blocks: Sequence[GramBlock], values: Floats, margin: float) -> Floats:
     """The nearest matrices with eigenvalues that are at least the margin."""
     found = []
-    for gram in _grams(blocks, values):
+    for gram in _entries_to_grams(blocks, values):
         several, vectors = np.linalg.eigh(gram)
-        found.append(_values((vectors * np.maximum(several, margin)) @ vectors.T))
+        found.append(_gram_to_entries((vectors * np.maximum(several, margin)) @ vectors.T))
     return np.concatenate(found)

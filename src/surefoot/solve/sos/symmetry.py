@@ -16,28 +16,28 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from surefoot.query.polynomial import Monomial, Polynomial
-from surefoot.solve.sos.condition import Condition
+from surefoot.solve.sos.condition import TemplateCondition
 
 MOST = 4  # sets of signs that are changed independently
 
 
-def parity(monomial: Monomial) -> int:
+def monomial_parity(monomial: Monomial) -> int:
     """The variables with an odd exponent, as bits."""
     return sum(1 << i for i, exponent in enumerate(monomial) if exponent % 2)
 
 
-def span(parities: Iterable[int]) -> tuple[int, ...]:
+def parity_basis(parities: Iterable[int]) -> tuple[int, ...]:
     """Independent sums modulo 2 of these, each with a highest bit that no other has."""
     found: list[int] = []
     for value in parities:
-        rest = reduced(value, found)
+        rest = _reduce_parity(value, found)
         if rest:
             found = [v ^ rest if v >> (rest.bit_length() - 1) & 1 else v for v in found]
             found.append(rest)
     return tuple(found)
 
 
-def reduced(value: int, basis: Sequence[int]) -> int:
+def _reduce_parity(value: int, basis: Sequence[int]) -> int:
     """What is left of a sum; 0 if it is one of the basis."""
     for vector in basis:
         if value >> (vector.bit_length() - 1) & 1:
@@ -45,7 +45,7 @@ def reduced(value: int, basis: Sequence[int]) -> int:
     return value
 
 
-def orthogonal(basis: Sequence[int], size: int) -> list[int]:
+def sign_symmetries(basis: Sequence[int], size: int) -> list[int]:
     """Independent sets of variables whose signs may change together: an even number of them in each sum."""
     leading = {vector.bit_length() - 1: vector for vector in basis}
     found = []
@@ -55,40 +55,42 @@ def orthogonal(basis: Sequence[int], size: int) -> list[int]:
 
 
 def occurring_parities(polynomials: Iterable[Polynomial]) -> tuple[int, ...]:
-    return span({parity(m) for p in polynomials for m in p.terms})
+    return parity_basis({monomial_parity(m) for p in polynomials for m in p.terms})
 
 
-def together(basis: Iterable[Monomial], occurring: Sequence[int]) -> list[tuple[Monomial, ...]]:
+def group_by_parity(basis: Iterable[Monomial], occurring: Sequence[int]) -> list[tuple[Monomial, ...]]:
     """The monomials of a matrix in groups that need no common entries."""
     groups: dict[int, list[Monomial]] = {}
     for monomial in basis:
-        groups.setdefault(reduced(parity(monomial), occurring), []).append(monomial)
+        groups.setdefault(_reduce_parity(monomial_parity(monomial), occurring), []).append(monomial)
     return [tuple(group) for group in groups.values()]
 
 
-def mirrored(polynomial: Polynomial, signs: int) -> Polynomial:
+def flip_signs(polynomial: Polynomial, signs: int) -> Polynomial:
     """With the signs of these variables changed."""
     return Polynomial(
-        {m: -c if (parity(m) & signs).bit_count() % 2 else c for m, c in polynomial.terms.items()}
+        {m: -c if (monomial_parity(m) & signs).bit_count() % 2 else c for m, c in polynomial.terms.items()}
     )
 
 
-def symmetries(
-    candidates: Iterable[int], parts: Sequence[Polynomial], conditions: Sequence[Condition]
+def condition_symmetries(
+    candidates: Iterable[int], parts: Sequence[Polynomial], conditions: Sequence[TemplateCondition]
 ) -> list[int]:
     """Those changes of signs that only permute the conditions; `parts`: of the template, each as it is or
     with the other sign afterwards."""
-    known = {_key(condition, 0) for condition in conditions}
+    known = {_condition_key(condition, 0) for condition in conditions}
     found = []
     for signs in candidates:
-        images = ((part, mirrored(part, signs)) for part in parts)
+        images = ((part, flip_signs(part, signs)) for part in parts)
         whole = all(image in (part, -part) for part, image in images)
-        if whole and all(_key(condition, signs) in known for condition in conditions):
+        if whole and all(_condition_key(condition, signs) in known for condition in conditions):
             found.append(signs)
     return found[:MOST]
 
 
-def without_images(conditions: Sequence[Condition], signs: Sequence[int]) -> list[Condition]:
+def drop_mirror_images(
+    conditions: Sequence[TemplateCondition], signs: Sequence[int]
+) -> list[TemplateCondition]:
     """One of those that are mirror images of each other."""
     group = {0}
     for size in range(1, len(signs) + 1):
@@ -100,17 +102,17 @@ def without_images(conditions: Sequence[Condition], signs: Sequence[int]) -> lis
     seen: set[object] = set()
     found = []
     for condition in conditions:
-        if _key(condition, 0) not in seen:
+        if _condition_key(condition, 0) not in seen:
             found.append(condition)
-            seen.update(_key(condition, one) for one in group)
+            seen.update(_condition_key(condition, one) for one in group)
     return found
 
 
-def _key(condition: Condition, signs: int) -> object:
+def _condition_key(condition: TemplateCondition, signs: int) -> object:
     """What a condition says, but for the template."""
 
     def of(polynomial: Polynomial) -> frozenset[object]:
-        return frozenset(mirrored(polynomial, signs).terms.items())
+        return frozenset(flip_signs(polynomial, signs).terms.items())
 
     products = frozenset(
         tuple(sorted((of(condition.constraints[i]) for i in product), key=hash))

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.solve.sos.condition import Condition
-from surefoot.solve.sos.exact import blocks
+from surefoot.solve.sos.condition import TemplateCondition
+from surefoot.solve.sos.exact import gram_blocks
 from surefoot.solve.sos.gram import Squares
-from surefoot.solve.sos.program import Identity, Wish, solve
+from surefoot.solve.sos.program import SoftConstraints, SosIdentity, solve_sdp
 from surefoot.work.budget import Budget
 
 BITS = 40
@@ -19,8 +19,8 @@ ROOM = 1e-2  # by which wished rows should be negative
 KEPT = 0.02  # of the largest margin, for a wish
 
 
-def fit(
-    conditions: Sequence[Condition],
+def fit_template(
+    conditions: Sequence[TemplateCondition],
     coefficients: int,
     budget: Budget,
     wished: NDArray[np.float64] | None = None,
@@ -35,7 +35,7 @@ def fit(
     for condition in conditions:
         involved = (condition.fixed, *condition.linear.values(), *condition.constraints)
         highest = max(p.degree for p in involved)
-        parts = blocks(
+        parts = gram_blocks(
             highest + highest % 2,
             condition.constraints,
             condition.products,
@@ -43,13 +43,13 @@ def fit(
             (condition.fixed, *condition.linear.values()),
             squares,
         )
-        identities.append(Identity(condition.fixed, condition.linear, tuple(parts)))
-    solution = solve(identities, coefficients, budget)
+        identities.append(SosIdentity(condition.fixed, condition.linear, tuple(parts)))
+    solution = solve_sdp(identities, coefficients, budget)
     if solution is None or solution.margin <= 0:
         return None
     if wished is not None:
-        wish = Wish(wished, ROOM, solution.margin * KEPT)
-        solution = solve(identities, coefficients, budget, wish)
+        wish = SoftConstraints(wished, ROOM, solution.margin * KEPT)
+        solution = solve_sdp(identities, coefficients, budget, wish)
         if solution is None:
             return None
     return [Fraction(round(float(c) * 2**BITS), 2**BITS) for c in solution.coefficients]

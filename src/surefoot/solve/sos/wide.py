@@ -10,57 +10,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.polynomial import Monomial, Polynomial
-from surefoot.solve.sos.exact import Summand, blocks, exactly
-from surefoot.solve.sos.gram import Block
-from surefoot.solve.sos.splitting import Split, matrices, solution, split
+from surefoot.solve.sos.exact import Summand, gram_blocks, round_to_identity
+from surefoot.solve.sos.gram import GramBlock
+from surefoot.solve.sos.splitting import (
+    IdentityProjection,
+    douglas_rachford,
+    gram_matrices,
+    prepare_projection,
+)
 from surefoot.work.budget import Budget
 
 Key: TypeAlias = tuple[tuple[tuple[int, ...], tuple[Monomial, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wide:
+class ProjectionProver:
     """About one list of constraints: the matrices of one proof are a good start for those of the next."""
 
     constraints: Sequence[Polynomial]
     products: Sequence[tuple[int, ...]]
     variables: Sequence[int]
-    _split: dict[Key, Split | None] = field(default_factory=dict)
+    _split: dict[Key, IdentityProjection | None] = field(default_factory=dict)
     _last: dict[Key, NDArray[np.float64]] = field(default_factory=dict)
 
     def prove(self, wanted: Polynomial, budget: Budget) -> tuple[Summand, ...] | None:
         """wanted >= 0 where all constraints are. First with numbers as multipliers, then with any."""
         highest = max(p.degree for p in (wanted, *self.constraints))
-        parts = blocks(
+        parts = gram_blocks(
             highest + highest % 2, self.constraints, self.products, self.variables, [wanted], "sos"
         )
         few = [block for block in parts if not block.of or len(block.basis) == 1]
         for several in (few, parts) if len(few) < len(parts) else (parts,):
-            found = self._proved(wanted, several, budget)
+            found = self._prove_with_blocks(wanted, several, budget)
             if found is not None:
                 return found
         return None
 
-    def _proved(
-        self, wanted: Polynomial, parts: Sequence[Block], budget: Budget
+    def _prove_with_blocks(
+        self, wanted: Polynomial, parts: Sequence[GramBlock], budget: Budget
     ) -> tuple[Summand, ...] | None:
         key = tuple((block.of, block.basis) for block in parts)
         if key not in self._split:
-            self._split[key] = split(parts, sizes(self.constraints, len(parts[0].basis[0])))
+            self._split[key] = prepare_projection(
+                parts, variable_sizes(self.constraints, len(parts[0].basis[0]))
+            )
         if (known := self._split[key]) is None:
             return None
         values = None
         if key in self._last:
-            values = solution(known, wanted, budget, self._last[key])
+            values = douglas_rachford(known, wanted, budget, self._last[key])
         if values is None:
-            values = solution(known, wanted, budget)
+            values = douglas_rachford(known, wanted, budget)
         if values is None:
             return None
         self._last[key] = values
-        return exactly(wanted, parts, matrices(known, values))
+        return round_to_identity(wanted, parts, gram_matrices(known, values))
 
 
-def sizes(constraints: Sequence[Polynomial], count: int) -> list[float]:
+def variable_sizes(constraints: Sequence[Polynomial], count: int) -> list[float]:
     """How large each variable may be, as far as constraints of single variables say; else 1."""
     found, nothing = [0.0] * count, (0,) * count
     for constraint in constraints:

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.linear import linear_bounds
-from surefoot.network.outward import Box as Range
+from surefoot.network.outward import BoxArray as Range
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -23,28 +23,28 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.query.bounds import Box, interval
-from surefoot.query.linear import linearise
+from surefoot.query.bounds import Box, linear_range
+from surefoot.query.linear import linearise_term
 from surefoot.query.query import NetworkCall
-from surefoot.solve.z3.terms import translate
+from surefoot.solve.z3.terms import term_to_z3
 
 
 def neuron_bounds(call: NetworkCall, box: Box) -> tuple[Range, ...] | None:
     """Rigorous bounds of every value of the network for the box of a query; None where an input has none."""
     try:
-        inputs = [interval(linearise(t), box) for t in call.inputs]
+        inputs = [linear_range(linearise_term(t), box) for t in call.inputs]
     except Unsupported:
         return None
     ends = [(low, high) for low, high in inputs if low is not None and high is not None and low <= high]
     if len(ends) < len(inputs):
         return None
-    low = np.array([_beside(a, -np.inf) for a, _ in ends])
-    high = np.array([_beside(b, np.inf) for _, b in ends])
+    low = np.array([_round_towards(a, -np.inf) for a, _ in ends])
+    high = np.array([_round_towards(b, np.inf) for _, b in ends])
     found = linear_bounds(call.network, low, high).values
     return found if all(np.isfinite(r.low).all() and np.isfinite(r.high).all() for r in found) else None
 
 
-def _beside(value: Fraction, side: float) -> float:
+def _round_towards(value: Fraction, side: float) -> float:
     """The number itself, or the next float on that side."""
     near = float(value)
     outside = near < value if side > 0 else near > value
@@ -64,7 +64,7 @@ def assert_call(
 
     `known`: bounds of every value of the network. They are asserted, and decide ReLUs of one sign.
     """
-    inputs = [translate(z3, context, t, names) for t in call.inputs]
+    inputs = [term_to_z3(z3, context, t, names) for t in call.inputs]
     for meaning in inputs:
         solver.add(meaning.defined)
     values: list[list[Any]] = [[z3.ToReal(m.value) if m.value.is_int() else m.value for m in inputs]]
@@ -72,13 +72,15 @@ def assert_call(
         if isinstance(node, Affine):
             # A constant per output: substituting sums into sums would grow without limit.
             fresh = [z3.FreshReal(f"call{number}.{position}", ctx=context) for _ in node.bias]
-            for constant, total in zip(fresh, _sums(z3, context, node, values[node.source]), strict=True):
+            for constant, total in zip(
+                fresh, _affine_sums(z3, context, node, values[node.source]), strict=True
+            ):
                 solver.add(constant == total)
             if known is not None:
                 ends = zip(known[position + 1].low.tolist(), known[position + 1].high.tolist(), strict=True)
                 for constant, (low, high) in zip(fresh, ends, strict=True):
                     solver.add(
-                        constant >= rational(z3, context, low), constant <= rational(z3, context, high)
+                        constant >= z3_rational(z3, context, low), constant <= z3_rational(z3, context, high)
                     )
             values.append(fresh)
         elif isinstance(node, Activation) and node.shape is Shape.RELU and known is not None:
@@ -88,19 +90,19 @@ def assert_call(
                 known[node.source].high.tolist(),
                 strict=True,
             )
-            values.append([_relu(z3, context, x, low, high) for x, low, high in around])
+            values.append([_encode_relu(z3, context, x, low, high) for x, low, high in around])
         else:
-            values.append(_node(z3, context, node, values))
+            values.append(_encode_node(z3, context, node, values))
     slack = call.slack or (Fraction(0),) * len(call.outputs)
     for name, value, extra in zip(call.outputs, values[-1], slack, strict=True):
         if extra:
-            solver.add(names[name] - value <= rational(z3, context, extra))
-            solver.add(value - names[name] <= rational(z3, context, extra))
+            solver.add(names[name] - value <= z3_rational(z3, context, extra))
+            solver.add(value - names[name] <= z3_rational(z3, context, extra))
         else:
             solver.add(names[name] == value)
 
 
-def rational(z3: Any, context: Any, value: float | Fraction) -> Any:
+def z3_rational(z3: Any, context: Any, value: float | Fraction) -> Any:
     """An exact number; a weight that is none is refused."""
     try:
         exact = Fraction(value)
@@ -109,22 +111,24 @@ def rational(z3: Any, context: Any, value: float | Fraction) -> Any:
     return z3.RealVal(f"{exact.numerator}/{exact.denominator}", ctx=context)
 
 
-def _sums(z3: Any, context: Any, node: Affine, inputs: list[Any]) -> list[Any]:
+def _affine_sums(z3: Any, context: Any, node: Affine, inputs: list[Any]) -> list[Any]:
     totals = []
     for weights, bias in zip(node.weights.tolist(), node.bias.tolist(), strict=True):
-        parts = [rational(z3, context, w) * x for w, x in zip(weights, inputs, strict=True) if w]
-        totals.append(z3.Sum(*parts, rational(z3, context, bias)) if parts else rational(z3, context, bias))
+        parts = [z3_rational(z3, context, w) * x for w, x in zip(weights, inputs, strict=True) if w]
+        totals.append(
+            z3.Sum(*parts, z3_rational(z3, context, bias)) if parts else z3_rational(z3, context, bias)
+        )
     return totals
 
 
-def _node(z3: Any, context: Any, node: Node, values: list[list[Any]]) -> list[Any]:
+def _encode_node(z3: Any, context: Any, node: Node, values: list[list[Any]]) -> list[Any]:
     match node:
         case Elementwise(source, kind, constant):
             pairs = zip(values[source], constant.tolist(), strict=True)
-            return [_with_constant(x, kind, rational(z3, context, c)) for x, c in pairs]
+            return [_with_constant(x, kind, z3_rational(z3, context, c)) for x, c in pairs]
         case Activation(source, shape, parameters):
-            limits = [rational(z3, context, p) for p in parameters]
-            return [_activation(z3, context, x, shape, limits) for x in values[source]]
+            limits = [z3_rational(z3, context, p) for p in parameters]
+            return [_encode_activation(z3, context, x, shape, limits) for x in values[source]]
         case Combine(left, right, Pairing.ADD):
             return [x + y for x, y in zip(values[left], values[right], strict=True)]
         case Combine(left, right, Pairing.MAXIMUM):
@@ -153,13 +157,13 @@ def _with_constant(x: Any, kind: Constant, constant: Any) -> Any:
             return x / constant
 
 
-def _relu(z3: Any, context: Any, x: Any, low: float, high: float) -> Any:
-    zero = rational(z3, context, 0.0)
+def _encode_relu(z3: Any, context: Any, x: Any, low: float, high: float) -> Any:
+    zero = z3_rational(z3, context, 0.0)
     return x if low >= 0 else zero if high <= 0 else z3.If(x > 0, x, zero)
 
 
-def _activation(z3: Any, context: Any, x: Any, shape: Shape, parameters: list[Any]) -> Any:
-    zero = rational(z3, context, 0.0)
+def _encode_activation(z3: Any, context: Any, x: Any, shape: Shape, parameters: list[Any]) -> Any:
+    zero = z3_rational(z3, context, 0.0)
     match shape:
         case Shape.RELU:
             return z3.If(x > 0, x, zero)

@@ -16,24 +16,24 @@ from surefoot.problem.environment import (
     Outcome,
     Real,
 )
-from surefoot.problem.names import output_name
+from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
-from surefoot.problem.term import TRUE, Var, conjunction, equal
-from surefoot.problem.window import interleave, window
-from surefoot.studies.assets import shipped
+from surefoot.problem.term import TRUE, Var, conjunction_of, equal
+from surefoot.problem.window import interleave_windows, window
+from surefoot.studies.assets import shipped_network
 from surefoot.studies.checkpoints import TrainingRun
 from surefoot.studies.generalise import Instances
 
 HISTORY = 10
 EPSILON = Fraction(1, 100)
-RATE_CHANGE = Var(output_name(0))
+RATE_CHANGE = Var(network_output_name(0))
 RESET = (0, 1, 1)  # latency gradient, latency ratio and send ratio of an interval without packets
 
 
-def environment(
+def aurora_environment(
     epsilon: Fraction, send_ratio: tuple[Fraction, Fraction], from_reset: bool = False
 ) -> Environment:
     """Ten past intervals; each step forgets the oldest, and the environment picks a fresh one in bounds.
@@ -52,7 +52,7 @@ def environment(
     return Environment(
         name="aurora",
         variables=tuple(v for w in windows for v in w.variables),
-        initial=conjunction(reset) if from_reset else TRUE,
+        initial=conjunction_of(reset) if from_reset else TRUE,
         components=(Component("link", (Edge(chosen=chosen, outcomes=(Outcome(updates=shift),)),)),),
         controls=(Control("rate_change", clipped=False),),
         overapproximate=True,
@@ -64,29 +64,31 @@ def environment(
     )
 
 
-def policy(network: Network) -> NeuralPolicy:
+def aurora_policy(network: Network) -> NeuralPolicy:
     """30 inputs, time-major, oldest first: gradient, ratio and send ratio of each interval in turn."""
     windows = (window(name, HISTORY, Real()) for name in ("latency_gradient", "latency_ratio", "send_ratio"))
-    return NeuralPolicy(network, interleave(*windows), choose=Choose.VALUE)
+    return NeuralPolicy(network, interleave_windows(*windows), choose=Choose.VALUE)
 
 
-def _problem(name: str, network: Network, where: Environment, asked: Property) -> Problem:
-    return Problem(f"aurora/{name}", where, policy(network), asked)
+def _aurora_problem(name: str, network: Network, where: Environment, asked: Property) -> Problem:
+    return Problem(f"aurora/{name}", where, aurora_policy(network), asked)
 
 
-def _excellent(epsilon: Fraction) -> Environment:
-    return environment(epsilon, (Fraction(1), Fraction(1)))
+def _excellent_link(epsilon: Fraction) -> Environment:
+    return aurora_environment(epsilon, (Fraction(1), Fraction(1)))
 
 
-def _loss(epsilon: Fraction, largest_ratio: Fraction, smallest_ratio: Fraction = Fraction(2)) -> Environment:
-    return environment(epsilon, (smallest_ratio, largest_ratio))
+def _lossy_link(
+    epsilon: Fraction, largest_ratio: Fraction, smallest_ratio: Fraction = Fraction(2)
+) -> Environment:
+    return aurora_environment(epsilon, (smallest_ratio, largest_ratio))
 
 
 def liveness_excellent(network: Network, epsilon: Fraction = EPSILON, steps: int | None = None) -> Problem:
     """A1: in excellent conditions the rate is increased again and again (within `steps` steps, if given)."""
     good = RATE_CHANGE > 0
     asked = Recurs(good) if steps is None else Within(good, steps)
-    return _problem("liveness-excellent", network, _excellent(epsilon), asked)
+    return _aurora_problem("liveness-excellent", network, _excellent_link(epsilon), asked)
 
 
 def liveness_loss(
@@ -98,12 +100,14 @@ def liveness_loss(
     """A2: under loss the rate is decreased again and again. The papers give no largest send ratio."""
     good = RATE_CHANGE < 0
     asked = Recurs(good) if steps is None else Within(good, steps)
-    return _problem("liveness-loss", network, _loss(epsilon, largest_ratio), asked)
+    return _aurora_problem("liveness-loss", network, _lossy_link(epsilon, largest_ratio), asked)
 
 
 def safety_excellent(network: Network, epsilon: Fraction = EPSILON) -> Problem:
     """A3: in excellent conditions the rate is never decreased. All states are starts, so k = 1 decides."""
-    return _problem("safety-excellent", network, _excellent(epsilon), Never(RATE_CHANGE < 0, steps=0))
+    return _aurora_problem(
+        "safety-excellent", network, _excellent_link(epsilon), Never(RATE_CHANGE < 0, steps=0)
+    )
 
 
 def safety_shallow_buffer(
@@ -113,8 +117,8 @@ def safety_shallow_buffer(
     smallest_ratio: Fraction = Fraction(2),
 ) -> Problem:
     """A4: under loss with low latency (shallow buffers) the rate is always decreased."""
-    where = _loss(epsilon, largest_ratio, smallest_ratio)
-    return _problem("safety-shallow-buffer", network, where, Never(RATE_CHANGE >= 0, steps=0))
+    where = _lossy_link(epsilon, largest_ratio, smallest_ratio)
+    return _aurora_problem("safety-shallow-buffer", network, where, Never(RATE_CHANGE >= 0, steps=0))
 
 
 NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
@@ -138,10 +142,10 @@ QUESTIONS: dict[str, Callable[..., Problem]] = {
 POLICIES = ("aurora-48", "aurora-32x16", "aurora-32x16-tanh", *(f"aurora-48-{s}" for s in range(1, 5)))
 
 
-def ask(question: str, name: str) -> Problem:
+def _shipped_problem(question: str, name: str) -> Problem:
     """A question about a shipped policy."""
     given = {"largest_ratio": LARGEST_RATIOS.get(name, LARGEST_RATIO)} if question in UNDER_LOSS else {}
-    return QUESTIONS[question](shipped("aurora", name), **given)
+    return QUESTIONS[question](shipped_network("aurora", name), **given)
 
 
 TRAINING = TrainingRun(
@@ -166,5 +170,7 @@ INSTANCES = Instances(
     quantity="send ratio",
 )
 PROBLEMS: dict[str, Callable[[], Problem]] = {
-    f"{question}/{name}": partial(ask, question, name) for question in QUESTIONS for name in POLICIES
+    f"{question}/{name}": partial(_shipped_problem, question, name)
+    for question in QUESTIONS
+    for name in POLICIES
 }

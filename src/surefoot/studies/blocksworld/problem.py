@@ -10,24 +10,24 @@ from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Term, Var
-from surefoot.studies.assets import shipped, shipped_model
-from surefoot.studies.blocksworld.model import ON_TABLE, actions
+from surefoot.studies.assets import shipped_model, shipped_network
+from surefoot.studies.blocksworld.model import ON_TABLE, block_actions
 
 COUNT, ROOM = 4, 3
 
 
-def problem(bad: Term, starts: Term | None = None) -> Problem:
+def _blocksworld_problem(bad: Term, starts: Term | None = None) -> Problem:
     """Never `bad`, from all arrangements with at most three blocks on the table, or some of them."""
     world = shipped_model("blocksworld", f"blocks-{COUNT}")
     if starts is not None:
         world = replace(world, initial=world.initial & starts)
     seen = tuple(Var(v.name) for v in world.variables)
-    policy = NeuralPolicy(shipped("blocksworld", f"blocks-{COUNT}"), seen, actions(COUNT))
+    policy = NeuralPolicy(shipped_network("blocksworld", f"blocks-{COUNT}"), seen, block_actions(COUNT))
     return Problem(f"blocksworld/{COUNT}", world, policy, Never(bad))
 
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
-    "room-3": lambda: problem(ON_TABLE > ROOM),
-    "room-2": lambda: problem(ON_TABLE > ROOM - 1, ON_TABLE <= ROOM - 1),
-    "stalls": lambda: problem(Var(STALLED)),
+    "room-3": lambda: _blocksworld_problem(ON_TABLE > ROOM),
+    "room-2": lambda: _blocksworld_problem(ON_TABLE > ROOM - 1, ON_TABLE <= ROOM - 1),
+    "stalls": lambda: _blocksworld_problem(Var(STALLED)),
 }

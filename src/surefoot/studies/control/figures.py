@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from surefoot.studies.control.problem import PROBLEMS
-from surefoot.studies.regions import RegionOf, RegionsOf, Shown
+from surefoot.studies.regions import RegionFigureSpec, RegionResult, RegionSpec
 
 
-def _covered(found: Mapping[str, Shown]) -> float:
+def _covered_share(found: Mapping[str, RegionResult]) -> float:
     """Rounded towards 0: 1 is everything."""
     return 1.0 if found["duffing"].covered == 1 else min(float(found["duffing"].covered), 0.9999)
 
 
-def _rules(found: Mapping[str, Shown]) -> float:
+def _rule_count(found: Mapping[str, RegionResult]) -> float:
     return float(len(found["duffing"].sets))
 
 
 FIGURES = {
-    "6": RegionsOf(
+    "6": RegionFigureSpec(
         "6",
         "Figure 6: the Duffing oscillator",
-        (RegionOf("duffing", "sets of the synthesised program", PROBLEMS["duffing"], "shield"),),
+        (RegionSpec("duffing", "sets of the synthesised program", PROBLEMS["duffing"], "shield"),),
     )
 }
-MEASURES = {"covered": _covered, "rules": _rules}
+MEASURES = {"covered": _covered_share, "rules": _rule_count}

@@ -25,16 +25,16 @@ from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Const, Var, conjunction
-from surefoot.studies.control.plants import CHANGED, OTHERS, TABLE_1, Plant
+from surefoot.problem.term import Const, Var, conjunction_of
+from surefoot.studies.control.plants import CHANGED, OTHERS, TABLE_1, PaperPlant
 
 PLANTS = TABLE_1 | CHANGED | OTHERS
 
 
-def environment(name: str, plant: Plant) -> Environment:
+def plant_environment(name: str, plant: PaperPlant) -> Environment:
     """One step for ever, in float64; controls are clipped to their ends."""
     names, rates = plant.names(), tuple(parse_term(text) for text in plant.rates)
-    initial = conjunction(
+    initial = conjunction_of(
         tuple(
             side
             for variable, (low, high) in zip(names, plant.starts, strict=True)
@@ -71,7 +71,7 @@ def stays_safe(name: str, network: Network | None = None) -> Problem:
     plant = PLANTS[name]
     observed = tuple(Var(v) for v in plant.names())
     policy = None if network is None else NeuralPolicy(network, observed, choose=Choose.VALUE)
-    return Problem(f"control/{name}", environment(name, plant), policy, Never(parse_term(plant.unsafe)))
+    return Problem(f"control/{name}", plant_environment(name, plant), policy, Never(parse_term(plant.unsafe)))
 
 
 PROBLEMS: dict[str, Callable[[], Problem]] = {name: partial(stays_safe, name) for name in PLANTS}

@@ -13,7 +13,7 @@ from surefoot.problem.network import Network
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PaperRow:
     """A row of the paper; numbers that a table does not have are None."""
 
     table: int
@@ -32,10 +32,10 @@ class Printed:
     change: str = ""
 
 
-def printed(table: int, only: tuple[str, ...] = ()) -> tuple[Printed, ...]:
+def read_paper_rows(table: int, only: tuple[str, ...] = ()) -> tuple[PaperRow, ...]:
     """The rows of Table 1 or 3, or some of them."""
     text = files("surefoot.studies.control").joinpath("tables.toml").read_text("utf-8")
-    rows = [row for entry in tomllib.loads(text)["row"] if (row := Printed(**entry)).table == table]
+    rows = [row for entry in tomllib.loads(text)["row"] if (row := PaperRow(**entry)).table == table]
     known = [row.problem for row in rows]
     for name in only:
         if name not in known:
@@ -48,7 +48,7 @@ def printed(table: int, only: tuple[str, ...] = ()) -> tuple[Printed, ...]:
     return tuple(row for row in rows if not only or row.problem in only)
 
 
-def file_of(problem: str, row: Printed | None, folder: Path | None) -> Path | None:
+def network_file_of_row(problem: str, row: PaperRow | None, folder: Path | None) -> Path | None:
     """`PROBLEM.onnx` of a folder, or the artifact's name of it; else what is shipped."""
     names = (problem, problem.replace("-", "_")) if row is None else (problem, row.file)
     tried = [] if folder is None else [folder / f"{name}.onnx" for name in names]
@@ -56,9 +56,9 @@ def file_of(problem: str, row: Printed | None, folder: Path | None) -> Path | No
     return next((path for path in tried if path.is_file()), None)
 
 
-def network_of(row: Printed, folder: Path | None) -> tuple[Network, str, Path] | None:
+def network_of_row(row: PaperRow, folder: Path | None) -> tuple[Network, str, Path] | None:
     """The network of a folder or the shipped one, whose it is, and its file."""
-    path = file_of(row.problem, row, folder)
+    path = network_file_of_row(row.problem, row, folder)
     if path is None:
         return None
     return load_policy(path).network, path.name if path.parent == folder else "shipped", path
@@ -66,7 +66,7 @@ def network_of(row: Printed, folder: Path | None) -> tuple[Network, str, Path] |
 
 def paper_size(problem: str) -> str | None:
     """The hidden layers that the paper prints; of a plant before a change, those of the change's row."""
-    rows = [row for table in (1, 3) for row in printed(table)]
+    rows = [row for table in (1, 3) for row in read_paper_rows(table)]
     own = [row for row in rows if row.problem == problem]
     before = [row for row in rows if row.file == problem.replace("-", "_")]
     return next((row.network for row in own + before), None)

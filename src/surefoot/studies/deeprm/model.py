@@ -28,12 +28,12 @@ from surefoot.problem.term import (
     Operand,
     Term,
     Var,
-    array,
-    conjunction,
-    disjunction,
+    array_term,
+    conjunction_of,
+    disjunction_of,
     equal,
     ite,
-    term,
+    term_from_python,
 )
 
 HORIZON, CAPACITY, SLOTS = 20, 10, 5
@@ -45,16 +45,16 @@ USED = {r: Var(f"used_{r}") for r in RESOURCES}
 NEED = {r: Var(f"need_{r}") for r in RESOURCES}
 
 
-def environment(initial: Term, longest_job: int = 15) -> Environment:
+def deeprm_environment(initial: Term, longest_job: int = 15) -> Environment:
     """The cluster. The environment chooses new jobs: at most `longest_job` steps, 1 to 10 of each resource.
 
     A job that is placed leaves its slot to one from the backlog; which one is not tracked, so its size is
     chosen again. That permits more runs than the real system has.
     """
     visible, plan = Array(Int(0, CAPACITY), SLOTS), Array(Int(0, CAPACITY), HORIZON)
-    edges = [_place(slot, longest_job) for slot in range(SLOTS)]
-    edges += [_pass(f"schedule{slot + 1}", ~placeable(slot), longest_job) for slot in range(SLOTS)]
-    edges.append(_pass("wait", Const(True), longest_job))
+    edges = [_placing_edge(slot, longest_job) for slot in range(SLOTS)]
+    edges += [_waiting_edge(f"schedule{slot + 1}", ~_can_place(slot), longest_job) for slot in range(SLOTS)]
+    edges.append(_waiting_edge("wait", Const(True), longest_job))
     return Environment(
         name="deeprm",
         variables=(
@@ -72,30 +72,30 @@ def environment(initial: Term, longest_job: int = 15) -> Environment:
     )
 
 
-def fits(slot: int, at: int) -> Term:
+def _job_fits(slot: int, at: int) -> Term:
     """Does the job in this slot fit into the plan when it begins `at` steps from now?
 
     As in the original, a job must end before the last planned step, so one of 20 steps fits nowhere.
     """
     length = LENGTH[slot]
     room = tuple(
-        disjunction((length <= row - at, USED[r][row] + NEED[r][slot] <= CAPACITY))
+        disjunction_of((length <= row - at, USED[r][row] + NEED[r][slot] <= CAPACITY))
         for row in range(at, HORIZON)
         for r in RESOURCES
     )
-    return conjunction((length < HORIZON - at, *room))
+    return conjunction_of((length < HORIZON - at, *room))
 
 
-def placeable(slot: int) -> Term:
+def _can_place(slot: int) -> Term:
     """Is there a job in this slot, and a step at which it can begin?"""
-    return (LENGTH[slot] > 0) & disjunction(tuple(fits(slot, at) for at in range(HORIZON)))
+    return (LENGTH[slot] > 0) & disjunction_of(tuple(_job_fits(slot, at) for at in range(HORIZON)))
 
 
-def _place(slot: int, longest_job: int) -> Edge:
+def _placing_edge(slot: int, longest_job: int) -> Edge:
     """Schedule the job at the first step where it fits; time stands still."""
     earliest: Term = Const(HORIZON)
     for at in reversed(range(HORIZON)):
-        earliest = ite(fits(slot, at), at, earliest)
+        earliest = ite(_job_fits(slot, at), at, earliest)
     running = {row: (row >= BEGIN) & (BEGIN + LENGTH[slot] > row) for row in range(HORIZON)}
     plan = tuple(
         Update(USED[r][row], USED[r][row] + ite(running[row], NEED[r][slot], 0), index=1)
@@ -110,18 +110,18 @@ def _place(slot: int, longest_job: int) -> Edge:
         Update(BEGIN, earliest),
         *plan,
         *refill,
-        Update(BACKLOG, largest(BACKLOG - 1, 0), index=3),
+        Update(BACKLOG, _maximum_term(BACKLOG - 1, 0), index=3),
         Update(BEGIN, Const(0), index=3),
     )
     return Edge(
         action=f"schedule{slot + 1}",
-        guard=placeable(slot),
+        guard=_can_place(slot),
         chosen=_new_job(1, longest_job),
         outcomes=(Outcome(updates=updates),),
     )
 
 
-def _pass(action: str, guard: Term, longest_job: int) -> Edge:
+def _waiting_edge(action: str, guard: Term, longest_job: int) -> Edge:
     """Wait, or try a slot that is empty or does not fit: time moves on, a job may arrive (length 0: none)."""
     new = Var("new_length")
     plan = tuple(
@@ -138,9 +138,9 @@ def _pass(action: str, guard: Term, longest_job: int) -> Edge:
         for slot in range(SLOTS)
     )
     waiting = ite(
-        (new > 0) & equal(first_empty, SLOTS), smallest(BACKLOG + 1, HORIZON * BACKLOG_COLUMNS), BACKLOG
+        (new > 0) & equal(first_empty, SLOTS), _minimum_term(BACKLOG + 1, HORIZON * BACKLOG_COLUMNS), BACKLOG
     )
-    silence = ite(new > 0, 0, smallest(SILENCE + 1, LONGEST_SILENCE))
+    silence = ite(new > 0, 0, _minimum_term(SILENCE + 1, LONGEST_SILENCE))
     updates = (*plan, *arrival, Update(BACKLOG, waiting), Update(SILENCE, silence))
     return Edge(
         action=action, guard=guard, chosen=_new_job(0, longest_job), outcomes=(Outcome(updates=updates),)
@@ -155,7 +155,7 @@ def _new_job(shortest: int, longest: int) -> tuple[Choice, ...]:
     )
 
 
-def image(shade: Operand = 1) -> tuple[Term, ...]:
+def cluster_image(shade: Operand = 1) -> tuple[Term, ...]:
     """The 20 x 124 image, row by row: per resource the plan and five jobs, then backlog and silence.
 
     Plans are filled from the left in the original too, with a colour per job; here every used cell has the
@@ -167,10 +167,10 @@ def image(shade: Operand = 1) -> tuple[Term, ...]:
         for row in range(HORIZON)
         for c in range(CAPACITY)
     }
-    return assemble(canvas)
+    return assemble_image(canvas)
 
 
-def assemble(canvas: Mapping[tuple[str, int, int], Term]) -> tuple[Term, ...]:
+def assemble_image(canvas: Mapping[tuple[str, int, int], Term]) -> tuple[Term, ...]:
     """The image with these cells as the plans; the other columns show jobs, backlog and silence."""
     cells: list[Term] = []
     for row in range(HORIZON):
@@ -186,21 +186,21 @@ def assemble(canvas: Mapping[tuple[str, int, int], Term]) -> tuple[Term, ...]:
     return tuple(cells)
 
 
-def queue_of(length: int, need: int) -> Term:
+def identical_jobs(length: int, need: int) -> Term:
     """Five identical jobs, nothing in the backlog, a job has just arrived."""
-    same = tuple(equal(v, array(*[need] * SLOTS)) for v in NEED.values())
+    same = tuple(equal(v, array_term(*[need] * SLOTS)) for v in NEED.values())
     rest = equal(BACKLOG, 0), equal(SILENCE, 0), equal(BEGIN, 0)
-    return conjunction((equal(LENGTH, array(*[length] * SLOTS)), *same, *rest))
+    return conjunction_of((equal(LENGTH, array_term(*[length] * SLOTS)), *same, *rest))
 
 
-def planned(level: int) -> Term:
+def uniform_plan(level: int) -> Term:
     """Every future step uses this much of each resource."""
-    return conjunction(tuple(equal(v, array(*[level] * HORIZON)) for v in USED.values()))
+    return conjunction_of(tuple(equal(v, array_term(*[level] * HORIZON)) for v in USED.values()))
 
 
-def smallest(left: Operand, right: Operand) -> Apply:
-    return Apply(Op.MIN, (term(left), term(right)))
+def _minimum_term(left: Operand, right: Operand) -> Apply:
+    return Apply(Op.MIN, (term_from_python(left), term_from_python(right)))
 
 
-def largest(left: Operand, right: Operand) -> Apply:
-    return Apply(Op.MAX, (term(left), term(right)))
+def _maximum_term(left: Operand, right: Operand) -> Apply:
+    return Apply(Op.MAX, (term_from_python(left), term_from_python(right)))

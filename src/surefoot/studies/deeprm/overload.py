@@ -24,13 +24,13 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import evaluate
-from surefoot.problem.names import output_name
+from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Recurs
-from surefoot.problem.term import TRUE, Const, Term, Var, disjunction, free_names
+from surefoot.problem.term import TRUE, Const, Term, Var, disjunction_of, free_names
 from surefoot.studies.deeprm.model import (
     ACTIONS,
     CAPACITY,
@@ -40,12 +40,12 @@ from surefoot.studies.deeprm.model import (
     RESOURCES,
     SILENCE,
     SLOTS,
-    assemble,
+    assemble_image,
 )
 
-OUTPUTS = tuple(Var(output_name(i)) for i in range(len(ACTIONS)))
+OUTPUTS = tuple(Var(network_output_name(i)) for i in range(len(ACTIONS)))
 # On a tie the lower index is chosen, and `wait` is the last.
-PLACES = disjunction(tuple(other >= OUTPUTS[-1] for other in OUTPUTS[:-1]))
+PLACES = disjunction_of(tuple(other >= OUTPUTS[-1] for other in OUTPUTS[:-1]))
 
 
 def keeps_placing(network: Network, length: int, memory: int, cpu: int) -> Problem:
@@ -78,11 +78,11 @@ def keeps_placing(network: Network, length: int, memory: int, cpu: int) -> Probl
             f"no backlog, the cluster is busy for at most {length} steps, any silence may come next",
         ),
     )
-    who = NeuralPolicy(network, _picture(plan, length, needs), ACTIONS, Choose.ARGMAX)
+    who = NeuralPolicy(network, _overload_image(plan, length, needs), ACTIONS, Choose.ARGMAX)
     return Problem(f"deeprm/keeps-placing-{length}-{memory}-{cpu}", where, who, Recurs(PLACES))
 
 
-def _picture(plan: tuple[Var, ...], length: int, needs: Mapping[str, int]) -> tuple[Term, ...]:
+def _overload_image(plan: tuple[Var, ...], length: int, needs: Mapping[str, int]) -> tuple[Term, ...]:
     """The image: the first rows of the plans as the state has them, all slots with the same job."""
     canvas: dict[tuple[str, int, int], Term] = {
         (r, row, unit): plan[row] if row < length and unit < needs[r] else Const(0)
@@ -93,4 +93,6 @@ def _picture(plan: tuple[Var, ...], length: int, needs: Mapping[str, int]) -> tu
     known = {"length": (length,) * SLOTS, "backlog": 0}
     known |= {NEED[r].name: (needs[r],) * SLOTS for r in RESOURCES}
     moving = {SILENCE.name, *(p.name for p in plan)}
-    return tuple(t if free_names(t) & moving else Const(evaluate(t, known)) for t in assemble(canvas))
+    return tuple(
+        t if free_names(t) & moving else Const(evaluate_term(t, known)) for t in assemble_image(canvas)
+    )

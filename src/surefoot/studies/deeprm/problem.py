@@ -8,14 +8,14 @@ from functools import partial
 from typing import TypeAlias
 
 from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
-from surefoot.problem.meaning.evaluate import evaluate
-from surefoot.problem.names import output_name
+from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never
-from surefoot.problem.term import TRUE, Const, Operand, Term, Var, conjunction, equal
-from surefoot.studies.assets import shipped
+from surefoot.problem.term import TRUE, Const, Operand, Term, Var, conjunction_of, equal
+from surefoot.studies.assets import shipped_network
 from surefoot.studies.deeprm.model import (
     ACTIONS,
     BACKLOG,
@@ -25,11 +25,11 @@ from surefoot.studies.deeprm.model import (
     NEED,
     RESOURCES,
     SLOTS,
-    assemble,
-    environment,
-    image,
-    planned,
-    queue_of,
+    assemble_image,
+    cluster_image,
+    deeprm_environment,
+    identical_jobs,
+    uniform_plan,
 )
 from surefoot.studies.deeprm.overload import keeps_placing
 
@@ -37,17 +37,17 @@ Job: TypeAlias = tuple[int, int]  # steps, and units of each resource
 Cell: TypeAlias = tuple[str, int, int]  # of a plan: resource, step, unit
 SMALL, LARGE = (1, 1), (20, 10)
 SHADE, FULL = Var("shade"), Real(Fraction(1), Fraction(1))
-OUTPUTS = tuple(Var(output_name(i)) for i in range(len(ACTIONS)))
+OUTPUTS = tuple(Var(network_output_name(i)) for i in range(len(ACTIONS)))
 # `wait` is the last output: on a tie the lower index is chosen, so it is preferred only if strictly largest.
-WAIT_IS_PREFERRED = conjunction(tuple(OUTPUTS[-1] > other for other in OUTPUTS[:-1]))
+WAIT_IS_PREFERRED = conjunction_of(tuple(OUTPUTS[-1] > other for other in OUTPUTS[:-1]))
 
 
-def policy(network: Network, shade: Operand = 1) -> NeuralPolicy:
+def _deeprm_policy(network: Network, shade: Operand = 1) -> NeuralPolicy:
     """The scheduler samples its action from the softmax of six outputs."""
-    return NeuralPolicy(network, image(shade), ACTIONS, Choose.SAMPLE)
+    return NeuralPolicy(network, cluster_image(shade), ACTIONS, Choose.SAMPLE)
 
 
-def _still(
+def _single_image_problem(
     name: str,
     network: Network,
     job: Job,
@@ -73,13 +73,15 @@ def _still(
             f"{', '.join(sorted(free)[:2])}{', …' if len(free) > 2 else ''} in [{kind.low}, {kind.high}]",
         ),
     )
-    observe = tuple(c if isinstance(c, Var) else Const(evaluate(c, known)) for c in assemble(cells))
+    observe = tuple(
+        c if isinstance(c, Var) else Const(evaluate_term(c, known)) for c in assemble_image(cells)
+    )
     return Problem(
         f"deeprm/{name}", where, NeuralPolicy(network, observe, ACTIONS, Choose.SAMPLE), Never(bad, 0)
     )
 
 
-def _plans(cell: Callable[[str, int], Term]) -> dict[Cell, Term]:
+def _uniform_plans(cell: Callable[[str, int], Term]) -> dict[Cell, Term]:
     """Plans in which all future steps look the same: a value per resource and unit."""
     return {
         (r, row, unit): cell(r, unit) for r in RESOURCES for row in range(HORIZON) for unit in range(CAPACITY)
@@ -88,8 +90,8 @@ def _plans(cell: Callable[[str, int], Term]) -> dict[Cell, Term]:
 
 def free_cluster_schedules(network: Network) -> Problem:
     """D1: with all resources free and five small jobs, waiting is not the most likely choice."""
-    free = _plans(lambda *_: Const(0))
-    return _still("free-cluster", network, SMALL, free, FULL, WAIT_IS_PREFERRED)
+    free = _uniform_plans(lambda *_: Const(0))
+    return _single_image_problem("free-cluster", network, SMALL, free, FULL, WAIT_IS_PREFERRED)
 
 
 def full_cluster(network: Network, job: Job = SMALL, waits: bool = True, shade: Real = FULL) -> Problem:
@@ -99,7 +101,7 @@ def full_cluster(network: Network, job: Job = SMALL, waits: bool = True, shade: 
     """
     name = f"full-cluster-{'small' if job == SMALL else 'large'}-jobs{'' if waits else '-inverse'}"
     bad = ~WAIT_IS_PREFERRED if waits else WAIT_IS_PREFERRED
-    return _still(name, network, job, _plans(lambda *_: SHADE), shade, bad)
+    return _single_image_problem(name, network, job, _uniform_plans(lambda *_: SHADE), shade, bad)
 
 
 def prefers_second_slot(network: Network, job: Job = SMALL) -> Problem:
@@ -109,15 +111,17 @@ def prefers_second_slot(network: Network, job: Job = SMALL) -> Problem:
     stands for the whole column of the image.
     """
     name = f"prefers-second-slot-{'small' if job == SMALL else 'large'}"
-    units = _plans(lambda resource, unit: Var(f"utilisation_{resource}_{unit}"))
-    return _still(name, network, job, units, Real(Fraction(0), Fraction(1)), OUTPUTS[1] <= OUTPUTS[-1])
+    units = _uniform_plans(lambda resource, unit: Var(f"utilisation_{resource}_{unit}"))
+    return _single_image_problem(
+        name, network, job, units, Real(Fraction(0), Fraction(1)), OUTPUTS[1] <= OUTPUTS[-1]
+    )
 
 
 def empties_queue(network: Network) -> Problem:
     """Ours, over many steps: from five small jobs on a free cluster, nothing waits any more one day."""
-    empty = conjunction((*(equal(LENGTH[i], 0) for i in range(SLOTS)), equal(BACKLOG, 0)))
-    where = environment(planned(0) & queue_of(*SMALL))
-    return Problem("deeprm/empties-queue", where, policy(network), Eventually(empty))
+    empty = conjunction_of((*(equal(LENGTH[i], 0) for i in range(SLOTS)), equal(BACKLOG, 0)))
+    where = deeprm_environment(uniform_plan(0) & identical_jobs(*SMALL))
+    return Problem("deeprm/empties-queue", where, _deeprm_policy(network), Eventually(empty))
 
 
 QUESTIONS: dict[str, Callable[..., Problem]] = {
@@ -134,12 +138,12 @@ QUESTIONS: dict[str, Callable[..., Problem]] = {
 POLICY = "deeprm-20"
 
 
-def ask(question: str) -> Problem:
+def _shipped_problem(question: str) -> Problem:
     """A question about the shipped policy."""
-    return QUESTIONS[question](shipped("deeprm", POLICY))
+    return QUESTIONS[question](shipped_network("deeprm", POLICY))
 
 
 PROBLEMS: dict[str, Callable[[], Problem]] = {
-    f"{question}/{POLICY}": partial(ask, question) for question in QUESTIONS
+    f"{question}/{POLICY}": partial(_shipped_problem, question) for question in QUESTIONS
 }
 NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {**QUESTIONS, "empties-queue": empties_queue}

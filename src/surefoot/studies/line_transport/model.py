@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction
+from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction_of
 
 PLACE, LOAD, WAITING, FUEL = (Var(n) for n in ("place", "load", "waiting", "fuel"))
 GEAR, CHARGE = Var("gear"), Var("charge")
@@ -27,20 +27,20 @@ STRIDE, GEARS = 1024, 3
 TWO_WAYS = ("slower", "hold", "faster", "load", "unload")
 
 
-def one_way() -> Environment:
+def one_way_environment() -> Environment:
     """Starts: anywhere on the first 600 km, any load, any number of packages waiting, 1000 units of fuel."""
     kinds = {PLACE: Int(0, ROAD), LOAD: Int(0, CAPACITY), WAITING: Int(0, 1000), FUEL: Int(0, 10_000)}
     more = Apply(Op.MIN, (Const(1000), WAITING + 8))
     more_load: dict[Var, Term] = {LOAD: LOAD + PARCEL}
     drive = tuple(
-        Outcome(Const(share), _updates({PLACE: PLACE + metres, FUEL: FUEL - 1, WAITING: more}))
+        Outcome(Const(share), _make_updates({PLACE: PLACE + metres, FUEL: FUEL - 1, WAITING: more}))
         for metres, share in STRIDES
     )
     edges = (
-        _edge(
+        _truck_edge(
             "load", (LOAD <= CAPACITY - PARCEL, WAITING >= PARCEL), more_load | {WAITING: WAITING - PARCEL}
         ),
-        _edge("unload", (LOAD >= PARCEL,), {LOAD: LOAD - PARCEL}),
+        _truck_edge("unload", (LOAD >= PARCEL,), {LOAD: LOAD - PARCEL}),
         Edge(action="drive", guard=(FUEL >= 1) & (ROAD - STRIDES[-1][0] >= PLACE), outcomes=drive),
     )
     start = (PLACE <= 600_000) & (LOAD <= CAPACITY - PARCEL) & (FUEL >= 1000)
@@ -48,7 +48,7 @@ def one_way() -> Environment:
     return Environment("line-transport-one-way", variables, start, (Component("truck", edges),))
 
 
-def two_ways() -> Environment:
+def two_way_environment() -> Environment:
     """Starts: standing or moving in any gear, at least 100 km from both ends, with any load and charge."""
     line = Int(-BEYOND, END + BEYOND)
     kinds = {PLACE: line, GEAR: Int(-GEARS, GEARS), LOAD: Int(0, CAPACITY), CHARGE: Int(0, 1000)}
@@ -57,24 +57,26 @@ def two_ways() -> Environment:
     driven = PLACE + STRIDE * GEAR
     full = Apply(Op.MIN, (Const(1000), CHARGE + 10))
     edges = (
-        _edge("slower", (*on_line, GEAR >= 1 - GEARS), {GEAR: GEAR - 1, PLACE: driven - STRIDE}),
-        _edge("hold", on_line, {PLACE: driven, CHARGE: full}),
-        _edge(
+        _truck_edge("slower", (*on_line, GEAR >= 1 - GEARS), {GEAR: GEAR - 1, PLACE: driven - STRIDE}),
+        _truck_edge("hold", on_line, {PLACE: driven, CHARGE: full}),
+        _truck_edge(
             "faster",
             (*on_line, GEAR <= GEARS - 1, CHARGE >= 1),
             {GEAR: GEAR + 1, PLACE: driven + STRIDE, CHARGE: CHARGE - 1},
         ),
-        _edge("load", (*standing, LOAD <= CAPACITY - PARCEL), {LOAD: LOAD + PARCEL}),
-        _edge("unload", (*standing, LOAD >= PARCEL), {LOAD: LOAD - PARCEL}),
+        _truck_edge("load", (*standing, LOAD <= CAPACITY - PARCEL), {LOAD: LOAD + PARCEL}),
+        _truck_edge("unload", (*standing, LOAD >= PARCEL), {LOAD: LOAD - PARCEL}),
     )
     start = (PLACE >= 100_000) & (PLACE <= END - 100_000)
     variables = tuple(Variable(v.name, k) for v, k in kinds.items())
     return Environment("line-transport-two-ways", variables, start, (Component("truck", edges),))
 
 
-def _edge(action: str, guard: tuple[Term, ...], changes: dict[Var, Term]) -> Edge:
-    return Edge(action=action, guard=conjunction(guard), outcomes=(Outcome(updates=_updates(changes)),))
+def _truck_edge(action: str, guard: tuple[Term, ...], changes: dict[Var, Term]) -> Edge:
+    return Edge(
+        action=action, guard=conjunction_of(guard), outcomes=(Outcome(updates=_make_updates(changes)),)
+    )
 
 
-def _updates(changes: dict[Var, Term]) -> tuple[Update, ...]:
+def _make_updates(changes: dict[Var, Term]) -> tuple[Update, ...]:
     return tuple(Update(v, t) for v, t in changes.items())

@@ -11,103 +11,105 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.term import Term, Var, conjunction, disjunction, equal
+from surefoot.problem.term import Term, Var, conjunction_of, disjunction_of, equal
 
 EMPTY = Var("empty")
 Board = tuple[int, ...]  # the cell of the empty place, then that of every marked tile
 
 
-def tile(number: int) -> Var:
+def _tile_position(number: int) -> Var:
     return Var(f"tile_{number}")
 
 
-def moves(width: int) -> dict[str, int]:
+def empty_cell_moves(width: int) -> dict[str, int]:
     """How far the empty cell goes."""
     return {"left": -1, "right": 1, "up": -(width + 1), "down": width + 1}
 
 
-def cells(width: int, height: int) -> tuple[int, ...]:
+def _board_cells(width: int, height: int) -> tuple[int, ...]:
     return tuple(row * (width + 1) + column for row in range(height) for column in range(width))
 
 
-def names(marked: int) -> tuple[Var, ...]:
+def board_variables(marked: int) -> tuple[Var, ...]:
     """What a state consists of."""
-    return EMPTY, *(tile(i) for i in range(1, marked + 1))
+    return EMPTY, *(_tile_position(i) for i in range(1, marked + 1))
 
 
-def solved(width: int, height: int, marked: int) -> Board:
+def _solved_board(width: int, height: int, marked: int) -> Board:
     """Tiles in order, the last cell empty."""
-    places = cells(width, height)
+    places = _board_cells(width, height)
     return places[-1], *places[:marked]
 
 
-def environment(width: int, height: int, marked: int, starts: Term) -> Environment:
-    places = cells(width, height)
-    variables = tuple(Variable(v.name, Int(0, places[-1])) for v in names(marked))
-    edges = tuple(_edges(width, height, marked))
+def npuzzle_environment(width: int, height: int, marked: int, starts: Term) -> Environment:
+    places = _board_cells(width, height)
+    variables = tuple(Variable(v.name, Int(0, places[-1])) for v in board_variables(marked))
+    edges = tuple(_move_edges(width, height, marked))
     name = f"npuzzle-{width}x{height}-{marked}"
     return Environment(name, variables, starts, (Component("board", edges),))
 
 
-def _edges(width: int, height: int, marked: int) -> Iterator[Edge]:
-    places = cells(width, height)
-    for direction, change in moves(width).items():
+def _move_edges(width: int, height: int, marked: int) -> Iterator[Edge]:
+    places = _board_cells(width, height)
+    for direction, change in empty_cell_moves(width).items():
         there = EMPTY + change
         for number in range(1, marked + 1):
-            back = Update(tile(number), tile(number) - change)
+            back = Update(_tile_position(number), _tile_position(number) - change)
             yield Edge(
                 action=direction,
-                guard=equal(tile(number), there),
+                guard=equal(_tile_position(number), there),
                 outcomes=(Outcome(updates=(back, Update(EMPTY, there))),),
             )
         if marked < width * height - 1:
-            inside = disjunction(tuple(equal(EMPTY, c) for c in places if c + change in places))
-            others = conjunction(tuple(~equal(tile(i), there) for i in range(1, marked + 1)))
+            inside = disjunction_of(tuple(equal(EMPTY, c) for c in places if c + change in places))
+            others = conjunction_of(tuple(~equal(_tile_position(i), there) for i in range(1, marked + 1)))
             yield Edge(
                 action=direction, guard=inside & others, outcomes=(Outcome(updates=(Update(EMPTY, there),)),)
             )
 
 
-def placed(board: Board) -> Term:
+def board_condition(board: Board) -> Term:
     """The condition of being this board."""
-    return conjunction(tuple(equal(v, c) for v, c in zip(names(len(board) - 1), board, strict=True)))
+    return conjunction_of(
+        tuple(equal(v, c) for v, c in zip(board_variables(len(board) - 1), board, strict=True))
+    )
 
 
-def jammed(width: int) -> Term:
+def jam_condition(width: int) -> Term:
     """Tile 1 is in the middle of the second row, where the board is worn."""
-    return equal(tile(1), worn(width))
+    return equal(_tile_position(1), _worn_cell(width))
 
 
-def worn(width: int) -> int:
+def _worn_cell(width: int) -> int:
     return width + 1 + width // 2
 
 
-def near(width: int, height: int, marked: int, most: int) -> dict[Board, int]:
+def boards_near_solved(width: int, height: int, marked: int, most: int) -> dict[Board, int]:
     """All boards that come to the solved one by so many moves at most without a jam, and how many."""
-    found = {solved(width, height, marked): 0}
+    found = {_solved_board(width, height, marked): 0}
     wave = list(found)
     for distance in range(1, most + 1):
         following: list[Board] = []
         for board in wave:
-            for after in neighbours(board, width, height).values():
-                if after not in found and after[1] != worn(width):
+            for after in neighbour_boards(board, width, height).values():
+                if after not in found and after[1] != _worn_cell(width):
                     found[after] = distance
                     following.append(after)
         wave = following
     return found
 
 
-def neighbours(board: Board, width: int, height: int) -> dict[str, Board]:
+def neighbour_boards(board: Board, width: int, height: int) -> dict[str, Board]:
     """The board after every move that is possible."""
-    places, empty = set(cells(width, height)), board[0]
+    places, empty = set(_board_cells(width, height)), board[0]
     return {
-        direction: tuple(_changed(board, empty, empty + change))
-        for direction, change in moves(width).items()
+        direction: tuple(_swap_cells(board, empty, empty + change))
+        for direction, change in empty_cell_moves(width).items()
         if empty + change in places
     }
 
 
-def _changed(board: Board, empty: int, there: int) -> Iterator[int]:
+def _swap_cells(board: Board, empty: int, there: int) -> Iterator[int]:
     yield there
     for cell in board[1:]:
         yield empty if cell == there else cell

@@ -7,41 +7,41 @@ from functools import partial
 from math import radians
 
 from surefoot.studies.pendulum.problem import SAFE_DEGREES, STRICT_DEGREES, stays_upright
-from surefoot.studies.regions import RegionOf, RegionsOf, Shown, share
+from surefoot.studies.regions import RegionFigureSpec, RegionResult, RegionSpec, covered_box_share
 
 
-def _within(degrees: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def _degree_box(degrees: float) -> tuple[tuple[float, float], tuple[float, float]]:
     return ((-radians(degrees), radians(degrees)),) * 2
 
 
-def _permitted(found: Mapping[str, Shown]) -> float:
+def _permitted_share(found: Mapping[str, RegionResult]) -> float:
     """How much of what 90 degrees permit is in the invariant."""
-    return share(found["a"], _within(SAFE_DEGREES))
+    return covered_box_share(found["a"], _degree_box(SAFE_DEGREES))
 
 
-def _beyond(found: Mapping[str, Shown]) -> float:
+def _unsafe_share(found: Mapping[str, RegionResult]) -> float:
     """How much of the invariant for 90 degrees is unsafe if only 30 are allowed."""
-    everything = share(found["a"], _within(SAFE_DEGREES)) * SAFE_DEGREES**2
-    return 1 - share(found["a"], _within(STRICT_DEGREES)) * STRICT_DEGREES**2 / everything
+    everything = covered_box_share(found["a"], _degree_box(SAFE_DEGREES)) * SAFE_DEGREES**2
+    return 1 - covered_box_share(found["a"], _degree_box(STRICT_DEGREES)) * STRICT_DEGREES**2 / everything
 
 
-def _restricted(found: Mapping[str, Shown]) -> float:
+def _restricted_share(found: Mapping[str, RegionResult]) -> float:
     """The invariant for 30 degrees, as a share of the one for 90."""
-    everything = share(found["a"], _within(SAFE_DEGREES)) * SAFE_DEGREES**2
-    return share(found["b"], _within(SAFE_DEGREES)) * SAFE_DEGREES**2 / everything
+    everything = covered_box_share(found["a"], _degree_box(SAFE_DEGREES)) * SAFE_DEGREES**2
+    return covered_box_share(found["b"], _degree_box(SAFE_DEGREES)) * SAFE_DEGREES**2 / everything
 
 
-def _unsafe_with_shield(found: Mapping[str, Shown]) -> float:
+def _unsafe_with_shield(found: Mapping[str, RegionResult]) -> float:
     return float(found["b"].unsafe_runs[1])
 
 
 FIGURES = {
-    "3": RegionsOf(
+    "3": RegionFigureSpec(
         "3",
         "Figure 3: invariants of the pendulum",
         (
-            RegionOf("a", "(a) within 90 degrees, the paper's program", stays_upright, "barrier"),
-            RegionOf(
+            RegionSpec("a", "(a) within 90 degrees, the paper's program", stays_upright, "barrier"),
+            RegionSpec(
                 "b",
                 "(b) within 30 degrees, shielded",
                 partial(stays_upright, degrees=STRICT_DEGREES),
@@ -51,8 +51,8 @@ FIGURES = {
     )
 }
 MEASURES = {
-    "permitted": _permitted,
-    "beyond": _beyond,
-    "restricted": _restricted,
+    "permitted": _permitted_share,
+    "beyond": _unsafe_share,
+    "restricted": _restricted_share,
     "unsafe with the shield": _unsafe_with_shield,
 }

@@ -22,7 +22,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE, Term, Var, conjunction
+from surefoot.problem.term import TRUE, Term, Var, conjunction_of
 
 STEP = Fraction(1, 100)  # seconds
 MASS, LENGTH, GRAVITY = Fraction(1), Fraction(1), Fraction(10)
@@ -33,12 +33,12 @@ WEAK_START_DEGREES = 3  # with an action within 1 nobody holds what leans by 6 d
 ETA, OMEGA = Var("eta"), Var("omega")
 
 
-def angle(degrees: float) -> Fraction:
+def exact_radians(degrees: float) -> Fraction:
     """The float64 number of radians, exactly."""
     return Fraction(radians(degrees))
 
 
-def environment(
+def _pendulum_environment(
     disturbance: Fraction = Fraction(0),
     strongest_action: Fraction | None = STRONGEST_ACTION,
     start_degrees: float = START_DEGREES,
@@ -49,11 +49,11 @@ def environment(
     """
     acceleration: Term = GRAVITY / LENGTH * (ETA - ETA**3 / 6) + Var("a") / (MASS * LENGTH**2)
     gust = Choice("gust", Real(-disturbance, disturbance), Law("uniform", (-disturbance, disturbance)))
-    start = angle(start_degrees)
+    start = exact_radians(start_degrees)
     return Environment(
         name="pendulum",
         variables=(Variable("eta", Real()), Variable("omega", Real())),
-        initial=conjunction(tuple((v >= -start) & (v <= start) for v in (ETA, OMEGA))),
+        initial=conjunction_of(tuple((v >= -start) & (v <= start) for v in (ETA, OMEGA))),
         components=(Component("plant", (Edge(chosen=(gust,) if disturbance else ()),)),),
         controls=(
             Control("a", -strongest_action, strongest_action)
@@ -80,11 +80,11 @@ def stays_upright(
     `velocity_degrees`: another limit for the velocity; the paper does not say which one its case study within
     23 degrees has.
     """
-    limits = angle(degrees), angle(degrees if velocity_degrees is None else velocity_degrees)
-    inside = conjunction(tuple((v > -m) & (v < m) for v, m in zip((ETA, OMEGA), limits, strict=True)))
+    limits = exact_radians(degrees), exact_radians(degrees if velocity_degrees is None else velocity_degrees)
+    inside = conjunction_of(tuple((v > -m) & (v < m) for v, m in zip((ETA, OMEGA), limits, strict=True)))
     return Problem(
         f"pendulum/within-{degrees}-degrees",
-        environment(disturbance, strongest_action, start_degrees),
+        _pendulum_environment(disturbance, strongest_action, start_degrees),
         policy or linear_policy(),
         Never(~inside),
     )
@@ -95,7 +95,7 @@ def linear_policy(gain: tuple[Fraction, Fraction] = GAIN) -> ProgramPolicy:
     return ProgramPolicy((Branch(TRUE, (gain[0] * ETA + gain[1] * OMEGA,)),))
 
 
-def neural_policy(network: Network) -> NeuralPolicy:
+def pendulum_policy(network: Network) -> NeuralPolicy:
     """A network from (eta, omega) to the action."""
     return NeuralPolicy(network, (ETA, OMEGA), choose=Choose.VALUE)
 
@@ -110,9 +110,9 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "within-90-degrees-disturbed": lambda: stays_upright(disturbance=Fraction(1, 10)),
 }
 NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
-    "network-within-90-degrees": lambda network: stays_upright(neural_policy(network)),
-    "network-within-30-degrees": lambda network: stays_upright(neural_policy(network), STRICT_DEGREES),
+    "network-within-90-degrees": lambda network: stays_upright(pendulum_policy(network)),
+    "network-within-30-degrees": lambda network: stays_upright(pendulum_policy(network), STRICT_DEGREES),
     "network-within-23-degrees": lambda network: stays_upright(
-        neural_policy(network), CASE_DEGREES, velocity_degrees=SAFE_DEGREES
+        pendulum_policy(network), CASE_DEGREES, velocity_degrees=SAFE_DEGREES
     ),
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from surefoot.problem.problem import Problem
-from surefoot.studies.assets import shipped
+from surefoot.studies.assets import shipped_network
 from surefoot.studies.pensieve.decision import (
     BITRATES,
     FASTER_THAN_PLAYBACK,
@@ -38,12 +38,12 @@ QUESTIONS: dict[str, Callable[..., Problem]] = {
 POLICY = "pensieve-32x16"
 
 
-def ask(question: str) -> Problem:
+def _shipped_problem(question: str) -> Problem:
     """A question about the shipped policy."""
-    return QUESTIONS[question](shipped("pensieve", POLICY))
+    return QUESTIONS[question](shipped_network("pensieve", POLICY))
 
 
 PROBLEMS: dict[str, Callable[[], Problem]] = {
-    f"{question}/{POLICY}": partial(ask, question) for question in QUESTIONS
+    f"{question}/{POLICY}": partial(_shipped_problem, question) for question in QUESTIONS
 }
 NEEDS_NETWORK: dict[str, Callable[..., Problem]] = QUESTIONS

@@ -25,7 +25,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property, Recurs
-from surefoot.problem.term import TRUE, Term, Var, conjunction, term
+from surefoot.problem.term import TRUE, Term, Var, conjunction_of, term_from_python
 from surefoot.problem.window import window
 from surefoot.studies.pensieve.decision import (
     ACTIONS,
@@ -38,10 +38,10 @@ from surefoot.studies.pensieve.decision import (
     REMAINING,
     SIZES,
     UNIT,
-    likeliest,
-    megabytes,
+    chunk_megabytes,
+    likeliest_condition,
 )
-from surefoot.studies.pensieve.downloads import HISTORY, reading_downloads
+from surefoot.studies.pensieve.downloads import HISTORY, divide_by_download_time
 
 BITRATE = Var("bitrate")
 BEST = (len(BITRATES) - 1,)
@@ -55,7 +55,7 @@ def leaves_best(network: Network, seconds: tuple[Fraction, Fraction] = SLOWER_TH
     does if every download takes longer than that.
     """
     buffer = (Fraction(BUFFER_SECONDS), Fraction(BUFFER_SECONDS))
-    return _streaming("leaves-best", network, seconds, buffer, Recurs(~likeliest(BEST)))
+    return _streaming_problem("leaves-best", network, seconds, buffer, Recurs(~likeliest_condition(BEST)))
 
 
 def reaches_best(network: Network, seconds: tuple[Fraction, Fraction] = FAST) -> Problem:
@@ -63,11 +63,11 @@ def reaches_best(network: Network, seconds: tuple[Fraction, Fraction] = FAST) ->
 
     It must then be the likeliest choice alone: a tie does not count.
     """
-    alone = conjunction(tuple(OUTPUTS[-1] > other for other in OUTPUTS[:-1]))
-    return _streaming("reaches-best", network, seconds, LARGE_BUFFER, Recurs(alone))
+    alone = conjunction_of(tuple(OUTPUTS[-1] > other for other in OUTPUTS[:-1]))
+    return _streaming_problem("reaches-best", network, seconds, LARGE_BUFFER, Recurs(alone))
 
 
-def _streaming(
+def _streaming_problem(
     name: str,
     network: Network,
     seconds: tuple[Fraction, Fraction],
@@ -79,15 +79,17 @@ def _streaming(
         "buffer": (buffer[0] / 10, buffer[1] / 10),
         "remaining": (Fraction(0), Fraction(1)),
     }
-    sizes = window("size", HISTORY, Real(megabytes(BITRATES[0]) / 10, megabytes(BITRATES[-1]) / 10))
+    sizes = window(
+        "size", HISTORY, Real(chunk_megabytes(BITRATES[0]) / 10, chunk_megabytes(BITRATES[-1]) / 10)
+    )
     times = window("download", HISTORY, Real(*free["download"]))
     chosen = tuple(Choice(f"new_{n}", Real(*ends), Law("uniform", ends)) for n, ends in free.items())
 
     def edge(action: str, bitrate: int) -> Edge:
         updates = (
-            *sizes.shift(term(megabytes(bitrate) / 10)),
+            *sizes.shift(term_from_python(chunk_megabytes(bitrate) / 10)),
             *times.shift(Var("new_download")),
-            Update(BITRATE, term(Fraction(bitrate, BITRATES[-1]))),
+            Update(BITRATE, term_from_python(Fraction(bitrate, BITRATES[-1]))),
             Update(BUFFER, Var("new_buffer")),
             Update(REMAINING, Var("new_remaining")),
         )
@@ -113,6 +115,10 @@ def _streaming(
     )
     observe: tuple[Term, ...] = (BITRATE, BUFFER, *sizes.terms, *times.terms, *SIZES, REMAINING)
     who = NeuralPolicy(
-        reading_downloads(network), observe, ACTIONS, Choose.ARGMAX, ("throughput = size / download time",)
+        divide_by_download_time(network),
+        observe,
+        ACTIONS,
+        Choose.ARGMAX,
+        ("throughput = size / download time",),
     )
     return Problem(f"pensieve/{name}", where, who, asked)

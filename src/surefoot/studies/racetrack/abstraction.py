@@ -34,7 +34,7 @@ OUTLINE = (4, 30, 75, 100, 125, 145)  # sizes between which numbers rise and fal
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class AbstractionInstance:
     """A network, a number of predicates and a number of starts."""
 
     width: int
@@ -42,9 +42,11 @@ class Instance:
     starts: int
 
     def problem(self) -> Problem:
-        return end_cell_problem(self.width, start_states(starts()[: self.starts]), largest_speed=FASTEST)
+        return end_cell_problem(
+            self.width, start_states(abstraction_starts()[: self.starts]), largest_speed=FASTEST
+        )
 
-    def given(self) -> tuple[Term, ...]:
+    def predicate_set(self) -> tuple[Term, ...]:
         return predicate_order()[: self.predicates]
 
 
@@ -55,35 +57,35 @@ class AbstractionFigure:
     name: str
     title: str
     across: Literal["predicates", "starts"]
-    instances: tuple[Instance, ...]
+    instances: tuple[AbstractionInstance, ...]
     configurations: tuple[str, ...]
 
-    def outline(self) -> tuple[Instance, ...]:
+    def outline(self) -> tuple[AbstractionInstance, ...]:
         """The instances that are enough to measure what is claimed about the figure."""
         sizes, steps = (OUTLINE, (1,)) if self.across == "predicates" else (SIZES, (101, STEPS[-1]))
         return tuple(i for i in self.instances if i.predicates in sizes and i.starts in steps)
 
-    def sample(self) -> tuple[Instance, ...]:
+    def sample(self) -> tuple[AbstractionInstance, ...]:
         return tuple(i for i in SAMPLE if i in self.instances)
 
 
 # What the paper's configurations are run on if not on everything: fine sets, where they end within a minute,
 # and coarse ones, from one start and from many; the quickest first.
-SAMPLE: tuple[Instance, ...] = (
-    *(Instance(width, size, 1) for size in (145, 135, 125, 75, 50) for width in WIDTHS),
-    *(Instance(16, size, 101) for size in (30, 75)),
-    *(Instance(width, 145, 101) for width in (24, 32)),
-    *(Instance(64, size, 1001) for size in (50, 125)),
+SAMPLE: tuple[AbstractionInstance, ...] = (
+    *(AbstractionInstance(width, size, 1) for size in (145, 135, 125, 75, 50) for width in WIDTHS),
+    *(AbstractionInstance(16, size, 101) for size in (30, 75)),
+    *(AbstractionInstance(width, 145, 101) for width in (24, 32)),
+    *(AbstractionInstance(64, size, 1001) for size in (50, 125)),
 )
 
 
-def halving(low: int, high: int) -> Iterator[int]:
+def halving_bounds(low: int, high: int) -> Iterator[int]:
     """The bounds c of `c <= v` for a variable from low to high, each c above low once."""
     if low >= high:
         return
     middle = low + (high - low + 1) // 2
     yield middle
-    for pair in zip_longest(halving(low, middle - 1), halving(middle, high)):
+    for pair in zip_longest(halving_bounds(low, middle - 1), halving_bounds(middle, high)):
         yield from (bound for bound in pair if bound is not None)
 
 
@@ -93,7 +95,7 @@ def predicate_order() -> tuple[Term, ...]:
     where = end_cell_environment(shipped_track("small"), largest_speed=FASTEST)
     kinds = {v.name: v.kind for v in where.variables}
     spans = {n: (k.low or 0, k.high or 0) for n, k in kinds.items() if isinstance(k, Int)}
-    waiting = {name: list(halving(*span)) for name, span in spans.items()}
+    waiting = {name: list(halving_bounds(*span)) for name, span in spans.items()}
     found: list[Term] = []
     taken = dict.fromkeys(spans, 0)
     while any(waiting.values()):
@@ -106,15 +108,15 @@ def predicate_order() -> tuple[Term, ...]:
 
 
 @cache
-def starts() -> tuple[State, ...]:
+def abstraction_starts() -> tuple[State, ...]:
     """One at rest on the start line, then random ones: on the track, and the goal can be reached."""
     track = shipped_track("small")
     first = (*track.places(START)[0], 0, 0)
-    others = sorted(s for s in solvable(track) if s != first)
+    others = sorted(s for s in solvable_states(track) if s != first)
     return (first, *Random(2021).sample(others, RANDOM_STARTS))
 
 
-def solvable(track: Track) -> set[State]:
+def solvable_states(track: Track) -> set[State]:
     """From which states on the track some choice of accelerations leads to a goal cell."""
     goals, free = set(track.places(GOAL)), set(track.places(FREE, START))
     across, down = (range(-limit, limit + 1) for limit in FASTEST)
@@ -139,12 +141,12 @@ def solvable(track: Track) -> set[State]:
     return found
 
 
-def _over_predicates() -> tuple[Instance, ...]:
-    return tuple(Instance(w, n, 1) for w in WIDTHS for n in SIZES)
+def _over_predicates() -> tuple[AbstractionInstance, ...]:
+    return tuple(AbstractionInstance(w, n, 1) for w in WIDTHS for n in SIZES)
 
 
-def _over_starts(widths: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[Instance, ...]:
-    return tuple(Instance(w, n, s) for w in widths for n in sizes for s in STEPS)
+def _over_starts(widths: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[AbstractionInstance, ...]:
+    return tuple(AbstractionInstance(w, n, s) for w in widths for n in sizes for s in STEPS)
 
 
 THREE = ("pa-marabou", "pa-bb-marabou", "pa-marabou-z3")

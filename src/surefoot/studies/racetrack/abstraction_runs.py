@@ -10,18 +10,18 @@ from typing import Any, TypeAlias
 
 from surefoot.engines.predicates import Predicates
 from surefoot.errors import Unsupported
-from surefoot.studies.racetrack.abstraction import AbstractionFigure, Instance
-from surefoot.verdict.artifact import AbstractGraph, Tests
-from surefoot.work.processor import ProcessorTime, used
+from surefoot.studies.racetrack.abstraction import AbstractionFigure, AbstractionInstance
+from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
+from surefoot.work.processor import ProcessorTime, processor_seconds
 
 DEFAULT = "native"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class AbstractionRun:
     """`seconds` of CPU time, those of other solvers included; sizes are those so far if it did not finish."""
 
-    instance: Instance
+    instance: AbstractionInstance
     configuration: str
     finished: bool
     exact: bool  # every step is one of some state
@@ -31,7 +31,7 @@ class Run:
     transitions: int
     seconds: float
     solver_seconds: float  # of these, in solvers other than the native one
-    tests: tuple[Tests, ...]
+    tests: tuple[QueryStatistics, ...]
     known_from: int | None = None  # not run: it was stopped already with so many of its starts
 
     def facts(self) -> dict[str, Any]:
@@ -39,126 +39,132 @@ class Run:
         return {**asdict(self.instance), **{k: v for k, v in asdict(self).items() if k != "instance"}}
 
 
-def of_facts(facts: Mapping[str, Any]) -> Run:
-    instance = Instance(**{k: facts[k] for k in ("width", "predicates", "starts")})
+def run_from_facts(facts: Mapping[str, Any]) -> AbstractionRun:
+    instance = AbstractionInstance(**{k: facts[k] for k in ("width", "predicates", "starts")})
     rest = {k: v for k, v in facts.items() if k not in ("width", "predicates", "starts", "tests")}
-    return Run(instance, **rest, tests=tuple(Tests(**t) for t in facts["tests"]))
+    return AbstractionRun(instance, **rest, tests=tuple(QueryStatistics(**t) for t in facts["tests"]))
 
 
-def stopped_too(instance: Instance, one: Run) -> Run:
+def run_known_stopped(instance: AbstractionInstance, one: AbstractionRun) -> AbstractionRun:
     """What is known of an instance with more starts than this run has, which was stopped."""
     nothing = (False, False, 0, 0, 0, 0, one.seconds, 0.0, ())
-    return Run(instance, one.configuration, *nothing, known_from=one.instance.starts)
+    return AbstractionRun(instance, one.configuration, *nothing, known_from=one.instance.starts)
 
 
-def run(instance: Instance, configuration: str, cap: float, tell: Callable[[str], None]) -> Run:
+def run_instance(
+    instance: AbstractionInstance, configuration: str, cap: float, tell: Callable[[str], None]
+) -> AbstractionRun:
     """Build the reachable abstraction as a whole, unsafe or not, for at most `cap` processor seconds."""
-    return built(instance, configuration, cap, tell)[0]
+    return build_instance(instance, configuration, cap, tell)[0]
 
 
-def built(
-    instance: Instance, configuration: str, cap: float, tell: Callable[[str], None]
-) -> tuple[Run, AbstractGraph | None]:
+def build_instance(
+    instance: AbstractionInstance, configuration: str, cap: float, tell: Callable[[str], None]
+) -> tuple[AbstractionRun, AbstractGraph | None]:
     """What was measured, and the abstraction itself as far as it was built."""
     problem = instance.problem()
-    engine = Predicates(instance.given(), fixed=True, configuration=configuration)
+    engine = Predicates(instance.predicate_set(), fixed=True, configuration=configuration)
     if configuration != DEFAULT and (why := engine.objection(problem)) is not None:
         raise Unsupported(why)
-    budget = ProcessorTime(cap, 0, tell, begun=used())
+    budget = ProcessorTime(cap, 0, tell, begun=processor_seconds())
     verdict = engine.check(problem, budget)
-    seconds = budget.elapsed()
+    seconds = budget.elapsed_seconds()
     graph = getattr(verdict, "artifact", None)
     if not isinstance(graph, AbstractGraph):
-        return Run(instance, configuration, False, False, 0, 0, 0, 0, seconds, 0.0, ()), None
+        return AbstractionRun(instance, configuration, False, False, 0, 0, 0, 0, seconds, 0.0, ()), None
     others = sum(t.seconds for t in graph.tests if t.kind.endswith(")"))
     starts, unsafe = sum(s.start for s in graph.states), sum(s.unsafe for s in graph.states)
     sizes = (len(graph.states), starts, unsafe, len(graph.edges))
     ended = (graph.complete, graph.exact)
-    return Run(instance, configuration, *ended, *sizes, seconds, others, graph.tests), graph
+    return AbstractionRun(instance, configuration, *ended, *sizes, seconds, others, graph.tests), graph
 
 
-Runs: TypeAlias = Sequence[Run]
-Measured: TypeAlias = Callable[[Runs], float]  # not a number: nothing was finished that could tell
+AbstractionRuns: TypeAlias = Sequence[AbstractionRun]
+RunMeasure: TypeAlias = Callable[
+    [AbstractionRuns], float
+]  # not a number: nothing was finished that could tell
 
 
-def _native(runs: Runs) -> list[Run]:
+def _native_runs(runs: AbstractionRuns) -> list[AbstractionRun]:
     return [r for r in runs if r.configuration == DEFAULT]
 
 
-def _lines(runs: Runs) -> dict[tuple[int, int], list[Run]]:
+def _runs_by_predicates(runs: AbstractionRuns) -> dict[tuple[int, int], list[AbstractionRun]]:
     """Runs of one network and number of starts, by growing number of predicates."""
-    found: dict[tuple[int, int], list[Run]] = {}
-    for one in sorted(_native(runs), key=lambda r: r.instance.predicates):
+    found: dict[tuple[int, int], list[AbstractionRun]] = {}
+    for one in sorted(_native_runs(runs), key=lambda r: r.instance.predicates):
         found.setdefault((one.instance.width, one.instance.starts), []).append(one)
     return found
 
 
-def _all_finished(runs: Runs) -> bool:
-    return bool(_native(runs)) and all(r.finished for r in _native(runs))
+def _all_finished(runs: AbstractionRuns) -> bool:
+    return bool(_native_runs(runs)) and all(r.finished for r in _native_runs(runs))
 
 
-def _least_rise(runs: Runs) -> float:
+def _least_rise(runs: AbstractionRuns) -> float:
     """Of the number of abstract states over predicates; an abstraction that was stopped has no number."""
     if not _all_finished(runs):
         return nan
-    return min(max(r.states for r in line) / line[0].states for line in _lines(runs).values())
+    return min(max(r.states for r in line) / line[0].states for line in _runs_by_predicates(runs).values())
 
 
-def _greatest_fall(runs: Runs) -> float:
+def _greatest_fall(runs: AbstractionRuns) -> float:
     if not _all_finished(runs):
         return nan
-    return max(line[-1].states / max(r.states for r in line) for line in _lines(runs).values())
+    return max(line[-1].states / max(r.states for r in line) for line in _runs_by_predicates(runs).values())
 
 
-def _growth(runs: Runs) -> float:
+def _growth_with_starts(runs: AbstractionRuns) -> float:
     """Most abstract states from all starts, per abstract state from the first hundred random ones."""
     if not _all_finished(runs):
         return nan
-    by = {(r.instance.width, r.instance.predicates, r.instance.starts): r.states for r in _native(runs)}
+    by = {(r.instance.width, r.instance.predicates, r.instance.starts): r.states for r in _native_runs(runs)}
     last = max(s for *_, s in by)
     return max(n / by[w, p, 101] for (w, p, s), n in by.items() if s == last)
 
 
-def _both(runs: Runs, first: str, second: str) -> list[tuple[Run, Run]]:
+def _paired_runs(
+    runs: AbstractionRuns, first: str, second: str
+) -> list[tuple[AbstractionRun, AbstractionRun]]:
     """Both configurations on the same instances."""
     by = {(r.instance, r.configuration): r for r in runs}
     return [(by[i, first], by[i, second]) for i, name in by if name == first and (i, second) in by]
 
 
-def _precision(runs: Runs) -> float:
-    ended = [(a, b) for a, b in _both(runs, "pa-marabou", DEFAULT) if a.finished and b.finished]
+def _precision_ratio(runs: AbstractionRuns) -> float:
+    ended = [(a, b) for a, b in _paired_runs(runs, "pa-marabou", DEFAULT) if a.finished and b.finished]
     return max((a.states / b.states for a, b in ended), default=nan)
 
 
-def _in_order(runs: Runs, first: str, second: str) -> float:
+def _share_in_order(runs: AbstractionRuns, first: str, second: str) -> float:
     """In how many cases the first is not slower, where at least one of them finished."""
-    ended = [(a, b) for a, b in _both(runs, first, second) if a.finished or b.finished]
+    ended = [(a, b) for a, b in _paired_runs(runs, first, second) if a.finished or b.finished]
     not_slower = [a.finished and (not b.finished or a.seconds <= b.seconds) for a, b in ended]
     return sum(not_slower) / len(not_slower) if not_slower else nan
 
 
-def _ratio(runs: Runs) -> float:
+def _median_time_ratio(runs: AbstractionRuns) -> float:
     """Seconds of PA+BB(Marabou), finished or not, per second of the default: the median."""
-    several = [a.seconds / b.seconds for a, b in _both(runs, "pa-bb-marabou", DEFAULT)]
+    several = [a.seconds / b.seconds for a, b in _paired_runs(runs, "pa-bb-marabou", DEFAULT)]
     return median(several) if several else nan
 
 
-MEASURES: Mapping[str, Measured] = {
+MEASURES: Mapping[str, RunMeasure] = {
     "share of instances that the default finishes, exactly": lambda runs: (
-        sum(r.finished and r.exact for r in _native(runs)) / len(_native(runs))
+        sum(r.finished and r.exact for r in _native_runs(runs)) / len(_native_runs(runs))
     ),
-    "most seconds of the default": lambda runs: max(r.seconds for r in _native(runs)),
+    "most seconds of the default": lambda runs: max(r.seconds for r in _native_runs(runs)),
     "least rise of the number of abstract states over predicates": _least_rise,
     "abstract states with all predicates, per most": _greatest_fall,
-    "growth of abstract states after the first hundred random starts": _growth,
-    "abstract states of PA+Marabou per exact one": _precision,
-    "share where PA+Marabou is not slower than PA+BB(Marabou)": lambda runs: _in_order(
+    "growth of abstract states after the first hundred random starts": _growth_with_starts,
+    "abstract states of PA+Marabou per exact one": _precision_ratio,
+    "share where PA+Marabou is not slower than PA+BB(Marabou)": lambda runs: _share_in_order(
         runs, "pa-marabou", "pa-bb-marabou"
     ),
-    "share where PA+BB(Marabou) is not slower than PA+Marabou+Z3": lambda runs: _in_order(
+    "share where PA+BB(Marabou) is not slower than PA+Marabou+Z3": lambda runs: _share_in_order(
         runs, "pa-bb-marabou", "pa-marabou-z3"
     ),
-    "median ratio of PA+BB(Marabou) to the default": _ratio,
+    "median ratio of PA+BB(Marabou) to the default": _median_time_ratio,
 }
 PAPER = "the paper's configurations"  # claims about these are only looked at where they were run
 

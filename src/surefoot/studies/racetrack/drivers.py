@@ -9,14 +9,14 @@ from functools import cache
 
 from surefoot.formats.track import Track
 from surefoot.problem.names import location_name
-from surefoot.problem.network import Network, dense
+from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Path, Probability
 from surefoot.problem.term import Var
-from surefoot.studies.assets import shipped
-from surefoot.studies.racetrack.model import ACCELERATIONS, SLIP, X, environment
-from surefoot.studies.racetrack.policies import neural_policy, reactive_policy
+from surefoot.studies.assets import shipped_network
+from surefoot.studies.racetrack.model import ACCELERATIONS, SLIP, X, racetrack_environment
+from surefoot.studies.racetrack.policies import racetrack_policy, reactive_policy
 from surefoot.studies.racetrack.track import shipped_track
 
 CRASHED, FINISHED = Var(location_name("car", "crashed")), Var(location_name("car", "finished"))
@@ -27,7 +27,7 @@ QUESTIONS = {
 EARLIER, LATER = 65_003, 75_003  # episodes of the two checkpoints of `driver-big` that are shipped
 
 
-def asked_of(question: str, track: str, who: str) -> Callable[..., Problem]:
+def driver_question(question: str, track: str, who: str) -> Callable[..., Problem]:
     """`question` (crash or goal) about a driver, for every start on the track at velocity 0.
 
     `who`: the name of a shipped network, `by-hand`, `random` or `best`.
@@ -39,12 +39,14 @@ def asked_of(question: str, track: str, who: str) -> Callable[..., Problem]:
         if who == "best":
             asked = replace(asked, optimise="max" if question == "goal" else "min")
         name = f"racetrack/{question}/{track}/{who}"
-        return Problem(name, environment(where, noise, anywhere=True), driver(who, where), asked)
+        return Problem(
+            name, racetrack_environment(where, noise, anywhere=True), _driver_policy(who, where), asked
+        )
 
     return build
 
 
-def driver(who: str, track: Track) -> Policy | None:
+def _driver_policy(who: str, track: Track) -> Policy | None:
     """None: whoever decides best."""
     match who:
         case "best":
@@ -54,22 +56,24 @@ def driver(who: str, track: Track) -> Policy | None:
         case "random":
             return random_policy()
         case network:
-            return neural_policy(shipped("racetrack", network), track)
+            return racetrack_policy(shipped_network("racetrack", network), track)
 
 
 def random_policy() -> NeuralPolicy:
     """Every acceleration is as likely as any other: a network without preferences, drawn from."""
-    return NeuralPolicy(_indifferent(), (X,), EdgesOf("car", tuple(range(len(ACCELERATIONS)))), Choose.SAMPLE)
+    return NeuralPolicy(
+        _uniform_network(), (X,), EdgesOf("car", tuple(range(len(ACCELERATIONS)))), Choose.SAMPLE
+    )
 
 
 @cache
-def _indifferent() -> Network:
+def _uniform_network() -> Network:
     import numpy as np
 
-    return dense([(np.zeros((len(ACCELERATIONS), 1)), np.zeros(len(ACCELERATIONS)))])
+    return dense_network([(np.zeros((len(ACCELERATIONS), 1)), np.zeros(len(ACCELERATIONS)))])
 
 
-def who_drives(track: str) -> dict[str, str]:
+def _drivers_of_track(track: str) -> dict[str, str]:
     """The drivers of a track: what a problem is called, and who it is."""
     found = {"": f"driver-{track}", "-by-hand": "by-hand", "-random": "random", "-best": "best"}
     if track == "big":
@@ -80,8 +84,8 @@ def who_drives(track: str) -> dict[str, str]:
 
 
 DRIVEN: dict[str, Callable[..., Problem]] = {
-    f"{question}/{track}{end}": asked_of(question, track, who)
+    f"{question}/{track}{end}": driver_question(question, track, who)
     for question in QUESTIONS
     for track in ("small", "big", "ring")
-    for end, who in who_drives(track).items()
+    for end, who in _drivers_of_track(track).items()
 }

@@ -15,10 +15,19 @@ from surefoot.problem.environment import Component, Edge, Environment, Int, Outc
 from surefoot.problem.names import location_name
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Const, Term, Var, conjunction, disjunction, equal
-from surefoot.studies.assets import shipped
-from surefoot.studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, inside, larger, smaller
-from surefoot.studies.racetrack.policies import neural_policy
+from surefoot.problem.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.studies.assets import shipped_network
+from surefoot.studies.racetrack.model import (
+    ACCELERATIONS,
+    DX,
+    DY,
+    X,
+    Y,
+    maximum_term,
+    minimum_term,
+    on_cell_kinds,
+)
+from surefoot.studies.racetrack.policies import racetrack_policy
 from surefoot.studies.racetrack.track import shipped_track
 
 CRASHED = Var(location_name("car", "crashed"))
@@ -37,31 +46,35 @@ def end_cell_environment(
     )  # a crashed car may be outside
     across, down = (Int(-limit, limit) for limit in limits)
     kinds = {"car_x": column, "car_y": row, "car_dx": across, "car_dy": down}
-    line = inside(track, START) & equal(DX, 0) & equal(DY, 0)
+    line = on_cell_kinds(track, START) & equal(DX, 0) & equal(DY, 0)
     return Environment(
         name=f"racetrack-end-cell-{track.name}",
         variables=tuple(Variable(name, kind) for name, kind in kinds.items()),
         initial=line if start is None else start,
-        components=(_car(track, slip, limits),),
+        components=(_car_component(track, slip, limits),),
     )
 
 
-def _car(track: Track, slip: Fraction, limits: Speeds) -> Component:
+def _car_component(track: Track, slip: Fraction, limits: Speeds) -> Component:
     def faster(velocity: Var, change: int, limit: int) -> Term:
-        return smaller(larger(velocity + change, -limit), limit) if change else velocity
+        return minimum_term(maximum_term(velocity + change, -limit), limit) if change else velocity
 
-    def moved(ax: int, ay: int) -> tuple[Update, ...]:
+    def move_updates(ax: int, ay: int) -> tuple[Update, ...]:
         dx, dy = faster(DX, ax, limits[0]), faster(DY, ay, limits[1])
         return Update(DX, dx), Update(DY, dy), Update(X, X + dx), Update(Y, Y + dy)
 
     def outcomes(ax: int, ay: int) -> tuple[Outcome, ...]:
-        taken = Outcome(Const(1 - slip), moved(ax, ay), target="moved")
-        return (taken, Outcome(Const(slip), moved(0, 0), target="moved")) if slip else (taken,)
+        taken = Outcome(Const(1 - slip), move_updates(ax, ay), target="moved")
+        return (taken, Outcome(Const(slip), move_updates(0, 0), target="moved")) if slip else (taken,)
 
     accelerations = tuple(Edge("drive", "accelerate", outcomes=outcomes(ax, ay)) for ax, ay in ACCELERATIONS)
     right, bottom = track.width - 1, track.height - 1
-    outside = disjunction((X < 0, right < X, Y < 0, bottom < Y))
-    free, goal, wall = inside(track, FREE, START), inside(track, GOAL), outside | inside(track, WALL)
+    outside = disjunction_of((X < 0, right < X, Y < 0, bottom < Y))
+    free, goal, wall = (
+        on_cell_kinds(track, FREE, START),
+        on_cell_kinds(track, GOAL),
+        outside | on_cell_kinds(track, WALL),
+    )
     ends = ((free, "drive"), (goal, "finished"), (wall, "crashed"))
     answers = tuple(Edge("moved", None, guard, outcomes=(Outcome(target=end),)) for guard, end in ends)
     return Component("car", (*accelerations, *answers), ("drive", "moved", "crashed", "finished"), ("drive",))
@@ -76,8 +89,8 @@ def end_cell_problem(
 ) -> Problem:
     """Does the network with two hidden layers of this width avoid `unsafe` from every state of `start`?"""
     where = track or shipped_track("small")
-    network = shipped("racetrack", f"end-cell-{width}")
-    policy = neural_policy(network, where)
+    network = shipped_network("racetrack", f"end-cell-{width}")
+    policy = racetrack_policy(network, where)
     environment = end_cell_environment(where, start, largest_speed=largest_speed)
     return Problem(f"racetrack/end-cell-{width}", environment, policy, Never(unsafe))
 
@@ -85,6 +98,6 @@ def end_cell_problem(
 def start_states(states: tuple[tuple[int, int, int, int], ...]) -> Term:
     """The condition of being in one of these states (car_x, car_y, car_dx, car_dy)."""
     names = (X, Y, DX, DY)
-    return disjunction(
-        tuple(conjunction(tuple(equal(n, v) for n, v in zip(names, s, strict=True))) for s in states)
+    return disjunction_of(
+        tuple(conjunction_of(tuple(equal(n, v) for n, v in zip(names, s, strict=True))) for s in states)
     )

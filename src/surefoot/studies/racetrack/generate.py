@@ -11,7 +11,7 @@ SIGNS = {kind: sign for sign, kind in CELLS.items() if sign in ".xsg"}
 NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
-def finer(track: Track, factor: int) -> Track:
+def refine_track(track: Track, factor: int) -> Track:
     """Every cell becomes factor x factor cells of its kind."""
     if factor < 1:
         raise InvalidProblem(f"a grid cannot be {factor} times finer", fix="use a factor of at least 1")

@@ -26,11 +26,11 @@ from surefoot.problem.term import (
     Operand,
     Term,
     Var,
-    array,
-    conjunction,
-    disjunction,
+    array_term,
+    conjunction_of,
+    disjunction_of,
     equal,
-    term,
+    term_from_python,
 )
 
 ACCELERATIONS = tuple((ax, ay) for ax in (-1, 0, 1) for ay in (-1, 0, 1))  # edge k of `car` is number k
@@ -38,7 +38,7 @@ SLIP = Fraction(1, 5)
 X, Y, DX, DY = Var("car_x"), Var("car_y"), Var("car_dx"), Var("car_dy")
 
 
-def environment(
+def racetrack_environment(
     track: Track, slip: Fraction = SLIP, largest_speed: int = 5, anywhere: bool = False
 ) -> Environment:
     """The car on a track; with probability `slip` an acceleration has no effect.
@@ -50,12 +50,12 @@ def environment(
     kinds = {"car_x": column, "car_y": row, "car_dx": speed, "car_dy": speed}
     kinds |= {"start_x": column, "start_y": row, "cells": Int(0, largest_speed)}
     at_rest = tuple(equal(Var(n), 0) for n in ("car_dx", "car_dy", "start_x", "start_y", "cells"))
-    somewhere = inside(track, START, FREE) if anywhere else inside(track, START)
+    somewhere = on_cell_kinds(track, START, FREE) if anywhere else on_cell_kinds(track, START)
     return Environment(
         name=f"racetrack-{track.name}",
         variables=tuple(Variable(name, kind) for name, kind in kinds.items()),
-        initial=conjunction((*at_rest, somewhere)),
-        components=(_car(slip, largest_speed), _road(), _check(track)),
+        initial=conjunction_of((*at_rest, somewhere)),
+        components=(_car_component(slip, largest_speed), _road_component(), _check_component(track)),
         synchronisations=(
             Synchronisation(("accelerate", "accelerate", None), "accelerate"),
             Synchronisation((None, "move", "move"), "move"),
@@ -67,11 +67,11 @@ def environment(
     )
 
 
-def _car(slip: Fraction, largest_speed: int) -> Component:
+def _car_component(slip: Fraction, largest_speed: int) -> Component:
     """Nine accelerations in `drive`, then one of three answers."""
 
     def faster(velocity: Var, change: int) -> Update:
-        bounded = smaller(larger(velocity + change, -largest_speed), largest_speed)
+        bounded = minimum_term(maximum_term(velocity + change, -largest_speed), largest_speed)
         return Update(velocity, bounded)
 
     accelerations = tuple(
@@ -94,18 +94,18 @@ def _car(slip: Fraction, largest_speed: int) -> Component:
     return Component("car", (*accelerations, *answers), ("drive", "wait", "crashed", "finished"), ("drive",))
 
 
-def _road() -> Component:
+def _road_component() -> Component:
     """Cell k of n on the way is start + floor(k * d/n + 1/2), where n is the larger of |dx| and |dy|."""
-    cells, length = Var("cells"), larger(absolute(DX), absolute(DY))
+    cells, length = Var("cells"), maximum_term(absolute_term(DX), absolute_term(DY))
 
-    def reached(start: Var, velocity: Var) -> Term:
+    def reached_cell(start: Var, velocity: Var) -> Term:
         return start + Apply(Op.FLOOR, ((cells + 1) * (velocity / length) + Fraction(1, 2),))
 
     set_off = (Update(Var("start_x"), X), Update(Var("start_y"), Y))
     advance = (
         Update(cells, cells + 1),
-        Update(X, reached(Var("start_x"), DX)),
-        Update(Y, reached(Var("start_y"), DY)),
+        Update(X, reached_cell(Var("start_x"), DX)),
+        Update(Y, reached_cell(Var("start_y"), DY)),
     )
     # Forgetting where a finished movement began keeps equal situations equal states.
     forget = tuple(Update(Var(n), Const(0)) for n in ("start_x", "start_y", "cells"))
@@ -124,9 +124,9 @@ def _road() -> Component:
     )
 
 
-def _check(track: Track) -> Component:
+def _check_component(track: Track) -> Component:
     """Looks up the cell that the car has reached; outside the map counts as wall."""
-    cell = table(track.cells)[Y][X]
+    cell = constant_table(track.cells)[Y][X]
     inside = (X >= 0) & (track.width > X) & (Y >= 0) & (track.height > Y)
     done = (Outcome(target="idle"),)
     return Component(
@@ -142,17 +142,17 @@ def _check(track: Track) -> Component:
     )
 
 
-def inside(track: Track, *kinds: int) -> Term:
+def on_cell_kinds(track: Track, *kinds: int) -> Term:
     """The car is on a cell of one of these kinds: a union of rectangles."""
-    return disjunction(
+    return disjunction_of(
         tuple(
-            conjunction((left <= X, right >= X, top <= Y, bottom >= Y))
-            for left, top, right, bottom in rectangles(track, *kinds)
+            conjunction_of((left <= X, right >= X, top <= Y, bottom >= Y))
+            for left, top, right, bottom in cover_by_rectangles(track, *kinds)
         )
     )
 
 
-def rectangles(track: Track, *kinds: int) -> tuple[tuple[int, int, int, int], ...]:
+def cover_by_rectangles(track: Track, *kinds: int) -> tuple[tuple[int, int, int, int], ...]:
     """Rectangles (left, top, right, bottom) that cover these cells and no other, none of them twice."""
     todo = set(track.places(*kinds))
     found = []
@@ -171,18 +171,18 @@ def rectangles(track: Track, *kinds: int) -> tuple[tuple[int, int, int, int], ..
     return tuple(found)
 
 
-def table(rows: tuple[tuple[int, ...], ...]) -> Apply:
+def constant_table(rows: tuple[tuple[int, ...], ...]) -> Apply:
     """A constant two-dimensional array, indexed [y][x]."""
-    return array(*(array(*row) for row in rows))
+    return array_term(*(array_term(*row) for row in rows))
 
 
-def smaller(left: Operand, right: Operand) -> Apply:
-    return Apply(Op.MIN, (term(left), term(right)))
+def minimum_term(left: Operand, right: Operand) -> Apply:
+    return Apply(Op.MIN, (term_from_python(left), term_from_python(right)))
 
 
-def larger(left: Operand, right: Operand) -> Apply:
-    return Apply(Op.MAX, (term(left), term(right)))
+def maximum_term(left: Operand, right: Operand) -> Apply:
+    return Apply(Op.MAX, (term_from_python(left), term_from_python(right)))
 
 
-def absolute(value: Term) -> Apply:
+def absolute_term(value: Term) -> Apply:
     return Apply(Op.ABS, (value,))

@@ -14,12 +14,12 @@ from surefoot.problem.property import Expected, Never, Path, Probability, Proper
 from surefoot.problem.term import Var
 from surefoot.studies.racetrack.drivers import CRASHED, DRIVEN, FINISHED
 from surefoot.studies.racetrack.end_cell import WIDTHS, end_cell_problem
-from surefoot.studies.racetrack.model import SLIP, environment
+from surefoot.studies.racetrack.model import SLIP, racetrack_environment
 from surefoot.studies.racetrack.policies import careful_policy
 from surefoot.studies.racetrack.track import shipped_track
 
 
-def bend() -> Track:
+def bend_track() -> Track:
     """The small track that comes with this study."""
     return shipped_track("bend")
 
@@ -49,7 +49,7 @@ def never_stalls() -> Never:
     return Never(Var(STALLED))
 
 
-def problem(
+def racetrack_problem(
     asked: Property,
     policy: Policy | None = None,
     track: Track | None = None,
@@ -57,18 +57,20 @@ def problem(
     anywhere: bool = False,
 ) -> Problem:
     """A question about a policy on a track (default: the careful controller on our small track)."""
-    where = track or bend()
+    where = track or bend_track()
     who = policy or careful_policy(where)
-    return Problem(f"racetrack/{where.name}", environment(where, slip, anywhere=anywhere), who, asked)
+    return Problem(
+        f"racetrack/{where.name}", racetrack_environment(where, slip, anywhere=anywhere), who, asked
+    )
 
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
-    "crash-probability": lambda: problem(crash_probability()),
-    "goal-probability": lambda: problem(goal_probability()),
-    "goal-probability-slippery": lambda: problem(goal_probability(), slip=Fraction(1, 2)),
-    "decisions-to-goal": lambda: problem(decisions_to_goal()),
-    "never-crashes": lambda: problem(never_crashes(), slip=Fraction(0)),
-    "never-stalls": lambda: problem(never_stalls()),
+    "crash-probability": lambda: racetrack_problem(crash_probability()),
+    "goal-probability": lambda: racetrack_problem(goal_probability()),
+    "goal-probability-slippery": lambda: racetrack_problem(goal_probability(), slip=Fraction(1, 2)),
+    "decisions-to-goal": lambda: racetrack_problem(decisions_to_goal()),
+    "never-crashes": lambda: racetrack_problem(never_crashes(), slip=Fraction(0)),
+    "never-stalls": lambda: racetrack_problem(never_stalls()),
     **DRIVEN,
     **{f"end-cell/{width}": partial(end_cell_problem, width) for width in WIDTHS},
 }

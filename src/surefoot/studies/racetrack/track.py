@@ -33,7 +33,7 @@ def wall_distance(track: Track, direction: str) -> tuple[tuple[int, ...], ...]:
 
     def distance(x: int, y: int) -> int:
         count = 0
-        while not track.blocked(x + count * dx, y + count * dy):
+        while not track.is_blocked(x + count * dx, y + count * dy):
             count += 1
         return count
 

@@ -13,7 +13,7 @@ Floats: TypeAlias = NDArray[Any]  # float64, or float32 where layers are large
 Layers: TypeAlias = list[tuple[Floats, Floats]]  # weights (outputs x inputs) and biases
 
 
-def drawn(
+def initialise_layers(
     widths: tuple[int, ...], generator: np.random.Generator, last: float, kind: type = np.float64
 ) -> Layers:
     """He's initialisation; the last layer begins small."""
@@ -25,7 +25,7 @@ def drawn(
     return found
 
 
-def forward(layers: Layers, inputs: Floats) -> list[Floats]:
+def forward_layers(layers: Layers, inputs: Floats) -> list[Floats]:
     """Inputs, the values after each hidden layer, and the outputs."""
     values = [inputs]
     for number, (weights, bias) in enumerate(layers):
@@ -34,7 +34,7 @@ def forward(layers: Layers, inputs: Floats) -> list[Floats]:
     return values
 
 
-def backward(layers: Layers, values: list[Floats], slopes: Floats) -> tuple[Layers, Floats]:
+def backpropagate_layers(layers: Layers, values: list[Floats], slopes: Floats) -> tuple[Layers, Floats]:
     """From slopes of the outputs to those of all weights, and of the inputs."""
     found: Layers = []
     for (weights, _), before, after in zip(
@@ -66,12 +66,12 @@ class Adam:
                 value -= scale * mean / (np.sqrt(square) + 1e-8)
 
 
-def follow(target: Layers, layers: Layers, share: float) -> None:
+def update_target(target: Layers, layers: Layers, share: float) -> None:
     """The target moves by a share of the way."""
     for targets, values in zip(target, layers, strict=True):
         for aim, value in zip(targets, values, strict=True):
             aim += share * (value - aim)
 
 
-def copied(layers: Layers) -> Layers:
+def copy_layers(layers: Layers) -> Layers:
     return [(w.copy(), b.copy()) for w, b in layers]

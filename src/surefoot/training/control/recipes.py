@@ -34,7 +34,7 @@ def actor_recipe(hidden: tuple[int, ...], imitate: bool) -> ActorRecipe:
 
 def training_text(problem: str, recipe: ActorRecipe, seed: int, made: TrainedActor) -> str:
     """A TOML file: every setting, the seed, the learning curve and the time."""
-    update, worth, fallen = made.kept()
+    update, worth, fallen = made.best_point()
     about = {
         "problem": problem,
         "seed": seed,

@@ -16,8 +16,8 @@ from surefoot.formats.jani import read_jani
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, State, holds, step, transitions
-from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction, equal
+from surefoot.problem.semantics import Move, State, apply_move, holds_in_state, permitted_transitions
+from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, equal
 
 Floats32: TypeAlias = NDArray[np.float32]
 Integers: TypeAlias = NDArray[np.int64]
@@ -33,12 +33,12 @@ class Adviser(Protocol):
         ...
 
 
-def model(study: str, name: str) -> Environment:
+def _read_study_model(study: str, name: str) -> Environment:
     with as_file(files("surefoot.studies").joinpath(study, "assets", f"{name}.jani")) as path:
         return read_jani(path).environment
 
 
-class Planned:
+class _PlanningAdviser:
     """States with the first action of a shortest way to the goal from each."""
 
     def __init__(self, advice: Mapping[Values, int], actions: int) -> None:
@@ -51,7 +51,7 @@ class Planned:
         return self.states[chosen], self.advice[chosen]
 
 
-def plan(
+def _plan_first_actions(
     environment: Environment, actions: tuple[str, ...], goal: Term, bad: Term, *, beyond: bool
 ) -> dict[Values, int]:
     """The number of the best action in every start, and (`beyond`) in all that can be reached past dangers.
@@ -59,23 +59,23 @@ def plan(
     Of an action that may fail the first outcome counts.
     """
     free = Problem("planned", environment, None, Never(FALSE))
-    known: dict[Values, State] = {tuple(s.values()): s for s in starts(environment)}
+    known: dict[Values, State] = {tuple(s.values()): s for s in _enumerate_starts(environment)}
     before: dict[Values, list[tuple[Values, int]]] = {}
     wave = list(known.values())
     while wave:
         state = wave.pop()
-        for transition in transitions(free, state):
-            after = step(free, state, Move(transition, tuple(0 for _ in transition.edges), {}))
-            key = _values(environment, after)
-            if holds(free, after, bad) or (key not in known and not beyond):
+        for transition in permitted_transitions(free, state):
+            after = apply_move(free, state, Move(transition, tuple(0 for _ in transition.edges), {}))
+            key = _state_values(environment, after)
+            if holds_in_state(free, after, bad) or (key not in known and not beyond):
                 continue
             assert transition.label is not None
-            here = (_values(environment, state), actions.index(transition.label))
+            here = (_state_values(environment, state), actions.index(transition.label))
             before.setdefault(key, []).append(here)
             if key not in known:
                 known[key] = after
                 wave.append(after)
-    behind = [key for key, s in known.items() if holds(free, s, goal)]
+    behind = [key for key, s in known.items() if holds_in_state(free, s, goal)]
     done, advice = set(behind), {}
     for key in behind:  # grows
         for earlier, action in before.get(key, ()):
@@ -86,11 +86,11 @@ def plan(
     return advice
 
 
-def _values(environment: Environment, state: State) -> Values:
+def _state_values(environment: Environment, state: State) -> Values:
     return tuple(int(state[v.name]) for v in environment.variables)
 
 
-def starts(environment: Environment) -> Iterator[dict[str, int]]:
+def _enumerate_starts(environment: Environment) -> Iterator[dict[str, int]]:
     """The start states, where they are a list."""
     match environment.initial:
         case Apply(Op.OR, several):
@@ -99,18 +99,18 @@ def starts(environment: Environment) -> Iterator[dict[str, int]]:
             several = (one,)
     for start in several:
         assert isinstance(start, Apply)
-        found = dict(_fixed(part) for part in start.args)
+        found = dict(_fixed_value(part) for part in start.args)
         yield {v.name: found[v.name] for v in environment.variables}
 
 
-def _fixed(part: Term) -> tuple[str, int]:
+def _fixed_value(part: Term) -> tuple[str, int]:
     match part:
         case Apply(Op.EQ, (Var(name), Const(int() as value))):
             return name, value
     raise AssertionError(part)
 
 
-class Rule:
+class _RuleAdviser:
     """States drawn from boxes, each with its share, and a rule that says what to do in each."""
 
     def __init__(
@@ -135,7 +135,7 @@ class Rule:
         return states.astype(np.float32), self.rule(named)
 
 
-def one_way() -> Rule:
+def _one_way_adviser() -> _RuleAdviser:
     """Take packages on until 60 are loaded; from 700 km on none, and all but 30 are put down."""
 
     def rule(state: dict[str, Integers]) -> Integers:
@@ -146,10 +146,10 @@ def one_way() -> Rule:
 
     everywhere = {"place": (0, 2**20 - 1), "load": (0, 100), "waiting": (0, 1000), "fuel": (0, 10_000)}
     bend = {**everywhere, "place": (650_000, 850_000), "load": (15, 60)}
-    return Rule(((0.6, everywhere), (0.4, bend)), (2**-19, 2**-6, 2**-9, 2**-13), 3, rule)
+    return _RuleAdviser(((0.6, everywhere), (0.4, bend)), (2**-19, 2**-6, 2**-9, 2**-13), 3, rule)
 
 
-def two_ways() -> Rule:
+def _two_way_adviser() -> _RuleAdviser:
     """With 50 packages to 900 km, with fewer to 100 km, ever slower with the distance; there stand."""
 
     def rule(state: dict[str, Integers]) -> Integers:
@@ -163,30 +163,34 @@ def two_ways() -> Rule:
     everywhere = {"place": (-8192, 1_008_192), "gear": (-3, 3), "load": (0, 100), "charge": (0, 1000)}
     left, right = {**everywhere, "place": (0, 200_000)}, {**everywhere, "place": (800_000, 1_000_000)}
     boxes = ((0.4, everywhere), (0.3, left), (0.3, right))
-    return Rule(boxes, (2**-19, 2**-1, 2**-6, 2**-9), 5, rule)
+    return _RuleAdviser(boxes, (2**-19, 2**-1, 2**-6, 2**-9), 5, rule)
 
 
-def blocks_4() -> Planned:
+def _blocks_adviser() -> _PlanningAdviser:
     """Build the tower by the fewest actions, with at most three blocks on the table at any time."""
     actions = ("choose_table", *(f"choose_block_{i}" for i in range(4)))
     built = [equal(Var(f"block_{i}"), i + 3) for i in range(3)]
-    goal = conjunction((equal(Var("hand_empty"), 1), *built, equal(Var("block_3"), 1)))
-    found = plan(model("blocksworld", "blocks-4"), actions, goal, Var("on_table") > 3, beyond=True)
-    return Planned(found, len(actions))
+    goal = conjunction_of((equal(Var("hand_empty"), 1), *built, equal(Var("block_3"), 1)))
+    found = _plan_first_actions(
+        _read_study_model("blocksworld", "blocks-4"), actions, goal, Var("on_table") > 3, beyond=True
+    )
+    return _PlanningAdviser(found, len(actions))
 
 
-def puzzle_3x3() -> Planned:
+def _puzzle_adviser() -> _PlanningAdviser:
     """Solve the puzzle by the fewest moves that keep tile 1 out of the middle."""
     actions = ("left", "right", "up", "down")
     ordered = (equal(Var(f"tile_{i}"), cell) for i, cell in ((1, 0), (2, 1), (3, 2), (4, 4)))
-    goal = conjunction((equal(Var("empty"), 10), *ordered))
-    found = plan(model("npuzzle", "puzzle-3x3"), actions, goal, equal(Var("tile_1"), 5), beyond=False)
-    return Planned(found, len(actions))
+    goal = conjunction_of((equal(Var("empty"), 10), *ordered))
+    found = _plan_first_actions(
+        _read_study_model("npuzzle", "puzzle-3x3"), actions, goal, equal(Var("tile_1"), 5), beyond=False
+    )
+    return _PlanningAdviser(found, len(actions))
 
 
 ADVISERS: dict[str, Callable[[], Adviser]] = {
-    "blocks-4": blocks_4,
-    "puzzle-3x3": puzzle_3x3,
-    "one-way": one_way,
-    "two-ways": two_ways,
+    "blocks-4": _blocks_adviser,
+    "puzzle-3x3": _puzzle_adviser,
+    "one-way": _one_way_adviser,
+    "two-ways": _two_way_adviser,
 }

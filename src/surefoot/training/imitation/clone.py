@@ -18,21 +18,23 @@ import numpy as np
 
 from surefoot.training.imitation.advisers import ADVISERS, Adviser
 from surefoot.training.imitation.recipes import ImitationRecipe
-from surefoot.training.racetrack.dqn import Floats32, activations, backward, views
+from surefoot.training.racetrack.dqn import Floats32, backpropagate_error, layer_activations, layer_views
 from surefoot.training.rollout import Layers
 
 CURVE_POINTS, CURVE_STATES = 10, 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class ClonedPolicy:
     layers: Layers
     batches: tuple[int, ...]
     agreement: tuple[float, ...]  # share of states in which network and adviser pick the same
     cpu_seconds: float
 
 
-def train(recipe: ImitationRecipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> Trained:
+def clone_adviser(
+    recipe: ImitationRecipe, seed: int, tell: Callable[[str], None] = lambda _: None
+) -> ClonedPolicy:
     """The policy of a recipe, from scratch."""
     rng, began = np.random.default_rng(seed), time.process_time()
     adviser = ADVISERS[recipe.adviser]()
@@ -40,18 +42,18 @@ def train(recipe: ImitationRecipe, seed: int, tell: Callable[[str], None] = lamb
     weights = np.concatenate(
         [rng.uniform(-1, 1, before * after + after) / np.sqrt(before) for before, after in shapes]
     ).astype(np.float32)
-    network, gradient = views(weights, shapes), np.zeros_like(weights)
-    slopes = views(gradient, shapes)
+    network, gradient = layer_views(weights, shapes), np.zeros_like(weights)
+    slopes = layer_views(gradient, shapes)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
     every = recipe.batches // CURVE_POINTS
     curve: list[tuple[int, float]] = []
     for batch in range(recipe.batches + 1):
         if batch % every == 0:
-            curve.append((batch, agreement(adviser, network, np.random.default_rng(1_000_003))))
+            curve.append((batch, adviser_agreement(adviser, network, np.random.default_rng(1_000_003))))
             tell(f"{recipe.name}, seed {seed}: {batch} batches, agreement {curve[-1][1]:.4f}")
         seen, wanted = adviser.some(recipe.batch, rng)
-        passed = activations(network, seen * adviser.scales)
-        backward(network, passed, slope(passed[-1], wanted, recipe.margin), slopes)
+        passed = layer_activations(network, seen * adviser.scales)
+        backpropagate_error(network, passed, margin_gradient(passed[-1], wanted, recipe.margin), slopes)
         gradient += np.float32(recipe.decay) * weights
         mean += np.float32(0.1) * (gradient - mean)
         square += np.float32(0.001) * (gradient * gradient - square)
@@ -60,10 +62,12 @@ def train(recipe: ImitationRecipe, seed: int, tell: Callable[[str], None] = lamb
         weights -= np.float32(rate) * mean / (np.sqrt(square) + np.float32(1e-8))
     batches, shares = zip(*curve, strict=True)
     (first, bias), *rest = network
-    return Trained([(first * adviser.scales, bias), *rest], batches, shares, time.process_time() - began)
+    return ClonedPolicy([(first * adviser.scales, bias), *rest], batches, shares, time.process_time() - began)
 
 
-def slope(outputs: Floats32, wanted: np.ndarray[tuple[int], np.dtype[np.int64]], margin: float) -> Floats32:
+def margin_gradient(
+    outputs: Floats32, wanted: np.ndarray[tuple[int], np.dtype[np.int64]], margin: float
+) -> Floats32:
     """The slope of the mean loss: what is too near to the advised output goes down, that one up."""
     rows = np.arange(len(wanted))
     above = outputs - outputs[rows, wanted][:, None] + np.float32(margin)
@@ -74,6 +78,6 @@ def slope(outputs: Floats32, wanted: np.ndarray[tuple[int], np.dtype[np.int64]],
     return found
 
 
-def agreement(adviser: Adviser, network: Layers, rng: np.random.Generator) -> float:
+def adviser_agreement(adviser: Adviser, network: Layers, rng: np.random.Generator) -> float:
     seen, wanted = adviser.some(CURVE_STATES, rng)
-    return float((activations(network, seen * adviser.scales)[-1].argmax(axis=1) == wanted).mean())
+    return float((layer_activations(network, seen * adviser.scales)[-1].argmax(axis=1) == wanted).mean())

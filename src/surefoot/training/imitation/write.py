@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from surefoot.training.imitation.clone import train
+from surefoot.training.imitation.clone import clone_adviser
 from surefoot.training.imitation.recipes import ImitationRecipe
 from surefoot.training.save import network_file, write_network, write_recipe
 
@@ -19,11 +19,11 @@ def train_imitators(
 ) -> list[float]:
     """Every recipe with its seed; in which share of the states each does what is advised."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [_write(recipe, seed, folder, tell) for recipe, seed in wanted]
+    return [_train_and_write(recipe, seed, folder, tell) for recipe, seed in wanted]
 
 
-def _write(recipe: ImitationRecipe, seed: int, folder: Path, tell: Callable[[str], None]) -> float:
-    trained = train(recipe, seed, tell)
+def _train_and_write(recipe: ImitationRecipe, seed: int, folder: Path, tell: Callable[[str], None]) -> float:
+    trained = clone_adviser(recipe, seed, tell)
     digest = write_network(network_file(folder, recipe, seed), trained.layers, recipe)
     entry = {
         "agreement": round(trained.agreement[-1], 4),

@@ -55,30 +55,30 @@ class Course:
 def shipped_course(name: str, *, end_cell: bool = False) -> Course:
     """A track of the study, which is data there."""
     text = files("surefoot.studies").joinpath("racetrack", "assets", f"{name}.track").read_text("utf-8")
-    return course(parse_track(text, name), end_cell=end_cell)
+    return build_course(parse_track(text, name), end_cell=end_cell)
 
 
-def course(track: Track, speed: int = LARGEST_SPEED, *, end_cell: bool = False) -> Course:
+def build_course(track: Track, speed: int = LARGEST_SPEED, *, end_cell: bool = False) -> Course:
     """All tables of a track; `end_cell`: only the last cell of a movement is looked at."""
     cells = np.array(track.cells)
     cell = np.arange(cells.size)
     return Course(
         track=track,
         speed=speed,
-        moved=_movements(cells, speed, end_cell),
-        seen=_sights(cells),
+        moved=_movement_table(cells, speed, end_cell),
+        seen=_observation_table(cells),
         line=cell[cells.ravel() == START],
         anywhere=cell[(cells.ravel() == START) | (cells.ravel() == FREE)],
     )
 
 
-def _at(cells: Numbers, x: Numbers, y: Numbers) -> Numbers:
+def _cell_kind_at(cells: Numbers, x: Numbers, y: Numbers) -> Numbers:
     """What is there; outside is wall."""
     inside = (x >= 0) & (x < cells.shape[1]) & (y >= 0) & (y < cells.shape[0])
     return np.where(inside, cells[np.where(inside, y, 0), np.where(inside, x, 0)], WALL)
 
 
-def _movements(cells: Numbers, speed: int, end_cell: bool) -> Numbers:
+def _movement_table(cells: Numbers, speed: int, end_cell: bool) -> Numbers:
     """Cell k of n on the way is start + floor(k * d/n + 1/2), where n is the larger of |dx| and |dy|."""
     y, x = (part.ravel()[:, None, None] for part in np.indices(cells.shape))
     velocity = np.arange(-speed, speed + 1)
@@ -86,12 +86,14 @@ def _movements(cells: Numbers, speed: int, end_cell: bool) -> Numbers:
     length = np.maximum(np.abs(dx), np.abs(dy))
     found = (y + dy) * cells.shape[1] + (x + dx)
     if end_cell:
-        there = _at(cells, x + dx, y + dy)
+        there = _cell_kind_at(cells, x + dx, y + dy)
         return np.asarray(np.where(there == WALL, CRASHED, np.where(there == GOAL, ARRIVED, found)))
     over = np.zeros(found.shape, dtype=np.bool_)
     for k in range(1, speed + 1):
         half = np.maximum(length, 1)
-        there = _at(cells, x + (2 * k * dx + half) // (2 * half), y + (2 * k * dy + half) // (2 * half))
+        there = _cell_kind_at(
+            cells, x + (2 * k * dx + half) // (2 * half), y + (2 * k * dy + half) // (2 * half)
+        )
         going = (k <= length) & ~over
         for kind, end in ((WALL, CRASHED), (GOAL, ARRIVED)):
             found = np.where(going & (there == kind), end, found)
@@ -99,14 +101,14 @@ def _movements(cells: Numbers, speed: int, end_cell: bool) -> Numbers:
     return np.asarray(found)
 
 
-def _sights(cells: Numbers) -> NDArray[np.float32]:
+def _observation_table(cells: Numbers) -> NDArray[np.float32]:
     y, x = (part.ravel() for part in np.indices(cells.shape))
     columns = [x, y]
     for dx, dy in _COMPASS:
         count = np.zeros_like(x)
         going = np.ones(x.shape, dtype=np.bool_)
         while going.any():
-            going &= _at(cells, x + count * dx, y + count * dy) != WALL
+            going &= _cell_kind_at(cells, x + count * dx, y + count * dy) != WALL
             count += going
         columns.append(count)
     goal_y, goal_x = np.nonzero(cells == GOAL)  # row by row: on a tie the first

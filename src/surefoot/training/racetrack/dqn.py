@@ -32,7 +32,7 @@ from surefoot.training.racetrack.course import (
     Numbers,
     shipped_course,
 )
-from surefoot.training.racetrack.judge import judge
+from surefoot.training.racetrack.judge import evaluate_driver
 from surefoot.training.racetrack.recipes import DriverRecipe
 from surefoot.training.rollout import Layers
 
@@ -41,7 +41,7 @@ SCALE = 0.01  # of rewards while learning
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Point:
+class DriverCheckpoint:
     """The driver after so many episodes; means over all starts of the training, and of the whole map."""
 
     episodes: int
@@ -53,28 +53,28 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class TrainedDriver:
     layers: Layers
-    curve: tuple[Point, ...]
+    curve: tuple[DriverCheckpoint, ...]
     cpu_seconds: float
 
 
-def train(recipe: DriverRecipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> Trained:
+def train_dqn(recipe: DriverRecipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> TrainedDriver:
     """The driver of a recipe, from scratch."""
     rng = np.random.default_rng(seed)
     began = time.process_time()
     course = shipped_course(recipe.track, end_cell=recipe.end_cell)
     starts = course.line if recipe.start == "line" else course.anywhere
-    learner = Learner(recipe, course, rng)
-    memory = Memory(recipe.memory)
+    learner = DqnLearner(recipe, course, rng)
+    memory = _ReplayMemory(recipe.memory)
     cars = _at_rest(rng.choice(starts, recipe.cars), course)
     age = np.zeros(recipe.cars, dtype=np.int64)
-    pending: deque[Decided] = deque()
-    curve: list[Point] = []
+    pending: deque[PendingDecisions] = deque()
+    curve: list[DriverCheckpoint] = []
     episodes = decisions = 0
     while True:
         if episodes >= len(curve) * recipe.checkpoint_every:
-            curve.append(_look(recipe, course, learner.layers(), starts, episodes, decisions))
+            curve.append(_evaluate_checkpoint(recipe, course, learner.layers(), starts, episodes, decisions))
             found = f"return {curve[-1].mean_return:.2f}, goal probability {curve[-1].goal_probability:.3f}"
             tell(f"{recipe.name}, seed {seed}: {episodes} episodes, {found}")
         if episodes >= recipe.episodes:
@@ -88,7 +88,7 @@ def train(recipe: DriverRecipe, seed: int, tell: Callable[[str], None] = lambda 
         decisions += recipe.cars
         age += 1
         over = (following[:, 0] < 0) | (age >= recipe.longest)
-        pending.append(_decided(cars, actions))
+        pending.append(_pending_decisions(cars, actions))
         for one in pending:
             one.hear(recipe, following, over)
         if len(pending) == recipe.steps:
@@ -100,31 +100,31 @@ def train(recipe: DriverRecipe, seed: int, tell: Callable[[str], None] = lambda 
             rate = recipe.rate + (recipe.last_rate - recipe.rate) * done
             for _ in range(recipe.updates):
                 learner.update(*memory.some(recipe.batch, rng), rate)
-    return Trained(curve[-1].layers, tuple(curve), time.process_time() - began)
+    return TrainedDriver(curve[-1].layers, tuple(curve), time.process_time() - began)
 
 
 def _at_rest(cells: Numbers, course: Course) -> Numbers:
     return np.column_stack((cells, np.full((len(cells), 2), course.speed)))
 
 
-def _decided(cars: Numbers, actions: Numbers) -> Decided:
+def _pending_decisions(cars: Numbers, actions: Numbers) -> PendingDecisions:
     count = len(cars)
-    return Decided(
+    return PendingDecisions(
         cars, actions, cars.copy(), np.zeros(count), np.ones(count), np.ones(count, dtype=np.bool_)
     )
 
 
-def _look(
+def _evaluate_checkpoint(
     recipe: DriverRecipe, course: Course, layers: Layers, starts: Numbers, episodes: int, decisions: int
-) -> Point:
+) -> DriverCheckpoint:
     rewards = recipe.goal_reward, recipe.crash_reward
-    found = judge(course, layers, recipe.noise, rewards, recipe.discount)
+    found = evaluate_driver(course, layers, recipe.noise, rewards, recipe.discount)
     goal, everywhere = float(found.goal[starts].mean()), float(found.goal[course.anywhere].mean())
-    return Point(episodes, decisions, float(found.gain[starts].mean()), goal, everywhere, layers)
+    return DriverCheckpoint(episodes, decisions, float(found.gain[starts].mean()), goal, everywhere, layers)
 
 
 @dataclass(slots=True, eq=False)
-class Decided:
+class PendingDecisions:
     """A decision of every car, and what has become of it so far: the sum of the discounted rewards, the state
     reached, how much that state's value still counts, and whether the episode goes on."""
 
@@ -144,7 +144,7 @@ class Decided:
         self.open &= ~over
 
 
-class Memory:
+class _ReplayMemory:
     """Decisions and what they led to some steps later, the oldest replaced by the newest."""
 
     def __init__(self, capacity: int) -> None:
@@ -152,7 +152,7 @@ class Memory:
         self.worth = np.zeros((capacity, 2), dtype=np.float32)  # gain, weight of the following state
         self.size = self.position = 0
 
-    def keep(self, one: Decided) -> None:
+    def keep(self, one: PendingDecisions) -> None:
         where = (self.position + np.arange(len(one.actions))) % len(self.places)
         self.places[where] = np.column_stack((one.state, one.actions, one.following))
         self.worth[where] = np.column_stack((one.gain, one.weight))
@@ -164,7 +164,7 @@ class Memory:
         return self.places[chosen].astype(np.int64), self.worth[chosen]
 
 
-class Learner:
+class DqnLearner:
     """The network over scaled inputs, its target and the moments of Adam; alive while a training runs."""
 
     def __init__(self, recipe: DriverRecipe, course: Course, rng: np.random.Generator) -> None:
@@ -175,9 +175,9 @@ class Learner:
             [rng.uniform(-1, 1, before * after + after) / np.sqrt(before) for before, after in shapes]
         ).astype(np.float32)
         self.target = self.weights.copy()
-        self.network, self.judge = views(self.weights, shapes), views(self.target, shapes)
+        self.network, self.judge = layer_views(self.weights, shapes), layer_views(self.target, shapes)
         self.gradient = np.zeros_like(self.weights)
-        self.slopes = views(self.gradient, shapes)
+        self.slopes = layer_views(self.gradient, shapes)
         self.mean, self.square = np.zeros_like(self.weights), np.zeros_like(self.weights)
         self.updates = 0
 
@@ -190,21 +190,21 @@ class Learner:
         return self.course.observe(state, self.recipe.inputs) / self.scale
 
     def act(self, state: Numbers) -> Numbers:
-        return np.asarray(np.argmax(activations(self.network, self.see(state))[-1], axis=1))
+        return np.asarray(np.argmax(layer_activations(self.network, self.see(state))[-1], axis=1))
 
     def update(self, places: Numbers, worth: Floats32, rate: float) -> None:
         """One step towards gain plus discounted value of the best action then, as the target values it."""
         recipe, actions = self.recipe, places[:, 3]
         seen, rows = self.see(places[:, 4:]), np.arange(len(actions))
-        chosen = activations(self.network, seen)[-1].argmax(axis=1)  # double: van Hasselt et al., 2016
-        best = activations(self.judge, seen)[-1][rows, chosen]
+        chosen = layer_activations(self.network, seen)[-1].argmax(axis=1)  # double: van Hasselt et al., 2016
+        best = layer_activations(self.judge, seen)[-1][rows, chosen]
         # No return lies outside; without this the values near the goal grow until waiting there seems best.
         best = np.clip(best, SCALE * recipe.crash_reward, SCALE * recipe.goal_reward)
         wanted = worth[:, 0] + worth[:, 1] * best
-        passed = activations(self.network, self.see(places[:, :3]))
+        passed = layer_activations(self.network, self.see(places[:, :3]))
         error = np.zeros_like(passed[-1])
         error[rows, actions] = np.clip(passed[-1][rows, actions] - wanted, -1, 1) / len(actions)
-        backward(self.network, passed, error, self.slopes)
+        backpropagate_error(self.network, passed, error, self.slopes)
         self._descend(rate)
         self.target += np.float32(1 / recipe.target_every) * (self.weights - self.target)
 
@@ -217,7 +217,7 @@ class Learner:
         self.weights -= np.float32(rate) * self.mean / (np.sqrt(self.square) + np.float32(1e-8))
 
 
-def views(weights: Floats32, shapes: list[tuple[int, int]]) -> Layers:
+def layer_views(weights: Floats32, shapes: list[tuple[int, int]]) -> Layers:
     """The layers inside one vector of weights, so that they change with it."""
     found, begin = [], 0
     for before, after in shapes:
@@ -227,7 +227,7 @@ def views(weights: Floats32, shapes: list[tuple[int, int]]) -> Layers:
     return found
 
 
-def activations(layers: Layers, inputs: Floats32) -> list[Floats32]:
+def layer_activations(layers: Layers, inputs: Floats32) -> list[Floats32]:
     """The inputs of every layer, and the outputs of the last one."""
     passed = [inputs]
     for number, (weights, bias) in enumerate(layers):
@@ -237,7 +237,7 @@ def activations(layers: Layers, inputs: Floats32) -> list[Floats32]:
     return passed
 
 
-def backward(layers: Layers, passed: list[Floats32], error: Floats32, slopes: Layers) -> None:
+def backpropagate_error(layers: Layers, passed: list[Floats32], error: Floats32, slopes: Layers) -> None:
     """Write the gradient of every weight, given that of the outputs."""
     for number in reversed(range(len(layers))):
         np.matmul(error.T, passed[number], out=slopes[number][0])

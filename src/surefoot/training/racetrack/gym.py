@@ -8,10 +8,10 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem, MissingBackend
 from surefoot.formats.track import Track
-from surefoot.training.racetrack.course import ACCELERATIONS, ARRIVED, Numbers, course, shipped_course
+from surefoot.training.racetrack.course import ACCELERATIONS, ARRIVED, Numbers, build_course, shipped_course
 
 
-def environment(
+def make_racetrack_env(
     track: str | Track = "small",
     *,
     noise: float = 0.2,
@@ -39,7 +39,7 @@ def environment(
     road = (
         shipped_course(track, end_cell=end_cell)
         if isinstance(track, str)
-        else course(track, end_cell=end_cell)
+        else build_course(track, end_cell=end_cell)
     )
     cells = road.line if start == "line" else road.anywhere
 
@@ -58,7 +58,7 @@ def environment(
             super().reset(seed=seed)
             cell = int(self.np_random.choice(cells))
             self.state, self.age = np.array([[cell, road.speed, road.speed]]), 0
-            return self._seen(), {}
+            return self._observe(), {}
 
         def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
             slips = self.np_random.random(1) < noise
@@ -67,11 +67,11 @@ def environment(
             end = int(following[0, 0])
             if end < 0:
                 reward, how = (goal_reward, "goal") if end == ARRIVED else (crash_reward, "crash")
-                return self._seen(), reward, True, False, {"end": how}
+                return self._observe(), reward, True, False, {"end": how}
             self.state = following
-            return self._seen(), 0.0, False, self.age >= longest, {}
+            return self._observe(), 0.0, False, self.age >= longest, {}
 
-        def _seen(self) -> Any:
+        def _observe(self) -> Any:
             return road.observe(self.state, inputs)[0]
 
     return Racetrack()

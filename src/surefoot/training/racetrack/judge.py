@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.training.racetrack.course import ACCELERATIONS, ARRIVED, CRASHED, Course, Floats, Numbers
-from surefoot.training.rollout import Layers, forward
+from surefoot.training.rollout import Layers, forward_dense
 
 ENOUGH = 1e-7
 MOST_ROUNDS = 5_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class DriverValues:
     """Per cell, for a car at rest there: probability of the goal, of a crash, and the discounted return."""
 
     goal: Floats
@@ -25,19 +25,19 @@ class Judged:
     gain: Floats
 
 
-def greedy(course: Course, layers: Layers) -> Numbers:
+def _greedy_actions(course: Course, layers: Layers) -> Numbers:
     """The action in every state [cell, velocity x, velocity y]."""
     shape = course.moved.shape
     state = np.indices(shape).reshape(3, -1).T
-    outputs = forward(layers, "relu", course.observe(state, layers[0][0].shape[1]).astype(np.float64))
+    outputs = forward_dense(layers, "relu", course.observe(state, layers[0][0].shape[1]).astype(np.float64))
     return np.asarray(np.argmax(outputs, axis=1).reshape(shape))
 
 
-def judge(
+def evaluate_driver(
     course: Course, layers: Layers, noise: float, rewards: tuple[float, float], discount: float
-) -> Judged:
+) -> DriverValues:
     """`rewards`: of the goal and of a crash, when it happens."""
-    change = ACCELERATIONS[greedy(course, layers)]
+    change = ACCELERATIONS[_greedy_actions(course, layers)]
     shape = course.moved.shape
     _, vx, vy = np.indices(shape)
     table = course.moved.reshape(shape[0], -1)
@@ -62,4 +62,4 @@ def judge(
                 break
         return np.asarray(found[:, course.speed, course.speed])
 
-    return Judged(value(1, 0, 1), value(0, 1, 1), value(*rewards, discount))
+    return DriverValues(value(1, 0, 1), value(0, 1, 1), value(*rewards, discount))

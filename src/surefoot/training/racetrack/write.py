@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from surefoot.training.racetrack.dqn import Point, Trained, train
+from surefoot.training.racetrack.dqn import DriverCheckpoint, TrainedDriver, train_dqn
 from surefoot.training.racetrack.recipes import DRIVERS, DriverRecipe
 from surefoot.training.save import checkpoint_file, network_file, write_network, write_recipe
 
@@ -20,17 +20,19 @@ def train_drivers(
     folder: Path,
     checkpoints: bool,
     tell: Callable[[str], None],
-) -> list[Point]:
+) -> list[DriverCheckpoint]:
     """Every driver that is named with every seed; what is written of each."""
     folder.mkdir(parents=True, exist_ok=True)
     return [
-        write_driver(DRIVERS[name], seed, train(DRIVERS[name], seed, tell), folder, checkpoints)
+        _write_driver(DRIVERS[name], seed, train_dqn(DRIVERS[name], seed, tell), folder, checkpoints)
         for name in names
         for seed in seeds
     ]
 
 
-def write_driver(recipe: DriverRecipe, seed: int, trained: Trained, folder: Path, checkpoints: bool) -> Point:
+def _write_driver(
+    recipe: DriverRecipe, seed: int, trained: TrainedDriver, folder: Path, checkpoints: bool
+) -> DriverCheckpoint:
     """As in the paper the driver is the checkpoint with the highest return."""
     best = max(trained.curve, key=lambda point: point.mean_return)
     if checkpoints:

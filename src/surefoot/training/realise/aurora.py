@@ -12,11 +12,11 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from surefoot.network.evaluate import evaluate
+from surefoot.network.evaluate import evaluate_network_batch
 from surefoot.network.interval import interval_bounds
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.training.realise.judge import Attempt, Driver, Floats, Quantity
+from surefoot.training.realise.judge import Attempt, Floats, ObservedQuantity, SimulatorDriver
 from surefoot.training.simulators.aurora import (
     CHANGE,
     FASTEST,
@@ -33,9 +33,9 @@ from surefoot.training.simulators.aurora import (
 LONGEST = Aurora.longest - HISTORY - 1
 QUANTITIES = (
     # an interval lasts half of the latency before it, so the jitter of its halves counts twice
-    Quantity("latency gradient", tuple(range(0, 3 * HISTORY, 3)), 2 * (JITTER[1] - JITTER[0])),
-    Quantity("latency ratio", tuple(range(1, 3 * HISTORY, 3)), JITTER[1] - JITTER[0]),
-    Quantity("send ratio", tuple(range(2, 3 * HISTORY, 3)), 0.0),
+    ObservedQuantity("latency gradient", tuple(range(0, 3 * HISTORY, 3)), 2 * (JITTER[1] - JITTER[0])),
+    ObservedQuantity("latency ratio", tuple(range(1, 3 * HISTORY, 3)), JITTER[1] - JITTER[0]),
+    ObservedQuantity("send ratio", tuple(range(2, 3 * HISTORY, 3)), 0.0),
 )
 BANDWIDTHS = (100.0, 500.0)  # packets per second
 FIRST_RATES = (0.3, 0.6, 1.0, 1.5)  # times the bandwidth
@@ -68,7 +68,7 @@ class _Driven(Aurora):
         return np.clip(np.stack([(moved - half) / early, (moved + half) / late]), *JITTER)
 
 
-def attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
+def aurora_attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
     """One run per combination of link, first rate, first jitter and what is kept."""
     assert isinstance(problem.policy, NeuralPolicy)
     network = problem.policy.network
@@ -77,7 +77,7 @@ def attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
     intervals = [(0.0, 1.0), *wanted[0].reshape(HISTORY, 3)[:, :2], *wanted[1:, -3:-1]]
     seen = []
     for gradient, ratio in intervals:
-        outputs = evaluate(network, simulator.observe().astype(np.float32)).outputs
+        outputs = evaluate_network_batch(network, simulator.observe().astype(np.float32)).outputs
         simulator.wanted = (float(gradient), float(ratio))
         simulator.step(outputs[:, 0].astype(np.float64))
         seen.append(simulator.observe())
@@ -89,7 +89,7 @@ def attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
     ]
 
 
-def impossible(problem: Problem, wanted: Floats) -> str | None:
+def _obstacle_to_trace(problem: Problem, wanted: Floats) -> str | None:
     """The rate of an overloaded link follows from the send ratio, and no decision changes it by more.
 
     If more is sent than the bandwidth, exactly the bandwidth is served, so that the send ratio is
@@ -111,4 +111,4 @@ def impossible(problem: Problem, wanted: Floats) -> str | None:
     return None
 
 
-DRIVER = Driver(QUANTITIES, LONGEST, impossible, attempts)
+DRIVER = SimulatorDriver(QUANTITIES, LONGEST, _obstacle_to_trace, aurora_attempts)

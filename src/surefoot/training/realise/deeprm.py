@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.network.evaluate import evaluate
+from surefoot.network.evaluate import evaluate_network_batch
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.training.realise.judge import ROUNDING, Attempt, Driver, Floats, Quantity
+from surefoot.training.realise.judge import ROUNDING, Attempt, Floats, ObservedQuantity, SimulatorDriver
 from surefoot.training.rollout import HELD_OUT
 from surefoot.training.simulators.deeprm import (
     BACKLOG_COLUMNS,
@@ -27,21 +27,21 @@ from surefoot.training.simulators.deeprm import (
     SMALLER_NEEDS,
     DeepRM,
 )
-from surefoot.verdict.words import counted
+from surefoot.verdict.words import count_noun
 
 LONGEST = 20
 EPISODES = 32
-QUANTITIES = (Quantity("cells", tuple(range(HORIZON * COLUMNS)), 0.0),)
+QUANTITIES = (ObservedQuantity("cells", tuple(range(HORIZON * COLUMNS)), 0.0),)
 
 
-def impossible(problem: Problem, wanted: Floats) -> str | None:
+def _obstacle_to_trace(problem: Problem, wanted: Floats) -> str | None:
     for picture in wanted.reshape(len(wanted), HORIZON, COLUMNS):
-        if (why := _unlike(picture)) is not None:
+        if (why := _obstacle_to_image(picture)) is not None:
             return why
     return None
 
 
-def _unlike(picture: Floats) -> str | None:
+def _obstacle_to_image(picture: Floats) -> str | None:
     """Why the simulator has no such picture."""
     cells = picture[:, : -1 - BACKLOG_COLUMNS]
     if (np.minimum(np.abs(cells), np.abs(cells - 1)) > ROUNDING).any():
@@ -50,15 +50,15 @@ def _unlike(picture: Floats) -> str | None:
         needs = sorted(both)
         if not length and not needs[1]:
             continue
-        lasts = f"no job of the simulator lasts {counted(length, 'step')}"
+        lasts = f"no job of the simulator lasts {count_noun(length, 'step')}"
         if length not in LENGTHS or needs[0] not in SMALLER_NEEDS or needs[1] not in LARGER_NEEDS:
             return f"{lasts} and needs {needs[1]} and {needs[0]} units"
-    if any((np.diff(part[:, 0], axis=1) > ROUNDING).any() for part in _parts(picture)):
+    if any((np.diff(part[:, 0], axis=1) > ROUNDING).any() for part in _resource_parts(picture)):
         return "the simulator fills the plan of a step from the left"
     return None
 
 
-def _parts(picture: Floats) -> list[Floats]:
+def _resource_parts(picture: Floats) -> list[Floats]:
     """Per resource: rows, the plan and then the slots, cells."""
     block = CAPACITY * (1 + SLOTS)
     cuts = [picture[:, r * block : (r + 1) * block] for r in range(RESOURCES)]
@@ -67,32 +67,32 @@ def _parts(picture: Floats) -> list[Floats]:
 
 def _jobs_of(picture: Floats) -> list[tuple[int, ...]]:
     """Per slot its job: steps and needs, all 0 if it is empty."""
-    parts = _parts(picture)
+    parts = _resource_parts(picture)
     return [
         (round(parts[0][:, slot, 0].sum()), *(round(part[0, slot].sum()) for part in parts))
         for slot in range(1, 1 + SLOTS)
     ]
 
 
-def attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
+def _attempt_episodes(problem: Problem, wanted: Floats) -> list[Attempt]:
     """The closest pictures of every episode."""
     assert isinstance(problem.policy, NeuralPolicy)
-    if impossible(problem, wanted) is not None:
+    if _obstacle_to_trace(problem, wanted) is not None:
         return []
     drawn = DeepRM(EPISODES, np.random.default_rng(HELD_OUT))
-    chosen, first = _chosen(wanted[0].reshape(HORIZON, COLUMNS))
-    found = _closest(problem.policy, drawn, wanted, [{"episode": float(e)} for e in range(EPISODES)])
-    return found + _closest(problem.policy, chosen, wanted, first)
+    chosen, first = _episodes_with_jobs(wanted[0].reshape(HORIZON, COLUMNS))
+    found = _closest_images(problem.policy, drawn, wanted, [{"episode": float(e)} for e in range(EPISODES)])
+    return found + _closest_images(problem.policy, chosen, wanted, first)
 
 
-def _closest(
+def _closest_images(
     policy: NeuralPolicy, simulator: DeepRM, wanted: Floats, about: list[dict[str, float]]
 ) -> list[Attempt]:
     seen, going = [], np.ones(len(about), dtype=np.bool_)
     while going.any():
         observed = simulator.observe().astype(np.float32)
         seen.append(observed)
-        _, over = simulator.step(np.argmax(evaluate(policy.network, observed).outputs, axis=1))
+        _, over = simulator.step(np.argmax(evaluate_network_batch(policy.network, observed).outputs, axis=1))
         going &= ~over
     pictures = np.stack(seen, axis=1)
     found = []
@@ -107,7 +107,7 @@ def _closest(
     return found
 
 
-def _chosen(picture: Floats) -> tuple[DeepRM, list[dict[str, float]]]:
+def _episodes_with_jobs(picture: Floats) -> tuple[DeepRM, list[dict[str, float]]]:
     """Episodes whose jobs are ours: a first one of many kinds, then those that the picture shows."""
     shown = [job for job in _jobs_of(picture) if job[0]]
     needs = [(a, b) for a in (LARGER_NEEDS[0], LARGER_NEEDS[-1]) for b in SMALLER_NEEDS]
@@ -124,4 +124,4 @@ def _chosen(picture: Floats) -> tuple[DeepRM, list[dict[str, float]]]:
     return simulator, [dict(zip(names, map(float, job), strict=True)) for job in first]
 
 
-DRIVER = Driver(QUANTITIES, LONGEST, impossible, attempts)
+DRIVER = SimulatorDriver(QUANTITIES, LONGEST, _obstacle_to_trace, _attempt_episodes)

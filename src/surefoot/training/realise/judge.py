@@ -19,10 +19,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.evaluate import evaluate as network_outputs
+from surefoot.network.evaluate import evaluate_network_batch as network_outputs
 from surefoot.problem.environment import Real
-from surefoot.problem.meaning.evaluate import evaluate
-from surefoot.problem.names import output_name
+from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.problem.names import network_output_name
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
@@ -34,7 +34,7 @@ ROUNDING = 1e-6  # of float32 observations
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class ObservedQuantity:
     """Inputs of the network that mean the same at different times, and how much the simulator's noise is."""
 
     name: str
@@ -52,17 +52,17 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Driver:
+class SimulatorDriver:
     """How one simulator is driven along a trace, which is given as the observations of its states."""
 
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[ObservedQuantity, ...]
     longest: int  # states of a loop that are followed, at most
     impossible: Callable[[Problem, Floats], str | None]
     attempts: Callable[[Problem, Floats], Sequence[Attempt]]
 
 
 @dataclass(frozen=True, slots=True)
-class Realised:
+class TraceRealisation:
     """What came of looking for a trace in the simulator."""
 
     outcome: Outcome
@@ -77,20 +77,23 @@ class Realised:
         said = self.outcome + (f" ({self.why})" if self.why else "")
         if not self.parameters:
             return said
-        apart = _listed({n: d for n, d in self.deviations.items() if d > ROUNDING}) or "nothing"
+        apart = _format_numbers({n: d for n, d in self.deviations.items() if d > ROUNDING}) or "nothing"
         which = "a run that breaks the property" if self.breaks else "the closest run"
-        return f"{said}: {which} ({_listed(self.parameters)}) departs from {self._traced()} by {apart}"
+        return (
+            f"{said}: {which} ({_format_numbers(self.parameters)}) departs from "
+            f"{self._trace_words()} by {apart}"
+        )
 
-    def _traced(self) -> str:
+    def _trace_words(self) -> str:
         return "the trace" if self.states == 1 else f"the trace (its loop followed for {self.states} states)"
 
 
-def _listed(numbers: Mapping[str, float]) -> str:
+def _format_numbers(numbers: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in numbers.items())
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedAttempt:
     """One attempt beside the trace."""
 
     attempt: Attempt
@@ -111,39 +114,44 @@ class Judged:
         return *shown, length, agreed, -sum(self.deviations.values())
 
 
-def judge(
-    problem: Problem, wanted: Floats, attempt: Attempt, quantities: tuple[Quantity, ...], *, loops: bool
-) -> Judged:
+def judge_attempt(
+    problem: Problem,
+    wanted: Floats,
+    attempt: Attempt,
+    quantities: tuple[ObservedQuantity, ...],
+    *,
+    loops: bool,
+) -> JudgedAttempt:
     """`wanted`: the observations of the trace; a finite one breaks the property in its last state."""
     apart = np.abs(attempt.seen - wanted)
     largest = {q.name: float(apart[:, q.inputs].max()) for q in quantities}
     departure = None
     for state, row in enumerate(apart):
-        beyond = [(q.name, float(row[list(q.inputs)].max())) for q in quantities if _beyond(row, q)]
+        beyond = [(q.name, float(row[list(q.inputs)].max())) for q in quantities if _is_beyond_noise(row, q)]
         if beyond:
             departure = (state, *max(beyond, key=lambda b: b[1]))
             break
     low, high = declared_ranges(problem)
     inside = bool(((attempt.seen >= low - ROUNDING) & (attempt.seen <= high + ROUNDING)).all())
-    broken = breaking(problem, attempt.seen if loops else attempt.seen[-1:])
-    return Judged(attempt, largest, departure, inside, bool(broken.all()))
+    broken = violating_rows(problem, attempt.seen if loops else attempt.seen[-1:])
+    return JudgedAttempt(attempt, largest, departure, inside, bool(broken.all()))
 
 
-def _beyond(row: Floats, quantity: Quantity) -> bool:
+def _is_beyond_noise(row: Floats, quantity: ObservedQuantity) -> bool:
     return bool(row[list(quantity.inputs)].max() > quantity.noise + ROUNDING)
 
 
-def breaking(problem: Problem, seen: Floats) -> NDArray[np.bool_]:
+def violating_rows(problem: Problem, seen: Floats) -> NDArray[np.bool_]:
     """Is this a bad state (of `Never`), or one that is not good (of the others)?"""
     assert isinstance(problem.policy, NeuralPolicy)
     outputs = network_outputs(problem.policy.network, seen.astype(np.float32)).outputs
-    condition, bad = violation(problem)
+    condition, bad = violation_condition(problem)
     different, which = np.unique(outputs, axis=0, return_inverse=True)
-    found = np.array([_holds(condition, row) == bad for row in different], dtype=np.bool_)
+    found = np.array([_holds_for_outputs(condition, row) == bad for row in different], dtype=np.bool_)
     return found[which.reshape(-1)]
 
 
-def violation(problem: Problem) -> tuple[Term, bool]:
+def violation_condition(problem: Problem) -> tuple[Term, bool]:
     """The condition of the property, and whether satisfying it breaks the property."""
     match problem.property:
         case Never(bad):
@@ -154,9 +162,9 @@ def violation(problem: Problem) -> tuple[Term, bool]:
             raise TypeError(f"no trace violates {other!r}")
 
 
-def _holds(condition: Term, outputs: NDArray[np.float32]) -> bool:
-    names = {output_name(i): Fraction(float(v)) for i, v in enumerate(outputs)}
-    return bool(evaluate(condition, names))
+def _holds_for_outputs(condition: Term, outputs: NDArray[np.float32]) -> bool:
+    names = {network_output_name(i): Fraction(float(v)) for i, v in enumerate(outputs)}
+    return bool(evaluate_term(condition, names))
 
 
 def declared_ranges(problem: Problem) -> tuple[Floats, Floats]:

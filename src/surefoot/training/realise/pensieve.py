@@ -15,10 +15,10 @@ from math import ceil
 
 import numpy as np
 
-from surefoot.network.evaluate import evaluate
+from surefoot.network.evaluate import evaluate_network_batch
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.training.realise.judge import ROUNDING, Attempt, Driver, Floats, Quantity
+from surefoot.training.realise.judge import ROUNDING, Attempt, Floats, ObservedQuantity, SimulatorDriver
 from surefoot.training.simulators.pensieve import (
     BANDWIDTHS,
     BITRATES,
@@ -36,11 +36,11 @@ LONGEST = CHUNKS - HISTORY
 SIZES, TIMES = slice(2, 2 + HISTORY), slice(2 + HISTORY, 2 + 2 * HISTORY)
 MEGABYTES = BITRATES / 8000 * CHUNK_SECONDS
 QUANTITIES = (
-    Quantity("bitrate", (0,), 0.0),
-    Quantity("buffer (10 s)", (1,), 0.0),
-    Quantity("chunk size (10 MB)", tuple(range(SIZES.start, SIZES.stop)), 0.0),
-    Quantity("download time (10 s)", tuple(range(TIMES.start, TIMES.stop)), 0.0),
-    Quantity("remaining", (24,), 0.5 / CHUNKS),
+    ObservedQuantity("bitrate", (0,), 0.0),
+    ObservedQuantity("buffer (10 s)", (1,), 0.0),
+    ObservedQuantity("chunk size (10 MB)", tuple(range(SIZES.start, SIZES.stop)), 0.0),
+    ObservedQuantity("download time (10 s)", tuple(range(TIMES.start, TIMES.stop)), 0.0),
+    ObservedQuantity("remaining", (24,), 0.5 / CHUNKS),
 )
 TINY = 1e-20  # seconds of a download that has not been: size / time is then 0, as it should
 DRAINS = (np.inf, 2.0, 1.0, 0.5)  # seconds by which downloads before the trace may outlast a chunk
@@ -76,13 +76,13 @@ class _Driven(Pensieve):
         return seconds
 
 
-def attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
+def _attempt_episodes(problem: Problem, wanted: Floats) -> list[Attempt]:
     """Runs in which the trace's first decision is the one after 8, 9, … chunks."""
     policy = problem.policy
     assert isinstance(policy, NeuralPolicy)
     if not policy.notes or policy.network.width != 25:  # not the layout with sizes and times
         return []
-    qualities = _qualities(wanted)
+    qualities = _download_qualities(wanted)
     ways = [(False, drain) for drain in DRAINS]
     ways += [(True, np.inf)] if policy.choose is Choose.SAMPLE else []
     starts, forced, drain = map(
@@ -94,9 +94,11 @@ def attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
     seen = []
     chance = np.zeros(len(starts))
     for chunk in range(CHUNKS):
-        observed = _as_read(simulator.observe(), simulator)
+        observed = _policy_inputs(simulator.observe(), simulator)
         seen.append(observed)
-        outputs = evaluate(policy.network, observed.astype(np.float32)).outputs.astype(np.float64)
+        outputs = evaluate_network_batch(policy.network, observed.astype(np.float32)).outputs.astype(
+            np.float64
+        )
         step = chunk - starts + HISTORY  # which download of the trace comes now; negative: none yet
         shown = forced & (step < HISTORY)
         chosen = np.where(shown, qualities[np.clip(step, 0, HISTORY - 1)], np.argmax(outputs, axis=1))
@@ -106,7 +108,7 @@ def attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
         before = np.minimum(simulator.buffer + CHUNK_SECONDS - needed, CHUNK_SECONDS + drain)
         same_bandwidth = times[0] * MEGABYTES[chosen] / MEGABYTES[qualities[0]]
         before = np.where((chosen != qualities[0]) & np.isfinite(drain), same_bandwidth, before)
-        simulator.wanted = np.maximum(np.where(step < 0, before, times[_bounded(step, times)]), 0.0)
+        simulator.wanted = np.maximum(np.where(step < 0, before, times[_clip_index(step, times)]), 0.0)
         simulator.step(chosen)
     runs = np.stack(seen, axis=1)
     found = []
@@ -120,18 +122,18 @@ def attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
     return found
 
 
-def _bounded(step: Actions, times: Floats) -> Actions:
+def _clip_index(step: Actions, times: Floats) -> Actions:
     return np.clip(step, 0, len(times) - 1)
 
 
-def _qualities(wanted: Floats) -> Actions:
+def _download_qualities(wanted: Floats) -> Actions:
     """The quality of each download of the history: that of the nearest size."""
     sizes = wanted[0, SIZES] * 10
     nearest: Actions = np.argmin(np.abs(sizes[:, None] - MEGABYTES[None, :]), axis=1)
     return nearest
 
 
-def _as_read(observed: Floats, simulator: Pensieve) -> Floats:
+def _policy_inputs(observed: Floats, simulator: Pensieve) -> Floats:
     """As the problem's network reads it: sizes (of times in units of 10 s) instead of throughputs."""
     read = observed.copy()
     read[:, SIZES] = simulator.throughputs * simulator.times / 10
@@ -139,7 +141,7 @@ def _as_read(observed: Floats, simulator: Pensieve) -> Floats:
     return read
 
 
-def impossible(problem: Problem, wanted: Floats) -> str | None:
+def pensieve_obstacle(problem: Problem, wanted: Floats) -> str | None:
     """What the player's own arithmetic forbids."""
     sizes, times = wanted[0, SIZES] * 10, wanted[0, TIMES] * 10
     buffers, remaining = wanted[:, 1] * 10, wanted[:, 24] * CHUNKS
@@ -162,4 +164,4 @@ def impossible(problem: Problem, wanted: Floats) -> str | None:
     return None
 
 
-DRIVER = Driver(QUANTITIES, LONGEST, impossible, attempts)
+DRIVER = SimulatorDriver(QUANTITIES, LONGEST, pensieve_obstacle, _attempt_episodes)

@@ -3,6 +3,6 @@
 from surefoot.training.simulators.aurora import Aurora
 from surefoot.training.simulators.deeprm import DeepRM
 from surefoot.training.simulators.pensieve import Pensieve
-from surefoot.training.simulators.protocol import Simulator
+from surefoot.training.simulators.protocol import BatchSimulator
 
-SIMULATORS: dict[str, type[Simulator]] = {"aurora": Aurora, "deeprm": DeepRM, "pensieve": Pensieve}
+SIMULATORS: dict[str, type[BatchSimulator]] = {"aurora": Aurora, "deeprm": DeepRM, "pensieve": Pensieve}

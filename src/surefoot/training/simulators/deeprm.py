@@ -34,7 +34,9 @@ class DeepRM:
     baseline_name: ClassVar[str] = "shortest job first, of those that can begin now"
 
     def __init__(self, count: int, rng: np.random.Generator) -> None:
-        self.jobs = _jobs(count, rng)  # per step the job that arrives: length and needs, length 0 for none
+        self.jobs = _draw_jobs(
+            count, rng
+        )  # per step the job that arrives: length and needs, length 0 for none
         self.used = np.zeros((count, HORIZON, RESOURCES), dtype=np.int64)
         self.visible = np.zeros((count, SLOTS, 1 + RESOURCES), dtype=np.int64)
         self.backlog = np.zeros((count, MOST_WAITING, 1 + RESOURCES), dtype=np.int64)
@@ -68,7 +70,9 @@ class DeepRM:
         for row in np.flatnonzero(places):
             self._place(int(row), int(chosen[row]), int(begin[row]))
         passes = ~places & (self.time < STEPS)
-        slow = _inverse(self.visible[:, :, 0]).sum(axis=1) + _inverse(self.backlog[:, :, 0]).sum(axis=1)
+        slow = _inverse_length(self.visible[:, :, 0]).sum(axis=1) + _inverse_length(
+            self.backlog[:, :, 0]
+        ).sum(axis=1)
         reward = np.where(passes, -(slow + self.cost[:, 0]), 0.0)
         for plan in (self.used, self.cost):
             plan[passes, :-1] = plan[passes, 1:]
@@ -118,19 +122,21 @@ class DeepRM:
         return np.where(possible, shortest, SLOTS)
 
 
-def _jobs(count: int, rng: np.random.Generator) -> Actions:
+def _draw_jobs(count: int, rng: np.random.Generator) -> Actions:
     shape = (count, STEPS + 1)
     short = rng.random(shape) < SHORT
-    length = np.where(short, _drawn(SHORT_LENGTHS, shape, rng), _drawn(LONG_LENGTHS, shape, rng))
-    most, least = _drawn(LARGER_NEEDS, shape, rng), _drawn(SMALLER_NEEDS, shape, rng)
+    length = np.where(
+        short, _draw_integers(SHORT_LENGTHS, shape, rng), _draw_integers(LONG_LENGTHS, shape, rng)
+    )
+    most, least = _draw_integers(LARGER_NEEDS, shape, rng), _draw_integers(SMALLER_NEEDS, shape, rng)
     first = rng.random(shape) < 0.5
     jobs = np.stack([length, np.where(first, most, least), np.where(first, least, most)], axis=2)
     return jobs * (rng.random(shape) < ARRIVAL)[:, :, None]
 
 
-def _drawn(values: range, shape: tuple[int, int], rng: np.random.Generator) -> Actions:
+def _draw_integers(values: range, shape: tuple[int, int], rng: np.random.Generator) -> Actions:
     return rng.integers(values.start, values.stop, shape)
 
 
-def _inverse(length: Actions) -> Floats:
+def _inverse_length(length: Actions) -> Floats:
     return np.where(length > 0, 1 / np.maximum(length, 1), 0.0)

@@ -12,7 +12,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 Actions: TypeAlias = NDArray[Any]  # one number per episode: a real one, or the index of an action
 
 
-class Simulator(Protocol):
+class BatchSimulator(Protocol):
     width: ClassVar[int]  # of an observation
     actions: ClassVar[int]  # how many there are to choose from; 0: one real number
     longest: ClassVar[int]  # no episode has more decisions than this

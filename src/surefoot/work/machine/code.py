@@ -40,7 +40,7 @@ def cache_folder() -> Path:
     return root / "surefoot" / "objects"
 
 
-def compiled(text: str, folder: Path | None, level: int) -> Machine:
+def compile_llvm_ir(text: str, folder: Path | None, level: int) -> Machine:
     """The functions of a module in machine code, optimised (level 2) or as written (level 0).
 
     `folder`: where object files are kept, None for nowhere.
@@ -56,17 +56,17 @@ def compiled(text: str, folder: Path | None, level: int) -> Machine:
     target = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=processor, features=features, opt=level, jit=True, codemodel="jitdefault"
     )
-    stored = None if folder is None else _read(folder / name)
-    code = _object(llvm, text, target, level) if stored is None else stored
+    stored = None if folder is None else _read_cached(folder / name)
+    code = _emit_object(llvm, text, target, level) if stored is None else stored
     if stored is None and folder is not None:
-        _write(folder, name, code)
+        _write_cached(folder, name, code)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return Machine(engine, stored is not None)
 
 
-def _object(llvm: Any, text: str, target: Any, level: int) -> bytes:
+def _emit_object(llvm: Any, text: str, target: Any, level: int) -> bytes:
     module = llvm.parse_assembly(text)
     module.verify()
     if not level:
@@ -81,7 +81,7 @@ def _is_private(path: Path) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _read(path: Path) -> bytes | None:
+def _read_cached(path: Path) -> bytes | None:
     """A file that only the user can have written, followed by its own digest."""
     try:
         if not (_is_private(path.parent) and _is_private(path) and stat.S_ISREG(path.lstat().st_mode)):
@@ -93,7 +93,7 @@ def _read(path: Path) -> bytes | None:
     return code if sha256(code).digest() == digest else None
 
 
-def _write(folder: Path, name: str, code: bytes) -> None:
+def _write_cached(folder: Path, name: str, code: bytes) -> None:
     """Put a file into its place at once, so that nobody sees half of it."""
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -104,13 +104,13 @@ def _write(folder: Path, name: str, code: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(code + sha256(code).digest())
             os.replace(draft, folder / name)
-            _tidy(folder)
+            _evict_old_files(folder)
         except OSError:
             with suppress(OSError):
                 os.unlink(draft)
 
 
-def _tidy(folder: Path) -> None:
+def _evict_old_files(folder: Path) -> None:
     """Of too many files, the older half goes."""
     files = sorted(folder.glob("*.o"), key=lambda path: path.stat().st_mtime)
     if len(files) > _MOST_FILES:

@@ -10,7 +10,7 @@ OVERFLOWING = "\n".join(
 )
 
 
-class Function:
+class IrFunction:
     """A function being written. Values are texts, `%v7` or a literal; `fail` returns a status."""
 
     def __init__(self, name: str, parameters: str, returns: str = "i64", *, internal: bool = False) -> None:
@@ -65,13 +65,13 @@ class Function:
         self._count += 1
         name = f"%p{self._count}"
         self._places.append(f"  {name} = alloca i64")
-        self.set(name, start)
+        self.set_variable(name, start)
         return name
 
     def get(self, place: str) -> str:
         return self.value(f"load i64, ptr {place}")
 
-    def set(self, place: str, value: str) -> None:
+    def set_variable(self, place: str, value: str) -> None:
         self.do(f"store i64 {value}, ptr {place}")
 
     def at(self, base: str, index: str, kind: str = "i64") -> str:
@@ -95,7 +95,7 @@ class Function:
     def compare(self, how: str, left: str, right: str) -> str:
         return self.value(f"icmp {how} i64 {left}, {right}")
 
-    def checked(self, op: str, left: str, right: str, status: int) -> str:
+    def checked_arithmetic(self, op: str, left: str, right: str, status: int) -> str:
         """`sadd`, `ssub` or `smul`; fails where 64 bits are not enough."""
         pair = self.value(f"call {{i64, i1}} @llvm.{op}.with.overflow.i64(i64 {left}, i64 {right})")
         self.fail(self.value(f"extractvalue {{i64, i1}} {pair}, 1"), status)
@@ -134,7 +134,7 @@ class Function:
             self.leave(self.compare("sge", number, stop), after)
             yield number
             if not self.ended:
-                self.set(place, self.add(self.get(place), "1"))
+                self.set_variable(place, self.add(self.get(place), "1"))
 
     def text(self) -> str:
         lines = [self._lines[0], self._lines[1], *self._places, *self._lines[2:]]

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
 
 X: list[Any] = ["name", "x"]
@@ -99,7 +99,7 @@ def changed(data: Mapping[str, Any], *changes: Change) -> dict[str, Any]:
 
 def is_accepted(data: Mapping[str, Any]) -> bool:
     try:
-        return bool(check(data).accepted)
+        return bool(judge_certificate(data).accepted)
     except BadCertificate:
         return False
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.checker.barrier.cover import covers
-from surefoot.certify.checker.barrier.system import conjunctions
+from surefoot.certify.checker.barrier.cover import is_box_covered
+from surefoot.certify.checker.barrier.system import relaxed_conjunctions
 
 _A, _B = ("name", "a"), ("name", "b")
 _ATOMS: list[Any] = [("<", _A, _B), ("<=", _B, _A), ("=", _A, _B), True, False, ("<", _B, ("name", "c"))]
@@ -48,7 +48,7 @@ def test_no_state_is_in_no_list(wanted: bool) -> None:
     terms += [("not", term) for term in terms[::3]]
     states = [dict(zip("abc", values, strict=True)) for values in product((0, 1, 2), repeat=3)]
     for term in terms:
-        lists = conjunctions(term, wanted)
+        lists = relaxed_conjunctions(term, wanted)
         for state in states:
             found = any(all(holds(p, state) <= holds(q, state) for p, q in atoms) for atoms in lists)
             if holds(term, state) is wanted:
@@ -63,15 +63,15 @@ def test_boxes_that_leave_a_corner() -> None:
 
     whole = box(0, 4, 0, 4)
     corners = {(x, y): box(x, x + 2, y, y + 2) for x in (0, 2) for y in (0, 2)}
-    assert covers([*corners.values()], whole)
+    assert is_box_covered([*corners.values()], whole)
     for missing in corners:
-        assert not covers([b for place, b in corners.items() if place != missing], whole)
+        assert not is_box_covered([b for place, b in corners.items() if place != missing], whole)
     middle = box(1, 3, 1, 3)
     frame = [box(0, 1, 0, 4), box(3, 4, 0, 4), box(0, 4, 0, 1), box(0, 4, 3, 4)]
     for order in (frame, frame[::-1]):
-        assert covers([middle, *order], whole)
-        assert covers([*order, middle], whole)
-        assert not covers(order, whole)
+        assert is_box_covered([middle, *order], whole)
+        assert is_box_covered([*order, middle], whole)
+        assert not is_box_covered(order, whole)
         for i in range(4):
-            assert not covers([middle, *order[:i], *order[i + 1 :]], whole)
-    assert not covers([], whole)
+            assert not is_box_covered([middle, *order[:i], *order[i + 1 :]], whole)
+    assert not is_box_covered([], whole)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.certify.checker.barrier.test_forged_convergence import _HALVED_SQUARES, square
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 
 
 def closed_interval(sign: int, offset: str, sides: list[Any]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ ONE_HALF = [square([0], [[1]], 2), square([0], [[1]], 2, of=(0, 1))]  # 1 - x²/
 
 @pytest.mark.parametrize(("sign", "sides"), [(1, [least(1, 1), ONE_HALF]), (-1, [ONE_HALF, least(1, 1)])])
 def test_the_interval_is_closed(sign: int, sides: list[Any]) -> None:
-    found = check(closed_interval(sign, "0", sides))
+    found = judge_certificate(closed_interval(sign, "0", sides))
     assert found.accepted, found.reason
 
 
@@ -43,4 +43,4 @@ def test_an_end_that_is_left_has_no_proof(sign: int, offset: str, forged: Any) -
     """From 1 a step leads to 5/4, or to -5/4; the other side has its true proof."""
     true = least(7, 4)
     sides = [true, forged] if sign > 0 else [forged, true]
-    assert not check(closed_interval(sign, offset, sides)).accepted
+    assert not judge_certificate(closed_interval(sign, offset, sides)).accepted

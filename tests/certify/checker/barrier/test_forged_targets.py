@@ -19,7 +19,7 @@ from tests.certify.checker.barrier.forged import (
     weigh,
 )
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 
 
 def converging(system: dict[str, Any], target: Any, ranking: dict[str, Any]) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def test_how_many_steps_a_ranking_allows() -> None:
     # x - (x/2 - 1/2) - 1/4 = (x + 1)/2 - 1/4 = (x + 1/2)/2
     proof = {"slack": [0], "proof": {"weights": [[3, 1]], "over": 2}}
     ranking = {"function": X, "least": "1/4", "drift": 0, "cases": [[proof]]}
-    found = check(converging(system, ["<", X, "-1/2"], ranking))
+    found = judge_certificate(converging(system, ["<", X, "-1/2"], ranking))
     assert found.accepted
     assert "never for 9 steps in a row" in found.claim
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.certify.checker.barrier.forged import RULE, SET, SYSTEM, X, changed, closed_interval, rational
 
-from surefoot.certify.checker.barrier.period import Bounds, check_period
-from surefoot.certify.checker.barrier.shift import shifted
-from surefoot.certify.checker.barrier.system import read_system
+from surefoot.certify.checker.barrier.period import PeriodBounds, check_period
+from surefoot.certify.checker.barrier.shift import bound_max_change
+from surefoot.certify.checker.barrier.system import read_claimed_system
 from surefoot.certify.checker.number import Refused
 
 _Y: list[Any] = ["name", "y"]
@@ -19,14 +19,14 @@ _D: list[Any] = ["name", "d"]
 _E: list[Any] = ["name", "e"]
 
 
-def one_period(rate: Any, following: Any, period: str, low: str, high: str, then: Any = None) -> Bounds:
+def one_period(rate: Any, following: Any, period: str, low: str, high: str, then: Any = None) -> PeriodBounds:
     """Of x in [-1, 1], to the first order."""
     claim = changed(
         closed_interval(following, {}), ((*SYSTEM, "time"), {"derivatives": [rate], "period": period})
     )
     if then is not None:
         claim = changed(claim, ((*SYSTEM, "controls"), [["u", None, None]]), ((*RULE, "then"), [then]))
-    system = read_system(claim["claim"]["system"], "exact")
+    system = read_claimed_system(claim["claim"]["system"], "exact")
     assert system.time is not None
     data = {"order": 1, "enclosure": [[low, high]], "proposed": None}
     return check_period(system, system.time, system.rules[0], data)[0]
@@ -45,7 +45,7 @@ def test_solutions_are_enclosed_from_their_start(rate: int, low: int, high: int)
 def test_a_square() -> None:
     """x' = x² up to 4 within 2, so that from 1 it is 2 at most after a quarter; x'' = 2 x³ is up to 16."""
     found = one_period(["*", X, X], ["+", X, ["/", ["*", X, X], 4]], "1/4", "-2", "2")
-    assert found == Bounds((Fraction(16, 32),), (Fraction(16, 128),), (Fraction(4, 8),))
+    assert found == PeriodBounds((Fraction(16, 32),), (Fraction(16, 128),), (Fraction(4, 8),))
 
 
 def test_a_control_that_is_a_square() -> None:
@@ -71,7 +71,7 @@ def test_gusts_of_two_times_do_not_cancel() -> None:
         ((*SYSTEM, "time"), {"derivatives": rates, "period": 1}),
         ((*SET, "domain"), box),
     )
-    system = read_system(claim["claim"]["system"], "exact")
+    system = read_claimed_system(claim["claim"]["system"], "exact")
     assert system.time is not None
     enclosure = [["-5/2", "5/2"], ["-3/2", "3/2"], ["-3/2", "3/2"]]
     data = {"order": 1, "enclosure": enclosure, "proposed": None}
@@ -83,9 +83,9 @@ def test_gusts_of_two_times_do_not_cancel() -> None:
 def test_a_shift_is_as_large_as_at_the_farther_end() -> None:
     """-x² from 3, moved by 1/2; the row 2 changes by nothing."""
     claim = closed_interval(X, {})
-    system = read_system(claim["claim"]["system"], "exact")
+    system = read_claimed_system(claim["claim"]["system"], "exact")
     square = ("negate", ("*", ("name", "x"), ("name", "x")))
     for ends in ((-3, 1), (-1, 3)):
         domain = ((Fraction(ends[0]), Fraction(ends[1])),)
         for rows in ([square, Fraction(2)], [Fraction(2), square]):
-            assert shifted(system, rows, domain, [Fraction(1, 2)]) == Fraction(13, 4)
+            assert bound_max_change(system, rows, domain, [Fraction(1, 2)]) == Fraction(13, 4)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.checker.barrier.claim import _needed
-from surefoot.certify.checker.barrier.rounding import Computed, computed
-from surefoot.certify.checker.barrier.shift import shifted, sizes_of
-from surefoot.certify.checker.barrier.system import System, read_system
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.barrier.claim import _required_margins
+from surefoot.certify.checker.barrier.rounding import RoundedValue, bound_rounding
+from surefoot.certify.checker.barrier.shift import bound_max_change, box_magnitudes
+from surefoot.certify.checker.barrier.system import ClaimedSystem, read_claimed_system
+from surefoot.certify.checker.check import judge_certificate
 
 _X: list[Any] = ["name", "x"]
 _NOTHING: dict[str, Any] = {"weights": [], "over": 1}
@@ -88,26 +88,26 @@ def certificate(claim: dict[str, Any], room: Fraction, step: Fraction, barrier: 
 def parts() -> tuple[dict[str, Any], Fraction, Fraction, Fraction]:
     """A certificate whose permit has no margin yet, and what the margin is made of."""
     claim = claimed()
-    system = read_system(claim["system"], "float64")
+    system = read_claimed_system(claim["system"], "float64")
     (rule,) = system.rules
-    room, (step,) = _needed(system, rule, ())
-    data = certificate(claim, room, step, shifted(system, rule.set.rows, rule.set.domain, [step]))
-    (size,) = sizes_of(rule.set.domain)
-    error = computed(rule.set.barrier, {"x": Computed(size)}).error
-    return data, room, error, shifted(system, rule.set.rows, rule.set.domain, [_prediction(system)])
+    room, (step,) = _required_margins(system, rule, ())
+    data = certificate(claim, room, step, bound_max_change(system, rule.set.rows, rule.set.domain, [step]))
+    (size,) = box_magnitudes(rule.set.domain)
+    error = bound_rounding(rule.set.barrier, {"x": RoundedValue(size)}).error
+    return data, room, error, bound_max_change(system, rule.set.rows, rule.set.domain, [_prediction(system)])
 
 
-def _prediction(system: System) -> Fraction:
+def _prediction(system: ClaimedSystem) -> Fraction:
     """Without disturbances prediction and plant differ by the rounding of both."""
-    values = {"x": Computed(Fraction(1)), "u": Computed(Fraction(1, 8))}
-    return 2 * computed(system.next[0], values).error
+    values = {"x": RoundedValue(Fraction(1)), "u": RoundedValue(Fraction(1, 8))}
+    return 2 * bound_rounding(system.next[0], values).error
 
 
 def with_margin(data: dict[str, Any], margin: Fraction) -> bool:
     changed = copy.deepcopy(data)
     changed["claim"]["system"]["shield"][0]["margin"] = rational(margin)
     # The starts are covered by (x + 1/2)(1/2 - x), whose constraints are those of the box that is covered.
-    return bool(check(changed).accepted)
+    return bool(judge_certificate(changed).accepted)
 
 
 def test_the_whole_margin_is_enough(parts: tuple[dict[str, Any], Fraction, Fraction, Fraction]) -> None:

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.checker.barrier.polynomial import Polynomial, constant, of_term
-from surefoot.certify.checker.barrier.rounding import Computed, computed
-from surefoot.certify.checker.barrier.shift import change
+from surefoot.certify.checker.barrier.polynomial import ExactPolynomial, poly_constant, poly_from_term
+from surefoot.certify.checker.barrier.rounding import RoundedValue, bound_rounding
+from surefoot.certify.checker.barrier.shift import bound_polynomial_change
 from surefoot.certify.checker.number import Refused
 
 _A, _B = ("name", "a"), ("name", "b")
 _UNIT, _LEAST = Fraction(1, 1 << 53), Fraction(1, 1 << 1074)
 _SIZES = (Fraction(3), Fraction(5))
 _ERRORS = (Fraction(1, 7), Fraction(1, 11))
-_NAMES = {name: Computed(s, e) for name, s, e in zip("ab", _SIZES, _ERRORS, strict=True)}
+_NAMES = {name: RoundedValue(s, e) for name, s, e in zip("ab", _SIZES, _ERRORS, strict=True)}
 (_a, _b), (_α, _β) = _SIZES, _ERRORS
 _SUM = _α + _β + _UNIT * (_a + _b + _α + _β)
 _CROSSED = _a * _β + _b * _α + _α * _β
@@ -38,7 +38,7 @@ _CROSSED = _a * _β + _b * _α + _α * _β
     ],
 )
 def test_one_operation(term: Any, size: Fraction, error: Fraction) -> None:
-    found = computed(term, _NAMES)
+    found = bound_rounding(term, _NAMES)
     few = Fraction(8, 1 << 1200)
     assert size <= found.size <= size + few
     assert error <= found.error <= error + few
@@ -61,24 +61,26 @@ def test_one_operation(term: Any, size: Fraction, error: Fraction) -> None:
 def test_what_has_no_bound(term: Any) -> None:
     """It may overflow, or divide by what is rounded itself."""
     with pytest.raises(Refused):
-        computed(term, _NAMES)
+        bound_rounding(term, _NAMES)
 
 
 def test_rounding_is_not_above_its_bound() -> None:
     """Computed values that are off by nearly as much as an operation may be."""
     one, above = Fraction(1), 1.0 + 2.0**-52
-    names = {"a": Computed(Fraction(above)), "b": Computed(one)}
+    names = {"a": RoundedValue(Fraction(above)), "b": RoundedValue(one)}
     lost = Fraction(above) ** 2 - Fraction(above * above)
-    assert 0 < lost <= computed(("*", _A, _A), names).error
-    small = {"a": Computed(Fraction(5e-324)), "b": Computed(one)}
+    assert 0 < lost <= bound_rounding(("*", _A, _A), names).error
+    small = {"a": RoundedValue(Fraction(5e-324)), "b": RoundedValue(one)}
     half = Fraction(5e-324) / 2 - Fraction(5e-324 / 2)
     assert half == Fraction(1, 1 << 1075)
-    assert half <= computed(("/", _A, Fraction(2)), small).error
+    assert half <= bound_rounding(("/", _A, Fraction(2)), small).error
 
 
 def test_a_change_of_a_polynomial() -> None:
     """-3 x² y / 2 where |x| <= 2 and |y| <= 5, moved by 1 and 1/2."""
-    found = change(Polynomial({(2, 1): -3, (0, 0): 7}, 2), _SIZES_OF_CHANGE, (Fraction(1), Fraction(1, 2)))
+    found = bound_polynomial_change(
+        ExactPolynomial({(2, 1): -3, (0, 0): 7}, 2), _SIZES_OF_CHANGE, (Fraction(1), Fraction(1, 2))
+    )
     assert found == Fraction(3, 2) * (9 * Fraction(11, 2) - 4 * 5)
 
 
@@ -86,7 +88,7 @@ _SIZES_OF_CHANGE = (Fraction(2), Fraction(5))
 
 
 def test_numbers_are_the_nearest_doubles() -> None:
-    assert of_term(Fraction(1, 10), {}, 1, True) == constant(Fraction(0.1), 1)
-    assert of_term(Fraction(1, 10), {}, 1, False) == constant(Fraction(1, 10), 1)
+    assert poly_from_term(Fraction(1, 10), {}, 1, True) == poly_constant(Fraction(0.1), 1)
+    assert poly_from_term(Fraction(1, 10), {}, 1, False) == poly_constant(Fraction(1, 10), 1)
     with pytest.raises(Refused, match="whole number"):
-        of_term(Fraction((1 << 53) + 1), {}, 1, True)
+        poly_from_term(Fraction((1 << 53) + 1), {}, 1, True)

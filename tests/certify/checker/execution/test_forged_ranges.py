@@ -11,10 +11,10 @@ from benchmarks.forgery.__main__ import is_accepted
 from benchmarks.forgery.executions import prove_claim
 from benchmarks.forgery.finite_systems import System, write_execution, write_states
 
-from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.argument import read_argument
-from surefoot.certify.checker.execution.obligations import obligations
-from surefoot.certify.checker.execution.problem import read_problem
+from surefoot.certify.checker.claim import FileLocations
+from surefoot.certify.checker.execution.argument import read_run_argument
+from surefoot.certify.checker.execution.obligations import derive_obligations
+from surefoot.certify.checker.execution.problem import read_canonical_problem
 
 
 def move(*targets: int) -> dict[str, Any]:
@@ -29,7 +29,9 @@ def accepts(moves: list[dict[str, Any]], kind: str, holds: list[bool], argument:
     claim = {"kind": "execution", "problem": write_execution(system, asked), "argument": argument}
 
     def derive() -> Any:
-        return obligations(read_problem(claim["problem"], Places(Path())), read_argument(argument))
+        return derive_obligations(
+            read_canonical_problem(claim["problem"], FileLocations(Path())), read_run_argument(argument)
+        )
 
     return is_accepted(prove_claim(system, claim, derive)[1])
 

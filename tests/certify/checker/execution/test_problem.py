@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
 
 X = ["name", "x"]
@@ -34,7 +34,7 @@ def edge(action: str | None, *outcomes: list[Any]) -> dict[str, Any]:
 def accepted(claimed: dict[str, Any], *names: tuple[str, int]) -> bool:
     shown = [{"obligation": name, "steps": steps, "cases": [AT_SIGHT]} for name, steps in names]
     content = {"surefoot-certificate": 1, "claim": claimed, "arithmetic": "real", "obligations": shown}
-    return check(content).accepted
+    return judge_certificate(content).accepted
 
 
 def test_an_edge_has_an_outcome() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.number import BadCertificate
 
 Json = dict[str, Any]
@@ -84,6 +84,6 @@ def values(*numbers: int) -> Json:
 
 def is_accepted(certificate: Json) -> bool:
     try:
-        return check(certificate).accepted
+        return judge_certificate(certificate).accepted
     except BadCertificate:
         return False

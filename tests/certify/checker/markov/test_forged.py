@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.certify.checker.markov.claims import X, edge, environment, greatest, is_accepted, never, values
 
-from surefoot.certify.checker.check import check
+from surefoot.certify.checker.check import judge_certificate
 
 TRUE_FOR_EVER = ["and", ["name", "flag"], ["not", ["deadlocked"]]]
 
@@ -125,7 +125,7 @@ def test_an_interval_is_not_printed_as_a_smaller_one(low: Any, high: Any, words:
     """A claim of at least 1 - 10^-30 was printed as one of 1."""
     certificate = greatest(counting(), ["=", X, 2], 1, values(1, 1, 1))
     certificate["claim"] |= {"low": low, "high": high}
-    found = check(certificate)
+    found = judge_certificate(certificate)
     assert found.accepted
     assert found.claim.endswith(words)
 

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.optimize import LinearConstraint, milp
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.layered import Layered, evaluate, layered
+from surefoot.solve.native.dual.layered import ChainProblem, build_chain_problem, evaluate_chain_rows
 
 
-def random_question(seed: int) -> Layered:
+def random_question(seed: int) -> ChainProblem:
     """Small: fixed, whole and shared inputs, dead and duplicate neurons, ties."""
     r = np.random.default_rng(seed)
     inputs, copies, outputs = int(r.integers(1, 5)), int(r.integers(1, 4)), int(r.integers(1, 3))
@@ -38,7 +38,7 @@ def random_question(seed: int) -> Layered:
     if not rows.any():
         rows[0, 0] = 1.0
     direct = np.rint(2 * r.normal(0, 1, (len(rows), total))) * (r.random() < 0.3)
-    return layered(
+    return build_chain_problem(
         tuple(weights),
         tuple(biases),
         low,
@@ -51,11 +51,11 @@ def random_question(seed: int) -> Layered:
     )
 
 
-def shifted(problem: Layered, offset: float) -> Layered:
+def shifted(problem: ChainProblem, offset: float) -> ChainProblem:
     return replace(problem, offsets=problem.offsets + offset)
 
 
-def least_violation(problem: Layered) -> float:
+def least_violation(problem: ChainProblem) -> float:
     """The smallest t such that rows y(x) <= offsets + t has a solution, by HiGHS; NaN if it fails."""
     blocks: list[dict[int, float]] = []
     limits: list[float] = []
@@ -129,7 +129,7 @@ def _solved(columns, blocks, limits, worst) -> float:  # type: ignore[no-untyped
     return float(result.fun) if result.status == 0 else np.nan
 
 
-def satisfied(problem: Layered, point: Array) -> bool:
+def satisfied(problem: ChainProblem, point: Array) -> bool:
     inside = (point >= problem.low).all() and (point <= problem.high).all()
     whole = (point == np.rint(point))[problem.whole].all()
-    return bool(inside and whole and (evaluate(problem, point[None])[0] <= 0.0).all())
+    return bool(inside and whole and (evaluate_chain_rows(problem, point[None])[0] <= 0.0).all())

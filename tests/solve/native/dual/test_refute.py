@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 from tests.solve.native.dual.instances import least_violation, random_question, satisfied, shifted
 
-from surefoot.solve.native.dual import Candidate, GaveUp, Refuted, Settings, Steps, layered, refute
-from surefoot.solve.native.dual.layered import evaluate
-from surefoot.solve.native.dual.search import needed
-from surefoot.solve.native.dual.state import Limit
+from surefoot.solve.native.dual import (
+    AscentSteps,
+    CandidatePoint,
+    ChainRefutation,
+    ReluSearchSettings,
+    SearchGaveUp,
+    build_chain_problem,
+    refute_chain_problem,
+)
+from surefoot.solve.native.dual.layered import evaluate_chain_rows
+from surefoot.solve.native.dual.search import needed_rows
+from surefoot.solve.native.dual.state import SearchLimit
 
 MOST = 1500
 REPEATED_INPUTS = (2132, 2482)  # a copy reads an input twice: its way must not be paid twice in a clip
@@ -25,28 +33,28 @@ def test_agrees_with_mixed_integer_programming(block: int) -> None:
         problem = random_question(seed)
         least = least_violation(problem)
         for margin in (0.5, 1e-2, 1e-4):
-            wanted = refute(shifted(problem, least + margin), most_nodes=MOST)
-            assert not isinstance(wanted, Refuted), seed
-            if isinstance(wanted, Candidate):
+            wanted = refute_chain_problem(shifted(problem, least + margin), most_nodes=MOST)
+            assert not isinstance(wanted, ChainRefutation), seed
+            if isinstance(wanted, CandidatePoint):
                 assert satisfied(shifted(problem, least + margin), wanted.point), seed
-            unwanted = refute(shifted(problem, least - margin), most_nodes=MOST)
-            assert not isinstance(unwanted, Candidate), seed
-            decided += isinstance(wanted, Candidate) + isinstance(unwanted, Refuted)
+            unwanted = refute_chain_problem(shifted(problem, least - margin), most_nodes=MOST)
+            assert not isinstance(unwanted, CandidatePoint), seed
+            decided += isinstance(wanted, CandidatePoint) + isinstance(unwanted, ChainRefutation)
     assert decided >= 48  # of at least 54
 
 
 def test_looking_ahead_agrees_with_mixed_integer_programming() -> None:
-    at_once = Settings(patience=(0, 0), log=True)
+    at_once = ReluSearchSettings(patience=(0, 0), log=True)
     decided = 0
     for seed in range(60, 80):
         problem = random_question(seed)
         least = least_violation(problem)
         for margin in (0.5, 1e-2):
-            wanted = refute(shifted(problem, least + margin), at_once, MOST)
-            assert not isinstance(wanted, Refuted), seed
-            unwanted = refute(shifted(problem, least - margin), at_once, MOST)
-            assert not isinstance(unwanted, Candidate), seed
-            decided += isinstance(wanted, Candidate) + isinstance(unwanted, Refuted)
+            wanted = refute_chain_problem(shifted(problem, least + margin), at_once, MOST)
+            assert not isinstance(wanted, ChainRefutation), seed
+            unwanted = refute_chain_problem(shifted(problem, least - margin), at_once, MOST)
+            assert not isinstance(unwanted, CandidatePoint), seed
+            decided += isinstance(wanted, CandidatePoint) + isinstance(unwanted, ChainRefutation)
     assert decided >= 72  # of 80
 
 
@@ -57,7 +65,7 @@ def test_the_order_of_copies_inputs_and_neurons_does_not_matter() -> None:
     turned = replace(turned, whole=problem.whole[::-1].copy(), direct=problem.direct[:, ::-1].copy())
     turned = replace(turned, first=problem.first[:, ::-1].copy())
     for offset in (least - 0.01, least + 0.01):
-        kinds = {type(refute(shifted(p, offset), most_nodes=MOST)) for p in (problem, turned)}
+        kinds = {type(refute_chain_problem(shifted(p, offset), most_nodes=MOST)) for p in (problem, turned)}
         assert len(kinds) == 1
 
 
@@ -67,21 +75,21 @@ def test_whole_inputs_are_enumerated_correctly() -> None:
         weights = (generator.normal(0, 1, (6, 3)), generator.normal(0, 1, (1, 6)))
         biases = (generator.normal(0, 1, 6), generator.normal(0, 1, 1))
         low, high = np.full(3, -2.5), np.full(3, 2.5)
-        problem = layered(
+        problem = build_chain_problem(
             weights, biases, low, high, np.ones((1, 1)), np.zeros(1), whole=np.ones(3, dtype=np.bool_)
         )
         points = np.array(list(product(range(-2, 3), repeat=3)), dtype=float)
-        least = float(evaluate(problem, points)[0].min())
-        assert isinstance(refute(shifted(problem, least - 1e-3)), Refuted)
-        answer = refute(shifted(problem, least + 1e-3))
-        assert isinstance(answer, Candidate)
+        least = float(evaluate_chain_rows(problem, points)[0].min())
+        assert isinstance(refute_chain_problem(shifted(problem, least - 1e-3)), ChainRefutation)
+        answer = refute_chain_problem(shifted(problem, least + 1e-3))
+        assert isinstance(answer, CandidatePoint)
         assert (answer.point == np.rint(answer.point)).all()
 
 
 def test_an_integer_gap_without_any_point_is_refuted() -> None:
     weights, biases = (np.eye(1), np.eye(1)), (np.zeros(1), np.zeros(1))
     rows = np.array([[1.0], [-1.0]])
-    problem = layered(
+    problem = build_chain_problem(
         weights,
         biases,
         np.zeros(1),
@@ -90,8 +98,8 @@ def test_an_integer_gap_without_any_point_is_refuted() -> None:
         np.array([0.75, -0.25]),
         whole=np.ones(1, dtype=np.bool_),
     )
-    assert isinstance(refute(problem), Refuted)
-    empty = layered(
+    assert isinstance(refute_chain_problem(problem), ChainRefutation)
+    empty = build_chain_problem(
         weights,
         biases,
         np.full(1, 0.2),
@@ -100,7 +108,7 @@ def test_an_integer_gap_without_any_point_is_refuted() -> None:
         np.array([9.0, 9.0]),
         whole=np.ones(1, dtype=np.bool_),
     )
-    assert isinstance(refute(empty), Refuted)
+    assert isinstance(refute_chain_problem(empty), ChainRefutation)
 
 
 @pytest.mark.parametrize("depth", [1e-2, 1e-6])
@@ -113,8 +121,14 @@ def test_finds_needles(depth: float) -> None:
     biases = (np.concatenate([-centre, centre]), np.ones(1), np.zeros(1))
     low, high = -np.ones(8), np.ones(8)
     rows = -np.ones((1, 1))
-    assert isinstance(refute(layered(weights, biases, low, high, rows, np.array([-1.0 - depth]))), Refuted)
-    assert isinstance(refute(layered(weights, biases, low, high, rows, np.array([-1.0 + depth]))), Candidate)
+    assert isinstance(
+        refute_chain_problem(build_chain_problem(weights, biases, low, high, rows, np.array([-1.0 - depth]))),
+        ChainRefutation,
+    )
+    assert isinstance(
+        refute_chain_problem(build_chain_problem(weights, biases, low, high, rows, np.array([-1.0 + depth]))),
+        CandidatePoint,
+    )
 
 
 def test_ties_are_never_refuted() -> None:
@@ -124,17 +138,19 @@ def test_ties_are_never_refuted() -> None:
         weights = (generator.normal(0, 1, (3, 2)), generator.normal(0, 1, (1, 3)))
         biases = (generator.normal(0, 1, 3), generator.normal(0, 1, 1))
         fixed = generator.normal(0, 1, 2)
-        problem = layered(weights, biases, fixed, fixed, np.ones((1, 1)), np.zeros(1))
-        value = float(evaluate(problem, fixed[None])[0][0, 0])
-        assert not isinstance(refute(shifted(problem, value)), Refuted)
+        problem = build_chain_problem(weights, biases, fixed, fixed, np.ones((1, 1)), np.zeros(1))
+        value = float(evaluate_chain_rows(problem, fixed[None])[0][0, 0])
+        assert not isinstance(refute_chain_problem(shifted(problem, value)), ChainRefutation)
 
 
 def test_answers_do_not_change_from_run_to_run() -> None:
     problem = random_question(7)
     least = least_violation(problem)
-    first, second = (refute(shifted(problem, least - 0.01), Settings(log=True)) for _ in range(2))
-    assert isinstance(first, Refuted)
-    assert isinstance(second, Refuted)
+    first, second = (
+        refute_chain_problem(shifted(problem, least - 0.01), ReluSearchSettings(log=True)) for _ in range(2)
+    )
+    assert isinstance(first, ChainRefutation)
+    assert isinstance(second, ChainRefutation)
     assert repr(first.log.entries) == repr(second.log.entries)
 
 
@@ -142,30 +158,32 @@ def test_limits_are_answers() -> None:
     problem = next(
         p
         for p in (shifted(q, least_violation(q) - 1e-3) for q in map(random_question, range(200)))
-        if refute(p, most_nodes=MOST).nodes > 40
+        if refute_chain_problem(p, most_nodes=MOST).nodes > 40
     )
-    few = refute(problem, Settings(batch=1), 3)
-    assert isinstance(few, GaveUp)
-    assert few.why is Limit.NODES
-    late = refute(problem, Settings(expired=lambda: True))
-    assert isinstance(late, GaveUp)
-    assert late.why is Limit.TIME
-    crowded = refute(problem, Settings(most_open=1, batch=1))
-    assert isinstance(crowded, GaveUp)
-    assert crowded.why is Limit.OPEN
+    few = refute_chain_problem(problem, ReluSearchSettings(batch=1), 3)
+    assert isinstance(few, SearchGaveUp)
+    assert few.why is SearchLimit.NODES
+    late = refute_chain_problem(problem, ReluSearchSettings(expired=lambda: True))
+    assert isinstance(late, SearchGaveUp)
+    assert late.why is SearchLimit.TIME
+    crowded = refute_chain_problem(problem, ReluSearchSettings(most_open=1, batch=1))
+    assert isinstance(crowded, SearchGaveUp)
+    assert crowded.why is SearchLimit.OPEN
 
 
 def test_weakened_rows_cover_every_meaning() -> None:
     weights, biases = (np.eye(1), np.eye(1)), (np.zeros(1), np.zeros(1))
     box = (np.ones(1), np.full(1, 2.0))
-    sharp = layered(weights, biases, *box, np.ones((1, 1)), np.full(1, 0.9))
-    assert isinstance(refute(sharp), Refuted)
-    by_row = layered(weights, biases, *box, np.ones((1, 1)), np.full(1, 0.9), row_errors=np.full((1, 1), 0.2))
-    assert isinstance(refute(by_row), Candidate)
-    by_offset = layered(
+    sharp = build_chain_problem(weights, biases, *box, np.ones((1, 1)), np.full(1, 0.9))
+    assert isinstance(refute_chain_problem(sharp), ChainRefutation)
+    by_row = build_chain_problem(
+        weights, biases, *box, np.ones((1, 1)), np.full(1, 0.9), row_errors=np.full((1, 1), 0.2)
+    )
+    assert isinstance(refute_chain_problem(by_row), CandidatePoint)
+    by_offset = build_chain_problem(
         weights, biases, *box, np.ones((1, 1)), np.full(1, 0.9), offset_errors=np.full(1, 0.2)
     )
-    assert isinstance(refute(by_offset), Candidate)
+    assert isinstance(refute_chain_problem(by_offset), CandidatePoint)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +205,7 @@ def test_refuses_nonsense(change: dict[str, np.ndarray]) -> None:
         **change,
     }
     with pytest.raises(ValueError, match=r"bound|finite|rows|reads"):
-        layered((np.ones((3, 2)), np.ones((1, 3))), (np.zeros(3), np.zeros(1)), **parts)
+        build_chain_problem((np.ones((3, 2)), np.ones((1, 3))), (np.zeros(3), np.zeros(1)), **parts)
 
 
 def test_fewer_steps_are_as_sound() -> None:
@@ -195,18 +213,21 @@ def test_fewer_steps_are_as_sound() -> None:
         problem = random_question(seed)
         least = least_violation(problem)
         for count in (1, 2, 20):
-            settings = Settings(steps=Steps(count))
-            assert not isinstance(refute(shifted(problem, least + 1e-3), settings, MOST), Refuted)
+            settings = ReluSearchSettings(steps=AscentSteps(count))
+            assert not isinstance(
+                refute_chain_problem(shifted(problem, least + 1e-3), settings, MOST), ChainRefutation
+            )
 
 
 def test_rows_that_always_hold_are_not_needed() -> None:
     weights, biases = (np.eye(2), np.eye(2)), (np.zeros(2), np.zeros(2))
     rows = np.array([[1.0, 1.0], [1.0, 1.0], [-1.0, 0.0]])
     direct = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-    problem = layered(
+    problem = build_chain_problem(
         weights, biases, np.zeros(2), np.ones(2), rows, np.array([1.0, 2.5, 1.5]), direct=direct
     )
-    assert needed(problem, Steps(2)).tolist() == [True, False, False]
-    assert needed(
-        layered(weights, biases, np.zeros(2), np.ones(2), rows[:1], np.full(1, 9.0)), Steps(2)
+    assert needed_rows(problem, AscentSteps(2)).tolist() == [True, False, False]
+    assert needed_rows(
+        build_chain_problem(weights, biases, np.zeros(2), np.ones(2), rows[:1], np.full(1, 9.0)),
+        AscentSteps(2),
     ).all()

@@ -13,19 +13,29 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from surefoot.certify.checker.check import Verdict, check
+from surefoot.certify.checker.check import CheckerVerdict, judge_certificate
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.network import Activation, Affine, Network, Shape, frozen
-from surefoot.problem.term import Apply, Const, Op, Term, Var, disjunction
-from surefoot.query.bounds import whole_names
-from surefoot.query.claim import claim
-from surefoot.query.formula import normal, sharpen
-from surefoot.query.lower import lower
-from surefoot.query.query import Answer, NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat, Why
-from surefoot.query.satisfies import satisfies
-from surefoot.solve.native.dual.route import Neurons, attempt
-from surefoot.solve.native.solver import decide
+from surefoot.problem.network import Activation, Affine, Network, Shape, freeze_float32
+from surefoot.problem.term import Apply, Const, Op, Term, Var, disjunction_of
+from surefoot.query.bounds import integer_variable_names
+from surefoot.query.claim import write_unsat_claim
+from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
+from surefoot.query.lower import lower_query
+from surefoot.query.query import (
+    Answer,
+    NetworkCall,
+    Proof,
+    Query,
+    QueryVariable,
+    Sat,
+    Undecided,
+    UndecidedReason,
+    Unsat,
+)
+from surefoot.query.satisfies import assignment_defect
+from surefoot.solve.native.dual.route import ReluSplitting, attempt_relu_splitting
+from surefoot.solve.native.solver import decide_native_query
 
 
 def relu_network(random: np.random.Generator, *widths: int) -> Network:
@@ -34,7 +44,9 @@ def relu_network(random: np.random.Generator, *widths: int) -> Network:
         if i:
             nodes.append(Activation(len(nodes), Shape.RELU))
         weights = random.normal(0, 1, (m, n)) if random.random() < 0.7 else random.integers(-2, 3, (m, n))
-        nodes.append(Affine(len(nodes), frozen(weights), frozen(np.round(random.normal(0, 0.5, m), 2))))
+        nodes.append(
+            Affine(len(nodes), freeze_float32(weights), freeze_float32(np.round(random.normal(0, 0.5, m), 2)))
+        )
     return Network(widths[0], tuple(nodes))
 
 
@@ -50,16 +62,16 @@ def random_query(seed: int, *, float32: bool = False) -> Query:
     for name in free:
         low = Fraction(int(random.integers(-20, 10)), 10)
         if random.random() < 0.2:
-            quantities.append(Quantity(name, Int(int(low) - 1, int(low) + 1)))
+            quantities.append(QueryVariable(name, Int(int(low) - 1, int(low) + 1)))
         else:
-            quantities.append(Quantity(name, Real(low, low + Fraction(int(random.integers(0, 25)), 10))))
+            quantities.append(QueryVariable(name, Real(low, low + Fraction(int(random.integers(0, 25)), 10))))
     calls = []
     for t in range(2):
         reads: list[Term] = [Var(free[i + t]) for i in range(inputs)]
         if random.random() < 0.3:
             reads[0] = (reads[0] + Var(free[-1])) * Const(Fraction(1, 3))
         names = tuple(f"y{t}_{i}" for i in range(outputs))
-        quantities.extend(Quantity(name, Real()) for name in names)
+        quantities.extend(QueryVariable(name, Real()) for name in names)
         slack = (Fraction(1, 10**5),) * outputs if float32 else ()
         calls.append(NetworkCall(network, tuple(reads), names, slack, float32))
     everything = [Var(name) for call in calls for name in call.outputs] + [Var(free[0])]
@@ -74,18 +86,18 @@ def random_query(seed: int, *, float32: bool = False) -> Query:
 
     constraints = [row() for _ in range(int(random.integers(1, 4)))]
     if random.random() < 0.4:
-        constraints.append(disjunction((row(), Apply(Op.AND, (row(), row())))))
+        constraints.append(disjunction_of((row(), Apply(Op.AND, (row(), row())))))
     if random.random() < 0.3:
-        quantities.append(Quantity("sum", Real(-3, 3)))
+        quantities.append(QueryVariable("sum", Real(-3, 3)))
         constraints.append(Apply(Op.EQ, (Var("sum"), Var(free[0]) + Var(free[1]))))
     return Query(tuple(quantities), tuple(constraints), tuple(calls))
 
 
 def attempted(query: Query, least_inputs: int = 1, seconds: float = 10.0) -> Answer | None:
-    lowered = lower(query).query
-    whole = whole_names(lowered.quantities)
-    formulas = tuple(sharpen(normal(c), whole) for c in lowered.constraints)
-    return attempt(lowered, formulas, monotonic() + seconds, least_inputs=least_inputs)
+    lowered = lower_query(query).query
+    whole = integer_variable_names(lowered.quantities)
+    formulas = tuple(sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.constraints)
+    return attempt_relu_splitting(lowered, formulas, monotonic() + seconds, least_inputs=least_inputs)
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -98,9 +110,9 @@ def test_agrees_with_splitting_inputs(block: int) -> None:
             continue
         taken += 1
         if isinstance(answer, Sat):
-            assert satisfies(query, answer.assignment) is None, seed
+            assert assignment_defect(query, answer.assignment) is None, seed
         else:
-            other = decide(query, seconds=5)
+            other = decide_native_query(query, seconds=5)
             assert not isinstance(other, Sat), seed
             assert isinstance(answer, Unsat)
             assert answer.proof is not None, seed
@@ -112,7 +124,7 @@ def test_solutions_are_found() -> None:
     missed = 0
     for seed in range(200, 240):
         query = random_query(seed)
-        if isinstance(decide(query, seconds=5), Sat):
+        if isinstance(decide_native_query(query, seconds=5), Sat):
             answer = attempted(query)
             assert not isinstance(answer, Unsat), seed
             missed += not isinstance(answer, Sat)
@@ -125,13 +137,13 @@ def test_float32_evaluation_is_allowed_for() -> None:
     network = Network(
         7,
         (
-            Affine(0, frozen(np.full((1, 7), -1.0)), frozen([7.0])),
+            Affine(0, freeze_float32(np.full((1, 7), -1.0)), freeze_float32([7.0])),
             Activation(1, Shape.RELU),
-            Affine(2, frozen([[1.0]]), frozen([0.0])),
+            Affine(2, freeze_float32([[1.0]]), freeze_float32([0.0])),
         ),
     )
     names = [f"x{i}" for i in range(7)]
-    quantities = (*(Quantity(n, Real(low, Fraction(2))) for n in names), Quantity("y", Real()))
+    quantities = (*(QueryVariable(n, Real(low, Fraction(2))) for n in names), QueryVariable("y", Real()))
     reads = tuple(Var(n) for n in names)
     wish = (Const(Fraction(1, 10**9)) <= Var("y"),)
     real = Query(quantities, wish, (NetworkCall(network, reads, ("y",)),))
@@ -145,9 +157,9 @@ def test_what_is_not_taken() -> None:
     random = np.random.default_rng(0)
     network = relu_network(random, 3, 4, 1)
     quantities = (
-        *(Quantity(f"x{i}", Real(-1, 1)) for i in range(3)),
-        Quantity("y", Real()),
-        Quantity("z", Real()),
+        *(QueryVariable(f"x{i}", Real(-1, 1)) for i in range(3)),
+        QueryVariable("y", Real()),
+        QueryVariable("z", Real()),
     )
     plain = NetworkCall(network, tuple(Var(f"x{i}") for i in range(3)), ("y",))
     wish = (Const(100) <= Var("y"),)
@@ -158,20 +170,20 @@ def test_what_is_not_taken() -> None:
     assert attempted(Query(quantities[:4], wish, (called,))) is None  # no ReLU
     chained = NetworkCall(network, (Var("x0"), Var("x1"), Var("y")), ("z",))
     assert attempted(Query(quantities, wish, (plain, chained))) is None  # one call reads another
-    unbounded = (Quantity("x0", Real()), *quantities[1:4])
+    unbounded = (QueryVariable("x0", Real()), *quantities[1:4])
     assert attempted(Query(unbounded, wish, (plain,))) is None
 
 
 def test_time_is_limited() -> None:
     random = np.random.default_rng(1)
     network = relu_network(random, 30, 64, 64, 1)
-    quantities = (*(Quantity(f"x{i}", Real(-1, 1)) for i in range(30)), Quantity("y", Real()))
+    quantities = (*(QueryVariable(f"x{i}", Real(-1, 1)) for i in range(30)), QueryVariable("y", Real()))
     call = NetworkCall(network, tuple(Var(f"x{i}") for i in range(30)), ("y",))
     started = monotonic()
     answer = attempted(Query(quantities, (Const(900) <= Var("y"),), (call,)), seconds=0.5)
     assert monotonic() - started < 3.0
     assert isinstance(answer, Undecided)
-    assert answer.why is Why.TIMEOUT
+    assert answer.why is UndecidedReason.TIMEOUT
 
 
 @pytest.mark.parametrize("float32", [False, True])
@@ -198,9 +210,11 @@ def test_a_proof_does_not_fit_a_query_with_a_solution() -> None:
         weaker = Query(query.quantities, query.constraints[1:], query.calls)
         other = attempted(weaker)
         if isinstance(other, Sat):
-            lowered = lower(weaker).query
-            formulas = tuple(normal(c) for c in lowered.constraints)
-            forged = Unsat(Proof(claim(lowered, formulas), answer.proof.arithmetic, answer.proof.cases))
+            lowered = lower_query(weaker).query
+            formulas = tuple(negation_normal_form(c) for c in lowered.constraints)
+            forged = Unsat(
+                Proof(write_unsat_claim(lowered, formulas), answer.proof.arithmetic, answer.proof.cases)
+            )
             with suppress(BadCertificate):
                 assert not checked(forged).accepted, seed
             refused += 1
@@ -223,13 +237,13 @@ def clauses_query(random: np.random.Generator, variables: int, clauses: int) -> 
     outputs[0, :clauses], outputs[1, clauses : clauses + variables] = 1.0, 1.0
     outputs[1, clauses + variables :] = -1.0
     nodes = (
-        Affine(0, frozen(weights), frozen(bias)),
+        Affine(0, freeze_float32(weights), freeze_float32(bias)),
         Activation(1, Shape.RELU),
-        Affine(2, frozen(outputs), frozen([0, 0])),
+        Affine(2, freeze_float32(outputs), freeze_float32([0, 0])),
     )
     names = [f"x{i}" for i in range(variables)]
-    quantities = tuple(Quantity(n, Real(0, 1, float32=True)) for n in names)
-    quantities += (Quantity("violated", Real()), Quantity("between", Real()))
+    quantities = tuple(QueryVariable(n, Real(0, 1, float32=True)) for n in names)
+    quantities += (QueryVariable("violated", Real()), QueryVariable("between", Real()))
     call = NetworkCall(
         Network(variables, nodes), tuple(Var(n) for n in names), ("violated", "between"), (), float32=True
     )
@@ -255,8 +269,8 @@ def window_query(least: float) -> Query:
     random = np.random.default_rng(3)
     network = relu_network(random, 8, 12, 8, 1)
     names = [f"x{i}" for i in range(12)]
-    quantities = [Quantity(n, Real(Fraction(-1), Fraction(1))) for n in names]
-    quantities += [Quantity(f"y{t}", Real()) for t in range(3)]
+    quantities = [QueryVariable(n, Real(Fraction(-1), Fraction(1))) for n in names]
+    quantities += [QueryVariable(f"y{t}", Real()) for t in range(3)]
     calls = [
         NetworkCall(network, tuple(Var(n) for n in names[2 * t : 2 * t + 8]), (f"y{t}",)) for t in range(3)
     ]
@@ -267,7 +281,7 @@ def window_query(least: float) -> Query:
 @pytest.mark.parametrize("least", [2.0, 1.75])
 def test_a_search_that_looks_ahead_has_a_certificate(least: float) -> None:
     query = window_query(least)
-    search = Neurons(query, tuple(normal(c) for c in query.constraints))
+    search = ReluSplitting(query, tuple(negation_normal_form(c) for c in query.constraints))
     search.settings = replace(search.settings, patience=(0, 0))
     answer = search(monotonic() + 60)
     assert isinstance(answer, Unsat)
@@ -275,7 +289,7 @@ def test_a_search_that_looks_ahead_has_a_certificate(least: float) -> None:
 
 
 def test_a_proof_that_is_written_later_is_the_same_in_another_process() -> None:
-    answer = decide(window_query(2.0))
+    answer = decide_native_query(window_query(2.0))
     assert isinstance(answer, Unsat)
     assert answer.proof is not None
     there = copy(answer.proof)  # by what pickle takes, too
@@ -286,8 +300,8 @@ def test_a_proof_that_is_written_later_is_the_same_in_another_process() -> None:
     assert answer.proof.cases is answer.proof.cases  # written once
 
 
-def checked(answer: Unsat) -> Verdict:
+def checked(answer: Unsat) -> CheckerVerdict:
     proof = answer.proof
     assert proof is not None
     data = {"claim": proof.claim, "arithmetic": proof.arithmetic, "cases": list(proof.cases)}
-    return check(json.loads(json.dumps({"surefoot-certificate": 1, **data})))
+    return judge_certificate(json.loads(json.dumps({"surefoot-certificate": 1, **data})))

@@ -10,13 +10,13 @@ from .system import Box
 MOST_PIECES = 200_000
 
 
-def covers(boxes: Sequence[Box], wanted: Box) -> bool:
+def is_box_covered(boxes: Sequence[Box], wanted: Box) -> bool:
     """Every point of `wanted` is in one of the boxes (all of them closed)."""
     pieces, left = 0, [wanted]
     for box in boxes:
         rest: list[Box] = []
         for piece in left:
-            rest += _without(piece, box)
+            rest += _subtract_box(piece, box)
             pieces += 1
             if pieces > MOST_PIECES:
                 raise Refused("the boxes of the starts are too many")
@@ -24,7 +24,7 @@ def covers(boxes: Sequence[Box], wanted: Box) -> bool:
     return not left
 
 
-def _without(piece: Box, box: Box) -> list[Box]:
+def _subtract_box(piece: Box, box: Box) -> list[Box]:
     """Closed boxes whose union contains what is in `piece` and not in `box`, within `piece`.
 
     A cut goes through a side of `box`; a piece of which only the side itself is left over is dropped.

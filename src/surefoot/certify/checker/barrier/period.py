@@ -18,11 +18,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
 
-from ..number import BadCertificate, Refused, integer, record
-from .polynomial import Monomial, Polynomial, add, constant, multiply, of_term, scale, subtract, variable
-from .rounding import Computed, computed
-from .shift import change
-from .system import Box, Range, Rule, System, Time, read_box
+from ..number import BadCertificate, Refused, expect_integer, expect_object
+from .polynomial import (
+    ExactPolynomial,
+    Monomial,
+    poly_constant,
+    poly_difference,
+    poly_from_term,
+    poly_multiple,
+    poly_product,
+    poly_sum,
+    poly_variable,
+)
+from .rounding import RoundedValue, bound_rounding
+from .shift import bound_polynomial_change
+from .system import Box, ClaimedRule, ClaimedSystem, ContinuousTime, Range, read_claimed_box
 
 MOST_ORDER = 6
 GRID = 1 << 120
@@ -31,7 +41,7 @@ _ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class PeriodBounds:
     """For each variable, over all states of a set and one period."""
 
     step: tuple[Fraction, ...]  # from the state after the period to the one that `next` says
@@ -39,35 +49,39 @@ class Bounds:
     half: tuple[Fraction, ...]  # from a state in between to the nearer of the two ends
 
 
-def reading(size: Fraction) -> Fraction:
+def _measurement_error(size: Fraction) -> Fraction:
     """A number whose double has this size is at most so far from it, with room to keep numbers short."""
     return size / (1 << 52) + Fraction(1, GRID)
 
 
-def seen(system: System, rule: Rule) -> Box:
+def measured_domain(system: ClaimedSystem, rule: ClaimedRule) -> Box:
     """Where states are that are read as being in the domain."""
     if system.time is None or not system.rounded:
         return rule.set.domain
-    errors = [reading(max(abs(low), abs(high))) for low, high in rule.set.domain]
+    errors = [_measurement_error(max(abs(low), abs(high))) for low, high in rule.set.domain]
     return tuple((low - e, high + e) for (low, high), e in zip(rule.set.domain, errors, strict=True))
 
 
-def state_of(system: System, box: Box) -> dict[str, Computed]:
+def measured_state(system: ClaimedSystem, box: Box) -> dict[str, RoundedValue]:
     """The variables as a program has them; in continuous time it reads numbers that are no doubles."""
     reads = system.time is not None and system.rounded
     sizes = [max(abs(low), abs(high)) for low, high in box]
-    errors = [reading(size) if reads else _ZERO for size in sizes]
+    errors = [_measurement_error(size) if reads else _ZERO for size in sizes]
     pairs = zip(system.variables, sizes, errors, strict=True)
-    return {name: Computed(size, error) for name, size, error in pairs}
+    return {name: RoundedValue(size, error) for name, size, error in pairs}
 
 
-def check_period(system: System, time: Time, rule: Rule, data: object) -> tuple[Bounds, Bounds | None]:
+def check_period(
+    system: ClaimedSystem, time: ContinuousTime, rule: ClaimedRule, data: object
+) -> tuple[PeriodBounds, PeriodBounds | None]:
     """Under the rule, and under whatever is proposed to a shield."""
-    entry = record(data, _PERIOD, frozenset(), "period")
-    order, count = integer(entry["order"], 1, MOST_ORDER, "order"), len(system.variables)
-    start = seen(system, rule)
-    controls, errors = _controls(system, rule, start)
-    own = bounds(system, time, start, controls, errors, read_box(entry["enclosure"], count), order)
+    entry = expect_object(data, _PERIOD, frozenset(), "period")
+    order, count = expect_integer(entry["order"], 1, MOST_ORDER, "order"), len(system.variables)
+    start = measured_domain(system, rule)
+    controls, errors = _control_ranges(system, rule, start)
+    own = bound_period(
+        system, time, start, controls, errors, read_claimed_box(entry["enclosure"], count), order
+    )
     if system.shield is None:
         return own, None
     ends = [(c.low, c.high) for c in system.controls if c.low is not None and c.high is not None]
@@ -75,19 +89,21 @@ def check_period(system: System, time: Time, rule: Rule, data: object) -> tuple[
         raise Refused("a shield needs controls with two ends")
     if entry["proposed"] is None:
         raise BadCertificate("period: a shield needs an enclosure for what is proposed")
-    wide = read_box(entry["proposed"], count)
-    return own, bounds(system, time, start, ends, [_ZERO] * len(ends), wide, order)
+    wide = read_claimed_box(entry["proposed"], count)
+    return own, bound_period(system, time, start, ends, [_ZERO] * len(ends), wide, order)
 
 
-def _controls(system: System, rule: Rule, start: Box) -> tuple[list[Range], list[Fraction]]:
+def _control_ranges(
+    system: ClaimedSystem, rule: ClaimedRule, start: Box
+) -> tuple[list[Range], list[Fraction]]:
     """Where the controls are, and how far they may be from what the rule says."""
     count = len(system.variables)
-    names = dict(zip(system.variables, _around(start, count), strict=True))
-    within, state = _halves(start), state_of(system, start)
+    names = dict(zip(system.variables, _centred_variables(start, count), strict=True))
+    within, state = _centred_ranges(start), measured_state(system, start)
     found, errors = [], []
     for control, then in zip(system.controls, rule.then, strict=True):
-        low, high = range_of(of_term(then, names, count, system.rounded), within)
-        error = _up(computed(then, state).error) if system.rounded else _ZERO
+        low, high = polynomial_range(poly_from_term(then, names, count, system.rounded), within)
+        error = _round_up(bound_rounding(then, state).error) if system.rounded else _ZERO
         ends = [low - error, high + error]
         if control.low is not None:
             ends = [max(end, control.low) for end in ends]
@@ -98,102 +114,111 @@ def _controls(system: System, rule: Rule, start: Box) -> tuple[list[Range], list
     return found, errors
 
 
-def _up(value: Fraction) -> Fraction:
+def _round_up(value: Fraction) -> Fraction:
     """Not smaller, and with a short denominator."""
     return Fraction(-(-value.numerator * GRID // value.denominator), GRID)
 
 
-def bounds(
-    system: System,
-    time: Time,
+def bound_period(
+    system: ClaimedSystem,
+    time: ContinuousTime,
     start: Box,
     controls: Sequence[Range],
     errors: Sequence[Fraction],
     enclosure: Box,
     order: int,
-) -> Bounds:
+) -> PeriodBounds:
     """`Refused` if solutions may leave the enclosure within the period."""
     gusts = [ends for _, ends in system.disturbances]
     box = (*enclosure, *controls, *gusts, *gusts)
-    first, size, within = len(enclosure) + len(controls), len(box), _halves(box)
+    first, size, within = len(enclosure) + len(controls), len(box), _centred_ranges(box)
     named = (*system.variables, *(c.name for c in system.controls), *(n for n, _ in system.disturbances))
-    values = _around(box, size)
+    values = _centred_variables(box, size)
     names = dict(zip(named, values, strict=False))
-    rates = [of_term(term, names, size, False) for term in time.derivatives]
+    rates = [poly_from_term(term, names, size, False) for term in time.derivatives]
     if any(sum(m[first:]) > 1 for rate in rates for m in rate.terms):
         raise Refused("a derivative is not affine in the disturbances, which may change at any time")
     h = time.period
     for (low, high), (a, b), rate in zip(start, enclosure, rates, strict=True):
-        slow, fast = range_of(rate, within)
+        slow, fast = polynomial_range(rate, within)
         if low + min(_ZERO, h * slow) < a or high + max(_ZERO, h * fast) > b:
             raise Refused("a solution may leave its enclosure within a period")
-    steady = [_kept(rate, first) for rate in rates]
-    gusty = [subtract(rate, still) for rate, still in zip(rates, steady, strict=True)]
-    again = [_copied(rate, first, len(gusts)) for rate in rates]
-    total = [h**2 / 2 * largest(p, within) for p in _along(gusty, again)]
-    predicted = [add(values[i], scale(rate, h)) for i, rate in enumerate(rates)]
+    steady = [_drop_disturbances(rate, first) for rate in rates]
+    gusty = [poly_difference(rate, still) for rate, still in zip(rates, steady, strict=True)]
+    again = [_swap_disturbances(rate, first, len(gusts)) for rate in rates]
+    total = [h**2 / 2 * _largest_magnitude(p, within) for p in _lie_derivatives(gusty, again)]
+    predicted = [poly_sum(values[i], poly_multiple(rate, h)) for i, rate in enumerate(rates)]
     series = steady
     for k in range(1, order + 1):
         share = h ** (k + 1) / factorial(k + 1)
-        left_out = _along(series, rates if k == order else gusty)
-        total = [t + share * largest(p, within) for t, p in zip(total, left_out, strict=True)]
+        left_out = _lie_derivatives(series, rates if k == order else gusty)
+        total = [t + share * _largest_magnitude(p, within) for t, p in zip(total, left_out, strict=True)]
         if k < order:
-            series = _along(series, steady)
-            predicted = [add(p, scale(g, share)) for p, g in zip(predicted, series, strict=True)]
+            series = _lie_derivatives(series, steady)
+            predicted = [poly_sum(p, poly_multiple(g, share)) for p, g in zip(predicted, series, strict=True)]
     sizes = [high for _, high in within]
     by = [*[_ZERO] * len(enclosure), *errors, *[_ZERO] * (2 * len(gusts))]
     for i, (term, wanted) in enumerate(zip(system.next, predicted, strict=True)):
-        given = of_term(term, names, size, system.rounded)
-        total[i] += largest(subtract(given, wanted), within) + change(given, sizes, by)
-    bent = [h**2 / 8 * largest(p, within) for p in _along(steady, rates)]
-    widths = [high - low for low, high in (range_of(g, within) for g in gusty)]
+        given = poly_from_term(term, names, size, system.rounded)
+        total[i] += _largest_magnitude(poly_difference(given, wanted), within) + bound_polynomial_change(
+            given, sizes, by
+        )
+    bent = [h**2 / 8 * _largest_magnitude(p, within) for p in _lie_derivatives(steady, rates)]
+    widths = [high - low for low, high in (polynomial_range(g, within) for g in gusty)]
     chord = tuple(b + h / 4 * w for b, w in zip(bent, widths, strict=True))
-    return Bounds(tuple(total), chord, tuple(h / 2 * largest(rate, within) for rate in rates))
+    return PeriodBounds(
+        tuple(total), chord, tuple(h / 2 * _largest_magnitude(rate, within) for rate in rates)
+    )
 
 
-def _around(box: Sequence[Range], size: int) -> list[Polynomial]:
+def _centred_variables(box: Sequence[Range], size: int) -> list[ExactPolynomial]:
     """Each quantity as the middle of its range and a variable."""
-    return [add(variable(i, size), constant((low + high) / 2, size)) for i, (low, high) in enumerate(box)]
+    return [
+        poly_sum(poly_variable(i, size), poly_constant((low + high) / 2, size))
+        for i, (low, high) in enumerate(box)
+    ]
 
 
-def _halves(box: Sequence[Range]) -> list[Range]:
+def _centred_ranges(box: Sequence[Range]) -> list[Range]:
     return [(-(high - low) / 2, (high - low) / 2) for low, high in box]
 
 
-def _kept(rate: Polynomial, first: int) -> Polynomial:
+def _drop_disturbances(rate: ExactPolynomial, first: int) -> ExactPolynomial:
     """For the middle of every disturbance."""
-    return Polynomial({m: c for m, c in rate.terms.items() if not any(m[first:])}, rate.below)
+    return ExactPolynomial({m: c for m, c in rate.terms.items() if not any(m[first:])}, rate.below)
 
 
-def _copied(rate: Polynomial, first: int, count: int) -> Polynomial:
+def _swap_disturbances(rate: ExactPolynomial, first: int, count: int) -> ExactPolynomial:
     """With the disturbances of another time."""
 
     def other(m: Monomial) -> Monomial:
         return (*m[:first], *m[first + count :], *m[first : first + count])
 
-    return Polynomial({other(m): c for m, c in rate.terms.items()}, rate.below)
+    return ExactPolynomial({other(m): c for m, c in rate.terms.items()}, rate.below)
 
 
-def _derivative(polynomial: Polynomial, index: int) -> Polynomial:
+def _partial_derivative(polynomial: ExactPolynomial, index: int) -> ExactPolynomial:
     found = {}
     for m, c in polynomial.terms.items():
         if m[index]:
             found[(*m[:index], m[index] - 1, *m[index + 1 :])] = c * m[index]
-    return Polynomial(found, polynomial.below)
+    return ExactPolynomial(found, polynomial.below)
 
 
-def _along(values: Sequence[Polynomial], rates: Sequence[Polynomial]) -> list[Polynomial]:
+def _lie_derivatives(
+    values: Sequence[ExactPolynomial], rates: Sequence[ExactPolynomial]
+) -> list[ExactPolynomial]:
     """How fast each value changes if the variables, which come first, change at these rates."""
     found = []
     for value in values:
-        total = Polynomial({})
+        total = ExactPolynomial({})
         for index, rate in enumerate(rates):
-            total = add(total, multiply(_derivative(value, index), rate))
+            total = poly_sum(total, poly_product(_partial_derivative(value, index), rate))
         found.append(total)
     return found
 
 
-def range_of(polynomial: Polynomial, box: Sequence[Range]) -> Range:
+def polynomial_range(polynomial: ExactPolynomial, box: Sequence[Range]) -> Range:
     """Bounds over a box, monomial by monomial."""
     least = most = _ZERO
     for monomial, coefficient in polynomial.terms.items():
@@ -207,6 +232,6 @@ def range_of(polynomial: Polynomial, box: Sequence[Range]) -> Range:
     return least, most
 
 
-def largest(polynomial: Polynomial, box: Sequence[Range]) -> Fraction:
-    low, high = range_of(polynomial, box)
+def _largest_magnitude(polynomial: ExactPolynomial, box: Sequence[Range]) -> Fraction:
+    low, high = polynomial_range(polynomial, box)
     return max(abs(low), abs(high))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from ..number import Refused, bounded, bounded_power
+from ..number import Refused, limit_bits, limited_power
 
 Monomial = tuple[int, ...]
 MOST_TERMS = 400_000
@@ -17,37 +17,37 @@ _LONG = 2000  # bits of a coefficient whose products take as long as several
 
 
 @dataclass(frozen=True, slots=True)
-class Polynomial:
+class ExactPolynomial:
     """The sum of coefficient / below times monomial; no coefficient is 0."""
 
     terms: Mapping[Monomial, int]
     below: int = 1
 
 
-def constant(value: Fraction | int, variables: int) -> Polynomial:
+def poly_constant(value: Fraction | int, variables: int) -> ExactPolynomial:
     number = Fraction(value)
-    return Polynomial({(0,) * variables: number.numerator} if number else {}, number.denominator)
+    return ExactPolynomial({(0,) * variables: number.numerator} if number else {}, number.denominator)
 
 
-def variable(index: int, variables: int) -> Polynomial:
-    return Polynomial({tuple(int(i == index) for i in range(variables)): 1})
+def poly_variable(index: int, variables: int) -> ExactPolynomial:
+    return ExactPolynomial({tuple(int(i == index) for i in range(variables)): 1})
 
 
-def add(a: Polynomial, b: Polynomial, sign: int = 1) -> Polynomial:
+def poly_sum(a: ExactPolynomial, b: ExactPolynomial, sign: int = 1) -> ExactPolynomial:
     """a + sign * b."""
-    common = bounded(a.below // gcd(a.below, b.below) * b.below)
+    common = limit_bits(a.below // gcd(a.below, b.below) * b.below)
     first, second = common // a.below, sign * (common // b.below)
     found = {m: c * first for m, c in a.terms.items()}
     for m, c in b.terms.items():
         found[m] = found.get(m, 0) + c * second
-    return Polynomial({m: bounded(c) for m, c in found.items() if c}, common)
+    return ExactPolynomial({m: limit_bits(c) for m, c in found.items() if c}, common)
 
 
-def subtract(a: Polynomial, b: Polynomial) -> Polynomial:
-    return add(a, b, -1)
+def poly_difference(a: ExactPolynomial, b: ExactPolynomial) -> ExactPolynomial:
+    return poly_sum(a, b, -1)
 
 
-def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
+def poly_product(a: ExactPolynomial, b: ExactPolynomial) -> ExactPolynomial:
     small, large = sorted((a.terms, b.terms), key=len)
     length = sum(max((c.bit_length() for c in terms.values()), default=0) for terms in (small, large))
     if len(small) * len(large) * (1 + (length // _LONG) ** 2) > 100 * MOST_TERMS:
@@ -59,43 +59,47 @@ def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
             found[both] = found.get(both, 0) + c * d
     if len(found) > MOST_TERMS:
         raise Refused(f"a polynomial of more than {MOST_TERMS} terms")
-    return _reduced({m: c for m, c in found.items() if c}, a.below * b.below)
+    return _reduce_fraction({m: c for m, c in found.items() if c}, a.below * b.below)
 
 
-def scale(a: Polynomial, factor: Fraction) -> Polynomial:
+def poly_multiple(a: ExactPolynomial, factor: Fraction) -> ExactPolynomial:
     if not factor:
-        return Polynomial({})
-    return _reduced({m: c * factor.numerator for m, c in a.terms.items()}, a.below * factor.denominator)
+        return ExactPolynomial({})
+    return _reduce_fraction(
+        {m: c * factor.numerator for m, c in a.terms.items()}, a.below * factor.denominator
+    )
 
 
-def _reduced(terms: Mapping[Monomial, int], below: int) -> Polynomial:
+def _reduce_fraction(terms: Mapping[Monomial, int], below: int) -> ExactPolynomial:
     for number in (below, *terms.values()):
-        bounded(number)
+        limit_bits(number)
     common = gcd(below, *terms.values())
     if common == 1:
-        return Polynomial(terms, below)
-    return Polynomial({m: c // common for m, c in terms.items()}, below // common)
+        return ExactPolynomial(terms, below)
+    return ExactPolynomial({m: c // common for m, c in terms.items()}, below // common)
 
 
-def is_same(a: Polynomial, b: Polynomial) -> bool:
-    return not subtract(a, b).terms
+def is_same_polynomial(a: ExactPolynomial, b: ExactPolynomial) -> bool:
+    return not poly_difference(a, b).terms
 
 
-def largest(polynomial: Polynomial, sizes: Sequence[Fraction]) -> Fraction:
+def poly_bound(polynomial: ExactPolynomial, sizes: Sequence[Fraction]) -> Fraction:
     """An upper bound of the absolute value where variable i is at most sizes[i] in absolute value."""
     total = Fraction(0)
     for monomial, coefficient in polynomial.terms.items():
         product = Fraction(abs(coefficient))
         for size, exponent in zip(sizes, monomial, strict=True):
-            product = bounded(product * bounded_power(size, exponent))
-        total = bounded(total + product)
+            product = limit_bits(product * limited_power(size, exponent))
+        total = limit_bits(total + product)
     return total / polynomial.below
 
 
-def of_term(term: Any, names: Mapping[str, Polynomial], variables: int, rounded: bool) -> Polynomial:
+def poly_from_term(
+    term: Any, names: Mapping[str, ExactPolynomial], variables: int, rounded: bool
+) -> ExactPolynomial:
     """A term built by + - * / from names and numbers; `rounded`: a number means the nearest double."""
     if isinstance(term, Fraction):
-        return constant(double(term) if rounded else term, variables)
+        return poly_constant(nearest_double(term) if rounded else term, variables)
     if type(term) is not tuple:
         raise Refused("a truth value stands where a polynomial is needed")
     word, *parts = term
@@ -103,37 +107,37 @@ def of_term(term: Any, names: Mapping[str, Polynomial], variables: int, rounded:
         if term[1] not in names:
             raise Refused(f"`{term[1][:60]}` is not the name of a number here")
         return names[term[1]]
-    values = [of_term(part, names, variables, rounded) for part in parts]
+    values = [poly_from_term(part, names, variables, rounded) for part in parts]
     match word:
         case "+":
             total = values[0]
             for value in values[1:]:
-                total = add(total, value)
+                total = poly_sum(total, value)
             return total
         case "-":
-            return subtract(values[0], values[1])
+            return poly_difference(values[0], values[1])
         case "negate":
-            return scale(values[0], Fraction(-1))
+            return poly_multiple(values[0], Fraction(-1))
         case "*":
             total = values[0]
             for value in values[1:]:
-                if degree(total) + degree(value) > MOST_DEGREE:
+                if poly_degree(total) + poly_degree(value) > MOST_DEGREE:
                     raise Refused(f"a polynomial of a degree above {MOST_DEGREE}")
-                total = multiply(total, value)
+                total = poly_product(total, value)
             return total
         case "/":
             divisor = values[1]
             if divisor.terms.keys() != {(0,) * variables}:
                 raise Refused("a division by zero or by something that varies")
-            return scale(values[0], Fraction(divisor.below, next(iter(divisor.terms.values()))))
+            return poly_multiple(values[0], Fraction(divisor.below, next(iter(divisor.terms.values()))))
     raise Refused(f"`{word}` is not an operator of polynomials")
 
 
-def degree(polynomial: Polynomial) -> int:
+def poly_degree(polynomial: ExactPolynomial) -> int:
     return max((sum(m) for m in polynomial.terms), default=0)
 
 
-def double(value: Fraction) -> Fraction:
+def nearest_double(value: Fraction) -> Fraction:
     """The nearest double; whole numbers must be one."""
     try:
         nearest = Fraction(float(value))

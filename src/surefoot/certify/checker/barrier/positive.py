@@ -12,8 +12,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..number import BadCertificate, Refused, integer, items, record
-from .polynomial import Monomial, Polynomial, add, constant, multiply, scale, subtract
+from ..number import BadCertificate, Refused, expect_integer, expect_list, expect_object
+from .polynomial import (
+    ExactPolynomial,
+    Monomial,
+    poly_constant,
+    poly_difference,
+    poly_multiple,
+    poly_product,
+    poly_sum,
+)
 
 MOST_SIDE = 2000  # of a matrix
 MOST_EXPONENT = 60
@@ -22,60 +30,64 @@ _SUMMAND = frozenset({"of", "basis", "gram", "over"})
 _WEIGHTS = frozenset({"weights", "over"})
 
 
-def check_positive(wanted: Polynomial, where: Sequence[Polynomial], data: object, variables: int) -> None:
+def check_positivity_proof(
+    wanted: ExactPolynomial, where: Sequence[ExactPolynomial], data: object, variables: int
+) -> None:
     """Refuse unless the proof shows wanted >= 0 wherever all constraints are."""
     if type(data) is dict:
         _check_weights(wanted, where, data, variables)
         return
-    total = Polynomial({})
-    for entry in items(data, "proof"):
-        summand = record(entry, _SUMMAND, frozenset(), "summand")
-        factor = constant(1, variables)
-        for index in items(summand["of"], "of"):
-            factor = multiply(factor, where[integer(index, 0, len(where) - 1, "constraint")])
-        basis = [_monomial(m, variables) for m in items(summand["basis"], "basis")]
-        rows = _matrix(summand["gram"], len(basis))
-        over = integer(summand["over"], 1, 1 << 40000, "over")
-        if not surely_semidefinite(rows) and not is_semidefinite(rows):
+    total = ExactPolynomial({})
+    for entry in expect_list(data, "proof"):
+        summand = expect_object(entry, _SUMMAND, frozenset(), "summand")
+        factor = poly_constant(1, variables)
+        for index in expect_list(summand["of"], "of"):
+            factor = poly_product(factor, where[expect_integer(index, 0, len(where) - 1, "constraint")])
+        basis = [_read_monomial(m, variables) for m in expect_list(summand["basis"], "basis")]
+        rows = _read_gram_matrix(summand["gram"], len(basis))
+        over = expect_integer(summand["over"], 1, 1 << 40000, "over")
+        if not is_surely_semidefinite(rows) and not is_exactly_semidefinite(rows):
             raise Refused("a matrix is not positive semidefinite")
-        total = add(total, multiply(factor, _square(basis, rows, over)))
-    if subtract(wanted, total).terms:
+        total = poly_sum(total, poly_product(factor, _gram_polynomial(basis, rows, over)))
+    if poly_difference(wanted, total).terms:
         raise Refused("the sum of squares is not the polynomial")
 
 
-def _check_weights(wanted: Polynomial, where: Sequence[Polynomial], data: object, variables: int) -> None:
+def _check_weights(
+    wanted: ExactPolynomial, where: Sequence[ExactPolynomial], data: object, variables: int
+) -> None:
     """Wanted minus a sum of the constraints with weights that are not negative is a number that is not."""
-    entry = record(data, _WEIGHTS, frozenset(), "proof")
-    rest, over = wanted, Fraction(1, integer(entry["over"], 1, 1 << 40000, "over"))
-    for pair in items(entry["weights"], "weights"):
-        parts = items(pair, "weight")
+    entry = expect_object(data, _WEIGHTS, frozenset(), "proof")
+    rest, over = wanted, Fraction(1, expect_integer(entry["over"], 1, 1 << 40000, "over"))
+    for pair in expect_list(entry["weights"], "weights"):
+        parts = expect_list(pair, "weight")
         if len(parts) != 2:
             raise BadCertificate("a weight is a constraint and an integer")
-        constraint = where[integer(parts[0], 0, len(where) - 1, "constraint")]
-        if (weight := _whole(parts[1])) < 0:
+        constraint = where[expect_integer(parts[0], 0, len(where) - 1, "constraint")]
+        if (weight := _read_entry(parts[1])) < 0:
             raise Refused("a weight is negative")
-        rest = subtract(rest, scale(constraint, weight * over))
+        rest = poly_difference(rest, poly_multiple(constraint, weight * over))
     number = (0,) * variables
     if not rest.terms.keys() <= {number} or rest.terms.get(number, 0) < 0:
         raise Refused("the weighted sum of constraints is not below the polynomial")
 
 
-def _monomial(data: object, variables: int) -> Monomial:
-    found = tuple(integer(e, 0, MOST_EXPONENT, "exponent") for e in items(data, "monomial"))
+def _read_monomial(data: object, variables: int) -> Monomial:
+    found = tuple(expect_integer(e, 0, MOST_EXPONENT, "exponent") for e in expect_list(data, "monomial"))
     if len(found) != variables:
         raise BadCertificate("a monomial has as many exponents as there are variables")
     return found
 
 
-def _matrix(data: object, side: int) -> list[list[int]]:
+def _read_gram_matrix(data: object, side: int) -> list[list[int]]:
     """The rows of a symmetric matrix, each up to the diagonal."""
-    rows = [items(row, "row") for row in items(data, "gram")]
+    rows = [expect_list(row, "row") for row in expect_list(data, "gram")]
     if len(rows) != side or side > MOST_SIDE or any(len(row) != i + 1 for i, row in enumerate(rows)):
         raise BadCertificate("a matrix has another shape than its list of monomials")
-    return [[_whole(x) for x in row] for row in rows]
+    return [[_read_entry(x) for x in row] for row in rows]
 
 
-def _whole(data: Any) -> int:
+def _read_entry(data: Any) -> int:
     if type(data) is int:
         return data
     if type(data) is str and len(data) <= 4000:  # hexadecimal: long integers are quick to read
@@ -86,17 +98,17 @@ def _whole(data: Any) -> int:
     raise BadCertificate("an entry of a matrix is no integer")
 
 
-def _square(basis: Sequence[Monomial], rows: Sequence[Sequence[int]], over: int) -> Polynomial:
+def _gram_polynomial(basis: Sequence[Monomial], rows: Sequence[Sequence[int]], over: int) -> ExactPolynomial:
     found: dict[Monomial, int] = {}
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
             if entry:
                 both = tuple(map(int.__add__, basis[i], basis[j]))
                 found[both] = found.get(both, 0) + (entry if i == j else 2 * entry)
-    return Polynomial({m: c for m, c in found.items() if c}, over)
+    return ExactPolynomial({m: c for m, c in found.items() if c}, over)
 
 
-def surely_semidefinite(rows: Sequence[Sequence[int]]) -> bool:
+def is_surely_semidefinite(rows: Sequence[Sequence[int]]) -> bool:
     """By elimination in integers of a fixed length; False: it cannot be said in this way.
 
     Before it and after every pivot the matrix is replaced by a smaller one: entries are rounded by less than
@@ -123,7 +135,7 @@ def surely_semidefinite(rows: Sequence[Sequence[int]]) -> bool:
     return True
 
 
-def is_semidefinite(rows: Sequence[Sequence[int]]) -> bool:
+def is_exactly_semidefinite(rows: Sequence[Sequence[int]]) -> bool:
     """By elimination without fractions (Bareiss): a pivot is positive, or its whole row is zero.
 
     After k pivots the entry at (i, j) is the minor of the pivots' rows with row i and column j, which is the

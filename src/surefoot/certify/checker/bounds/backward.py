@@ -12,19 +12,24 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import add, mul
 
-from ..network import Activation, Affine, Combine, Elementwise, Join, Pick
-from .forward import radius
-from .lines import lines_of
-from .problem import Mix
-from .state import Grid, Lines, Ramps, State
+from ..network import ActivationNode, AffineNode, CombineNode, ElementwiseNode, JoinNode, PickNode
+from .forward import rounding_radius
+from .lines import cached_relaxation
+from .problem import CallInput
+from .state import LinearRelaxation, PrecisionGrid, ReluRelaxation, SubdomainState
 
 
-class Form:
+class BackwardForm:
     """coefficients . values + constant, being substituted from the last value down to value 0."""
 
     __slots__ = ("coefficients", "constant", "grid", "special", "state")
 
-    def __init__(self, grid: Grid, state: State, special: Mapping[int, Lines | Ramps] | None = None) -> None:
+    def __init__(
+        self,
+        grid: PrecisionGrid,
+        state: SubdomainState,
+        special: Mapping[int, LinearRelaxation | ReluRelaxation] | None = None,
+    ) -> None:
         self.grid = grid
         self.state = state
         self.special = special or {}  # lines to be used instead of those of the state
@@ -51,7 +56,7 @@ class Form:
         found = self.coefficients.get(v)
         self.coefficients[v] = vector if found is None else list(map(add, found, vector))
 
-    def substituted(self) -> tuple[list[int], int]:
+    def substitute_all(self) -> tuple[list[int], int]:
         """Coefficients of value 0 and the constant."""
         coefficients = self.coefficients
         while (v := max(coefficients, default=0)) > 0:
@@ -60,44 +65,44 @@ class Form:
 
     def minimum(self) -> int:
         """A lower bound over the box of value 0, in units of u^2."""
-        vector, constant = self.substituted()
-        return constant + least(self.state, vector)
+        vector, constant = self.substitute_all()
+        return constant + box_minimum(self.state, vector)
 
     def _replace(self, v: int, vector: list[int]) -> None:
         grid, state = self.grid, self.state
         value = grid.values[v]
         node = value.node
         if grid.float32:
-            errors = radius(grid, state, v)
+            errors = rounding_radius(grid, state, v)
             if errors is not None:
                 self.constant -= sum(map(mul, map(abs, vector), errors))
-        if type(node) is Affine:
+        if type(node) is AffineNode:
             source = value.sources[0]
             found, error = grid.kernel(v, node).rows.times(vector)
             self.constant += (found.pop() << grid.bits) - error * (state.total(source) + grid.one)
             self.add_vector(source, found)
-        elif type(node) is Activation:
+        elif type(node) is ActivationNode:
             self._relax(v, value.sources, vector)
-        elif isinstance(node, Mix):
+        elif isinstance(node, CallInput):
             self._mix(node, vector)
-        elif isinstance(node, Elementwise):
+        elif isinstance(node, ElementwiseNode):
             self._elementwise(node, value.sources[0], vector)
-        elif isinstance(node, Pick):
+        elif isinstance(node, PickNode):
             for i, c in zip(node.indices, vector, strict=True):
                 self.add_entry(value.sources[0], i, c)
-        elif isinstance(node, Join):
+        elif isinstance(node, JoinNode):
             start = 0
             for source in value.sources:
                 end = start + grid.values[source].width
                 self.add_vector(source, vector[start:end])
                 start = end
-        elif isinstance(node, Combine) and node.kind == "sum":
+        elif isinstance(node, CombineNode) and node.kind == "sum":
             for source in value.sources:
                 self.add_vector(source, vector.copy())
         else:
             self._relax(v, value.sources, vector)
 
-    def _mix(self, node: Mix, vector: list[int]) -> None:
+    def _mix(self, node: CallInput, vector: list[int]) -> None:
         if node.span is not None:
             w, first = node.span
             rest = self.grid.values[w].width - first - len(vector)
@@ -110,7 +115,7 @@ class Form:
                 if constant:
                     self.add_constant(c, constant)
 
-    def _elementwise(self, node: Elementwise, source: int, vector: list[int]) -> None:
+    def _elementwise(self, node: ElementwiseNode, source: int, vector: list[int]) -> None:
         ratios = self.grid.ratios(node)
         if node.kind == "add":
             bits = self.grid.bits
@@ -122,9 +127,9 @@ class Form:
 
     def _relax(self, v: int, sources: Sequence[int], vector: list[int]) -> None:
         grid, state = self.grid, self.state
-        lines = self.special.get(v) or lines_of(grid, state, v)
+        lines = self.special.get(v) or cached_relaxation(grid, state, v)
         bits = grid.bits
-        if isinstance(lines, Ramps):
+        if isinstance(lines, ReluRelaxation):
             product = list(map(mul, vector, lines.on))
             constant = -lines.lost
             for i, below, above, level in lines.bent:
@@ -149,27 +154,27 @@ class Form:
             self.add_vector(source, product)
 
 
-def entry_form(grid: Grid, state: State, v: int, i: int, side: int) -> Form:
+def entry_form(grid: PrecisionGrid, state: SubdomainState, v: int, i: int, side: int) -> BackwardForm:
     """The entry of a value, or (`side` 1) its negative.
 
     Where a value is linear in the free variables, the form is substituted once, with the bounds of the whole
     search space; what is lost by rounding there is enough for every part of it.
     """
-    form = Form(grid, state)
+    form = BackwardForm(grid, state)
     sign = -grid.one if side else grid.one
     if not grid.is_linear[v] or grid.root is None:
         form.add_entry(v, i, sign)
         return form
     known = grid.linear_forms.get((v, i, side))
     if known is None:
-        whole = Form(grid, grid.root)
+        whole = BackwardForm(grid, grid.root)
         whole.add_entry(v, i, sign)
-        known = grid.linear_forms[v, i, side] = whole.substituted()
+        known = grid.linear_forms[v, i, side] = whole.substitute_all()
     form.coefficients[0], form.constant = known[0].copy(), known[1]
     return form
 
 
-def least(state: State, vector: Sequence[int]) -> int:
+def box_minimum(state: SubdomainState, vector: Sequence[int]) -> int:
     """The minimum of vector . x over the box of value 0: twice that is c (low + high) - |c| (high - low)."""
     middle, spread = state.middle()
     twice: int = sum(map(mul, vector, middle)) - sum(map(mul, map(abs, vector), spread))

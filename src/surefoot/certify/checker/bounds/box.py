@@ -7,20 +7,20 @@ from math import ceil, floor
 from operator import gt
 
 from ..number import Refused
-from .forward import interval, overflow
-from .problem import Problem
-from .state import Grid, State
+from .forward import may_overflow, propagate_interval
+from .problem import CaseProblem
+from .state import PrecisionGrid, SubdomainState
 
 
-def root(grid: Grid) -> State:
+def root_state(grid: PrecisionGrid) -> SubdomainState:
     """The whole search space: the bounds of the variables, all other values by interval arithmetic."""
     if grid.root is not None:
         return grid.root.copy()
     problem, count = grid.problem, len(grid.values)
-    lows, highs = exact_bounds(problem)
+    lows, highs = _exact_bounds(problem)
     low = [floor(x * grid.one) for x in lows]
     high = [ceil(x * grid.one) for x in highs]
-    state = State(
+    state = SubdomainState(
         [low] * count,
         [high] * count,
         (1 << len(problem.sets)) - 1,
@@ -31,14 +31,16 @@ def root(grid: Grid) -> State:
     if state.void:
         return state
     for v in range(1, count):
-        state.low[v], state.high[v] = interval(grid, state, v)
-        if grid.float32 and overflow(grid, state, v):
+        state.low[v], state.high[v] = propagate_interval(grid, state, v)
+        if grid.float32 and may_overflow(grid, state, v):
             raise Refused(f"value {v} may leave the float32 range")
     grid.root = state.copy()
     return state
 
 
-def separate_box(grid: Grid, state: State, place: int) -> tuple[list[int], list[int]] | None:
+def separate_box(
+    grid: PrecisionGrid, state: SubdomainState, place: int
+) -> tuple[list[int], list[int]] | None:
     """The box of a value whose entries depend on one free variable each, from the bounds of these now.
 
     Over it a linear function has the minimum that it has over the box of the free variables, but for
@@ -56,29 +58,29 @@ def separate_box(grid: Grid, state: State, place: int) -> tuple[list[int], list[
         box = separate_box(grid, state, source)
         assert box is not None
         now.low[source], now.high[source] = box
-        found = state.boxes[place] = interval(grid, now, place)
+        found = state.boxes[place] = propagate_interval(grid, now, place)
     return found
 
 
-def exact_bounds(problem: Problem) -> tuple[list[Fraction], list[Fraction]]:
+def _exact_bounds(problem: CaseProblem) -> tuple[list[Fraction], list[Fraction]]:
     """The bounds of the free variables, moved inward to numbers that a variable can be."""
     lows, highs = [], []
     for variable in problem.variables:
         assert variable.low is not None
         assert variable.high is not None
-        lows.append(inward(variable.low, variable.kind))
-        highs.append(-inward(-variable.high, variable.kind))
+        lows.append(round_inward(variable.low, variable.kind))
+        highs.append(-round_inward(-variable.high, variable.kind))
     return lows, highs
 
 
-def inward(low: Fraction, kind: str) -> Fraction:
+def round_inward(low: Fraction, kind: str) -> Fraction:
     """The least number of this kind that is not below `low`."""
     if kind == "integer":
         return Fraction(ceil(low))
-    return float32_above(low) if kind == "float32" else low
+    return _float32_above(low) if kind == "float32" else low
 
 
-def float32_above(x: Fraction) -> Fraction:
+def _float32_above(x: Fraction) -> Fraction:
     """The least float32 number >= x (multiples of the largest unit beyond the float32 range)."""
     if not x:
         return x
@@ -89,16 +91,16 @@ def float32_above(x: Fraction) -> Fraction:
     return ceil(x / unit) * unit
 
 
-def narrow_box(grid: Grid, state: State, low: list[int], high: list[int]) -> None:
+def narrow_box(grid: PrecisionGrid, state: SubdomainState, low: list[int], high: list[int]) -> None:
     """Bounds of value 0 that hold as well as those known; where they change, they are moved inward."""
     least, most = state.low[0].copy(), state.high[0].copy()
     exact_low, exact_high = state.exact_low.copy(), state.exact_high.copy()
     above = [i for i, (a, b) in enumerate(zip(low, least, strict=True)) if a > b]
     below = [i for i, (a, b) in enumerate(zip(high, most, strict=True)) if a < b]
     for i in above:
-        least[i], exact_low[i] = _moved(grid, low[i], grid.problem.variables[i].kind), None
+        least[i], exact_low[i] = _round_grid_inward(grid, low[i], grid.problem.variables[i].kind), None
     for i in below:
-        most[i], exact_high[i] = -_moved(grid, -high[i], grid.problem.variables[i].kind), None
+        most[i], exact_high[i] = -_round_grid_inward(grid, -high[i], grid.problem.variables[i].kind), None
     for i in above + below:
         start, stop = exact_low[i], exact_high[i]
         if start is not None and start * grid.one > most[i]:
@@ -107,10 +109,10 @@ def narrow_box(grid: Grid, state: State, low: list[int], high: list[int]) -> Non
             state.void = True
     state.low[0], state.high[0] = least, most
     state.exact_low, state.exact_high = exact_low, exact_high
-    state.changed(grid, 0)
+    state.invalidate_value(grid, 0)
 
 
-def _moved(grid: Grid, low: int, kind: str) -> int:
+def _round_grid_inward(grid: PrecisionGrid, low: int, kind: str) -> int:
     """The least number of this kind, on the grid, that is not below: as `inward`.
 
     A float32 number has 24 digits, and is a whole number of 2^-149, which is a finer unit than the grid's
@@ -122,7 +124,7 @@ def _moved(grid: Grid, low: int, kind: str) -> int:
     return -(-low >> spare) << spare
 
 
-def exact_ends(grid: Grid, state: State) -> tuple[list[Fraction], list[Fraction]]:
+def exact_ends(grid: PrecisionGrid, state: SubdomainState) -> tuple[list[Fraction], list[Fraction]]:
     """The exact bounds of value 0."""
     low = [
         Fraction(a, grid.one) if x is None else x for x, a in zip(state.exact_low, state.low[0], strict=True)

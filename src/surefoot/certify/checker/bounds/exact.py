@@ -11,20 +11,25 @@ from fractions import Fraction
 from math import lcm
 from operator import add, mul
 
-from ..network import Activation, Affine, Combine, Elementwise, Join, Pick
-from ..number import Refused, bounded
-from .lines import lines_of
-from .problem import Atom, Mix, Problem
-from .state import Grid, Lines, Ramps, State
+from ..network import ActivationNode, AffineNode, CombineNode, ElementwiseNode, JoinNode, PickNode
+from ..number import Refused, limit_bits
+from .lines import cached_relaxation
+from .problem import CallInput, CaseAtom, CaseProblem
+from .state import LinearRelaxation, PrecisionGrid, ReluRelaxation, SubdomainState
 
-Replaced = tuple[int, int, list[tuple[int, list[int]]]]  # factor, constant, coefficients of sources
+Replacement = tuple[int, int, list[tuple[int, list[int]]]]  # factor, constant, coefficients of sources
 Vector = tuple[list[int], int]  # numerators and a common positive denominator
 
 
 class ExactForm:
     """A positive multiple of (coefficients . values + constant), all integers."""
 
-    def __init__(self, grid: Grid, state: State, special: Mapping[int, Lines | Ramps]) -> None:
+    def __init__(
+        self,
+        grid: PrecisionGrid,
+        state: SubdomainState,
+        special: Mapping[int, LinearRelaxation | ReluRelaxation],
+    ) -> None:
         self.grid = grid
         self.state = state
         self.special = special
@@ -32,10 +37,10 @@ class ExactForm:
         self._constant = Fraction(0)
 
     def add_term(self, v: int, i: int, coefficient: Fraction) -> None:
-        self._terms[v, i] = bounded(self._terms.get((v, i), Fraction(0)) + coefficient)
+        self._terms[v, i] = limit_bits(self._terms.get((v, i), Fraction(0)) + coefficient)
 
     def add_constant(self, constant: Fraction) -> None:
-        self._constant = bounded(self._constant + constant)
+        self._constant = limit_bits(self._constant + constant)
 
     def reads_networks(self) -> bool:
         """Whether some value other than the free variables is in it."""
@@ -53,7 +58,7 @@ class ExactForm:
             vector = vectors.pop(v, None)
             if vector is None or not any(vector):
                 continue
-            factor, more, parts = self._replaced(v, vector)
+            factor, more, parts = self._replace_value(v, vector)
             if factor != 1:
                 vectors = {w: [factor * c for c in old] for w, old in vectors.items()}
             constant = factor * constant + more
@@ -67,45 +72,45 @@ class ExactForm:
             Fraction(0),
         )
 
-    def _replaced(self, v: int, vector: list[int]) -> Replaced:
+    def _replace_value(self, v: int, vector: list[int]) -> Replacement:
         """factor * vector . value v >= constant + sum of vector . source."""
         value = self.grid.values[v]
         match value.node:
-            case Affine() as node:
-                rows, bias, factor = _integers(node)
+            case AffineNode() as node:
+                rows, bias, factor = _integer_weights(node)
                 columns = zip(*rows, strict=True) if rows else []
                 found = [sum(map(mul, vector, column)) for column in columns] or [0] * node.columns
                 return factor, sum(map(mul, vector, bias)), [(value.sources[0], found)]
-            case Elementwise(_, "add", _) as node:
+            case ElementwiseNode(_, "add", _) as node:
                 ratios = self.grid.ratios(node)
                 factor = lcm(*(d for _, d in ratios))
                 constant = sum(c * n * (factor // d) for c, (n, d) in zip(vector, ratios, strict=True))
                 return factor, constant, [(value.sources[0], [factor * c for c in vector])]
-            case Elementwise() as node:
+            case ElementwiseNode() as node:
                 ratios = self.grid.ratios(node)
                 factor = lcm(*(d for _, d in ratios))
                 found = [c * n * (factor // d) for c, (n, d) in zip(vector, ratios, strict=True)]
                 return factor, 0, [(value.sources[0], found)]
-            case Combine(kind="sum"):
+            case CombineNode(kind="sum"):
                 return 1, 0, [(source, vector) for source in value.sources]
-            case Pick(_, indices):
+            case PickNode(_, indices):
                 found = [0] * self.grid.values[value.sources[0]].width
                 for i, c in zip(indices, vector, strict=True):
                     found[i] += c
                 return 1, 0, [(value.sources[0], found)]
-            case Join():
+            case JoinNode():
                 parts, start = [], 0
                 for source in value.sources:
                     end = start + self.grid.values[source].width
                     parts.append((source, vector[start:end]))
                     start = end
                 return 1, 0, parts
-            case Mix() as mix:
-                return self._mixed(mix, vector)
+            case CallInput() as mix:
+                return self._replace_input(mix, vector)
             case _:
-                return self._relaxed(v, vector)
+                return self._relax_value(v, vector)
 
-    def _mixed(self, mix: Mix, vector: list[int]) -> Replaced:
+    def _replace_input(self, mix: CallInput, vector: list[int]) -> Replacement:
         factor = lcm(
             *(c.denominator for row in mix.rows for _, _, c in row), *(c.denominator for c in mix.constants)
         )
@@ -117,10 +122,10 @@ class ExactForm:
         constant = sum(c * int(k * factor) for c, k in zip(vector, mix.constants, strict=True))
         return factor, constant, list(found.items())
 
-    def _relaxed(self, v: int, vector: list[int]) -> Replaced:
-        lines = self.special.get(v) or lines_of(self.grid, self.state, v)
-        if isinstance(lines, Ramps):
-            return self._ramps(v, lines, vector)
+    def _relax_value(self, v: int, vector: list[int]) -> Replacement:
+        lines = self.special.get(v) or cached_relaxation(self.grid, self.state, v)
+        if isinstance(lines, ReluRelaxation):
+            return self._relax_relu(v, lines, vector)
         both = zip(vector, lines.below_constant, lines.above_constant, strict=True)
         constant = sum(c * (b if c > 0 else a) for c, b, a in both)
         parts = [
@@ -131,7 +136,7 @@ class ExactForm:
         ]
         return self.grid.one, constant, parts
 
-    def _ramps(self, v: int, ramps: Ramps, vector: list[int]) -> Replaced:
+    def _relax_relu(self, v: int, ramps: ReluRelaxation, vector: list[int]) -> Replacement:
         """Like `_relaxed`; without bent entries nothing has to be scaled."""
         factor = self.grid.one if ramps.bent else 1
         found, constant = [c * factor if on else 0 for c, on in zip(vector, ramps.on, strict=True)], 0
@@ -141,7 +146,7 @@ class ExactForm:
         return factor, constant, [(self.grid.values[v].sources[0], found)]
 
 
-def _integers(node: Affine) -> tuple[list[list[int]], list[int], int]:
+def _integer_weights(node: AffineNode) -> tuple[list[list[int]], list[int], int]:
     """The exact weights and bias times a power of two, and that power."""
     ratios = [w.as_integer_ratio() for w in node.weights + node.bias]
     factor = max((d for _, d in ratios), default=1)
@@ -150,54 +155,58 @@ def _integers(node: Affine) -> tuple[list[list[int]], list[int], int]:
     return [whole[i : i + width] for i in range(0, split, width)] if width else [], whole[split:], factor
 
 
-def evaluate(problem: Problem, point: Sequence[Fraction]) -> list[Vector]:
+def evaluate_exactly(problem: CaseProblem, point: Sequence[Fraction]) -> list[Vector]:
     """All values at a point, exactly; refuses irrational functions and divisions by zero."""
     scale = lcm(*(x.denominator for x in point))
     values: list[Vector] = [([int(x * scale) for x in point], scale)]
     for value in problem.values[1:]:
-        values.append(_value(value.node, [values[s] for s in value.sources], values))
+        values.append(_evaluate_node(value.node, [values[s] for s in value.sources], values))
     return values
 
 
-def _value(node: object, read: list[Vector], values: list[Vector]) -> Vector:
+def _evaluate_node(node: object, read: list[Vector], values: list[Vector]) -> Vector:
     match node:
-        case Affine():
-            rows, bias, factor = _integers(node)
+        case AffineNode():
+            rows, bias, factor = _integer_weights(node)
             x, d = read[0]
             products = [sum(map(mul, row, x)) for row in rows] or [0] * len(bias)
             return [p + b * d for p, b in zip(products, bias, strict=True)], factor * d
-        case Mix(rows, constants, _):
+        case CallInput(rows, constants, _):
             sums = [
                 constant + sum((c * Fraction(values[v][0][i], values[v][1]) for v, i, c in row), Fraction(0))
                 for row, constant in zip(rows, constants, strict=True)
             ]
-            return _common(sums)
-        case Pick(_, indices):
+            return _common_denominator(sums)
+        case PickNode(_, indices):
             return [read[0][0][i] for i in indices], read[0][1]
-        case Join():
+        case JoinNode():
             scale = lcm(*(d for _, d in read))
             return [n * (scale // d) for x, d in read for n in x], scale
-        case Activation(_, "relu", _):
+        case ActivationNode(_, "relu", _):
             return [max(n, 0) for n in read[0][0]], read[0][1]
-        case Activation(_, kind, parameters) if kind in ("leaky_relu", "clip"):
+        case ActivationNode(_, kind, parameters) if kind in ("leaky_relu", "clip"):
             exact = [Fraction(p) for p in parameters]
-            return _common([_activated(Fraction(n, read[0][1]), kind, exact) for n in read[0][0]])
-        case Elementwise(_, kind, constant):
+            return _common_denominator(
+                [_apply_activation(Fraction(n, read[0][1]), kind, exact) for n in read[0][0]]
+            )
+        case ElementwiseNode(_, kind, constant):
             fractions = [Fraction(n, read[0][1]) for n in read[0][0]]
-            return _common([_PAIRS[kind](x, Fraction(c)) for x, c in zip(fractions, constant, strict=True)])
-        case Combine(_, _, kind):
+            return _common_denominator(
+                [_PAIRS[kind](x, Fraction(c)) for x, c in zip(fractions, constant, strict=True)]
+            )
+        case CombineNode(_, _, kind):
             left, right = ([Fraction(n, d) for n in x] for x, d in read)
-            return _common([_PAIRS[kind](x, y) for x, y in zip(left, right, strict=True)])
+            return _common_denominator([_PAIRS[kind](x, y) for x, y in zip(left, right, strict=True)])
     raise Refused("a network with tanh or sigmoid has no exact values")
 
 
-def _activated(x: Fraction, kind: str, parameters: Sequence[Fraction]) -> Fraction:
+def _apply_activation(x: Fraction, kind: str, parameters: Sequence[Fraction]) -> Fraction:
     if kind == "clip":
         return min(max(x, parameters[0]), parameters[1])
     return x if x > 0 else parameters[0] * x
 
 
-def _divided(x: Fraction, y: Fraction) -> Fraction:
+def _divide_exactly(x: Fraction, y: Fraction) -> Fraction:
     if not y:
         raise Refused("a division by zero")
     return x / y
@@ -209,17 +218,17 @@ _PAIRS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "multiply": mul,
     "product": mul,
     "maximum": max,
-    "divide": _divided,
-    "quotient": _divided,
+    "divide": _divide_exactly,
+    "quotient": _divide_exactly,
 }
 
 
-def _common(fractions: Sequence[Fraction]) -> Vector:
+def _common_denominator(fractions: Sequence[Fraction]) -> Vector:
     scale = lcm(*(x.denominator for x in fractions))
     return [int(x * scale) for x in fractions], scale
 
 
-def holds(atom: Atom, values: Sequence[Vector]) -> bool:
+def atom_holds(atom: CaseAtom, values: Sequence[Vector]) -> bool:
     """Whether an atom is true where the values are these."""
     total = atom.constant
     for v, i, c in atom.terms:

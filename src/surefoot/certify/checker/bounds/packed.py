@@ -24,7 +24,7 @@ DIGIT = 30  # bits of a digit of Python's integers
 ROOM = 62  # no entry of a field of one word is beyond 2^ROOM
 
 
-class Matrix:
+class PackedMatrix:
     """A matrix of real numbers times 2^drop, rounded to integers; `drop` is a multiple of 64.
 
     Each entry is off by at most 1/2, by nothing if `exact`.
@@ -47,13 +47,13 @@ class Matrix:
         """Words of a field that holds every entry, and sums whose factors have absolute sum `total`."""
         return max(self.drop // WORD + 1, (max(total, 1) * self.largest).bit_length() // WORD + 1)
 
-    def packed(self, factors: Sequence[int], words: int) -> int:
+    def combine_rows(self, factors: Sequence[int], words: int) -> int:
         """The sum of factor times row, packed."""
         rows = self._packs.get(words) or self._pack(words)
         return sum(map(mul, filter(None, factors), compress(rows, factors)))
 
     def _pack(self, words: int) -> list[int]:
-        rows = self._packs[words] = [pack(row, words) for row in self._rows]
+        rows = self._packs[words] = [pack_fields(row, words) for row in self._rows]
         return rows
 
     def times(self, factors: Sequence[int]) -> tuple[list[int], int]:
@@ -66,10 +66,10 @@ class Matrix:
         error = self._error(total)
         if total >= self._limit or byteorder != "little":
             words = self.words(total)
-            return unpack(self.packed(factors, words), self.width, words, self.drop), error
+            return unpack_fields(self.combine_rows(factors, words), self.width, words, self.drop), error
         least = self._least
         rows = self._packs.get(least) or self._pack(least)
-        halves = _halves(self.width, least)
+        halves = _half_fields(self.width, least)
         packed = sum(map(mul, filter(None, factors), compress(rows, factors)))
         raw = ((packed + halves) ^ halves).to_bytes(8 * least * self.width, "little")
         return memoryview(raw).cast("q")[least - 1 :: least].tolist(), error
@@ -82,32 +82,32 @@ class Matrix:
         return 1 if self.exact else 2 + (total >> (self.drop + 1))
 
 
-def pack(entries: Sequence[int], words: int) -> int:
+def pack_fields(entries: Sequence[int], words: int) -> int:
     """Signed entries below 2^(64 words - 1) as one integer."""
     half = 1 << (WORD * words - 1)
     size = 8 * words
     raw = b"".join([(entry + half).to_bytes(size, "little") for entry in entries])
-    return int.from_bytes(raw, "little") - half * ones(len(entries), words)
+    return int.from_bytes(raw, "little") - half * ones_vector(len(entries), words)
 
 
 @lru_cache(maxsize=256)
-def ones(width: int, words: int) -> int:
+def ones_vector(width: int, words: int) -> int:
     """The vector of ones."""
     return int.from_bytes((1).to_bytes(8 * words, "little") * width, "little")
 
 
 @lru_cache(maxsize=256)
-def _halves(width: int, words: int) -> int:
-    return ones(width, words) << (WORD * words - 1)
+def _half_fields(width: int, words: int) -> int:
+    return ones_vector(width, words) << (WORD * words - 1)
 
 
-def unpack(packed: int, width: int, words: int, drop: int) -> list[int]:
+def unpack_fields(packed: int, width: int, words: int, drop: int) -> list[int]:
     """The entries, divided by 2^drop and rounded down.
 
     With 2^(F-1) added, the entries are digits; with the highest bit of each flipped, these are the entries in
     two's complement, whose upper words are the quotients.
     """
-    halves = _halves(width, words)
+    halves = _half_fields(width, words)
     raw = ((packed + halves) ^ halves).to_bytes(8 * words * width, "little")
     skipped = drop // WORD
     if words == skipped + 1 and byteorder == "little":
@@ -117,7 +117,7 @@ def unpack(packed: int, width: int, words: int, drop: int) -> list[int]:
     return [int.from_bytes(raw[i + 8 * skipped : i + size], "little", signed=True) for i in starts]
 
 
-def scaled(weights: Sequence[float], bits: int) -> tuple[list[int], bool]:
+def scale_to_integers(weights: Sequence[float], bits: int) -> tuple[list[int], bool]:
     """The numbers times 2^bits, rounded to the nearest integer, and whether that changed nothing.
 
     A float times a power of two is exact, short of an overflow.
@@ -128,7 +128,7 @@ def scaled(weights: Sequence[float], bits: int) -> tuple[list[int], bool]:
     return found, found == products
 
 
-class Thin:
+class WordMatrix:
     """A matrix of real numbers times 2^places, rounded to integers of at most 2^DIGIT; fields are one word.
 
     Each entry is off by at most 1/2, by nothing if `exact`. Where sums would be too large for a field,
@@ -147,14 +147,14 @@ class Thin:
         largest: int,  # no entry exceeds it,
         norm: int,  # and no absolute sum of a column exceeds this
     ) -> None:
-        self.rows = [words_of(row, width) for row in rows]
+        self.rows = [words_to_vector(row, width) for row in rows]
         self.width = width
         self.places = places
         self.exact = exact
         self.largest = largest
         self.norm = norm
 
-    def packed(self, factors: Sequence[int]) -> int:
+    def combine_rows(self, factors: Sequence[int]) -> int:
         """The sum of factor times row, packed."""
         return sum(map(mul, filter(None, factors), compress(self.rows, factors)))
 
@@ -164,7 +164,7 @@ class Thin:
         less = max(0, (total * self.largest).bit_length() - ROOM + 1)
         if less:
             factors = [factor >> less for factor in factors]
-        found, places = entries_of(self.packed(factors), self.width), self.places - less
+        found, places = vector_to_entries(self.combine_rows(factors), self.width), self.places - less
         error = 0 if self.exact else total + (len(factors) << less) >> 1  # in units of 2^-self.places
         if less:
             error += self.norm + len(factors) << less
@@ -173,8 +173,8 @@ class Thin:
         return [entry << -places for entry in found], 2 + (error >> self.places)
 
 
-def enclosed(
-    columns: Thin, sizes: Thin, middle: Sequence[int], spread: Sequence[int]
+def enclose_affine(
+    columns: WordMatrix, sizes: WordMatrix, middle: Sequence[int], spread: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Bounds of W m +- |W| s for a matrix and its absolute values.
 
@@ -185,41 +185,41 @@ def enclosed(
     if less:
         spread = [1 - (-s >> less) if m or s else 0 for m, s in zip(middle, spread, strict=True)]
         middle = [m >> less for m in middle]
-    centre, around = columns.packed(middle), sizes.packed(spread)
+    centre, around = columns.combine_rows(middle), sizes.combine_rows(spread)
     if not columns.exact:
-        around += repeated((sum(map(abs, middle)) + sum(spread) >> 1) + 1, columns.width)
+        around += repeat_field((sum(map(abs, middle)) + sum(spread) >> 1) + 1, columns.width)
     places = columns.places - less
-    down, up = (entries_of(end - around, columns.width) for end in (centre, -centre))
+    down, up = (vector_to_entries(end - around, columns.width) for end in (centre, -centre))
     if places < 0:
         return [x << -places for x in down], [-x << -places for x in up]
     return [x >> places for x in down], [-(x >> places) for x in up]
 
 
 @lru_cache(maxsize=256)
-def repeated(number: int, width: int) -> int:
+def repeat_field(number: int, width: int) -> int:
     """The vector, with fields of a word, of one number from 0 up to below 2^64."""
-    return number * ones(width, 1)
+    return number * ones_vector(width, 1)
 
 
-def words_of(entries: Iterable[int], width: int) -> int:
+def words_to_vector(entries: Iterable[int], width: int) -> int:
     """Signed words as a vector: two's complement, then the sign restored."""
-    sign = repeated(1 << (WORD - 1), width)
+    sign = repeat_field(1 << (WORD - 1), width)
     return (int.from_bytes(array("q", entries).tobytes(), byteorder) ^ sign) - sign
 
 
-def entries_of(vector: int, width: int) -> list[int]:
+def vector_to_entries(vector: int, width: int) -> list[int]:
     """The entries of a vector with fields of a word."""
-    sign = repeated(1 << (WORD - 1), width)
+    sign = repeat_field(1 << (WORD - 1), width)
     return memoryview(((vector + sign) ^ sign).to_bytes(8 * width, byteorder)).cast("q").tolist()
 
 
-def moved(vectors: Iterable[int], width: int, bits: int) -> list[int] | None:
+def offset_vectors(vectors: Iterable[int], width: int, bits: int) -> list[int] | None:
     """All vectors with 2^bits added to their entries; None unless these are from -2^bits to below 2^bits.
 
     Only then is no bit above that set: an entry below has all of them (less what others borrow), one above
     some. The first that does not fit ends the search.
     """
-    offset, above = repeated(1 << bits, width), repeated((1 << WORD) - (2 << bits), width)
+    offset, above = repeat_field(1 << bits, width), repeat_field((1 << WORD) - (2 << bits), width)
     limit = 1 << (WORD * width)
     found = []
     for vector in vectors:
@@ -230,17 +230,17 @@ def moved(vectors: Iterable[int], width: int, bits: int) -> list[int] | None:
     return found
 
 
-def divided(digits: Iterable[int], width: int, bits: int, places: int) -> list[int]:
+def divide_offset_vectors(digits: Iterable[int], width: int, bits: int, places: int) -> list[int]:
     """Vectors of what was `moved` by 2^bits, every entry divided by 2^places and rounded down.
 
     A field that is shifted has bits of the next one above its own, which are masked.
     """
-    mask, rest = repeated((1 << (WORD - places)) - 1, width), repeated(1 << bits >> places, width)
+    mask, rest = repeat_field((1 << (WORD - places)) - 1, width), repeat_field(1 << bits >> places, width)
     return [((vector >> places) & mask) - rest for vector in digits]
 
 
-def positive(vector: int, width: int, bits: int) -> int:
+def positive_fields(vector: int, width: int, bits: int) -> int:
     """The entries that are not negative, 0 for the others; all are from -2^bits up to below 2^bits."""
-    digits = vector + repeated(1 << bits, width)
-    signs = (digits >> bits) & ones(width, 1)
+    digits = vector + repeat_field(1 << bits, width)
+    signs = (digits >> bits) & ones_vector(width, 1)
     return digits & ((signs << bits) - signs)

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..network import ENTRIES, Node, sources
+from ..network import ENTRIES, Node, flat_node_sources
 from ..number import BadCertificate
-from ..query import Call, Linear, Variable
+from ..query import ClaimedVariable, FlatNetworkCall, Linear
 
 Term = tuple[int, int, Fraction]  # value, entry, coefficient
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mix:
+class CallInput:
     """The input vector of a call: linear forms over the entries of earlier values."""
 
     rows: tuple[tuple[Term, ...], ...]
@@ -24,26 +24,26 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value:
+class GraphValue:
     width: int
-    node: Node | Mix | None  # None: the free variables
+    node: Node | CallInput | None  # None: the free variables
     sources: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Atom:
+class CaseAtom:
     relation: str  # "<=", "<" or "="
     terms: tuple[Term, ...]
     constant: Fraction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class CaseProblem:
     """No point of the box satisfies all atoms of any of the sets: that is to be shown."""
 
-    variables: tuple[Variable, ...]  # the free ones, with bounds: value 0
-    values: tuple[Value, ...]
-    atoms: tuple[Atom, ...]
+    variables: tuple[ClaimedVariable, ...]  # the free ones, with bounds: value 0
+    values: tuple[GraphValue, ...]
+    atoms: tuple[CaseAtom, ...]
     sets: tuple[frozenset[int], ...]
     float32: bool
 
@@ -56,8 +56,8 @@ class Problem:
 class Numbering:
     """Numbers the values of a query, and writes linear forms over them."""
 
-    def __init__(self, variables: tuple[Variable, ...]) -> None:
-        self.values = [Value(len(variables), None, ())]
+    def __init__(self, variables: tuple[ClaimedVariable, ...]) -> None:
+        self.values = [GraphValue(len(variables), None, ())]
         self._places = {v.name: (0, i) for i, v in enumerate(variables)}
         self._single = {v.name for v in variables if v.kind == "float32"}
 
@@ -73,7 +73,7 @@ class Numbering:
     def _is_single(self, linear: Linear) -> bool:
         return all(name in self._single and c == 1 for name, c in linear.items())
 
-    def place(self, call: Call) -> None:
+    def place(self, call: FlatNetworkCall) -> None:
         """The values of a call."""
         base, widths = len(self.values), call.network.widths()
         if len(call.inputs) != widths[0] or len(call.outputs) != widths[-1]:
@@ -82,10 +82,10 @@ class Numbering:
         single = tuple(len(form) == 1 and self._is_single(form) for form in call.inputs)
         constants = tuple(linear.get("", Fraction(0)) for linear in call.inputs)
         read = tuple(sorted({v for row in rows for v, _, _ in row}))
-        mix = Mix(rows, constants, single, None if any(constants) else _span(rows))
-        self.values.append(Value(widths[0], mix, read))
+        mix = CallInput(rows, constants, single, None if any(constants) else _contiguous_span(rows))
+        self.values.append(GraphValue(widths[0], mix, read))
         for node, width in zip(call.network.nodes, widths[1:], strict=True):
-            self.values.append(Value(width, node, tuple(base + s for s in sources(node))))
+            self.values.append(GraphValue(width, node, tuple(base + s for s in flat_node_sources(node))))
         if sum(v.width for v in self.values) > ENTRIES:
             raise BadCertificate("too many values")
         last = len(self.values) - 1
@@ -95,7 +95,7 @@ class Numbering:
             self._places[name] = (last, entry)
 
 
-def _span(rows: tuple[tuple[Term, ...], ...]) -> tuple[int, int] | None:
+def _contiguous_span(rows: tuple[tuple[Term, ...], ...]) -> tuple[int, int] | None:
     """Value and entry where the forms begin, if they are entries of one value as they stand there."""
     if not rows or any(len(row) != 1 for row in rows):
         return None
@@ -103,7 +103,7 @@ def _span(rows: tuple[tuple[Term, ...], ...]) -> tuple[int, int] | None:
     return (v, first) if all(row[0] == (v, first + i, one) for i, row in enumerate(rows)) else None
 
 
-def number_values(variables: tuple[Variable, ...], calls: Iterable[Call]) -> Numbering:
+def number_values(variables: tuple[ClaimedVariable, ...], calls: Iterable[FlatNetworkCall]) -> Numbering:
     numbering = Numbering(variables)
     for call in calls:
         numbering.place(call)

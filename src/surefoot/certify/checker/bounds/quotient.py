@@ -16,37 +16,39 @@ Mixing the two planes by shares that sum up to 1 gives another one. Above: x / y
 
 from __future__ import annotations
 
-from .forward import around_pair
-from .state import Grid
+from .forward import corner_interval
+from .state import PrecisionGrid
 
 Plane = tuple[int, int, int]  # slope of x, slope of y, constant: on the grid
 Corners = tuple[int, int, int, int]  # bounds of x, bounds of y
 WHOLE = 128  # the share of a plane that is all of it
 
 
-def quotient_planes(grid: Grid, box: Corners, below: int | None, above: int | None) -> tuple[Plane, Plane]:
+def quotient_planes(
+    grid: PrecisionGrid, box: Corners, below: int | None, above: int | None
+) -> tuple[Plane, Plane]:
     """Below and above x / y, by shares of the second plane in 128; constants where none is given.
 
     The box of y does not contain 0: a state whose values may be undefined has been refused.
     """
-    least, most = around_pair(grid, "quotient", *box) if below is None or above is None else (0, 0)
+    least, most = corner_interval(grid, "quotient", *box) if below is None or above is None else (0, 0)
     x_low, x_high, y_low, y_high = box
-    under = (0, 0, least) if below is None else _below(grid, box, below)
+    under = (0, 0, least) if below is None else _plane_below(grid, box, below)
     if above is None:
         return under, (0, 0, most)
-    of_x, of_y, constant = _below(grid, (-x_high, -x_low, y_low, y_high), above)
+    of_x, of_y, constant = _plane_below(grid, (-x_high, -x_low, y_low, y_high), above)
     return under, (of_x, -of_y, -constant)
 
 
-def _below(grid: Grid, box: Corners, share: int) -> Plane:
+def _plane_below(grid: PrecisionGrid, box: Corners, share: int) -> Plane:
     x_low, x_high, y_low, y_high = box
     if y_low > 0:
-        return _mixed(grid, box, share)
-    of_x, of_y, constant = _mixed(grid, (-x_high, -x_low, -y_high, -y_low), share)
+        return _mix_planes(grid, box, share)
+    of_x, of_y, constant = _mix_planes(grid, (-x_high, -x_low, -y_high, -y_low), share)
     return -of_x, -of_y, constant
 
 
-def _mixed(grid: Grid, box: Corners, share: int) -> Plane:
+def _mix_planes(grid: PrecisionGrid, box: Corners, share: int) -> Plane:
     """Below x / y for y > 0: both planes, mixed, with slopes rounded down to the grid.
 
     Each slope is rounded down by less than one unit, and by less than one more where planes are mixed. That
@@ -54,13 +56,13 @@ def _mixed(grid: Grid, box: Corners, share: int) -> Plane:
     is negative. Constants are in units of the grid squared until that has been taken off.
     """
     low, high, near, far = box
-    first, second = _plane(grid, low, near, far, far), _plane(grid, high, near, far, near)
+    first, second = _mccormick_plane(grid, low, near, far, far), _mccormick_plane(grid, high, near, far, near)
     of_x, of_y, constant = (a * (WHOLE - share) + b * share for a, b in zip(first, second, strict=True))
     lost = 2 * max(-low, 0)
     return of_x >> 7, of_y >> 7, ((constant >> 7) - lost) >> grid.bits
 
 
-def _plane(grid: Grid, factor: int, near: int, far: int, end: int) -> Plane:
+def _mccormick_plane(grid: PrecisionGrid, factor: int, near: int, far: int, end: int) -> Plane:
     """x / end + factor (line - 1 / end), the line being below factor / y for y from near to far, all > 0.
 
     For the tangent the constant is factor (4 / s - 1 / end), for the chord factor (s / (near far) - 1 / end),

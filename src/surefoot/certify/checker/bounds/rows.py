@@ -14,33 +14,45 @@ from collections.abc import Sequence
 from itertools import compress, repeat
 from operator import add, itemgetter, mul, sub
 
-from ..network import Activation, Affine
-from .backward import Form
-from .forward import radius
-from .lines import lines_of
-from .packed import DIGIT, ROOM, WORD, divided, entries_of, moved, positive, repeated, words_of
-from .state import Grid, Light, Ramps, State
+from ..network import ActivationNode, AffineNode
+from .backward import BackwardForm
+from .forward import rounding_radius
+from .lines import cached_relaxation
+from .packed import (
+    DIGIT,
+    ROOM,
+    WORD,
+    divide_offset_vectors,
+    offset_vectors,
+    positive_fields,
+    repeat_field,
+    vector_to_entries,
+    words_to_vector,
+)
+from .state import LightKernel, PrecisionGrid, ReluRelaxation, SubdomainState
 
 MANY = 6  # rows of a step that are worth doing together
 SLOPE = 28  # bits of slopes after the point
 MOST = ROOM - SLOPE - 1  # before it is multiplied by a slope
 
 
-def row_forms(grid: Grid, state: State, v: int, rows: Sequence[tuple[int, int]]) -> Rows | None:
+def row_forms(
+    grid: PrecisionGrid, state: SubdomainState, v: int, rows: Sequence[tuple[int, int]]
+) -> RowBatch | None:
     """Forms below the entries of an affine value (`side` 1: their negatives), substituted as far as possible.
 
     None: the numbers are too large for this way of doing it.
     """
     node = grid.values[v].node
-    if not isinstance(node, Affine) or grid.bits < SLOPE:
+    if not isinstance(node, AffineNode) or grid.bits < SLOPE:
         return None
     light = grid.kernel(v, node)
-    if not isinstance(light, Light):
+    if not isinstance(light, LightKernel):
         return None
-    work = Rows(grid, state, grid.values[v].sources[0], len(rows))
+    work = RowBatch(grid, state, grid.values[v].sources[0], len(rows))
     work.constants = [light.shifts[i][side] for i, side in rows]
     if grid.float32:
-        errors = radius(grid, state, v)
+        errors = rounding_radius(grid, state, v)
         assert errors is not None
         work.constants = [
             c - (errors[i] << grid.bits) for c, (i, _) in zip(work.constants, rows, strict=True)
@@ -48,7 +60,7 @@ def row_forms(grid: Grid, state: State, v: int, rows: Sequence[tuple[int, int]])
     height = len(node.bias)
     pick = itemgetter(*(i + side * height for i, side in rows), 0)  # one more, so that it is a tuple
     work.places, work.size = light.rows.places, light.rows.largest.bit_length()
-    work.columns = {j: words_of(pick(light.signed[j])[:-1], len(rows)) for j in work.wanted()}
+    work.columns = {j: words_to_vector(pick(light.signed[j])[:-1], len(rows)) for j in work.live_entries()}
     work.lose(0 if light.rows.exact else 1, work.places)
     work.fit()
     while work.step():
@@ -56,10 +68,10 @@ def row_forms(grid: Grid, state: State, v: int, rows: Sequence[tuple[int, int]])
     return work
 
 
-class Rows:
+class RowBatch:
     """Rows at one value: its columns, one constant for each row, and what all rows lose."""
 
-    def __init__(self, grid: Grid, state: State, place: int, count: int) -> None:
+    def __init__(self, grid: PrecisionGrid, state: SubdomainState, place: int, count: int) -> None:
         self.grid, self.state, self.place, self.count = grid, state, place, count
         self.columns: dict[int, int] = {}  # entries that are missing have coefficient 0
         self.places = 0
@@ -71,35 +83,37 @@ class Rows:
     def step(self) -> bool:
         """Substitute the value where the rows are, if it is of a kind that can be done here."""
         node = self.grid.values[self.place].node
-        if isinstance(node, Activation) and node.kind == "relu":
+        if isinstance(node, ActivationNode) and node.kind == "relu":
             self._relu()
             return True
-        if isinstance(node, Affine) and isinstance(light := self.grid.kernel(self.place, node), Light):
+        if isinstance(node, AffineNode) and isinstance(
+            light := self.grid.kernel(self.place, node), LightKernel
+        ):
             self._affine(light)
             return True
         return False
 
-    def wanted(self) -> list[int]:
+    def live_entries(self) -> list[int]:
         """The entries that can matter: not those of ReLUs that are off."""
         value = self.grid.values[self.place]
-        if not (isinstance(value.node, Activation) and value.node.kind == "relu"):
+        if not (isinstance(value.node, ActivationNode) and value.node.kind == "relu"):
             return list(range(value.width))
-        ramps = lines_of(self.grid, self.state, self.place)
-        assert isinstance(ramps, Ramps)
+        ramps = cached_relaxation(self.grid, self.state, self.place)
+        assert isinstance(ramps, ReluRelaxation)
         return [*compress(range(value.width), ramps.on), *(i for i, _, _, _ in ramps.bent)]
 
     def lose(self, units: int, places: int) -> None:
         """Every coefficient here is off by at most so many units of 2^-places."""
-        self.lost += _up(units * self.state.total(self.place), self.grid.bits - places)
+        self.lost += _scale_round_up(units * self.state.total(self.place), self.grid.bits - places)
 
     def fit(self) -> None:
         """As many places as leave room for what comes next: a relu, an affine value, or both."""
         place, most = self.place, ROOM
         node = self.grid.values[place].node
-        if isinstance(node, Activation) and node.kind == "relu":
+        if isinstance(node, ActivationNode) and node.kind == "relu":
             place, most = self.grid.values[place].sources[0], MOST
             node = self.grid.values[place].node
-        if isinstance(node, Affine) and isinstance(light := self.grid.kernel(place, node), Light):
+        if isinstance(node, AffineNode) and isinstance(light := self.grid.kernel(place, node), LightKernel):
             most = min(MOST, light.size)
         if self.size <= most:
             more = 0 if most == ROOM else most - self.size
@@ -108,9 +122,9 @@ class Rows:
             return
         vectors = list(self.columns.values())
         for less in range(max(0, self.size - most - 12), self.size - most + 1):
-            digits = moved(vectors, self.count, most + less)
+            digits = offset_vectors(vectors, self.count, most + less)
             if digits is not None:
-                found = divided(digits, self.count, most + less, less)
+                found = divide_offset_vectors(digits, self.count, most + less, less)
                 self.columns = dict(zip(self.columns, found, strict=True))
                 self.places -= less
                 self.size = most
@@ -125,13 +139,13 @@ class Rows:
         with slopes are off by less than one unit, and not larger in size than they should be.
         """
         grid, size = self.grid, self.size
-        ramps = lines_of(grid, self.state, self.place)
-        assert isinstance(ramps, Ramps)
+        ramps = cached_relaxation(grid, self.state, self.place)
+        assert isinstance(ramps, ReluRelaxation)
         self.place = grid.values[self.place].sources[0]
         errors = self._errors()
         coarse, one, low = grid.bits - SLOPE, 1 << SLOPE, ramps.low
-        offset, every = repeated(1 << size, self.count), repeated(1, self.count)
-        mask = repeated((1 << (WORD - SLOPE)) - 1, self.count)
+        offset, every = repeat_field(1 << size, self.count), repeat_field(1, self.count)
+        mask = repeat_field((1 << (WORD - SLOPE)) - 1, self.count)
         given, columns = self.columns, {}
         parts, prices = [], []
         for i, below, above, _ in ramps.bent:
@@ -160,7 +174,7 @@ class Rows:
                     parts.append(2 * (digits & ((signs << size) - signs)) - column)
                     prices.append(errors[i])
         self.columns = columns
-        self.lost += _up(ramps.lost, grid.bits - self.places)
+        self.lost += _scale_round_up(ramps.lost, grid.bits - self.places)
         self.charged = errors is not None
         self._subtract(parts, prices)
 
@@ -170,15 +184,15 @@ class Rows:
         Stored weights are off by at most 1/2, so the product by half of the sum of all absolute values.
         """
         grid, value = self.grid, self.grid.values[self.place]
-        if not isinstance(value.node, Affine):
+        if not isinstance(value.node, AffineNode):
             return None
         light = grid.kernel(self.place, value.node)
-        if not isinstance(light, Light):
+        if not isinstance(light, LightKernel):
             return None
-        errors = radius(grid, self.state, self.place)
+        errors = rounding_radius(grid, self.state, self.place)
         if light.rows.exact:
             return errors
-        off = _up(self.state.total(value.sources[0]) + grid.one, -light.rows.places - 1)
+        off = _scale_round_up(self.state.total(value.sources[0]) + grid.one, -light.rows.places - 1)
         return [off] * value.width if errors is None else [off + error for error in errors]
 
     def _subtract(self, parts: list[int], prices: list[int]) -> None:
@@ -189,15 +203,17 @@ class Rows:
         prices = [-(-price >> less) for price in prices]
         while sum(prices) >> (ROOM + 1 - self.size):
             prices, less = [-(-price >> 1) for price in prices], less + 1
-        found = entries_of(sum(map(mul, prices, parts)), self.count)
+        found = vector_to_entries(sum(map(mul, prices, parts)), self.count)
         shift = less + self.grid.bits - self.places
-        self.constants = [c - _up(x, shift) for c, x in zip(self.constants, found, strict=True)]
+        self.constants = [c - _scale_round_up(x, shift) for c, x in zip(self.constants, found, strict=True)]
 
-    def _affine(self, light: Light) -> None:
+    def _affine(self, light: LightKernel) -> None:
         grid, count = self.grid, self.count
         errors = None if self.charged else self._errors()
         if errors is not None:
-            parts = [2 * positive(column, count, self.size) - column for column in self.columns.values()]
+            parts = [
+                2 * positive_fields(column, count, self.size) - column for column in self.columns.values()
+            ]
             self._subtract(parts, [errors[i] for i in self.columns])
         factors = list(self.columns.values())
         self.place = grid.values[self.place].sources[0]
@@ -207,9 +223,9 @@ class Rows:
             return
         pick = itemgetter(*self.columns, 0)  # one more, so that it is a tuple
         shift = 2 * grid.bits - self.places - light.rows.places
-        biases = entries_of(sum(map(mul, pick(light.bias), factors)), count)
-        self.constants = [c - _up(-b, shift) for c, b in zip(self.constants, biases, strict=True)]
-        wanted, columns = self.wanted(), light.inputs
+        biases = vector_to_entries(sum(map(mul, pick(light.bias), factors)), count)
+        self.constants = [c - _scale_round_up(-b, shift) for c, b in zip(self.constants, biases, strict=True)]
+        wanted, columns = self.live_entries(), light.inputs
         self.columns = {j: sum(map(mul, pick(columns[j]), factors)) for j in wanted}
         self.places += light.rows.places
         self.size = min(ROOM, self.size + light.rows.norm.bit_length())
@@ -220,33 +236,36 @@ class Rows:
         twice = [0] * self.count
         for j, column in self.columns.items():
             least, most = box[0][j], box[1][j]
-            entries = entries_of(column, self.count)
+            entries = vector_to_entries(column, self.count)
             middle = map(mul, entries, repeat(least + most))
             twice = list(map(add, twice, map(sub, middle, map(mul, map(abs, entries), repeat(most - least)))))
         shift = self.grid.bits - self.places - 1
-        return [c - self.lost - _up(-t, shift) for c, t in zip(self.constants, twice, strict=True)]
+        return [
+            c - self.lost - _scale_round_up(-t, shift) for c, t in zip(self.constants, twice, strict=True)
+        ]
 
-    def forms(self) -> list[Form]:
+    def forms(self) -> list[BackwardForm]:
         """What is left, row by row."""
         grid, width = self.grid, self.grid.values[self.place].width
         empty = [0] * self.count
         shift = grid.bits - self.places
         lists = [
-            entries_of(self.columns[j], self.count) if j in self.columns else empty for j in range(width)
+            vector_to_entries(self.columns[j], self.count) if j in self.columns else empty
+            for j in range(width)
         ]
         if shift < 0:
             self.lose(1, grid.bits)
-        lists = [[-_up(-x, shift) for x in column] for column in lists]
+        lists = [[-_scale_round_up(-x, shift) for x in column] for column in lists]
         vectors = map(list, zip(*lists, strict=True)) if width else ([] for _ in empty)
         found = []
         for vector, constant in zip(vectors, self.constants, strict=True):
-            form = Form(grid, self.state)
+            form = BackwardForm(grid, self.state)
             form.coefficients[self.place] = vector
             form.constant = constant - self.lost
             found.append(form)
         return found
 
 
-def _up(number: int, places: int) -> int:
+def _scale_round_up(number: int, places: int) -> int:
     """A number times 2^places, rounded up."""
     return number << places if places >= 0 else -(-number >> -places)

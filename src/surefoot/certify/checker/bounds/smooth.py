@@ -14,20 +14,20 @@ Pair = tuple[int, int]
 
 
 @lru_cache(maxsize=1 << 16)
-def tanh(x: int, bits: int) -> Pair:
+def enclose_tanh(x: int, bits: int) -> Pair:
     """Around tanh: (1 - e) / (1 + e) with e = exp(-2 |x|), which falls as e grows."""
     size, one = abs(x), 1 << bits
     if size >= bits << bits:
         least, most = one - 1, one  # 1 - tanh x < 2 exp(-2 x) <= 2 exp(-2 bits) < 2^-bits
     else:
         unit = 1 << (bits + GUARD)
-        e_least, e_most = exp_minus(2 * size, bits)
+        e_least, e_most = _enclose_exp_minus(2 * size, bits)
         least = ((unit - e_most) << bits) // (unit + e_most)
         most = -((-(unit - e_least) << bits) // (unit + e_least))
     return (least, most) if x >= 0 else (-most, -least)
 
 
-def exp_minus(y: int, bits: int) -> Pair:
+def _enclose_exp_minus(y: int, bits: int) -> Pair:
     """Around exp(-y) * 2^(bits + GUARD) for 0 <= y < 2^40.
 
     z = y / 2^halvings is below 2^-8 and an exact number of units 2^-(bits + GUARD). Terms of the series are
@@ -50,29 +50,29 @@ def exp_minus(y: int, bits: int) -> Pair:
     return least, most
 
 
-def logistic(x: int, bits: int) -> Pair:
+def enclose_logistic(x: int, bits: int) -> Pair:
     """Around 1 / (1 + exp(-x)) = (1 + tanh(x / 2)) / 2; x / 2 has the same integer with one more bit."""
-    least, most = tanh(x, bits + 1)
+    least, most = enclose_tanh(x, bits + 1)
     one = 1 << (bits + 1)
     return (one + least) >> 2, -(-(one + most) >> 2)
 
 
-def log(x: int, shift: int) -> Pair:
+def enclose_log(x: int, shift: int) -> Pair:
     """Around log(x / 2^shift) * 2^shift for x > 0.
 
     x / 2^shift = 2^power * m with 1 <= m < 2, and log m = 2 atanh w with w = (m - 1) / (m + 1) < 1/3.
     """
     power = x.bit_length() - 1 - shift
     unit = 1 << (x.bit_length() - 1)
-    least, most = _atanh(((x - unit) << shift) // (x + unit), shift)
-    two_least, two_most = _atanh((1 << shift) // 3, shift)  # log 2 = 2 atanh(1/3)
+    least, most = _enclose_atanh(((x - unit) << shift) // (x + unit), shift)
+    two_least, two_most = _enclose_atanh((1 << shift) // 3, shift)  # log 2 = 2 atanh(1/3)
     if power < 0:
         two_least, two_most = two_most, two_least
     return 2 * (power * two_least + least), 2 * (power * two_most + most)
 
 
 @lru_cache(maxsize=1 << 10)
-def _atanh(w: int, shift: int) -> Pair:
+def _enclose_atanh(w: int, shift: int) -> Pair:
     """Around atanh of every number from w to w + 1 units, for w <= 1/3.
 
     The series has positive terms and all are rounded down. A power is off by less than (off / 9 + 2) < 3
@@ -87,7 +87,7 @@ def _atanh(w: int, shift: int) -> Pair:
 
 
 @lru_cache(maxsize=1 << 17)
-def peak(slope: int, bits: int) -> tuple[int, int, int]:
+def tanh_peak(slope: int, bits: int) -> tuple[int, int, int]:
     """For 0 < slope < 1: an upper bound of the largest tanh x - slope x, and a pair around where it is.
 
     There tanh x = y = sqrt(1 - slope), x = atanh y = log(1 + y) - log(slope) / 2. By symmetry the least
@@ -96,9 +96,9 @@ def peak(slope: int, bits: int) -> tuple[int, int, int]:
     shift = bits + GUARD
     unit, s = 1 << shift, slope << GUARD
     y = isqrt((unit - s) << shift)
-    log_least, log_most = log(s, shift)
-    least = log(unit + y, shift)[0] - (log_most + 1) // 2
-    most = log(unit + y + 1, shift)[1] - log_least // 2 + 1
+    log_least, log_most = enclose_log(s, shift)
+    least = enclose_log(unit + y, shift)[0] - (log_most + 1) // 2
+    most = enclose_log(unit + y + 1, shift)[1] - log_least // 2 + 1
     height = y + 1 - (s * least >> shift)
     return -(-height >> GUARD), least >> GUARD, -(-most >> GUARD)
 
@@ -110,11 +110,11 @@ def tanh_line(low: int, high: int, slope: int, bits: int) -> Pair:
     ends, or at -x* (least) and x* (largest) where these may lie between. Where they do not exist, slope <= 0
     or slope >= 1, it grows or falls everywhere.
     """
-    at_low, at_high = tanh(low, bits), tanh(high, bits)
+    at_low, at_high = enclose_tanh(low, bits), enclose_tanh(high, bits)
     least = min((at_low[0] << bits) - slope * low, (at_high[0] << bits) - slope * high) >> bits
     most = -(-max((at_low[1] << bits) - slope * low, (at_high[1] << bits) - slope * high) >> bits)
     if 0 < slope < 1 << bits:
-        height, near, far = peak(slope, bits)
+        height, near, far = tanh_peak(slope, bits)
         if low < -near and high > -far:
             least = min(least, -height)
         if low < far and high > near:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..number import BadCertificate, integer, items, number, record
-from .problem import MOST_STEPS, Free
-from .term import Term, read_term
+from ..number import BadCertificate, expect_integer, expect_list, expect_number, expect_object
+from .problem import MOST_STEPS, FreeRanges
+from .term import Term, read_claimed_term
 
 MOST_NESTED = 4  # arguments of assumptions within each other
 MOST_WIDE = 2**22  # inputs or outputs of a network
@@ -22,15 +22,15 @@ _PARTS = frozenset({"kind", "steps", "inside"})
 
 
 @dataclass(frozen=True, slots=True)
-class Assumed:
+class AssumedLemma:
     """A condition that no state of any run satisfies, and how that is shown."""
 
     never: Term
-    argument: Argument
+    argument: RunArgument
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class RunArgument:
     """`steps`: how far runs are unrolled, or k of an induction; `good`: states of which one must be good.
 
     `closed`: no step leads from a state that is not bad to one that is; its `steps` is 1. `parts`: no run
@@ -40,43 +40,45 @@ class Argument:
     kind: str  # "unrolled", "induction", "closed" or "parts"
     steps: int
     good: int | None = None
-    free: Free = field(default_factory=Free)
-    assuming: Assumed | None = None
+    free: FreeRanges = field(default_factory=FreeRanges)
+    assuming: AssumedLemma | None = None
     different: tuple[tuple[int, int], ...] = ()  # times at which the states of a sequence are not the same
     inside: Term = True
 
 
-def read_argument(data: object, nested: int = 0) -> Argument:
+def read_run_argument(data: object, nested: int = 0) -> RunArgument:
     if isinstance(data, dict) and data.get("kind") == "parts":
-        entry = record(data, _PARTS, frozenset(), "argument")
-        one = integer(entry["steps"], 1, 1, "steps")
-        return Argument("parts", one, inside=read_term(entry["inside"]))
-    entry = record(data, _KEYS, _MORE, "argument")
+        entry = expect_object(data, _PARTS, frozenset(), "argument")
+        one = expect_integer(entry["steps"], 1, 1, "steps")
+        return RunArgument("parts", one, inside=read_claimed_term(entry["inside"]))
+    entry = expect_object(data, _KEYS, _MORE, "argument")
     if entry["kind"] not in ("unrolled", "induction", "closed"):
         raise BadCertificate("argument: neither `unrolled`, `induction`, `closed` nor `parts`")
-    steps = integer(entry["steps"], 0, MOST_STEPS, "steps")
-    good = integer(entry["good"], 1, MOST_STEPS, "good") if "good" in entry else None
-    free = _free(entry["free"]) if "free" in entry else Free()
-    assuming = _assumed(entry["assuming"], nested) if "assuming" in entry else None
-    pairs = tuple(_pair(p) for p in items(entry.get("different", []), "different"))
-    return Argument(entry["kind"], steps, good, free, assuming, pairs)
+    steps = expect_integer(entry["steps"], 0, MOST_STEPS, "steps")
+    good = expect_integer(entry["good"], 1, MOST_STEPS, "good") if "good" in entry else None
+    free = _read_free(entry["free"]) if "free" in entry else FreeRanges()
+    assuming = _read_lemma(entry["assuming"], nested) if "assuming" in entry else None
+    pairs = tuple(_read_time_pair(p) for p in expect_list(entry.get("different", []), "different"))
+    return RunArgument(entry["kind"], steps, good, free, assuming, pairs)
 
 
-def _free(data: object) -> Free:
-    entry = record(data, frozenset({"inputs", "outputs"}), frozenset(), "free")
-    return Free(_ranges(entry["inputs"], "free input"), _ranges(entry["outputs"], "free output"))
+def _read_free(data: object) -> FreeRanges:
+    entry = expect_object(data, frozenset({"inputs", "outputs"}), frozenset(), "free")
+    return FreeRanges(
+        _read_ranges(entry["inputs"], "free input"), _read_ranges(entry["outputs"], "free output")
+    )
 
 
-def _ranges(data: object, what: str) -> Mapping[int, tuple[Fraction, Fraction]]:
+def _read_ranges(data: object, what: str) -> Mapping[int, tuple[Fraction, Fraction]]:
     found: dict[int, tuple[Fraction, Fraction]] = {}
-    for entry in items(data, what):
-        parts = items(entry, what)
+    for entry in expect_list(data, what):
+        parts = expect_list(entry, what)
         if len(parts) != 3:
             raise BadCertificate(f"{what}: not a list of its number, low and high")
         index, low, high = (
-            integer(parts[0], 0, MOST_WIDE, what),
-            number(parts[1], what),
-            number(parts[2], what),
+            expect_integer(parts[0], 0, MOST_WIDE, what),
+            expect_number(parts[1], what),
+            expect_number(parts[2], what),
         )
         if index in found:
             raise BadCertificate(f"{what}: {index} is there twice")
@@ -84,15 +86,15 @@ def _ranges(data: object, what: str) -> Mapping[int, tuple[Fraction, Fraction]]:
     return found
 
 
-def _assumed(data: object, nested: int) -> Assumed:
+def _read_lemma(data: object, nested: int) -> AssumedLemma:
     if nested >= MOST_NESTED:
         raise BadCertificate("argument: assumptions are nested too deeply")
-    entry = record(data, frozenset({"never", "argument"}), frozenset(), "assuming")
-    return Assumed(read_term(entry["never"]), read_argument(entry["argument"], nested + 1))
+    entry = expect_object(data, frozenset({"never", "argument"}), frozenset(), "assuming")
+    return AssumedLemma(read_claimed_term(entry["never"]), read_run_argument(entry["argument"], nested + 1))
 
 
-def _pair(data: object) -> tuple[int, int]:
-    times = [integer(t, 0, MOST_STEPS, "time") for t in items(data, "different")]
+def _read_time_pair(data: object) -> tuple[int, int]:
+    times = [expect_integer(t, 0, MOST_STEPS, "time") for t in expect_list(data, "different")]
     if len(times) != 2 or times[0] >= times[1]:
         raise BadCertificate("argument: different states are given by two times, the earlier one first")
     return times[0], times[1]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import floor, gcd, lcm
 
-from ..query import Formula, Linear, form, inner
+from ..query import Formula, Linear, comparison_form, formula_parts
 
 Ends = tuple[Fraction | None, Fraction | None]
 TRUE: Formula = ("and",)
@@ -18,110 +18,110 @@ FALSE: Formula = ("or",)
 _ZERO, _NO_ENDS = Fraction(0), (None, None)
 
 
-def all_of(parts: Iterable[Formula]) -> Formula:
-    return _together("and", parts, TRUE, FALSE)
+def formula_and(parts: Iterable[Formula]) -> Formula:
+    return _connect_parts("and", parts, TRUE, FALSE)
 
 
-def some_of(parts: Iterable[Formula]) -> Formula:
-    return _together("or", parts, FALSE, TRUE)
+def formula_or(parts: Iterable[Formula]) -> Formula:
+    return _connect_parts("or", parts, FALSE, TRUE)
 
 
-def _together(word: str, parts: Iterable[Formula], neutral: Formula, deciding: Formula) -> Formula:
+def _connect_parts(word: str, parts: Iterable[Formula], neutral: Formula, deciding: Formula) -> Formula:
     kept: list[Formula] = []
     for part in parts:
         if part == deciding:
             return deciding
-        kept.extend(inner(part) if part[0] == word else (part,))
+        kept.extend(formula_parts(part) if part[0] == word else (part,))
     relations = {part[0] for part in kept}
-    if {"<", "<="} <= relations and any(o in kept for part in kept for o in _opposites(part)):
+    if {"<", "<="} <= relations and any(o in kept for part in kept for o in _complement_atoms(part)):
         return deciding
     return kept[0] if len(kept) == 1 else (word, *kept)
 
 
-def _opposites(part: Formula) -> tuple[Formula, ...]:
+def _complement_atoms(part: Formula) -> tuple[Formula, ...]:
     """The comparison that is true exactly where this one is false."""
     if part[0] not in ("<", "<="):
         return ()
-    return (("<" if part[0] == "<=" else "<=", scaled(form(part), Fraction(-1))),)
+    return (("<" if part[0] == "<=" else "<=", form_multiple(comparison_form(part), Fraction(-1))),)
 
 
-def compare(relation: str, left: Linear, right: Linear) -> Formula:
+def form_comparison(relation: str, left: Linear, right: Linear) -> Formula:
     """`left relation right`; at once true or false if nothing varies."""
-    return _settled(relation, plus(left, scaled(right, Fraction(-1))), (None, None))
+    return _settle_comparison(relation, form_sum(left, form_multiple(right, Fraction(-1))), (None, None))
 
 
-def plus(left: Linear, right: Linear) -> Linear:
+def form_sum(left: Linear, right: Linear) -> Linear:
     total = dict(left)
     for name, c in right.items():
         total[name] = total.get(name, Fraction(0)) + c
     return {name: c for name, c in total.items() if c}
 
 
-def scaled(linear: Linear, factor: Fraction) -> Linear:
+def form_multiple(linear: Linear, factor: Fraction) -> Linear:
     return {name: c * factor for name, c in linear.items()} if factor else {}
 
 
-def names_in(whole: Formula) -> set[str]:
+def formula_names(whole: Formula) -> set[str]:
     """Every variable of a formula."""
     if whole[0] in ("and", "or"):
-        return {name for part in inner(whole) for name in names_in(part)}
-    return set(form(whole)) - {""}
+        return {name for part in formula_parts(whole) for name in formula_names(part)}
+    return set(comparison_form(whole)) - {""}
 
 
-def simplified(whole: Formula, bounds: Mapping[str, Ends], integers: frozenset[str]) -> Formula:
+def simplify_by_bounds(whole: Formula, bounds: Mapping[str, Ends], integers: frozenset[str]) -> Formula:
     """The same wherever the variables keep to their bounds; a name without an entry has none."""
     if whole[0] in ("and", "or"):
-        parts = (simplified(part, bounds, integers) for part in inner(whole))
-        return all_of(parts) if whole[0] == "and" else some_of(parts)
-    relation, linear = str(whole[0]), form(whole)
+        parts = (simplify_by_bounds(part, bounds, integers) for part in formula_parts(whole))
+        return formula_and(parts) if whole[0] == "and" else formula_or(parts)
+    relation, linear = str(whole[0]), comparison_form(whole)
     if linear and all(name == "" or name in integers for name in linear):
-        relation, linear = _tight(relation, linear)
-    return _settled(relation, linear, line_range(linear, bounds))
+        relation, linear = _tighten_comparison(relation, linear)
+    return _settle_comparison(relation, linear, form_range(linear, bounds))
 
 
-def settled_by_each_other(
+def propagate_single_bounds(
     whole: Formula, bounds: Mapping[str, Ends], integers: frozenset[str]
 ) -> tuple[Formula, dict[str, Ends]]:
     """A conjunction whose comparisons of single variables have settled what else it says about them.
 
     These comparisons stay. The bounds that they give, together with those declared, are returned as well.
     """
-    found = simplified(whole, bounds, integers)
+    found = simplify_by_bounds(whole, bounds, integers)
     while True:
-        parts = inner(found) if found[0] == "and" else (found,)
-        known = narrowed(bounds, parts)
-        again = all_of(p if p[0] != "or" else simplified(p, known, integers) for p in parts)
+        parts = formula_parts(found) if found[0] == "and" else (found,)
+        known = narrow_by_comparisons(bounds, parts)
+        again = formula_and(p if p[0] != "or" else simplify_by_bounds(p, known, integers) for p in parts)
         if again == found:
             return found, known
         found = again  # it became shorter
 
 
-def narrowed(bounds: Mapping[str, Ends], parts: Iterable[Formula]) -> dict[str, Ends]:
+def narrow_by_comparisons(bounds: Mapping[str, Ends], parts: Iterable[Formula]) -> dict[str, Ends]:
     """The bounds, with those that comparisons of single variables give."""
     known = dict(bounds)
     for part in parts:
-        for name, ends in _single(part):
-            known[name] = _narrower(known.get(name, (None, None)), ends)
+        for name, ends in _single_bounds(part):
+            known[name] = _intersect_ends(known.get(name, (None, None)), ends)
     return known
 
 
-def _single(part: Formula) -> Iterable[tuple[str, Ends]]:
+def _single_bounds(part: Formula) -> Iterable[tuple[str, Ends]]:
     """The bound that a comparison of one variable gives."""
-    names = form(part).keys() - {""} if part[0] in ("<=", "<", "=") else set()
+    names = comparison_form(part).keys() - {""} if part[0] in ("<=", "<", "=") else set()
     if len(names) == 1:
         (name,) = names
-        limit = -form(part).get("", Fraction(0)) / form(part)[name]
-        both, upper = part[0] == "=", form(part)[name] > 0
+        limit = -comparison_form(part).get("", Fraction(0)) / comparison_form(part)[name]
+        both, upper = part[0] == "=", comparison_form(part)[name] > 0
         yield name, (None if upper and not both else limit, limit if upper or both else None)
 
 
-def _narrower(first: Ends, second: Ends) -> Ends:
+def _intersect_ends(first: Ends, second: Ends) -> Ends:
     lows = [x for x in (first[0], second[0]) if x is not None]
     highs = [x for x in (first[1], second[1]) if x is not None]
     return max(lows, default=None), min(highs, default=None)
 
 
-def line_range(linear: Linear, bounds: Mapping[str, Ends]) -> Ends:
+def form_range(linear: Linear, bounds: Mapping[str, Ends]) -> Ends:
     """Between which numbers a linear form lies."""
     low: Fraction | None = linear.get("", _ZERO)
     high = low
@@ -129,18 +129,18 @@ def line_range(linear: Linear, bounds: Mapping[str, Ends]) -> Ends:
         if name:
             ends = bounds.get(name, _NO_ENDS)
             least, most = ends if c > 0 else ends[::-1]
-            low = None if low is None or least is None else _sum(low, c, least)
-            high = None if high is None or most is None else _sum(high, c, most)
+            low = None if low is None or least is None else _add_product(low, c, least)
+            high = None if high is None or most is None else _add_product(high, c, most)
     return low, high
 
 
-def _sum(total: Fraction, factor: Fraction, number: Fraction) -> Fraction:
+def _add_product(total: Fraction, factor: Fraction, number: Fraction) -> Fraction:
     """total + factor * number; factors of one, and sums that begin, are very many."""
     term = number if factor == 1 else -number if factor == -1 else factor * number
     return total + term if total else term
 
 
-def _settled(relation: str, linear: Linear, ends: Ends) -> Formula:
+def _settle_comparison(relation: str, linear: Linear, ends: Ends) -> Formula:
     """`linear relation 0`, or its truth value where the ends of the left side decide it."""
     low, high = ends
     if not linear.keys() - {""}:
@@ -158,7 +158,7 @@ def _settled(relation: str, linear: Linear, ends: Ends) -> Formula:
     return (relation, linear)
 
 
-def _tight(relation: str, linear: Linear) -> tuple[str, Linear]:
+def _tighten_comparison(relation: str, linear: Linear) -> tuple[str, Linear]:
     """A comparison of whole numbers with whole coefficients that have no common divisor."""
     slopes = {name: c for name, c in linear.items() if name}
     if not slopes:
@@ -169,7 +169,7 @@ def _tight(relation: str, linear: Linear) -> tuple[str, Linear]:
         return relation, linear
     up = lcm(*(c.denominator for c in slopes.values()))
     divisor = gcd(*(int(c * up) for c in slopes.values()))
-    exact = scaled(linear, Fraction(up, divisor))
+    exact = form_multiple(linear, Fraction(up, divisor))
     limit = -exact.get("", Fraction(0))
     if relation == "=":
         return (relation, exact) if limit.denominator == 1 else (relation, {"": Fraction(1)})

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from ..claim import NORMALISED, Places, read_network_entry, read_normalised
-from ..network import Network
-from ..number import BadCertificate, integer, items, number, record, text
-from .term import Term, mentioned, read_term
+from ..claim import NORMALISED, FileLocations, read_network_entry, read_normalised
+from ..network import FlatNetwork
+from ..number import BadCertificate, expect_integer, expect_list, expect_number, expect_object, expect_text
+from .term import Term, mentioned_names, read_claimed_term
 
 MOST_STEPS = 1000
 KINDS = ("real", "float32", "integer", "boolean")
@@ -22,7 +22,7 @@ _RULE = frozenset({"when", "then"})
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class CanonicalVariable:
     """A state variable or a value that the environment picks; a boolean is 0 or 1."""
 
     name: str
@@ -32,7 +32,7 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class CanonicalControl:
     name: str
     low: Fraction | None
     high: Fraction | None
@@ -40,16 +40,16 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class CanonicalEdge:
     action: str | None  # of the policy; None: the environment's own
     guard: Term
-    chosen: tuple[Declared, ...]
+    chosen: tuple[CanonicalVariable, ...]
     assuming: Term
     outcomes: tuple[dict[str, Term], ...]  # which variables get which values, all at once
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class CanonicalProperty:
     kind: str  # "never", "within", "eventually" or "recurs"
     condition: Term
     steps: int | None = None
@@ -58,7 +58,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class FreeRanges:
     """By number, inputs and outputs of the network that may be anything between two ends, at every time."""
 
     inputs: Mapping[int, tuple[Fraction, Fraction]] = field(default_factory=dict)
@@ -66,31 +66,33 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class CanonicalProblem:
     name: str
-    variables: tuple[Declared, ...]
+    variables: tuple[CanonicalVariable, ...]
     initial: Term
-    controls: tuple[Control, ...]
-    edges: tuple[Edge, ...]
+    controls: tuple[CanonicalControl, ...]
+    edges: tuple[CanonicalEdge, ...]
     rules: tuple[tuple[Term, Any], ...]  # condition, and an action or a term for each control
-    network: Network | None
+    network: FlatNetwork | None
     outputs: int
     observe: tuple[Term, ...]
     choose: str
     actions: tuple[str, ...]  # what the outputs stand for
     owns: tuple[str, ...]  # all actions of the policy
-    property: Property
+    property: CanonicalProperty
     uncertified: tuple[str, ...]
-    free: Free = field(default_factory=Free)  # as an argument looks at the problem; so is the next
+    free: FreeRanges = field(
+        default_factory=FreeRanges
+    )  # as an argument looks at the problem; so is the next
     never: Term = False  # a condition that no run meets
 
 
-def read_problem(data: object, places: Places) -> Problem:
-    entry = record(data, _PROBLEM, NORMALISED, "problem")
-    variables = tuple(_declared(v) for v in items(entry["variables"], "variables"))
-    controls = tuple(_control(c) for c in items(entry["controls"], "controls"))
-    edges = tuple(_edge(e) for e in items(entry["edges"], "edges"))
-    policy = _policy(entry["policy"], places, len(controls))
+def read_canonical_problem(data: object, places: FileLocations) -> CanonicalProblem:
+    entry = expect_object(data, _PROBLEM, NORMALISED, "problem")
+    variables = tuple(_read_variable(v) for v in expect_list(entry["variables"], "variables"))
+    controls = tuple(_read_control(c) for c in expect_list(entry["controls"], "controls"))
+    edges = tuple(_read_edge(e) for e in expect_list(entry["edges"], "edges"))
+    policy = _read_policy(entry["policy"], places, len(controls))
     names = [v.name for v in variables] + [c.name for c in controls]
     free = {c.name for edge in edges for c in edge.chosen}
     if len(set(names)) < len(names) or free.intersection(names):
@@ -100,18 +102,18 @@ def read_problem(data: object, places: Places) -> Problem:
     known = {v.name for v in variables}
     if any(not known.issuperset(updates) for edge in edges for updates in edge.outcomes):
         raise BadCertificate("problem: an update of something that is no variable")
-    asked = _property(entry["property"])
-    if not mentioned(asked.before) <= known:
+    asked = _read_property(entry["property"])
+    if not mentioned_names(asked.before) <= known:
         raise BadCertificate("problem: where runs end is not a matter of its variables alone")
     if asked.before is not False:
         edges = tuple(replace(e, guard=("and", ("not", asked.before), e.guard)) for e in edges)
-        asked = replace(asked, condition=_while_going(asked.condition, asked.before))
+        asked = replace(asked, condition=_restrict_to_running(asked.condition, asked.before))
     origin = "where the problem comes from: it is written out in the certificate"
     missing = (origin, *read_normalised(entry), *policy.unsaid)
-    return Problem(
-        text(entry["name"], "name"),
+    return CanonicalProblem(
+        expect_text(entry["name"], "name"),
         variables,
-        read_term(entry["initial"]),
+        read_claimed_term(entry["initial"]),
         controls,
         edges,
         policy.rules,
@@ -129,7 +131,7 @@ def read_problem(data: object, places: Places) -> Problem:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Policy:
     rules: tuple[tuple[Term, Any], ...]
-    network: Network | None
+    network: FlatNetwork | None
     observe: tuple[Term, ...]
     choose: str
     actions: tuple[str, ...]
@@ -137,20 +139,22 @@ class _Policy:
     unsaid: tuple[str, ...]
 
 
-def _policy(data: object, places: Places, controls: int) -> _Policy:
-    entry = record(data, _POLICY, frozenset(), "policy")
+def _read_policy(data: object, places: FileLocations, controls: int) -> _Policy:
+    entry = expect_object(data, _POLICY, frozenset(), "policy")
     network, unsaid = (None, ()) if entry["network"] is None else read_network_entry(entry["network"], places)
     inputs, outputs = (0, 0) if network is None else (network.widths()[0], network.widths()[-1])
-    observe = tuple(read_term(t) for t in items(entry["observe"], "observe"))
-    choose = text(entry["choose"], "choose")
-    actions, owns = (tuple(text(a, "action") for a in items(entry[key], key)) for key in ("actions", "owns"))
+    observe = tuple(read_claimed_term(t) for t in expect_list(entry["observe"], "observe"))
+    choose = expect_text(entry["choose"], "choose")
+    actions, owns = (
+        tuple(expect_text(a, "action") for a in expect_list(entry[key], key)) for key in ("actions", "owns")
+    )
     if choose not in CHOOSE or (choose == "value") is not bool(controls) or (controls and owns):
         raise BadCertificate("policy: controls need `value` and no actions, everything else has no controls")
     if len(observe) != inputs or (network is not None and outputs != (controls or len(actions))):
         raise BadCertificate("policy: it does not fit the inputs and outputs of its network")
     if (network is None and actions) or (network is not None and not outputs):
         raise BadCertificate("policy: actions of outputs without a network, or a network without outputs")
-    rules = tuple(_rule(r, controls) for r in items(entry["rules"], "rules"))
+    rules = tuple(_read_rule(r, controls) for r in expect_list(entry["rules"], "rules"))
     named = {*actions, *(then for _, then in rules if not controls)}
     if not named <= set(owns) or (choose == "argmax-applicable" and set(actions) != set(owns)):
         raise BadCertificate("policy: an action that it does not own, or owns without a way to pick it")
@@ -159,65 +163,69 @@ def _policy(data: object, places: Places, controls: int) -> _Policy:
     return _Policy(rules, network, observe, choose, actions, owns, unsaid)
 
 
-def _rule(data: object, controls: int) -> tuple[Term, Any]:
-    entry = record(data, _RULE, frozenset(), "rule")
+def _read_rule(data: object, controls: int) -> tuple[Term, Any]:
+    entry = expect_object(data, _RULE, frozenset(), "rule")
     if not controls:
-        return read_term(entry["when"]), text(entry["then"], "rule")
-    values = tuple(read_term(t) for t in items(entry["then"], "rule"))
+        return read_claimed_term(entry["when"]), expect_text(entry["then"], "rule")
+    values = tuple(read_claimed_term(t) for t in expect_list(entry["then"], "rule"))
     if len(values) != controls:
         raise BadCertificate("policy: a rule sets as many values as there are controls")
-    return read_term(entry["when"]), values
+    return read_claimed_term(entry["when"]), values
 
 
-def _end(data: object) -> Fraction | None:
-    return None if data is None else number(data, "bound")
+def _read_bound(data: object) -> Fraction | None:
+    return None if data is None else expect_number(data, "bound")
 
 
-def _declared(data: object) -> Declared:
-    parts = items(data, "variable")
+def _read_variable(data: object) -> CanonicalVariable:
+    parts = expect_list(data, "variable")
     if len(parts) != 4 or parts[3] not in KINDS or type(parts[0]) is not str or not parts[0]:
         raise BadCertificate("a variable is a list of name, low, high and kind")
     if parts[3] == "boolean":
         if parts[1] is not None or parts[2] is not None:
             raise BadCertificate("a boolean has no bounds")
-        return Declared(parts[0], Fraction(0), Fraction(1), "boolean")
-    return Declared(text(parts[0], "name"), _end(parts[1]), _end(parts[2]), parts[3])
+        return CanonicalVariable(parts[0], Fraction(0), Fraction(1), "boolean")
+    return CanonicalVariable(
+        expect_text(parts[0], "name"), _read_bound(parts[1]), _read_bound(parts[2]), parts[3]
+    )
 
 
-def _control(data: object) -> Control:
-    parts = items(data, "control")
+def _read_control(data: object) -> CanonicalControl:
+    parts = expect_list(data, "control")
     if len(parts) != 4 or type(parts[3]) is not bool or not parts[0]:
         raise BadCertificate("a control is a list of name, low, high and whether it is clipped")
-    low, high = _end(parts[1]), _end(parts[2])
+    low, high = _read_bound(parts[1]), _read_bound(parts[2])
     if low is not None and high is not None and low > high:
         raise BadCertificate("a control has an empty range")
-    return Control(text(parts[0], "name"), low, high, parts[3])
+    return CanonicalControl(expect_text(parts[0], "name"), low, high, parts[3])
 
 
-def _edge(data: object) -> Edge:
-    entry = record(data, _EDGE, frozenset(), "edge")
-    action = None if entry["action"] is None else text(entry["action"], "action")
-    chosen = tuple(_declared(c) for c in items(entry["chosen"], "chosen"))
+def _read_edge(data: object) -> CanonicalEdge:
+    entry = expect_object(data, _EDGE, frozenset(), "edge")
+    action = None if entry["action"] is None else expect_text(entry["action"], "action")
+    chosen = tuple(_read_variable(c) for c in expect_list(entry["chosen"], "chosen"))
     if len({c.name for c in chosen}) < len(chosen):
         raise BadCertificate("an edge chooses two values of one name")
-    outcomes = tuple(_updates(o) for o in items(entry["outcomes"], "outcomes"))
+    outcomes = tuple(_read_updates(o) for o in expect_list(entry["outcomes"], "outcomes"))
     if not outcomes:
         raise BadCertificate("an edge without outcomes, so that a run neither goes on nor ends")
-    return Edge(action, read_term(entry["guard"]), chosen, read_term(entry["assuming"]), outcomes)
+    return CanonicalEdge(
+        action, read_claimed_term(entry["guard"]), chosen, read_claimed_term(entry["assuming"]), outcomes
+    )
 
 
-def _updates(data: object) -> dict[str, Term]:
+def _read_updates(data: object) -> dict[str, Term]:
     found: dict[str, Term] = {}
-    for entry in items(data, "outcome"):
-        pair = items(entry, "update")
-        if len(pair) != 2 or text(pair[0], "update") in found:
+    for entry in expect_list(data, "outcome"):
+        pair = expect_list(entry, "update")
+        if len(pair) != 2 or expect_text(pair[0], "update") in found:
             raise BadCertificate("an update is a pair of name and term, one for each name")
-        found[pair[0]] = read_term(pair[1])
+        found[pair[0]] = read_claimed_term(pair[1])
     return found
 
 
-def _property(data: object) -> Property:
-    entry: dict[str, Any] = record(
+def _read_property(data: object) -> CanonicalProperty:
+    entry: dict[str, Any] = expect_object(
         data, frozenset({"kind", "condition"}), frozenset({"steps", "after", "before"}), "property"
     )
     kind, given = entry["kind"], entry.keys() - {"kind", "condition"}
@@ -225,19 +233,19 @@ def _property(data: object) -> Property:
     allowed |= {"eventually": set(), "recurs": set()}
     if kind not in allowed or not given <= allowed[kind] or (kind == "within" and given != allowed[kind]):
         raise BadCertificate("property: of no known kind, or with other bounds than its kind has")
-    steps = integer(entry["steps"], 0, MOST_STEPS, "steps") if "steps" in entry else None
-    after = integer(entry.get("after", 0), 0, MOST_STEPS, "after")
+    steps = expect_integer(entry["steps"], 0, MOST_STEPS, "steps") if "steps" in entry else None
+    after = expect_integer(entry.get("after", 0), 0, MOST_STEPS, "after")
     if steps is not None and after > steps:
         raise BadCertificate("property: `after` is later than `steps`")
-    before = read_term(entry["before"]) if "before" in entry else False
-    return Property(kind, read_term(entry["condition"]), steps, after, before)
+    before = read_claimed_term(entry["before"]) if "before" in entry else False
+    return CanonicalProperty(kind, read_claimed_term(entry["condition"]), steps, after, before)
 
 
-def _while_going(condition: Term, before: Term) -> Term:
+def _restrict_to_running(condition: Term, before: Term) -> Term:
     """Where a run has ended nobody acts, and that nothing is enabled is no deadlock."""
     if type(condition) is not tuple:
         return condition
     if condition[0] == "name":
         acting = condition[1] in ("deadlocked", "stalled") or condition[1].startswith("chosen(")
         return ("and", ("not", before), condition) if acting else condition
-    return (condition[0], *(_while_going(part, before) for part in condition[1:]))
+    return (condition[0], *(_restrict_to_running(part, before) for part in condition[1:]))

@@ -13,15 +13,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ..inference import is_single, outputs
-from ..number import BadCertificate, Refused, integer, items, number, record, text
+from ..inference import is_float32_number, reference_outputs
+from ..number import (
+    BadCertificate,
+    Refused,
+    expect_integer,
+    expect_list,
+    expect_number,
+    expect_object,
+    expect_text,
+)
 from ..query import Formula
-from .formula import FALSE, TRUE, Ends, line_range, simplified, some_of
-from .obligations import Obligation
-from .problem import MOST_STEPS, Declared, Problem
-from .state import Moment
-from .term import Number, Scope, Term, read_term, truth, value
-from .unroll import leaves, run_query
+from .formula import FALSE, TRUE, Ends, form_range, formula_or, simplify_by_bounds
+from .obligations import RunObligation
+from .problem import MOST_STEPS, CanonicalProblem, CanonicalVariable
+from .state import TimeFrame
+from .term import FormulaScope, Number, Term, number_cases, read_claimed_term, truth_formula
+from .unroll import range_violation, run_query
 
 _STEP = frozenset({"edge", "outcome", "chosen"})
 _SET = frozenset({"set"})
@@ -29,7 +37,7 @@ Point = dict[str, Ends]  # every name has one value
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RecurrenceStep:
     """Which edge is taken with which outcome, and what is picked, as terms of state and controls."""
 
     edge: int
@@ -38,126 +46,141 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Recurrence:
+class ClaimedRecurrence:
     start: dict[str, Fraction]
-    moves: tuple[Step, ...]
-    regions: tuple[tuple[Term, Step], ...]  # each a set of states, and the step to the next set
+    moves: tuple[RecurrenceStep, ...]
+    regions: tuple[tuple[Term, RecurrenceStep], ...]  # each a set of states, and the step to the next set
 
 
-def read_recurrence(claim: Mapping[str, object]) -> Recurrence:
+def read_recurrence_claim(claim: Mapping[str, object]) -> ClaimedRecurrence:
     start = claim["start"]
     if type(start) is not dict:
         raise BadCertificate("start: not an object")
-    moves = tuple(_step(record(m, _STEP, frozenset(), "move")) for m in items(claim["moves"], "moves"))
-    entries = [record(r, _STEP | _SET, frozenset(), "region") for r in items(claim["regions"], "regions")]
+    moves = tuple(
+        _read_step(expect_object(m, _STEP, frozenset(), "move")) for m in expect_list(claim["moves"], "moves")
+    )
+    entries = [
+        expect_object(r, _STEP | _SET, frozenset(), "region")
+        for r in expect_list(claim["regions"], "regions")
+    ]
     if not entries or len(entries) > MOST_STEPS or len(moves) > MOST_STEPS:
         raise BadCertificate(f"from 1 to {MOST_STEPS} regions and at most {MOST_STEPS} moves are allowed")
-    regions = tuple((read_term(entry["set"]), _step(entry)) for entry in entries)
-    return Recurrence({name: number(v, "start") for name, v in start.items()}, moves, regions)
+    regions = tuple((read_claimed_term(entry["set"]), _read_step(entry)) for entry in entries)
+    return ClaimedRecurrence({name: expect_number(v, "start") for name, v in start.items()}, moves, regions)
 
 
-def _step(entry: Mapping[str, object]) -> Step:
-    pairs = [items(pair, "chosen") for pair in items(entry["chosen"], "chosen")]
+def _read_step(entry: Mapping[str, object]) -> RecurrenceStep:
+    pairs = [expect_list(pair, "chosen") for pair in expect_list(entry["chosen"], "chosen")]
     if any(len(pair) != 2 for pair in pairs):
         raise BadCertificate("chosen: not a list of pairs of name and term")
-    chosen = {text(name, "chosen"): read_term(term) for name, term in pairs}
+    chosen = {expect_text(name, "chosen"): read_claimed_term(term) for name, term in pairs}
     if len(chosen) < len(pairs):
         raise BadCertificate("chosen: a name occurs twice")
     most = 1 << 30
-    return Step(
-        integer(entry["edge"], 0, most, "edge"), integer(entry["outcome"], 0, most, "outcome"), chosen
+    return RecurrenceStep(
+        expect_integer(entry["edge"], 0, most, "edge"),
+        expect_integer(entry["outcome"], 0, most, "outcome"),
+        chosen,
     )
 
 
-def obligations(problem: Problem, claimed: Recurrence) -> list[Obligation]:
+def region_obligations(problem: CanonicalProblem, claimed: ClaimedRecurrence) -> list[RunObligation]:
     """What has to be shown about the regions, one after the other."""
-    return [o for place in range(len(claimed.regions)) for o in _obligations(problem, claimed, place)]
+    return [
+        o for place in range(len(claimed.regions)) for o in _one_region_obligations(problem, claimed, place)
+    ]
 
 
-def _obligations(problem: Problem, claimed: Recurrence, place: int) -> Iterator[Obligation]:
+def _one_region_obligations(
+    problem: CanonicalProblem, claimed: ClaimedRecurrence, place: int
+) -> Iterator[RunObligation]:
     where, step = claimed.regions[place]
     following = claimed.regions[(place + 1) % len(claimed.regions)][0]
-    moment = Moment(problem, 0)
-    inside, trouble = truth(where, True, moment.plain), _trouble(moment, step)
-    outside = truth(following, False, _after(moment, step))
-    asked = {"good": moment.condition(True), **trouble, "outside": some_of((trouble["outside"], outside))}
+    moment = TimeFrame(problem, 0)
+    inside, trouble = truth_formula(where, True, moment.plain), _failure_formulas(moment, step)
+    outside = truth_formula(following, False, _successor_scope(moment, step))
+    asked = {"good": moment.condition(True), **trouble, "outside": formula_or((trouble["outside"], outside))}
     for name, what in asked.items():
         query = run_query(problem, 0, (inside, what), f"region {place}: {name}")
-        yield Obligation(name, place, query)
+        yield RunObligation(name, place, query)
 
 
-def check_stem(problem: Problem, claimed: Recurrence) -> None:
+def check_stem(problem: CanonicalProblem, claimed: ClaimedRecurrence) -> None:
     """Make the run of the stem; refuse unless every step is possible and the last state is in region 0."""
     if problem.property.kind not in ("eventually", "recurs"):
         raise Refused("a run without an end violates `eventually` and `recurs` only")
-    moment = Moment(problem, 0)
-    point = _start(moment, claimed.start)
-    _demand(truth(problem.initial, False, moment.plain), point, "the first state is not initial")
+    moment = TimeFrame(problem, 0)
+    point = _start_point(moment, claimed.start)
+    _refuse_if_holds(
+        truth_formula(problem.initial, False, moment.plain), point, "the first state is not initial"
+    )
     good = moment.condition(True) if problem.property.kind == "eventually" else FALSE
     for count, step in enumerate(claimed.moves):
-        _demand(good, point, f"state {count} is good")
-        ranked = _ranked(moment, point)
-        for name, what in _trouble(moment, step).items():
-            _demand(what, ranked, f"step {count} cannot be made, or has no value: {name}")
-        point = _moved(moment, point, _after(moment, step))
-    _demand(good, point, "the last state is good")
-    outside = truth(claimed.regions[0][0], False, moment.plain)
-    _demand(outside, point, "the last state is not in region 0")
+        _refuse_if_holds(good, point, f"state {count} is good")
+        ranked = _rank_outputs(moment, point)
+        for name, what in _failure_formulas(moment, step).items():
+            _refuse_if_holds(what, ranked, f"step {count} cannot be made, or has no value: {name}")
+        point = _successor_point(moment, point, _successor_scope(moment, step))
+    _refuse_if_holds(good, point, "the last state is good")
+    outside = truth_formula(claimed.regions[0][0], False, moment.plain)
+    _refuse_if_holds(outside, point, "the last state is not in region 0")
 
 
 # One step from any state.
 
 
-def _trouble(moment: Moment, step: Step) -> dict[str, Formula]:
+def _failure_formulas(moment: TimeFrame, step: RecurrenceStep) -> dict[str, Formula]:
     """Where the step may be impossible, or an outcome of its edge lead out of the range of a variable."""
     problem = moment.problem
     if step.edge >= len(problem.edges) or step.outcome >= len(problem.edges[step.edge].outcomes):
         raise Refused("a step takes an edge or an outcome that does not exist")
     edge, scope = problem.edges[step.edge], _with_chosen(moment, step)
     unfit = [
-        leaves(moment, c, value(step.chosen[c.name], moment.scope))
+        range_violation(moment, c, number_cases(step.chosen[c.name], moment.scope))
         for c in edge.chosen
         if c.kind != "boolean"
     ]
     leaving = [
-        leaves(moment, v, value(updates[v.name], scope))
+        range_violation(moment, v, number_cases(updates[v.name], scope))
         for updates in edge.outcomes
         for v in problem.variables
         if v.name in updates and v.kind != "boolean"
     ]
     return {
-        "blocked": moment.blocked(step.edge),
-        "assumption": some_of((*unfit, truth(edge.assuming, False, scope))),
-        "outside": some_of(leaving),
+        "blocked": moment.edge_blocked(step.edge),
+        "assumption": formula_or((*unfit, truth_formula(edge.assuming, False, scope))),
+        "outside": formula_or(leaving),
     }
 
 
-def _with_chosen(moment: Moment, step: Step) -> Scope:
+def _with_chosen(moment: TimeFrame, step: RecurrenceStep) -> FormulaScope:
     """State, controls, and what is picked."""
     edge = moment.problem.edges[step.edge]
     if {c.name for c in edge.chosen} != step.chosen.keys():
         raise Refused("a step picks other values than its edge leaves open")
     more = {c.name: (c, step.chosen[c.name]) for c in edge.chosen}
-    return _extended(moment.scope, more, moment.scope)
+    return _extend_scope(moment.scope, more, moment.scope)
 
 
-def _after(moment: Moment, step: Step) -> Scope:
+def _successor_scope(moment: TimeFrame, step: RecurrenceStep) -> FormulaScope:
     """The names of the next state, as terms of this one."""
     scope = _with_chosen(moment, step)
     updates = moment.problem.edges[step.edge].outcomes[step.outcome]
     more = {v.name: (v, updates.get(v.name, ("name", v.name))) for v in moment.problem.variables}
-    return _extended(Scope(bounds=moment.plain.bounds), more, scope)
+    return _extend_scope(FormulaScope(bounds=moment.plain.bounds), more, scope)
 
 
-def _extended(base: Scope, more: Mapping[str, tuple[Declared, Term]], scope: Scope) -> Scope:
+def _extend_scope(
+    base: FormulaScope, more: Mapping[str, tuple[CanonicalVariable, Term]], scope: FormulaScope
+) -> FormulaScope:
     """A scope with more names, whose values are terms of another one."""
     truths = {
-        name: (truth(term, True, scope), truth(term, False, scope))
+        name: (truth_formula(term, True, scope), truth_formula(term, False, scope))
         for name, (declared, term) in more.items()
         if declared.kind == "boolean"
     }
     numbers: dict[str, Number] = {
-        name: value(term, scope) for name, (_, term) in more.items() if name not in truths
+        name: number_cases(term, scope) for name, (_, term) in more.items() if name not in truths
     }
     bits: dict[str, Number] = {
         name: tuple(c for c in ((yes, {"": Fraction(1)}), (no, {})) if c[0] != FALSE)
@@ -169,19 +192,19 @@ def _extended(base: Scope, more: Mapping[str, tuple[Declared, Term]], scope: Sco
 # One state.
 
 
-def _demand(excluded: Formula, point: Point, otherwise: str) -> None:
-    if _holds(excluded, point):
+def _refuse_if_holds(excluded: Formula, point: Point, otherwise: str) -> None:
+    if _holds_at_point(excluded, point):
         raise Refused(otherwise)
 
 
-def _holds(formula: Formula, point: Point) -> bool:
-    found = simplified(formula, point, frozenset())
+def _holds_at_point(formula: Formula, point: Point) -> bool:
+    found = simplify_by_bounds(formula, point, frozenset())
     if found not in (TRUE, FALSE):
         raise Refused("a condition about the run has no value")
     return found == TRUE
 
 
-def _ranked(moment: Moment, point: Point) -> Point:
+def _rank_outputs(moment: TimeFrame, point: Point) -> Point:
     """With ranks instead of outputs where actions are picked by them: of equal ones the first is the best.
 
     Nothing else in a step depends on the outputs then.
@@ -193,7 +216,7 @@ def _ranked(moment: Moment, point: Point) -> Point:
     return {**point, **{name: (rank, rank) for name, rank in zip(best_first, ranks, strict=True)}}
 
 
-def _start(moment: Moment, values: Mapping[str, Fraction]) -> Point:
+def _start_point(moment: TimeFrame, values: Mapping[str, Fraction]) -> Point:
     declared = {v.name: v for v in moment.problem.variables}
     if declared.keys() != values.keys():
         raise Refused("the first state has other names than the problem has variables")
@@ -201,32 +224,32 @@ def _start(moment: Moment, values: Mapping[str, Fraction]) -> Point:
         v = declared[name]
         beyond = (v.low is not None and found < v.low) or (v.high is not None and found > v.high)
         broken = v.kind in ("integer", "boolean") and found.denominator != 1
-        if beyond or broken or (v.kind == "float32" and not is_single(found)):
+        if beyond or broken or (v.kind == "float32" and not is_float32_number(found)):
             raise Refused(f"`{name[:60]}` starts outside its range")
-    return _seen(moment, {moment.at(name): (found, found) for name, found in values.items()})
+    return _add_outputs(moment, {moment.at(name): (found, found) for name, found in values.items()})
 
 
-def _moved(moment: Moment, point: Point, after: Scope) -> Point:
+def _successor_point(moment: TimeFrame, point: Point, after: FormulaScope) -> Point:
     found: Point = {}
     for v in moment.problem.variables:
-        lines = [line for where, line in after.numbers[v.name] if _holds(where, point)]
+        lines = [line for where, line in after.numbers[v.name] if _holds_at_point(where, point)]
         if not lines:
             raise Refused("the next state has no value")
-        found[moment.at(v.name)] = line_range(lines[0], point)
-    return _seen(moment, found)
+        found[moment.at(v.name)] = form_range(lines[0], point)
+    return _add_outputs(moment, found)
 
 
-def _seen(moment: Moment, point: Point) -> Point:
+def _add_outputs(moment: TimeFrame, point: Point) -> Point:
     """With what the network says in this state."""
     problem = moment.problem
     if problem.network is None:
         return point
     observed = []
     for term in problem.observe:
-        lines = [line for where, line in value(term, moment.plain) if _holds(where, point)]
-        low = line_range(lines[0], point)[0] if lines else None
+        lines = [line for where, line in number_cases(term, moment.plain) if _holds_at_point(where, point)]
+        low = form_range(lines[0], point)[0] if lines else None
         if low is None:
             raise Refused("an observed term has no value")
         observed.append(low)
-    said = outputs(problem.network, observed)
+    said = reference_outputs(problem.network, observed)
     return {**point, **{name: (o, o) for name, o in zip(moment.outputs, said, strict=True)}}

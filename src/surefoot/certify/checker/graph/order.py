@@ -10,44 +10,44 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..markov.moves import Step
-from ..markov.policy import Policy
+from ..markov.moves import ModelStep
+from ..markov.policy import ClaimedPolicy
 from ..markov.term import Row
-from ..points import Bounds, Rough, enclosure, rough
+from ..points import Bounds, RoughEnclosure, point_enclosure, rough_enclosure
 
 
 @dataclass(slots=True, eq=False)
-class AnyOrder:
+class AnyOrderPolicy:
     """A policy whose network is evaluated in any order; `pick` is the decision that is being looked at."""
 
-    policy: Policy
+    policy: ClaimedPolicy
     bounds: Callable[[tuple[float, ...]], Bounds] | None
-    rough: Rough | None  # wider bounds, sooner
+    rough: RoughEnclosure | None  # wider bounds, sooner
     known: dict[tuple[float, ...], Bounds]
     stuck: set[Row]  # where a run may end because of what is picked, although there are other steps
     pick: str | None
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: ClaimedPolicy) -> None:
         self.policy, self.known, self.stuck, self.pick = policy, {}, set(), None
-        self.bounds = None if policy.network is None else enclosure(policy.network)
-        self.rough = None if policy.network is None else rough(policy.network)
+        self.bounds = None if policy.network is None else point_enclosure(policy.network)
+        self.rough = None if policy.network is None else rough_enclosure(policy.network)
 
-    def possible(self, row: Row, own: set[str]) -> list[str | None]:
+    def possible_actions(self, row: Row, own: set[str]) -> list[str | None]:
         """The actions that may be picked where these are enabled; None: nothing is decided."""
         policy = self.policy
         if self.bounds is None or not own or any(when(row) for when, _ in policy.rules):
-            return [policy.picked(row, own)]
-        inputs, choice = policy.observed(row), policy.choice(own)
+            return [policy.picked_action(row, own)]
+        inputs, choice = policy.observe_row(row), policy.choice(own)
         about = None if self.rough is None else self.rough(inputs)
-        if about is not None and len(several := _largest(*about, choice)) == 1:
+        if about is not None and len(several := _possible_argmax(*about, choice)) == 1:
             return [policy.actions[several[0]]]
         if (found := self.known.get(inputs)) is None:
             found = self.known[inputs] = self.bounds(inputs)
-        return [policy.actions[i] for i in _largest(*found, choice)]
+        return [policy.actions[i] for i in _possible_argmax(*found, choice)]
 
-    def permitted(self, row: Row, steps: list[Step]) -> list[Step]:
+    def permitted_steps(self, row: Row, steps: list[ModelStep]) -> list[ModelStep]:
         named = [(step, self.policy.action_of(step)) for step in steps]
-        picks = self.possible(row, {action for _, action in named if action is not None})
+        picks = self.possible_actions(row, {action for _, action in named if action is not None})
         left = {action for _, action in named}
         if None not in left and not left.issuperset(picks):
             self.stuck.add(row)
@@ -56,20 +56,20 @@ class AnyOrder:
     def holds(self, row: Row, test: Callable[[Row], object], *, bad: bool) -> bool:
         """The condition; where it depends on what is picked, for the worse."""
         found = []
-        for pick in self.possible(row, self.policy.enabled(row)):
+        for pick in self.possible_actions(row, self.policy.enabled_actions(row)):
             self.pick = pick
             found.append(bool(test(row)))
         return any(found) if bad else all(found)
 
     def stalls(self, row: Row) -> bool:
-        own = self.policy.enabled(row)
+        own = self.policy.enabled_actions(row)
         return bool(own) and self.pick not in own
 
     def picks(self, _: Row, action: str) -> bool:
         return self.pick == action
 
 
-def _largest(low: Sequence[int], high: Sequence[int], choice: Sequence[int]) -> list[int]:
+def _possible_argmax(low: Sequence[int], high: Sequence[int], choice: Sequence[int]) -> list[int]:
     """Those that may be the largest."""
     best = max([low[i] for i in choice])
     return [i for i in choice if high[i] >= best]

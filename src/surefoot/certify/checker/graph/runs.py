@@ -2,63 +2,67 @@
 
 from __future__ import annotations
 
-from ..claim import NORMALISED, Places, read_normalised
-from ..file import shown as shown_name
-from ..markov.claim import ORIGIN, PROBLEM, Checked
-from ..markov.model import read_model
-from ..markov.moves import Moves
-from ..markov.policy import read_policy
-from ..markov.process import explore
-from ..markov.question import MOST_STEPS, condition
-from ..markov.starts import initial_states
+from ..claim import NORMALISED, FileLocations, read_normalised
+from ..file import quote_for_message as shown_name
+from ..markov.claim import ORIGIN, PROBLEM, ClaimSummary
+from ..markov.model import read_automata_model
+from ..markov.moves import JointTransitions
+from ..markov.policy import read_claimed_policy
+from ..markov.process import explore_reachable
+from ..markov.question import MOST_STEPS, compile_condition
+from ..markov.starts import enumerate_initial_rows
 from ..markov.term import Function, Row
 from ..markov.values import Choices, Flags
-from ..number import BadCertificate, Refused, integer, record, text
-from .closed import check_closed
+from ..number import BadCertificate, Refused, expect_integer, expect_object, expect_text
+from .closed import check_closed_set
 from .ending import end_runs
-from .order import AnyOrder, asks_policy
+from .order import AnyOrderPolicy, asks_policy
 
 _RUNS = frozenset({"kind", "condition", "steps", "after"})
 
 
-def check_graph(claim_data: object, closed: object, places: Places) -> Checked:
+def check_graph_claim(claim_data: object, closed: object, places: FileLocations) -> ClaimSummary:
     """Raises `Refused` unless every run keeps the property; `closed`: a set that shows it, or None."""
-    claim = record(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
-    problem = record(claim["problem"], PROBLEM, NORMALISED, "problem")
-    asked = record(problem["property"], _RUNS, frozenset({"before"}), "property")
-    kind = text(asked["kind"], "kind")
+    claim = expect_object(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
+    problem = expect_object(claim["problem"], PROBLEM, NORMALISED, "problem")
+    asked = expect_object(problem["property"], _RUNS, frozenset({"before"}), "property")
+    kind = expect_text(asked["kind"], "kind")
     environment = problem["environment"]
     if "before" in asked:
         if kind != "never":
             raise BadCertificate("property: `before` belongs to `never`")
         environment, asked = end_runs(environment, asked)
-    moves = Moves(read_model(environment))
-    policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
-    any_order = None if policy is None else AnyOrder(policy)
-    test = condition(asked["condition"], moves, any_order)
+    moves = JointTransitions(read_automata_model(environment))
+    policy = None if problem["policy"] is None else read_claimed_policy(problem["policy"], moves, places)
+    any_order = None if policy is None else AnyOrderPolicy(policy)
+    test = compile_condition(asked["condition"], moves, any_order)
     if closed is None:
-        size = _reachable(moves, any_order, asked, kind, test)
+        size = _check_reachable(moves, any_order, asked, kind, test)
     elif kind == "never" and asked["after"] == 0:
         ask = any_order if asks_policy(asked["condition"]) else None
         is_bad = test if ask is None else (lambda row: ask.holds(row, test, bad=True))
-        size = check_closed(closed, moves, any_order, is_bad)
+        size = check_closed_set(closed, moves, any_order, is_bad)
     else:
         raise BadCertificate("a closed set shows that something is never so, nothing else")
-    words = f"every run of {shown_name(text(problem['name'], 'name'))} keeps its property: {kind}"
+    words = f"every run of {shown_name(expect_text(problem['name'], 'name'))} keeps its property: {kind}"
     words += " before the goal" if "before" in asked else ""
     decides = policy is not None and policy.network is not None
     unsaid = (ORIGIN, *read_normalised(problem), *(() if policy is None else policy.unsaid))
-    return Checked(words, *size, "float32" if decides else "exact", unsaid)
+    return ClaimSummary(words, *size, "float32" if decides else "exact", unsaid)
 
 
-def _reachable(
-    moves: Moves, any_order: AnyOrder | None, asked: dict[str, object], kind: str, test: Function
+def _check_reachable(
+    moves: JointTransitions,
+    any_order: AnyOrderPolicy | None,
+    asked: dict[str, object],
+    kind: str,
+    test: Function,
 ) -> tuple[int, int]:
     """Explore everything; how many states and choices there are."""
-    permitted = None if any_order is None else any_order.permitted
+    permitted = None if any_order is None else any_order.permitted_steps
     blocked: set[Row] = set()
-    starts = initial_states(moves.model)
-    process = explore(moves, starts, permitted, None, (), lambda row: False, blocked)
+    starts = enumerate_initial_rows(moves.model)
+    process = explore_reachable(moves, starts, permitted, None, (), lambda row: False, blocked)
     if any_order is None:
         holds = [bool(test(row)) for row in process.rows]
     else:
@@ -68,12 +72,12 @@ def _reachable(
         row in stuck or not (several or row in blocked)
         for row, several in zip(process.rows, process.choices, strict=True)
     ]
-    steps = None if asked["steps"] is None else integer(asked["steps"], 0, MOST_STEPS, "steps")
-    all_runs(process.choices, ends, process.starts, kind, holds, steps, asked["after"])
+    steps = None if asked["steps"] is None else expect_integer(asked["steps"], 0, MOST_STEPS, "steps")
+    _check_all_runs(process.choices, ends, process.starts, kind, holds, steps, asked["after"])
     return len(process.rows), sum(map(len, process.choices))
 
 
-def all_runs(
+def _check_all_runs(
     choices: Choices,
     ends: Flags,
     starts: list[int],
@@ -88,20 +92,20 @@ def all_runs(
     if kind == "within" if steps is None else kind not in ("never", "within"):
         raise BadCertificate("property: `steps` belongs to `within`, and perhaps to `never`")
     if kind == "never":
-        _never(choices, starts, holds, steps)
+        _check_never(choices, starts, holds, steps)
     elif kind == "within":
-        _within(choices, ends, starts, holds, steps or 0, after)
+        _check_within(choices, ends, starts, holds, steps or 0, after)
     elif kind in ("eventually", "recurs"):
-        _no_quiet_run(choices, ends, starts, holds, through_good=kind == "recurs")
+        _check_no_quiet_run(choices, ends, starts, holds, through_good=kind == "recurs")
     else:
         raise BadCertificate("property: of an unknown kind")
 
 
-def _after(choices: Choices, states: set[int]) -> set[int]:
+def _successor_states(choices: Choices, states: set[int]) -> set[int]:
     return {t for s in states for c in choices[s] for t in c[2]}
 
 
-def _never(choices: Choices, starts: list[int], bad: Flags, steps: int | None) -> None:
+def _check_never(choices: Choices, starts: list[int], bad: Flags, steps: int | None) -> None:
     seen = here = set(starts)
     number = 0
     while here:
@@ -109,12 +113,14 @@ def _never(choices: Choices, starts: list[int], bad: Flags, steps: int | None) -
             raise Refused(f"a bad state after {number} steps")
         if number == steps:
             return
-        here = _after(choices, here) - seen
+        here = _successor_states(choices, here) - seen
         seen = seen | here
         number += 1
 
 
-def _within(choices: Choices, ends: Flags, starts: list[int], good: Flags, steps: int, after: int) -> None:
+def _check_within(
+    choices: Choices, ends: Flags, starts: list[int], good: Flags, steps: int, after: int
+) -> None:
     here = set(starts)
     for number in range(steps + 1):
         if number >= after:
@@ -123,24 +129,24 @@ def _within(choices: Choices, ends: Flags, starts: list[int], good: Flags, steps
             return
         if number == steps or any(ends[s] for s in here):
             raise Refused(f"a run of {number} steps without a good state in time")
-        here = _after(choices, here)
+        here = _successor_states(choices, here)
 
 
-def _no_quiet_run(
+def _check_no_quiet_run(
     choices: Choices, ends: Flags, starts: list[int], good: Flags, *, through_good: bool
 ) -> None:
     """Neither an end nor a cycle without good states; for `eventually`, along states that are not good."""
     seen = {s for s in starts if through_good or not good[s]}
     stack = list(seen)
     while stack:
-        for target in _after(choices, {stack.pop()}):
+        for target in _successor_states(choices, {stack.pop()}):
             if target not in seen and (through_good or not good[target]):
                 seen.add(target)
                 stack.append(target)
     quiet = {s for s in seen if not good[s]}
     if any(ends[s] for s in quiet):
         raise Refused("a run ends without a good state")
-    left = {s: {t for t in _after(choices, {s}) if t in quiet} for s in quiet}
+    left = {s: {t for t in _successor_states(choices, {s}) if t in quiet} for s in quiet}
     users: dict[int, list[int]] = {s: [] for s in quiet}
     for s, targets in left.items():
         for t in targets:

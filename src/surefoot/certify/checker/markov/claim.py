@@ -9,17 +9,25 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
-from ..claim import NORMALISED, Places, read_normalised
-from ..file import shown as shown_name
-from ..number import BadCertificate, Refused, integer, items, number, record, text
-from .model import Model, read_model
-from .moves import Moves
-from .policy import Policy, read_policy
-from .process import MOST_STATES, Process, explore, worth_of_states
-from .question import Question, condition, read_question
-from .starts import initial_states
+from ..claim import NORMALISED, FileLocations, read_normalised
+from ..file import quote_for_message as shown_name
+from ..number import (
+    BadCertificate,
+    Refused,
+    expect_integer,
+    expect_list,
+    expect_number,
+    expect_object,
+    expect_text,
+)
+from .model import AutomataModel, read_automata_model
+from .moves import JointTransitions
+from .policy import ClaimedPolicy, read_claimed_policy
+from .process import MOST_STATES, Process, explore_reachable, with_state_rewards
+from .question import QuantitativeQuery, compile_condition, read_quantitative_query
+from .starts import enumerate_initial_rows
 from .term import Row
-from .values import backward, probability, reward
+from .values import check_probability_bounds, check_reward_bounds, step_bounded_values
 
 PROBLEM = frozenset({"name", "environment", "policy", "property"})
 _CLAIM = frozenset({"kind", "problem", "low", "high"})
@@ -33,7 +41,7 @@ _VALUES = frozenset({"states", "scale", "numbers", "low", "high"})
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ClaimSummary:
     claim: str
     states: int
     choices: int
@@ -41,36 +49,38 @@ class Checked:
     unsaid: tuple[str, ...]
 
 
-def check_process(claim_data: object, values_data: object, places: Places) -> Checked:
+def check_process_claim(claim_data: object, values_data: object, places: FileLocations) -> ClaimSummary:
     """Raises `Refused` unless the value asked for lies between the ends of the claim.
 
     Where the property leaves open whether the least or the greatest value is meant, both are shown, or no
     state has more than one choice.
     """
-    claim = record(claim_data, _CLAIM, _STARTS, "claim")
-    problem = record(claim["problem"], PROBLEM, NORMALISED, "problem")
-    model = read_model(problem["environment"])
-    moves = Moves(model)
-    policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
-    given = items(values_data, "values")
-    sides = _sides(problem["property"], len(given))
+    claim = expect_object(claim_data, _CLAIM, _STARTS, "claim")
+    problem = expect_object(claim["problem"], PROBLEM, NORMALISED, "problem")
+    model = read_automata_model(problem["environment"])
+    moves = JointTransitions(model)
+    policy = None if problem["policy"] is None else read_claimed_policy(problem["policy"], moves, places)
+    given = expect_list(values_data, "values")
+    sides = _optimise_sides(problem["property"], len(given))
     shown: list[list[Bounds]] = []
     for optimise, data in zip(sides, given, strict=True):
-        question = read_question(problem["property"], optimise, lambda part: condition(part, moves, policy))
-        process = _explored(moves, policy, question)
+        question = read_quantitative_query(
+            problem["property"], optimise, lambda part: compile_condition(part, moves, policy)
+        )
+        process = _explore_question(moves, policy, question)
         if len(sides) == 1 and problem["property"]["optimise"] is None and not _is_chain(process):
             raise Refused("least and greatest differ, and only one of them is shown")
-        shown.append(_bounds(process, model, question, data, exactly=_is_exact(claim)))
+        shown.append(_start_bounds(process, model, question, data, exactly=_is_exact(claim)))
     bounds = [(least[0], most[1]) for least, most in zip(shown[0], shown[-1], strict=True)]
     what = "the probability" if question.kind == "until" else "the expected reward"
-    words = _compared(claim, question.over, bounds)
+    words = _compare_claim(claim, question.over, bounds)
     named = _are_named(claim, [process.rows[s][: model.width] for s in _find_starts(process, question)])
-    name = shown_name(text(problem["name"], "name"))
+    name = shown_name(expect_text(problem["name"], "name"))
     size = len(process.rows), sum(map(len, process.choices))
     decides = policy is not None and policy.outputs is not None
     whose = () if named else (WHOSE,)
     unsaid = (ORIGIN, *whose, *read_normalised(problem), *(() if policy is None else policy.unsaid))
-    return Checked(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
+    return ClaimSummary(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
 
 
 def _is_exact(claim: Mapping[str, Any]) -> bool:
@@ -80,7 +90,7 @@ def _is_exact(claim: Mapping[str, Any]) -> bool:
     return bool(claim["low"] == claim["high"]) or claim["problem"]["property"]["optimise"] is None
 
 
-def _sides(asked: object, count: int) -> tuple[str, ...]:
+def _optimise_sides(asked: object, count: int) -> tuple[str, ...]:
     optimise = asked.get("optimise") if type(asked) is dict else ""
     if optimise in ("min", "max") and count == 1:
         return (str(optimise),)
@@ -93,18 +103,18 @@ def _is_chain(process: Process) -> bool:
     return all(len(several) <= 1 for several in process.choices)
 
 
-def _compared(claim: Mapping[str, Any], over: str, bounds: list[Bounds]) -> str:
+def _compare_claim(claim: Mapping[str, Any], over: str, bounds: list[Bounds]) -> str:
     """Refuses unless the ends of the claim are outside of what was shown."""
     if over == "values" and (len(bounds) > 1 or type(claim["low"]) is list):
-        ends = [_ends(pair) for pair in items(claim["low"], "low")]
+        ends = [_read_interval(pair) for pair in expect_list(claim["low"], "low")]
         if claim["high"] is not None or len(ends) != len(bounds):
             raise BadCertificate("claim: not one pair for each start")
         for claimed, found in zip(ends, bounds, strict=True):
-            _compare(*claimed, *found)
+            _check_enclosed(*claimed, *found)
         return f"bounds for each of {len(ends)} starts"
-    low, high = _ends([claim["low"], claim["high"]])
-    _compare(low, high, *_over(over, bounds))
-    return f"{over} over {len(bounds)} starts is in {_interval(low, high)}"
+    low, high = _read_interval([claim["low"], claim["high"]])
+    _check_enclosed(low, high, *_aggregate_starts(over, bounds))
+    return f"{over} over {len(bounds)} starts is in {_render_interval(low, high)}"
 
 
 def _are_named(claim: Mapping[str, Any], starts: list[Row]) -> bool:
@@ -115,7 +125,7 @@ def _are_named(claim: Mapping[str, Any], starts: list[Row]) -> bool:
         return True
     if "starts" not in claim:
         return False
-    named = items(claim["starts"], "starts")
+    named = expect_list(claim["starts"], "starts")
     if len(named) != len(starts) or not all(map(_is_value, named, starts)):
         raise Refused("the claim names other starts than there are")
     return True
@@ -127,23 +137,23 @@ def _is_value(data: object, value: Any) -> bool:
         return type(data) is list and len(data) == len(value) and all(map(_is_value, data, value))
     if type(value) is bool:
         return data is value
-    return type(data) in (int, str) and number(data, "start") == value
+    return type(data) in (int, str) and expect_number(data, "start") == value
 
 
-def _ends(data: object) -> Bounds:
-    pair = items(data, "interval")
+def _read_interval(data: object) -> Bounds:
+    pair = expect_list(data, "interval")
     if len(pair) != 2:
         raise BadCertificate("claim: an interval without two ends")
-    low, high = (None if e is None else number(e, "end") for e in pair)
+    low, high = (None if e is None else expect_number(e, "end") for e in pair)
     return low, high
 
 
-def _interval(low: Fraction | None, high: Fraction | None) -> str:
+def _render_interval(low: Fraction | None, high: Fraction | None) -> str:
     """Digits are left out such that no interval is written as a smaller one."""
-    return f"[{_shown(low, -inf)}, {_shown(high, inf)}]"
+    return f"[{_render_end(low, -inf)}, {_render_end(high, inf)}]"
 
 
-def _shown(end: Fraction | None, towards: float) -> str:
+def _render_end(end: Fraction | None, towards: float) -> str:
     if end is None:
         return "infinite"
     sign = 1 if towards > 0 else -1
@@ -156,20 +166,22 @@ def _shown(end: Fraction | None, towards: float) -> str:
     return str(nearest)
 
 
-def _compare(
+def _check_enclosed(
     least: Fraction | None, most: Fraction | None, low: Fraction | None, high: Fraction | None
 ) -> None:
     """None stands for infinity, on the left for the claim, on the right for what was found."""
     below = low is None if least is None else low is None or least <= low
     above = most is None or (high is not None and high <= most)
     if not below or not above:
-        raise Refused(f"the claim is {_interval(least, most)}, shown is {_interval(low, high)}")
+        raise Refused(f"the claim is {_render_interval(least, most)}, shown is {_render_interval(low, high)}")
 
 
-def _explored(moves: Moves, policy: Policy | None, question: Question) -> Process:
+def _explore_question(
+    moves: JointTransitions, policy: ClaimedPolicy | None, question: QuantitativeQuery
+) -> Process:
     left, right, width = question.left, question.right, moves.model.width
 
-    def closed(row: Row) -> bool:
+    def is_closed(row: Row) -> bool:
         if question.kind == "reward":
             return bool(right(row))
         if question.is_lost(row, width):
@@ -180,23 +192,23 @@ def _explored(moves: Moves, policy: Policy | None, question: Question) -> Proces
         return bool(is_goal or not left(row))
 
     everything = question.starts is not None
-    starts = initial_states(moves.model)
+    starts = enumerate_initial_rows(moves.model)
     if not starts:
         raise Refused("no initial state")
-    permitted = None if policy is None else policy.permitted
-    process = explore(
+    permitted = None if policy is None else policy.permitted_steps
+    process = explore_reachable(
         moves,
         starts,
         permitted,
         question.reward,
         question.counters,
-        (lambda row: False) if everything else closed,
+        (lambda row: False) if everything else is_closed,
     )
-    return process if question.worth is None else worth_of_states(process, question.worth)
+    return process if question.worth is None else with_state_rewards(process, question.worth)
 
 
-def _bounds(
-    process: Process, model: Model, question: Question, data: object, *, exactly: bool
+def _start_bounds(
+    process: Process, model: AutomataModel, question: QuantitativeQuery, data: object, *, exactly: bool
 ) -> list[Bounds]:
     """For each start: the bounds that were shown."""
     rows, width = process.rows, model.width
@@ -210,13 +222,13 @@ def _bounds(
     if question.steps is not None:
         if data is not None:
             raise BadCertificate("values: none are needed, so many steps are computed")
-        low, high, scale = backward(process, question, left, right, exactly=exactly)
+        low, high, scale = step_bounded_values(process, question, left, right, exactly=exactly)
     else:
         low, high, scale = _read_values(data, process.order)
         if question.kind == "until":
-            probability(process, question.optimise, left, right, low, high, scale)
+            check_probability_bounds(process, question.optimise, left, right, low, high, scale)
         else:
-            infinite = reward(process, question.optimise, right, low, high, scale)
+            infinite = check_reward_bounds(process, question.optimise, right, low, high, scale)
     found: list[Bounds] = []
     for s in _find_starts(process, question):
         ends = Fraction(low[s], scale), Fraction(high[s], scale)
@@ -226,7 +238,7 @@ def _bounds(
     return found
 
 
-def _find_starts(process: Process, question: Question) -> list[int]:
+def _find_starts(process: Process, question: QuantitativeQuery) -> list[int]:
     """The states that are asked about, sorted by their entries."""
     if question.starts is None:
         return process.starts
@@ -239,16 +251,16 @@ def _find_starts(process: Process, question: Question) -> list[int]:
 def _read_values(data: object, order: list[int]) -> tuple[list[int], list[int], int]:
     """The values of all states, which are given in this order."""
     count = len(order)
-    entry = record(data, _VALUES, frozenset(), "values")
-    if integer(entry["states"], 0, MOST_STATES, "states") != count:
+    entry = expect_object(data, _VALUES, frozenset(), "values")
+    if expect_integer(entry["states"], 0, MOST_STATES, "states") != count:
         raise Refused(f"values of {entry['states']} states, but there are {count}")
-    scale = _whole(entry["scale"])
+    scale = _read_hex_integer(entry["scale"])
     if scale < 1:
         raise BadCertificate("values: the scale is not positive")
-    table = [_value(given) for given in items(entry["numbers"], "numbers")]
+    table = [_read_value(given) for given in expect_list(entry["numbers"], "numbers")]
     vectors = []
     for side in ("low", "high"):
-        places = items(entry[side], side)
+        places = expect_list(entry[side], side)
         if len(places) != count or not all(type(p) is int and 0 <= p < len(table) for p in places):
             raise BadCertificate(f"values: `{side}` does not name a number for each state")
         vector = [0] * count
@@ -258,22 +270,22 @@ def _read_values(data: object, order: list[int]) -> tuple[list[int], list[int], 
     return vectors[0], vectors[1], scale
 
 
-def _value(data: object) -> Any:
+def _read_value(data: object) -> Any:
     """An integer in hexadecimal, or a pair of them for a fraction."""
     if type(data) is not list:
-        return _whole(data)
-    if len(data) != 2 or (below := _whole(data[1])) < 1:
+        return _read_hex_integer(data)
+    if len(data) != 2 or (below := _read_hex_integer(data[1])) < 1:
         raise BadCertificate("values: a fraction that is none")
-    return Fraction(_whole(data[0]), below)
+    return Fraction(_read_hex_integer(data[0]), below)
 
 
-def _whole(data: object) -> int:
+def _read_hex_integer(data: object) -> int:
     if type(data) is not str or not _HEX.fullmatch(data) or len(data) > LONGEST:
         raise BadCertificate(f"values: not an integer in hexadecimal: {str(data)[:40]}")
     return int(data, 16)
 
 
-def _over(over: str, bounds: list[Bounds]) -> Bounds:
+def _aggregate_starts(over: str, bounds: list[Bounds]) -> Bounds:
     """The bounds of what is asked about all starts together."""
     both: list[Fraction | None] = []
     for side in (0, 1):

@@ -19,7 +19,7 @@ _LONG = 4  # neighbouring entries of a row that are copied as a slice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Made:
+class TermSyntax:
     """A term as a syntax tree, and what is known of its value."""
 
     node: ast.expr
@@ -39,35 +39,35 @@ class Temporary:
     def bound_to(self, node: ast.expr) -> ast.expr:
         return ast.NamedExpr(ast.Name(self.name, ast.Store()), node)
 
-    def read(self) -> ast.expr:
+    def load_node(self) -> ast.expr:
         return ast.Name(self.name, ast.Load())
 
 
-class Code:
+class ExpressionCompiler:
     """What one function needs besides the state."""
 
     def __init__(self) -> None:
         self._namespace: dict[str, Any] = {"__builtins__": {}}
         self._names: dict[object, str] = {}
         self._temporaries = 0
-        self._functions: dict[Made, Callable[[tuple[Any, ...]], Any]] = {}
+        self._functions: dict[TermSyntax, Callable[[tuple[Any, ...]], Any]] = {}
 
     def temporary(self) -> Temporary:
         self._temporaries += 1
         return Temporary(f"t{self._temporaries}")
 
-    def stored(self, value: Any) -> ast.expr:
+    def store_value(self, value: Any) -> ast.expr:
         """A value in the namespace; numbers and arrays that are written alike are stored once."""
-        key: object = id(value) if callable(value) else _key(value)
+        key: object = id(value) if callable(value) else _storage_key(value)
         if key not in self._names:
             self._names[key] = f"k{len(self._names)}"
             self._namespace[self._names[key]] = value
         return ast.Name(self._names[key], ast.Load())
 
     def call(self, function: Callable[..., Any], arguments: Sequence[ast.expr]) -> ast.expr:
-        return ast.Call(self.stored(function), list(arguments), [])
+        return ast.Call(self.store_value(function), list(arguments), [])
 
-    def of(self, made: Made) -> Callable[[tuple[Any, ...]], Any]:
+    def of(self, made: TermSyntax) -> Callable[[tuple[Any, ...]], Any]:
         """The function of a term, compiled when it is first needed."""
         if (found := self._functions.get(made)) is None:
             found = self._functions[made] = self.function(made.node)
@@ -82,40 +82,42 @@ class Code:
         return FunctionType(inner, self._namespace)
 
 
-def at_slot(slot: int) -> ast.expr:
+def slot_syntax(slot: int) -> ast.expr:
     return ast.Subscript(ast.Name(_ROW, ast.Load()), ast.Constant(slot), ast.Load())
 
 
-def _key(value: Any) -> object:
+def _storage_key(value: Any) -> object:
     """Not equal for 1 and True; Python does not write out numbers of thousands of digits."""
-    return tuple(map(_key, value)) if type(value) is tuple else (type(value), value)
+    return tuple(map(_storage_key, value)) if type(value) is tuple else (type(value), value)
 
 
-def constant(value: Any, code: Code) -> Made:
-    kind = _kind(value)
-    node = ast.Constant(value) if kind[0] in (INTEGER, BOOLEAN) else code.stored(value)
-    return Made(node, kind[0], True, value, kind[1] if kind[0] == "array" else None, kind)
+def constant_syntax(value: Any, code: ExpressionCompiler) -> TermSyntax:
+    kind = _kind_of_value(value)
+    node = ast.Constant(value) if kind[0] in (INTEGER, BOOLEAN) else code.store_value(value)
+    return TermSyntax(node, kind[0], True, value, kind[1] if kind[0] == "array" else None, kind)
 
 
-def _kind(value: Any) -> tuple[Any, ...]:
+def _kind_of_value(value: Any) -> tuple[Any, ...]:
     if type(value) is bool:
         return (BOOLEAN,)
     if type(value) is int:
         return (INTEGER, None, None)
     if type(value) is not tuple:
         return ("",)
-    inner = {_kind(v) for v in value}
+    inner = {_kind_of_value(v) for v in value}
     return ("array", len(value), inner.pop() if len(inner) == 1 else ("",))
 
 
-def chosen_of(left: ast.expr, better: ast.cmpop, right: ast.expr, code: Code) -> ast.expr:
+def choice_syntax(left: ast.expr, better: ast.cmpop, right: ast.expr, code: ExpressionCompiler) -> ast.expr:
     """The one that compares better, the left one if both do."""
     first, second = code.temporary(), code.temporary()
     test = ast.Compare(first.bound_to(left), [better], [second.bound_to(right)])
-    return ast.IfExp(test, first.read(), second.read())
+    return ast.IfExp(test, first.load_node(), second.load_node())
 
 
-def next_row(width: int, written: dict[int, ast.expr], code: Code) -> Callable[[tuple[Any, ...]], Any]:
+def compile_next_row(
+    width: int, written: dict[int, ast.expr], code: ExpressionCompiler
+) -> Callable[[tuple[Any, ...]], Any]:
     """The function to the next state: these entries are written, all others stay."""
     entries: list[ast.expr] = []
     slot = 0
@@ -128,7 +130,7 @@ def next_row(width: int, written: dict[int, ast.expr], code: Code) -> Callable[[
         while stop < width and stop not in written:
             stop += 1
         if stop - slot < _LONG:
-            entries += [at_slot(i) for i in range(slot, stop)]
+            entries += [slot_syntax(i) for i in range(slot, stop)]
         else:
             part = ast.Slice(ast.Constant(slot), ast.Constant(stop))
             several = ast.Subscript(ast.Name(_ROW, ast.Load()), part, ast.Load())
@@ -137,8 +139,10 @@ def next_row(width: int, written: dict[int, ast.expr], code: Code) -> Callable[[
     return code.function(ast.Tuple(entries, ast.Load()))
 
 
-def within(node: ast.expr, low: int, high: int, otherwise: Callable[[Any], Any], code: Code) -> ast.expr:
+def range_check_syntax(
+    node: ast.expr, low: int, high: int, otherwise: Callable[[Any], Any], code: ExpressionCompiler
+) -> ast.expr:
     """A whole number if it lies between two; else what is called instead raises."""
     here = code.temporary()
     inside = ast.Compare(ast.Constant(low), [ast.LtE(), ast.LtE()], [here.bound_to(node), ast.Constant(high)])
-    return ast.IfExp(inside, here.read(), code.call(otherwise, [here.read()]))
+    return ast.IfExp(inside, here.load_node(), code.call(otherwise, [here.load_node()]))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..number import BadCertificate, items, number, record, text
-from .code import Code, Made
-from .term import Kind, plain, term
+from ..number import BadCertificate, expect_list, expect_number, expect_object, expect_text
+from .code import ExpressionCompiler, TermSyntax
+from .term import Kind, integer_if_whole, term_to_syntax
 
 _ENVIRONMENT = frozenset({"variables", "initial", "components", "synchronisations"})
 _COMPONENT = frozenset({"name", "locations", "initial", "edges"})
@@ -20,34 +20,34 @@ OURS = "\0"  # names that begin so stand for what conditions ask besides variabl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Update:
+class ModelUpdate:
     index: int
     slot: int
-    path: tuple[Made, ...]  # into an array
-    value: Made
+    path: tuple[TermSyntax, ...]  # into an array
+    value: TermSyntax
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    probability: Made
-    updates: tuple[Update, ...]
-    rewards: tuple[tuple[str, Made], ...]
+class ModelOutcome:
+    probability: TermSyntax
+    updates: tuple[ModelUpdate, ...]
+    rewards: tuple[tuple[str, TermSyntax], ...]
     target: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Edge:
+class ModelEdge:
     component: int
     number: int
     action: str | None
-    guard: Made
+    guard: TermSyntax
     chosen: tuple[tuple[int, Kind], ...]  # slot and kind
-    assuming: Made
-    outcomes: tuple[Outcome, ...]
+    assuming: TermSyntax
+    outcomes: tuple[ModelOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
+class AutomataModel:
     """A row is a state (`width` entries: variables, then locations), then the values that are chosen."""
 
     width: int
@@ -59,16 +59,16 @@ class Model:
     locations: tuple[tuple[str, ...], ...]
     first: tuple[tuple[int, ...], ...]  # initial locations
     initial: Any  # the condition as it was written
-    edges: tuple[tuple[tuple[Edge, ...], ...], ...]  # by component and location
+    edges: tuple[tuple[tuple[ModelEdge, ...], ...], ...]  # by component and location
     together: tuple[tuple[tuple[str | None, ...], str | None], ...]
-    code: Code  # of all its terms
+    code: ExpressionCompiler  # of all its terms
 
     def sure(self) -> Mapping[int, Kind]:
         """The kinds of all entries of a state: nothing else is ever written."""
-        return sure_kinds(self.kinds, self.places, self.locations)
+        return _entry_kinds(self.kinds, self.places, self.locations)
 
 
-def sure_kinds(
+def _entry_kinds(
     kinds: Sequence[Kind], places: Sequence[int | None], locations: Sequence[tuple[str, ...]]
 ) -> Mapping[int, Kind]:
     found: dict[int, Kind] = dict(enumerate(kinds))
@@ -85,16 +85,17 @@ class _Scope:
     slots: Mapping[str, int]
     kinds: Mapping[int, Kind]
     variables: int
-    code: Code
+    code: ExpressionCompiler
 
-    def term(self, data: object) -> Made:
-        return term(data, self.slots, self.kinds, self.code)
+    def term(self, data: object) -> TermSyntax:
+        return term_to_syntax(data, self.slots, self.kinds, self.code)
 
 
-def read_model(data: object) -> Model:
-    entry = record(data, _ENVIRONMENT, frozenset(), "environment")
+def read_automata_model(data: object) -> AutomataModel:
+    entry = expect_object(data, _ENVIRONMENT, frozenset(), "environment")
     variables = [
-        (text(v[0], "variable"), kind_of(v[1])) for v in map(_pair, items(entry["variables"], "variables"))
+        (expect_text(v[0], "variable"), _read_value_kind(v[1]))
+        for v in map(_read_pair, expect_list(entry["variables"], "variables"))
     ]
     slots = {name: i for i, (name, _) in enumerate(variables)}
     if len(slots) != len(variables):
@@ -102,12 +103,13 @@ def read_model(data: object) -> Model:
     if any(name.startswith(OURS) for name in slots):
         raise BadCertificate("the name of a variable begins with a zero byte")
     parts = [
-        record(c, _COMPONENT, frozenset(), "component") for c in items(entry["components"], "components")
+        expect_object(c, _COMPONENT, frozenset(), "component")
+        for c in expect_list(entry["components"], "components")
     ]
-    locations = tuple(_texts(c["locations"], "locations") for c in parts)
+    locations = tuple(_read_distinct_texts(c["locations"], "locations") for c in parts)
     places: list[int | None] = []
     width = len(variables)
-    names = tuple(text(c["name"], "component") for c in parts)
+    names = tuple(expect_text(c["name"], "component") for c in parts)
     if len(set(names)) != len(names):
         raise BadCertificate("two components have one name")
     for name, several in zip(names, locations, strict=True):
@@ -119,25 +121,31 @@ def read_model(data: object) -> Model:
             width += 1
     length = width
     for component in parts:
-        for edge in items(component["edges"], "edges"):
-            for choice in items(record(edge, _EDGE, frozenset(), "edge")["chosen"], "chosen"):
-                name = text(_pair(choice)[0], "chosen value")
+        for edge in expect_list(component["edges"], "edges"):
+            for choice in expect_list(expect_object(edge, _EDGE, frozenset(), "edge")["chosen"], "chosen"):
+                name = expect_text(_read_pair(choice)[0], "chosen value")
                 if slots.get(name, width) < width:
                     raise BadCertificate(f"a chosen value has the name of a variable: {name[:40]}")
                 if name not in slots:
                     slots[name] = length
                     length += 1
     kinds = tuple(kind for _, kind in variables)
-    scope = _Scope(slots, sure_kinds(kinds, places, locations), len(variables), Code())
+    scope = _Scope(slots, _entry_kinds(kinds, places, locations), len(variables), ExpressionCompiler())
     edges = tuple(
-        _edges(number, component, locations[number], scope) for number, component in enumerate(parts)
+        _read_edges(number, component, locations[number], scope) for number, component in enumerate(parts)
     )
     first = tuple(
-        tuple(_position(place, locations[i]) for place in _texts(c["initial"], "initial locations"))
+        tuple(
+            _location_index(place, locations[i])
+            for place in _read_distinct_texts(c["initial"], "initial locations")
+        )
         for i, c in enumerate(parts)
     )
-    together = tuple(_vector(v, len(parts)) for v in items(entry["synchronisations"], "synchronisations"))
-    return Model(
+    together = tuple(
+        _read_synchronisation(v, len(parts))
+        for v in expect_list(entry["synchronisations"], "synchronisations")
+    )
+    return AutomataModel(
         width,
         length,
         slots,
@@ -153,99 +161,104 @@ def read_model(data: object) -> Model:
     )
 
 
-def _pair(data: object) -> list[Any]:
-    pair = items(data, "a pair")
+def _read_pair(data: object) -> list[Any]:
+    pair = expect_list(data, "a pair")
     if len(pair) != 2:
         raise BadCertificate("a pair of another length than 2")
     return pair
 
 
-def _texts(data: object, what: str) -> tuple[str, ...]:
-    found = tuple(text(t, what) for t in items(data, what))
+def _read_distinct_texts(data: object, what: str) -> tuple[str, ...]:
+    found = tuple(expect_text(t, what) for t in expect_list(data, what))
     if not found or len(set(found)) != len(found):
         raise BadCertificate(f"{what}: none, or one twice")
     return found
 
 
-def _position(name: str, several: tuple[str, ...]) -> int:
+def _location_index(name: str, several: tuple[str, ...]) -> int:
     if name not in several:
         raise BadCertificate(f"an unknown location: {name[:40]}")
     return several.index(name)
 
 
-def kind_of(data: object) -> Kind:
+def _read_value_kind(data: object) -> Kind:
     if data == "boolean":
         return ("boolean",)
-    parts = items(data, "kind")
+    parts = expect_list(data, "kind")
     if len(parts) == 3 and parts[0] in ("integer", "real"):
-        ends = [None if e is None else plain(number(e, "bound")) for e in parts[1:]]
+        ends = [None if e is None else integer_if_whole(expect_number(e, "bound")) for e in parts[1:]]
         if parts[0] == "integer" and any(e is not None and type(e) is not int for e in ends):
             raise BadCertificate("an end of a range of whole numbers that is none")
         return (parts[0], *ends)
     if len(parts) == 3 and parts[0] == "array" and type(parts[1]) is int and 0 <= parts[1] <= LARGEST_ARRAY:
-        return ("array", parts[1], kind_of(parts[2]))
+        return ("array", parts[1], _read_value_kind(parts[2]))
     raise BadCertificate("a kind that is not covered")
 
 
-def conforms(value: Any, kind: Kind) -> bool:
+def value_conforms(value: Any, kind: Kind) -> bool:
     if kind[0] == "boolean":
         return type(value) is bool
     if kind[0] == "array":
-        return type(value) is tuple and len(value) == kind[1] and all(conforms(v, kind[2]) for v in value)
+        return (
+            type(value) is tuple and len(value) == kind[1] and all(value_conforms(v, kind[2]) for v in value)
+        )
     if type(value) is not int and (kind[0] == "integer" or type(value) is not Fraction):
         return False
     return (kind[1] is None or kind[1] <= value) and (kind[2] is None or value <= kind[2])
 
 
-def _edges(
+def _read_edges(
     number_: int, component: Mapping[str, Any], locations: tuple[str, ...], scope: _Scope
-) -> tuple[tuple[Edge, ...], ...]:
-    found: list[list[Edge]] = [[] for _ in locations]
+) -> tuple[tuple[ModelEdge, ...], ...]:
+    found: list[list[ModelEdge]] = [[] for _ in locations]
     for position, data in enumerate(component["edges"]):
-        action = None if data["action"] is None else text(data["action"], "action")
-        chosen = tuple((scope.slots[c[0]], kind_of(c[1])) for c in data["chosen"])
-        outcomes = tuple(_outcome(o, locations, scope) for o in items(data["outcomes"], "outcomes"))
+        action = None if data["action"] is None else expect_text(data["action"], "action")
+        chosen = tuple((scope.slots[c[0]], _read_value_kind(c[1])) for c in data["chosen"])
+        outcomes = tuple(
+            _read_outcome(o, locations, scope) for o in expect_list(data["outcomes"], "outcomes")
+        )
         guard, assuming = scope.term(data["guard"]), scope.term(data["assuming"])
-        edge = Edge(number_, position, action, guard, chosen, assuming, outcomes)
-        found[_position(text(data["source"], "source"), locations)].append(edge)
+        edge = ModelEdge(number_, position, action, guard, chosen, assuming, outcomes)
+        found[_location_index(expect_text(data["source"], "source"), locations)].append(edge)
     return tuple(map(tuple, found))
 
 
-def _outcome(data: object, locations: tuple[str, ...], scope: _Scope) -> Outcome:
-    entry = record(data, _OUTCOME, frozenset(), "outcome")
-    updates = [_update(u, scope) for u in items(entry["updates"], "updates")]
+def _read_outcome(data: object, locations: tuple[str, ...], scope: _Scope) -> ModelOutcome:
+    entry = expect_object(data, _OUTCOME, frozenset(), "outcome")
+    updates = [_read_update(u, scope) for u in expect_list(entry["updates"], "updates")]
     rewards = tuple(
-        (text(r[0], "reward"), scope.term(r[1])) for r in map(_pair, items(entry["rewards"], "rewards"))
+        (expect_text(r[0], "reward"), scope.term(r[1]))
+        for r in map(_read_pair, expect_list(entry["rewards"], "rewards"))
     )
-    return Outcome(
+    return ModelOutcome(
         scope.term(entry["probability"]),
         tuple(sorted(updates, key=lambda u: u.index)),
         rewards,
-        _position(text(entry["target"], "target"), locations),
+        _location_index(expect_text(entry["target"], "target"), locations),
     )
 
 
-def _update(data: object, scope: _Scope) -> Update:
-    parts = items(data, "update")
+def _read_update(data: object, scope: _Scope) -> ModelUpdate:
+    parts = expect_list(data, "update")
     if len(parts) != 3 or type(parts[2]) is not int:
         raise BadCertificate("an update that is not [target, value, index]")
-    path: list[Made] = []
+    path: list[TermSyntax] = []
     target = parts[0]
     while type(target) is list and len(target) == 3 and target[0] == "select":
         path.insert(0, scope.term(target[2]))
         target = target[1]
     if type(target) is not list or len(target) != 2 or target[0] != "name":
         raise BadCertificate("the target of an update is not a variable")
-    if (slot := scope.slots.get(text(target[1], "a name"), scope.variables)) >= scope.variables:
+    if (slot := scope.slots.get(expect_text(target[1], "a name"), scope.variables)) >= scope.variables:
         raise BadCertificate("the target of an update is not a variable")
-    return Update(parts[2], slot, tuple(path), scope.term(parts[1]))
+    return ModelUpdate(parts[2], slot, tuple(path), scope.term(parts[1]))
 
 
-def _vector(data: object, count: int) -> tuple[tuple[str | None, ...], str | None]:
-    actions, result = _pair(data)
-    found = tuple(None if a is None else text(a, "action") for a in items(actions, "actions"))
+def _read_synchronisation(data: object, count: int) -> tuple[tuple[str | None, ...], str | None]:
+    actions, result = _read_pair(data)
+    found = tuple(None if a is None else expect_text(a, "action") for a in expect_list(actions, "actions"))
     if len(found) != count:
         raise BadCertificate("a synchronisation of another length than there are components")
     if all(a is None for a in found):
         raise BadCertificate("a synchronisation in which no component takes part")
-    return found, None if result is None else text(result, "result")
+    return found, None if result is None else expect_text(result, "result")

@@ -13,18 +13,18 @@ from fractions import Fraction
 from typing import Any
 
 from ..number import Refused
-from .moves import Ending, Moves, Step, over_one_unit
-from .term import Function, Row, plain
+from .moves import JointTransitions, ModelStep, ModelStepOutcome, probabilities_to_weights
+from .term import Function, Row, integer_if_whole
 
 MOST_STATES = 5_000_000
 _NOTHING = Fraction(0)
 Choice = tuple[int, tuple[int, ...], tuple[int, ...], Fraction]
 _Plan = tuple[int, tuple[int, ...], list[Function], Fraction]  # a choice with functions to its targets
-Permitted = Callable[[Row, list[Step]], list[Step]]
+Permitted = Callable[[Row, list[ModelStep]], list[ModelStep]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counter:
+class RunCounter:
     """The sum of one reward ("": steps) so far, as far as it matters for its bounds."""
 
     reward: str
@@ -35,8 +35,8 @@ class Counter:
     def count(self, before: Any, amount: Fraction) -> Any:
         total = before + amount
         if self.high is None:
-            return plain(min(total, self.low or Fraction(0)))
-        return plain(self.high + 1 if self._is_over(total) else total)
+            return integer_if_whole(min(total, self.low or Fraction(0)))
+        return integer_if_whole(self.high + 1 if self._is_over(total) else total)
 
     def _is_over(self, total: Any) -> bool:
         return self.high is not None and (total > self.high or (self.strict and total == self.high))
@@ -58,15 +58,15 @@ class Process:
     order: list[int]  # all states, sorted by their entries
 
 
-class _Exploring:
+class _Exploration:
     """The states seen so far, in the order in which they were found."""
 
-    def __init__(self, moves: Moves, reward: str | None, counters: Sequence[Counter]) -> None:
+    def __init__(self, moves: JointTransitions, reward: str | None, counters: Sequence[RunCounter]) -> None:
         self.moves, self.reward, self.counters = moves, reward, counters
         self.numbers: dict[Row, int] = {}
         self.rows: list[Row] = []
         self.shares: dict[tuple[Fraction, ...], tuple[int, tuple[int, ...]]] = {}
-        self.plans: dict[Step, _Plan | None] = {}
+        self.plans: dict[ModelStep, _Plan | None] = {}
 
     def number(self, row: Row) -> int:
         found = self.numbers.setdefault(row, len(self.rows))
@@ -74,28 +74,28 @@ class _Exploring:
             self.rows.append(row)
         return found
 
-    def plan(self, step: Step) -> _Plan | None:
+    def plan(self, step: ModelStep) -> _Plan | None:
         """How to take a step that leaves nothing open but the outcome; None: it is not so simple."""
         if step not in self.plans:
             self.moves.prepare(step)
-            expected = self._expected(step)
+            expected = self._expected_reward(step)
             simple = step.weights is not None and not (self.counters or step.free or step.assuming)
             self.plans[step] = None
             if simple and expected is not None and step.weights is not None:
                 self.plans[step] = step.unit, step.weights, [e.after for e in step.endings], expected
         return self.plans[step]
 
-    def choices(self, row: Row, step: Step) -> Iterator[Choice]:
+    def choices(self, row: Row, step: ModelStep) -> Iterator[Choice]:
         """One for each way to pick the chosen values."""
-        for extended in self.moves.extended(step, row[: self.moves.model.width]):
+        for extended in self.moves.enumerate_extended_rows(step, row[: self.moves.model.width]):
             yield self._general(row, step, extended)
 
-    def _general(self, row: Row, step: Step, extended: Row) -> Choice:
+    def _general(self, row: Row, step: ModelStep, extended: Row) -> Choice:
         shares = zip(step.endings, self.moves.shares(step, extended), strict=True)
         pairs = [(ending, share) for ending, share in shares if share]
         key = tuple(share for _, share in pairs)
         if key not in self.shares:
-            self.shares[key] = over_one_unit(key)
+            self.shares[key] = probabilities_to_weights(key)
         unit, weights = self.shares[key]
         expected, targets = _NOTHING, []
         for ending, share in pairs:
@@ -103,13 +103,16 @@ class _Exploring:
             if self.counters:
                 before = row[self.moves.model.width :]
                 sums = zip(self.counters, before, strict=True)
-                after = (*after, *(c.count(b, self._paid(c.reward, ending, extended)) for c, b in sums))
+                after = (
+                    *after,
+                    *(c.count(b, self._reward_amount(c.reward, ending, extended)) for c, b in sums),
+                )
             targets.append(self.number(after))
             if self.reward is not None:
-                expected += share * self._paid(self.reward, ending, extended)
+                expected += share * self._reward_amount(self.reward, ending, extended)
         return unit, weights, tuple(targets), expected
 
-    def _paid(self, reward: str, ending: Ending, row: Row) -> Fraction:
+    def _reward_amount(self, reward: str, ending: ModelStepOutcome, row: Row) -> Fraction:
         """What is paid; "": one for the step."""
         amount = Fraction(1)
         if reward:
@@ -119,7 +122,7 @@ class _Exploring:
             raise Refused("a negative reward")
         return amount
 
-    def _expected(self, step: Step) -> Fraction | None:
+    def _expected_reward(self, step: ModelStep) -> Fraction | None:
         if self.reward is None or not self.reward:
             return _NOTHING if self.reward is None else Fraction(1)
         terms = [
@@ -127,16 +130,16 @@ class _Exploring:
         ]
         if step.weights is None or not all(t.constant for t in terms):
             return None
-        paid = [self._paid(self.reward, e, ()) for e in step.endings]
+        paid = [self._reward_amount(self.reward, e, ()) for e in step.endings]
         return sum((w * p for w, p in zip(step.weights, paid, strict=True)), _NOTHING) / step.unit
 
 
-def explore(
-    moves: Moves,
+def explore_reachable(
+    moves: JointTransitions,
     starts: list[Row],
     permitted: Permitted | None,
     reward: str | None,
-    counters: Sequence[Counter],
+    counters: Sequence[RunCounter],
     closed: Callable[[Row], bool],
     blocked: set[Row] | None = None,
 ) -> Process:
@@ -145,7 +148,7 @@ def explore(
     Where no assumption about the environment can be kept a run neither goes on nor ends: such states are
     collected in `blocked`, or refused.
     """
-    found = _Exploring(moves, reward, counters)
+    found = _Exploration(moves, reward, counters)
     zero, width = tuple(0 for _ in counters), moves.model.width
     for start in starts:
         found.number((*start, *zero))
@@ -155,7 +158,7 @@ def explore(
         own: list[Choice] = []
         if not closed(row):
             state = row[:width] if counters else row
-            steps = moves.enabled(state)
+            steps = moves.enabled_steps(state)
             if permitted is not None:
                 steps = permitted(state, steps)
             impossible = False
@@ -181,7 +184,7 @@ def explore(
     return Process(rows, choices, sorted(range(first), key=rows.__getitem__), order)
 
 
-def worth_of_states(process: Process, worth: Function) -> Process:
+def with_state_rewards(process: Process, worth: Function) -> Process:
     """The same process, in which every step pays what the state that it leaves is worth."""
     choices: list[Sequence[Choice]] = []
     for row, several in zip(process.rows, process.choices, strict=True):

@@ -13,7 +13,7 @@ from math import lcm
 
 from ..number import Refused
 from .process import Choice, Process
-from .question import Question
+from .question import QuantitativeQuery
 
 Vector = list[int]
 BITS = 256  # of values of so many steps, unless they are exact
@@ -21,7 +21,7 @@ Choices = Sequence[Sequence[Choice]]
 Flags = list[bool]
 
 
-def _gain(choice: Choice, state: int, values: Vector, scale: int) -> int:
+def _choice_gain(choice: Choice, state: int, values: Vector, scale: int) -> int:
     """What the choice gains over the value of its state, times something positive."""
     unit, weights, targets, reward = choice
     if len(targets) == 1:
@@ -35,7 +35,7 @@ def _gain(choice: Choice, state: int, values: Vector, scale: int) -> int:
     return total
 
 
-def probability(
+def check_probability_bounds(
     process: Process, optimise: str, left: Flags, right: Flags, low: Vector, high: Vector, scale: int
 ) -> None:
     """Bounds of the probability of `left U right`; entries of states where it is certain are set."""
@@ -50,30 +50,32 @@ def probability(
             raise Refused(f"state {state}: the bounds are not 0 <= low <= high")
     best: list[list[Choice]] = []
     for state, several in enumerate(choices):
-        rises = [c for c in several if _gain(c, state, low, scale) >= 0]
-        falls = [c for c in several if _gain(c, state, high, scale) <= 0]
+        rises = [c for c in several if _choice_gain(c, state, low, scale) >= 0]
+        falls = [c for c in several if _choice_gain(c, state, high, scale) <= 0]
         if optimise == "max":
-            _all(falls, several, state, "above")
+            _require_all(falls, several, state, "above")
         else:
-            _all(rises, several, state, "below")
+            _require_all(rises, several, state, "below")
             if several and not falls:
                 raise Refused(f"state {state}: no choice keeps the bound above")
         best.append(rises)
-    reached = (can_reach if optimise == "max" else must_reach)(best, right, through)
+    reached = (_can_reach if optimise == "max" else _must_reach)(best, right, through)
     for state, value in enumerate(low):
         if value and not reached[state]:
             raise Refused(f"state {state}: the bound below is not led to the goal by any ranking")
 
 
-def _all(kept: list[Choice], several: Sequence[Choice], state: int, side: str) -> None:
+def _require_all(kept: list[Choice], several: Sequence[Choice], state: int, side: str) -> None:
     if len(kept) != len(several):
         raise Refused(f"state {state}: a choice breaks the bound {side}")
 
 
-def reward(process: Process, optimise: str, goal: Flags, low: Vector, high: Vector, scale: int) -> Flags:
+def check_reward_bounds(
+    process: Process, optimise: str, goal: Flags, low: Vector, high: Vector, scale: int
+) -> Flags:
     """Bounds of the expected reward until the goal; returns where it is infinite."""
     choices = [[] if goal[s] else several for s, several in enumerate(process.choices)]
-    finite = (never_missed if optimise == "max" else surely_reached)(choices, goal)
+    finite = (_never_missed if optimise == "max" else _surely_reached)(choices, goal)
     for state, flag in enumerate(goal):
         if flag:
             low[state] = high[state] = 0
@@ -84,24 +86,24 @@ def reward(process: Process, optimise: str, goal: Flags, low: Vector, high: Vect
         if not 0 <= low[state] <= high[state]:
             raise Refused(f"state {state}: the bounds are not 0 <= low <= high")
         usable = [c for c in several if all(finite[t] for t in c[2])]
-        rises = [c for c in usable if _gain(c, state, low, scale) >= 0]
-        falls = [c for c in usable if _gain(c, state, high, scale) <= 0]
+        rises = [c for c in usable if _choice_gain(c, state, low, scale) >= 0]
+        falls = [c for c in usable if _choice_gain(c, state, high, scale) <= 0]
         if optimise == "max":
-            _all(falls, several, state, "above")
+            _require_all(falls, several, state, "above")
             if not rises:
                 raise Refused(f"state {state}: no choice keeps the bound below")
         else:
-            _all(rises, usable, state, "below")
+            _require_all(rises, usable, state, "below")
         best[state] = falls
     if optimise == "min":
-        reached = can_reach(best, goal, [True] * len(choices))
+        reached = _can_reach(best, goal, [True] * len(choices))
         for state, flag in enumerate(finite):
             if flag and not reached[state]:
                 raise Refused(f"state {state}: no choice keeps the bound above and leads to the goal")
     return [not flag for flag in finite]
 
 
-def _incoming(choices: Choices) -> list[list[int]]:
+def _predecessor_states(choices: Choices) -> list[list[int]]:
     """For each state the states that have a choice which may lead to it, once for each such choice."""
     found: list[list[int]] = [[] for _ in choices]
     for state, several in enumerate(choices):
@@ -111,7 +113,7 @@ def _incoming(choices: Choices) -> list[list[int]]:
     return found
 
 
-def _incoming_choices(choices: Choices) -> list[list[tuple[int, int]]]:
+def _predecessor_choices(choices: Choices) -> list[list[tuple[int, int]]]:
     """For each state the (state, choice) pairs that may lead to it."""
     found: list[list[tuple[int, int]]] = [[] for _ in choices]
     for state, several in enumerate(choices):
@@ -121,9 +123,9 @@ def _incoming_choices(choices: Choices) -> list[list[tuple[int, int]]]:
     return found
 
 
-def can_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
+def _can_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
     """Some way to choose reaches the goal with positive probability, along states of `through`."""
-    incoming = _incoming(choices)
+    incoming = _predecessor_states(choices)
     found = list(goal)
     stack = [s for s, flag in enumerate(goal) if flag]
     while stack:
@@ -134,9 +136,9 @@ def can_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
     return found
 
 
-def must_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
+def _must_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
     """Every choice has an outcome that is nearer to the goal: it is reached with positive probability."""
-    incoming = _incoming_choices(choices)
+    incoming = _predecessor_choices(choices)
     found = list(goal)
     left = [len(several) for several in choices]
     seen: set[tuple[int, int]] = set()
@@ -154,7 +156,7 @@ def must_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
     return found
 
 
-def surely_reached(choices: Choices, goal: Flags) -> Flags:
+def _surely_reached(choices: Choices, goal: Flags) -> Flags:
     """Some way to choose reaches the goal with probability 1."""
     anywhere = [True] * len(choices)
     inside = anywhere
@@ -163,28 +165,30 @@ def surely_reached(choices: Choices, goal: Flags) -> Flags:
             [c for c in several if inside[s] and all(inside[t] for t in c[2])]
             for s, several in enumerate(choices)
         ]
-        found = can_reach(kept, goal, anywhere)
+        found = _can_reach(kept, goal, anywhere)
         if found == inside:
             return found
         inside = found
 
 
-def never_missed(choices: Choices, goal: Flags) -> Flags:
+def _never_missed(choices: Choices, goal: Flags) -> Flags:
     """Every way to choose reaches the goal with probability 1."""
-    avoidable = [not flag for flag in must_reach(choices, goal, [True] * len(choices))]
-    missed = can_reach(choices, avoidable, [not flag for flag in goal])
+    avoidable = [not flag for flag in _must_reach(choices, goal, [True] * len(choices))]
+    missed = _can_reach(choices, avoidable, [not flag for flag in goal])
     return [not flag for flag in missed]
 
 
-def backward(
-    process: Process, question: Question, left: Flags, right: Flags, *, exactly: bool
+def step_bounded_values(
+    process: Process, question: QuantitativeQuery, left: Flags, right: Flags, *, exactly: bool
 ) -> tuple[list[int], list[int], int]:
     """Bounds of the value of every state, and their scale; a run that has ended stays where it is."""
     if not exactly:
         one = 1 << BITS
-        low = _all_steps(process, question, left, right, one, 1, lambda c, v, _: _step(c, v, one, down=True))
+        low = _all_steps(
+            process, question, left, right, one, 1, lambda c, v, _: _rounded_step(c, v, one, down=True)
+        )
         high = _all_steps(
-            process, question, left, right, one, 1, lambda c, v, _: _step(c, v, one, down=False)
+            process, question, left, right, one, 1, lambda c, v, _: _rounded_step(c, v, one, down=False)
         )
         return low, high, one
     units = {c[0] for several in process.choices for c in several}
@@ -199,7 +203,7 @@ def backward(
 
 def _all_steps(
     process: Process,
-    question: Question,
+    question: QuantitativeQuery,
     left: Flags,
     right: Flags,
     one: int,
@@ -227,7 +231,7 @@ def _all_steps(
     return values
 
 
-def _step(choice: Choice, values: list[int], one: int, *, down: bool) -> int:
+def _rounded_step(choice: Choice, values: list[int], one: int, *, down: bool) -> int:
     unit, weights, targets, reward = choice
     total = 0
     for weight, target in zip(weights, targets, strict=True):

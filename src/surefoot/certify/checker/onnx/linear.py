@@ -12,19 +12,27 @@ from collections.abc import Iterator
 from itertools import product
 
 from ..file import ReadError
-from .model import Tensor, rounded
-from .shapes import Shape, axis_within, broadcast, common_shape, grid, strides, transpose
-from .values import Arguments, Builder, Signal, Value, floats, moved
+from .model import Tensor, round_constant
+from .shapes import (
+    Shape,
+    axis_in_rank,
+    broadcast_positions,
+    common_shape,
+    grid_positions,
+    shape_strides,
+    transpose_positions,
+)
+from .values import FlatNetworkBuilder, FlatSignal, OnnxOperands, Value, rearrange_value, require_floats
 
 
-def matmul(builder: Builder, given: Arguments) -> list[Value]:
+def emit_matmul(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
     left, right = given.value(0), given.value(1)
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         return [_constant_product(builder, left, right)]
-    return [_product(builder, left, right)]
+    return [_emit_product(builder, left, right)]
 
 
-def _dots(left: Shape, right: Shape) -> tuple[Shape, Iterator[tuple[slice, slice]]]:
+def _dot_products(left: Shape, right: Shape) -> tuple[Shape, Iterator[tuple[slice, slice]]]:
     """The shape of a product of matrices, stacks of them or vectors, and what each entry is a sum over."""
     if not left or not right:
         raise ReadError("a matrix product with a scalar")
@@ -35,7 +43,11 @@ def _dots(left: Shape, right: Shape) -> tuple[Shape, Iterator[tuple[slice, slice
         raise ReadError(f"shapes {list(left)} and {list(right)} cannot be multiplied")
     outer = common_shape(first[:-2], second[:-2])
     kept = (*outer, *[rows][: len(left) - 1], *[columns][: len(right) - 1])
-    pairs = zip(broadcast(first[:-2], outer).positions, broadcast(second[:-2], outer).positions, strict=True)
+    pairs = zip(
+        broadcast_positions(first[:-2], outer).positions,
+        broadcast_positions(second[:-2], outer).positions,
+        strict=True,
+    )
     starts = [(i * rows * inner, j * inner * columns) for i, j in pairs]
 
     def walk() -> Iterator[tuple[slice, slice]]:
@@ -49,13 +61,13 @@ def _dots(left: Shape, right: Shape) -> tuple[Shape, Iterator[tuple[slice, slice
     return kept, walk()
 
 
-def _product(builder: Builder, left: Value, right: Value) -> Signal:
+def _emit_product(builder: FlatNetworkBuilder, left: Value, right: Value) -> FlatSignal:
     """An affine node; one of the two is constant."""
-    signal, constant = (left, right) if isinstance(left, Signal) else (right, left)
-    if not isinstance(signal, Signal) or not isinstance(constant, Tensor):
+    signal, constant = (left, right) if isinstance(left, FlatSignal) else (right, left)
+    if not isinstance(signal, FlatSignal) or not isinstance(constant, Tensor):
         raise ReadError("a product of two constants or two signals is not read by the checker")
-    shape, dots = _dots(left.shape, right.shape)
-    source, numbers = builder.flat(signal), array("f", floats(constant))
+    shape, dots = _dot_products(left.shape, right.shape)
+    source, numbers = builder.flat(signal), array("f", require_floats(constant))
     width = builder.widths[source]
     weights = builder.matrix(math.prod(shape), width)
     for number, (across, down) in enumerate(dots):
@@ -65,21 +77,21 @@ def _product(builder: Builder, left: Value, right: Value) -> Signal:
     return builder.affine(source, weights, shape)
 
 
-def _constant_product(builder: Builder, left: Tensor, right: Tensor) -> Tensor:
+def _constant_product(builder: FlatNetworkBuilder, left: Tensor, right: Tensor) -> Tensor:
     """Float32 arithmetic from the first product to the last, each rounded."""
-    one, other = floats(left), floats(right)
-    shape, dots = _dots(left.shape, right.shape)
+    one, other = require_floats(left), require_floats(right)
+    shape, dots = _dot_products(left.shape, right.shape)
     builder.reserve(len(one) * len(other))
     results = []
     for across, down in dots:
         total = 0.0
         for x, y in zip(one[across], other[down], strict=True):
-            total = rounded(total + rounded(x * y))
+            total = round_constant(total + round_constant(x * y))
         results.append(total)
     return Tensor(shape, results)
 
 
-def gemm(builder: Builder, given: Arguments) -> list[Value]:
+def emit_gemm(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
     """alpha A B + beta C: a product, then a factor unless alpha is 1, then a sum."""
     if given.flag("transA", False):
         raise ReadError("Gemm with transA is not read by the checker")
@@ -87,8 +99,8 @@ def gemm(builder: Builder, given: Arguments) -> list[Value]:
     if len(left.shape) != 2 or len(right.shape) != 2:
         raise ReadError("Gemm multiplies matrices")
     if given.flag("transB", False):
-        right = moved(right, transpose(right.shape, None))
-    result = _product(builder, left, right)
+        right = rearrange_value(right, transpose_positions(right.shape, None))
+    result = _emit_product(builder, left, right)
     if bias is not None and common_shape(result.shape, bias.shape) != result.shape:
         raise ReadError("the bias of Gemm is larger than the product")
     alpha, beta = given.number("alpha", 1.0), given.number("beta", 1.0)
@@ -97,32 +109,32 @@ def gemm(builder: Builder, given: Arguments) -> list[Value]:
     if bias is None or beta == 0:
         return [result]
     if isinstance(bias, Tensor):
-        scaled = [n if beta == 1 else rounded(n * beta) for n in floats(bias)]
+        scaled = [n if beta == 1 else round_constant(n * beta) for n in require_floats(bias)]
         return [builder.elementwise("add", result, Tensor(bias.shape, scaled))]
     raise ReadError("Gemm with a bias that depends on the input is not read by the checker")
 
 
-def reduce_sum(builder: Builder, given: Arguments) -> list[Value]:
-    return [_reduced(builder, given)[0]]
+def emit_reduce_sum(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
+    return [_emit_axis_sums(builder, given)[0]]
 
 
-def reduce_mean(builder: Builder, given: Arguments) -> list[Value]:
-    total, count = _reduced(builder, given)
-    return [builder.elementwise("divide", total, Tensor((), [rounded(count)]))]
+def emit_reduce_mean(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
+    total, count = _emit_axis_sums(builder, given)
+    return [builder.elementwise("divide", total, Tensor((), [round_constant(count)]))]
 
 
-def _reduced(builder: Builder, given: Arguments) -> tuple[Signal, int]:
+def _emit_axis_sums(builder: FlatNetworkBuilder, given: OnnxOperands) -> tuple[FlatSignal, int]:
     """Sums over some axes (all if none are named), and of how many entries each."""
     signal, axes = given.signal(0), given.either("axes", 1)
-    rank, steps = len(signal.shape), strides(signal.shape)
+    rank, steps = len(signal.shape), shape_strides(signal.shape)
     if not axes and given.flag("noop_with_empty_axes", False):
         return signal, 1
-    summed = sorted({axis_within(a, rank) for a in axes} if axes else range(rank))
+    summed = sorted({axis_in_rank(a, rank) for a in axes} if axes else range(rank))
     kept = [a for a in range(rank) if a not in summed]
     sizes = {a: (range(signal.shape[a]), steps[a]) for a in range(rank)}
-    offsets = grid([sizes[a] for a in summed])
+    offsets = grid_positions([sizes[a] for a in summed])
     source = builder.flat(signal)
-    starts = grid([sizes[a] for a in kept])
+    starts = grid_positions([sizes[a] for a in kept])
     width = builder.widths[source]
     weights = builder.matrix(len(starts), width)
     for row, start in enumerate(starts):
@@ -133,7 +145,7 @@ def _reduced(builder: Builder, given: Arguments) -> tuple[Signal, int]:
     return builder.affine(source, weights, tuple(shape)), len(offsets)
 
 
-def conv(builder: Builder, given: Arguments) -> list[Value]:
+def emit_conv(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
     """A convolution over any number of axes, written out; then its bias."""
     signal, kernel = given.signal(0), given.constant(1)
     if given.attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
@@ -147,7 +159,7 @@ def conv(builder: Builder, given: Arguments) -> list[Value]:
         raise ReadError("the channels of Conv do not fit")
     if (given.integers("kernel_shape") or sizes) != sizes:
         raise ReadError("kernel_shape is not the shape of the kernel")
-    windows = [_windows(builder, given, axis, signal.shape[2:], sizes) for axis in range(axes)]
+    windows = [_conv_windows(builder, given, axis, signal.shape[2:], sizes) for axis in range(axes)]
     counts = tuple(len(w) for w in windows)
     source = builder.flat(signal)
     weights = _kernel_matrix(builder, source, signal.shape, kernel, groups, windows)
@@ -161,8 +173,8 @@ def conv(builder: Builder, given: Arguments) -> list[Value]:
     return [builder.elementwise("add", result, wide)]
 
 
-def _windows(
-    builder: Builder, given: Arguments, axis: int, sizes: Shape, kernel: Shape
+def _conv_windows(
+    builder: FlatNetworkBuilder, given: OnnxOperands, axis: int, sizes: Shape, kernel: Shape
 ) -> list[list[int | None]]:
     """For every output along an axis the positions it reads, None in the padding."""
     axes = len(sizes)
@@ -187,7 +199,7 @@ def _windows(
 
 
 def _kernel_matrix(
-    builder: Builder,
+    builder: FlatNetworkBuilder,
     source: int,
     shape: Shape,
     kernel: Tensor,
@@ -195,9 +207,9 @@ def _kernel_matrix(
     windows: list[list[list[int | None]]],
 ) -> array[float]:
     """One row per output channel and position."""
-    width, numbers = builder.widths[source], floats(kernel)
+    width, numbers = builder.widths[source], require_floats(kernel)
     channels, each = kernel.shape[0], kernel.shape[1]
-    steps, area, size = strides(shape[2:]), math.prod(shape[2:]), math.prod(kernel.shape[2:])
+    steps, area, size = shape_strides(shape[2:]), math.prod(shape[2:]), math.prod(kernel.shape[2:])
     positions = list(product(*windows))
     weights = builder.matrix(channels * len(positions), width)
     for channel in range(channels):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..file import ReadError, shown, unpacked
+from ..file import ReadError, decompress_gzip, quote_for_message
 from .protobuf import Message, float32_numbers
 
 MOST_ENTRIES = 2**24  # of one tensor, and of everything a network is made of together
@@ -39,7 +39,7 @@ Attribute: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] |
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class OnnxFileNode:
     """One node of the graph; its attributes are decoded when it is translated."""
 
     op: str
@@ -53,14 +53,14 @@ class Step:
         for message in self.message.messages(5):
             name = message.text(1)
             if name in found:
-                raise ReadError(f"attribute {shown(name)} occurs twice")
-            found[name] = _attribute(message, name)
+                raise ReadError(f"attribute {quote_for_message(name)} occurs twice")
+            found[name] = _decode_attribute(message, name)
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
-    steps: tuple[Step, ...]  # in the order of the file
+class OnnxFileGraph:
+    steps: tuple[OnnxFileNode, ...]  # in the order of the file
     tensors: Mapping[str, Message]  # decoded by `tensor` when they are needed
     inputs: Mapping[str, Message]  # those that are no tensors
     outputs: tuple[str, ...]
@@ -68,9 +68,9 @@ class Graph:
     declared: Mapping[str, int]  # types of tensors that nodes make, where the file says them
 
 
-def parse(data: bytes) -> Graph:
+def decode_onnx_graph(data: bytes) -> OnnxFileGraph:
     """The graph of a model, plain or gzipped."""
-    model = Message(unpacked(data))
+    model = Message(decompress_gzip(data))
     if 7 not in model or model.whole(1) < 1:
         raise ReadError("this is no ONNX model")
     if model.whole(1) > MOST_IR:
@@ -88,7 +88,7 @@ def parse(data: bytes) -> Graph:
     for name in listed.keys() & tensors.keys():
         _check_default(listed[name], tensors[name])
     inputs = {n: i for n, i in listed.items() if n not in tensors}
-    steps = tuple(_step(number, message) for number, message in enumerate(graph.messages(1)))
+    steps = tuple(_decode_node(number, message) for number, message in enumerate(graph.messages(1)))
     made = [*tensors, *inputs, *(o for s in steps for o in s.outputs if o)]
     if len(made) != len(set(made)):
         raise ReadError("a name is defined twice")
@@ -98,7 +98,9 @@ def parse(data: bytes) -> Graph:
     listed_types = ((v.text(1), v.message(2)) for v in (*graph.messages(13), *graph.messages(12)) if 2 in v)
     known = {name: kind.message(1) for name, kind in listed_types if 1 in kind}
     declared = {name: kind.whole(1) for name, kind in known.items()}
-    return Graph(steps, tensors, inputs, tuple(o.text(1) for o in graph.messages(12)), versions[0], declared)
+    return OnnxFileGraph(
+        steps, tensors, inputs, tuple(o.text(1) for o in graph.messages(12)), versions[0], declared
+    )
 
 
 def _check_default(declared: Message, stored: Message) -> None:
@@ -123,11 +125,16 @@ def _by_name(messages: Sequence[Message], number: int) -> dict[str, Message]:
     return found
 
 
-def _step(number: int, message: Message) -> Step:
+def _decode_node(number: int, message: Message) -> OnnxFileNode:
     op = message.text(4)
     if message.text(7) not in ("", "ai.onnx") or message.text(8):
-        raise ReadError(f"operator {shown(op)} of domain {shown(message.text(7))} is not read by the checker")
-    return Step(op, f"node {number} ({op})", tuple(message.texts(1)), tuple(message.texts(2)), message)
+        raise ReadError(
+            f"operator {quote_for_message(op)} of domain {quote_for_message(message.text(7))} "
+            "is not read by the checker"
+        )
+    return OnnxFileNode(
+        op, f"node {number} ({op})", tuple(message.texts(1)), tuple(message.texts(2)), message
+    )
 
 
 def input_shape(message: Message) -> tuple[int, ...]:
@@ -144,7 +151,7 @@ def input_shape(message: Message) -> tuple[int, ...]:
     return known
 
 
-def tensor(message: Message) -> Tensor:
+def read_stored_tensor(message: Message) -> Tensor:
     """The numbers of a tensor, all of them inside the file and finite."""
     if 13 in message or message.whole(14):
         raise ReadError("external data is not read by the checker")
@@ -155,7 +162,7 @@ def tensor(message: Message) -> Tensor:
         raise ReadError(f"numbers of type {kind} are not read by the checker")
     if any(d < 0 for d in shape) or math.prod(shape) > MOST_ENTRIES:
         raise ReadError("a tensor has a negative dimension or too many entries")
-    numbers = _stored(message, kind)
+    numbers = _stored_numbers(message, kind)
     if len(numbers) != math.prod(shape):
         raise ReadError(f"shape {list(shape)} needs {math.prod(shape)} numbers, the file has {len(numbers)}")
     if kind == FLOAT and not all(map(math.isfinite, numbers)):
@@ -163,14 +170,14 @@ def tensor(message: Message) -> Tensor:
     return Tensor(shape, numbers, kind)
 
 
-def _stored(message: Message, kind: int) -> Sequence[float] | Sequence[int]:
+def _stored_numbers(message: Message, kind: int) -> Sequence[float] | Sequence[int]:
     """Raw bytes, or the list that belongs to the type; never both."""
     field = {FLOAT: 4, INT64: 7}.get(kind, 5)
     if any(n in message for n in (4, 5, 6, 7, 10, 11) if n != field or 9 in message):
         raise ReadError("a tensor has numbers in several places")
     if 9 not in message:
         return message.numbers(4) if kind == FLOAT else message.wholes(field)
-    raw = message.run(9)
+    raw = message.byte_run(9)
     letter, size = {FLOAT: ("f", 4), INT32: ("i", 4), INT64: ("q", 8), BOOL: ("?", 1)}[kind]
     if len(raw) % size:
         raise ReadError("a tensor is cut off")
@@ -179,36 +186,36 @@ def _stored(message: Message, kind: int) -> Sequence[float] | Sequence[int]:
     return [int(n) for n in struct.unpack(f"<{len(raw) // size}{letter}", raw)]
 
 
-def _attribute(message: Message, name: str) -> Attribute:
+def _decode_attribute(message: Message, name: str) -> Attribute:
     """The value of an attribute; its type (field 20) says which field holds it."""
     kind = message.whole(20)
     if 21 in message:
-        raise ReadError(f"attribute {shown(name)} refers to a function")
+        raise ReadError(f"attribute {quote_for_message(name)} refers to a function")
     if kind == 1:
         number = message.number(2)
-        return finite(0.0 if number is None else number)
+        return _require_finite(0.0 if number is None else number)
     if kind == 2:
         return message.whole(3)
     if kind == 3:
         return message.text(4)
     if kind == 4:
-        return tensor(message.message(5))
+        return read_stored_tensor(message.message(5))
     if kind == 6:
-        return tuple(finite(n) for n in message.numbers(7))
+        return tuple(_require_finite(n) for n in message.numbers(7))
     if kind == 7:
         return tuple(message.wholes(8))
-    raise ReadError(f"attribute {shown(name)} is of a kind that is not read by the checker")
+    raise ReadError(f"attribute {quote_for_message(name)} is of a kind that is not read by the checker")
 
 
-def finite(number: float) -> float:
+def _require_finite(number: float) -> float:
     if not math.isfinite(number):
         raise ReadError("a constant is NaN, infinite or overflows float32")
     return number
 
 
-def rounded(number: float) -> float:
+def round_constant(number: float) -> float:
     """The nearest float32 number."""
     try:
-        return finite(struct.unpack("<f", struct.pack("<f", number))[0])
+        return _require_finite(struct.unpack("<f", struct.pack("<f", number))[0])
     except OverflowError:
         raise ReadError("a constant overflows float32") from None

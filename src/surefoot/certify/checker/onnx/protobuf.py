@@ -26,7 +26,7 @@ class Message:
 
     def __init__(self, data: bytes) -> None:
         self._fields: dict[int, list[tuple[int, Content]]] = {}
-        for count, (number, wire, content) in enumerate(_fields(data)):
+        for count, (number, wire, content) in enumerate(_iterate_fields(data)):
             if count >= MOST_FIELDS:
                 raise ReadError("too many fields")
             self._fields.setdefault(number, []).append((wire, content))
@@ -37,19 +37,19 @@ class Message:
     def whole(self, number: int, default: int = 0) -> int:
         """A single integer: 64 bits, two's complement."""
         found = self._one(number, 0)
-        return _signed(found) if isinstance(found, int) else default
+        return _to_signed(found) if isinstance(found, int) else default
 
     def wholes(self, number: int) -> list[int]:
         """A list of integers, packed into runs or one by one."""
         result: list[int] = []
         for wire, content in self._fields.get(number, ()):
             if wire == 0 and isinstance(content, int):
-                result.append(_signed(content))
+                result.append(_to_signed(content))
             elif wire == 2 and isinstance(content, bytes):
                 place = 0
                 while place < len(content):
-                    value, place = _varint(content, place)
-                    result.append(_signed(value))
+                    value, place = _decode_varint(content, place)
+                    result.append(_to_signed(value))
             else:
                 raise ReadError(f"field {number} does not hold integers")
         return result
@@ -68,19 +68,19 @@ class Message:
             runs.append(content)
         return float32_numbers(b"".join(runs))
 
-    def run(self, number: int) -> bytes:
+    def byte_run(self, number: int) -> bytes:
         """A single run of bytes, empty if there is none."""
         found = self._one(number, 2)
         return found if isinstance(found, bytes) else b""
 
     def text(self, number: int) -> str:
-        return _text(self.run(number))
+        return _decode_text(self.byte_run(number))
 
     def texts(self, number: int) -> list[str]:
-        return [_text(run) for run in self._runs(number)]
+        return [_decode_text(run) for run in self._runs(number)]
 
     def message(self, number: int) -> Message:
-        return Message(self.run(number))
+        return Message(self.byte_run(number))
 
     def messages(self, number: int) -> list[Message]:
         return [Message(run) for run in self._runs(number)]
@@ -108,19 +108,19 @@ def float32_numbers(data: bytes) -> array[float]:
     return result
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int, Content]]:
+def _iterate_fields(data: bytes) -> Iterator[tuple[int, int, Content]]:
     place, end = 0, len(data)
     while place < end:
-        key, place = _varint(data, place)
+        key, place = _decode_varint(data, place)
         number, wire = key >> 3, key & 7
         if not 0 < number < 2**29:
             raise ReadError("a field has an impossible number")
         if wire == 0:
-            value, place = _varint(data, place)
+            value, place = _decode_varint(data, place)
             yield number, wire, value
             continue
         if wire == 2:
-            size, place = _varint(data, place)
+            size, place = _decode_varint(data, place)
         elif wire in (1, 5):
             size = 8 if wire == 1 else 4
         else:
@@ -131,7 +131,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, Content]]:
         place += size
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _decode_varint(data: bytes, place: int) -> tuple[int, int]:
     """An unsigned integer of at most 64 bits, seven bits a byte, the lowest first; and where it ends."""
     value = shift = 0
     while place < len(data):
@@ -148,11 +148,11 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
     raise ReadError("an integer is cut off or longer than 64 bits")
 
 
-def _signed(value: int) -> int:
+def _to_signed(value: int) -> int:
     return value - 2**64 if value >> 63 else value
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ..file import ReadError, shown
+from ..file import ReadError, quote_for_message
 from .model import BOOL, FLOAT, INT32, INT64, Attribute, Tensor
-from .values import Arguments, Signal, Value
+from .values import FlatSignal, OnnxOperands, Value
 
 ANY = 2**31 - 1
 _LETTERS = {FLOAT: "f", INT32: "i", INT64: "l", BOOL: "b"}
@@ -122,14 +122,14 @@ SIGNATURES: dict[str, tuple[Row, ...]] = {
 }
 
 
-def check_signature(given: Arguments) -> None:
+def check_signature(given: OnnxOperands) -> None:
     """Refuse a node that is not written as its operator is at the opset of the file."""
     opset = given.opset
     if given.op not in SIGNATURES:
-        raise ReadError(f"operator {shown(given.op)} is not read by the checker")
+        raise ReadError(f"operator {quote_for_message(given.op)} is not read by the checker")
     rows = [row for row in SIGNATURES[given.op] if row[0] <= opset]
     if not rows:
-        raise ReadError(f"operator {shown(given.op)} does not exist at opset {opset}")
+        raise ReadError(f"operator {quote_for_message(given.op)} does not exist at opset {opset}")
     _, inputs, outputs, attributes = rows[-1]
     if not 1 <= given.results <= outputs:
         raise ReadError(f"{given.op} does not have {given.results} outputs at opset {opset}")
@@ -137,17 +137,17 @@ def check_signature(given: Arguments) -> None:
     _check_inputs(given, inputs.split(), opset)
 
 
-def _check_attributes(given: Arguments, known: dict[str, str], opset: int) -> None:
+def _check_attributes(given: OnnxOperands, known: dict[str, str], opset: int) -> None:
     for name, value in given.attributes.items():
         if name not in known:
-            raise ReadError(f"{given.op} has no attribute {shown(name)} at opset {opset}")
-        if not _is_of(value, known[name][0]):
-            raise ReadError(f"attribute {shown(name)} of {given.op} is of another type")
+            raise ReadError(f"{given.op} has no attribute {quote_for_message(name)} at opset {opset}")
+        if not _has_attribute_type(value, known[name][0]):
+            raise ReadError(f"attribute {quote_for_message(name)} of {given.op} is of another type")
     if missing := [n for n, kind in known.items() if kind.endswith("!") and n not in given.attributes]:
-        raise ReadError(f"{given.op} needs the attribute {shown(missing[0])} at opset {opset}")
+        raise ReadError(f"{given.op} needs the attribute {quote_for_message(missing[0])} at opset {opset}")
 
 
-def _is_of(value: Attribute, letter: str) -> bool:
+def _has_attribute_type(value: Attribute, letter: str) -> bool:
     match letter:
         case "f":
             return type(value) is float
@@ -163,7 +163,7 @@ def _is_of(value: Attribute, letter: str) -> bool:
             )
 
 
-def _check_inputs(given: Arguments, forms: list[str], opset: int) -> None:
+def _check_inputs(given: OnnxOperands, forms: list[str], opset: int) -> None:
     several = bool(forms) and forms[-1].endswith("*")
     if len(given.values) > len(forms) and not several:
         raise ReadError(f"{given.op} does not have {len(given.values)} inputs at opset {opset}")
@@ -175,10 +175,10 @@ def _check_inputs(given: Arguments, forms: list[str], opset: int) -> None:
             if not kinds.endswith("?"):
                 raise ReadError(f"{given.op} needs input {place} at opset {opset}")
             continue
-        letter = _LETTERS[kind_of(value)]
+        letter = _LETTERS[tensor_element_type(value)]
         if letter not in kinds or (group and groups.setdefault(group, letter) != letter):
             raise ReadError(f"input {place} of {given.op} is of another type than at opset {opset}")
 
 
-def kind_of(value: Value) -> int:
-    return FLOAT if isinstance(value, Signal) else value.kind
+def tensor_element_type(value: Value) -> int:
+    return FLOAT if isinstance(value, FlatSignal) else value.kind

@@ -12,16 +12,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from ..file import ReadError, shown
-from ..network import Activation, Affine, Combine, Elementwise, Join, Network, Node, Pick, sources
+from ..file import ReadError, quote_for_message
+from ..network import (
+    ActivationNode,
+    AffineNode,
+    CombineNode,
+    ElementwiseNode,
+    FlatNetwork,
+    JoinNode,
+    Node,
+    PickNode,
+    flat_node_sources,
+)
 from .model import MOST_ENTRIES, Attribute, Tensor
-from .shapes import Moved, Shape, broadcast, common_shape
+from .shapes import Rearrangement, Shape, broadcast_positions, common_shape
 
 LARGEST = float.fromhex("0x1.fffffep127")  # of float32
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class FlatSignal:
     """A tensor that depends on the input: its entry number n is entry layout[n] of a network value."""
 
     source: int
@@ -29,17 +39,17 @@ class Signal:
     layout: Sequence[int]
 
 
-Value: TypeAlias = Tensor | Signal
+Value: TypeAlias = Tensor | FlatSignal
 
 
-def moved(value: Value, to: Moved) -> Value:
-    if isinstance(value, Signal):
-        return Signal(value.source, to.shape, [value.layout[p] for p in to.positions])
+def rearrange_value(value: Value, to: Rearrangement) -> Value:
+    if isinstance(value, FlatSignal):
+        return FlatSignal(value.source, to.shape, [value.layout[p] for p in to.positions])
     return Tensor(to.shape, [value.numbers[p] for p in to.positions], value.kind)
 
 
 @dataclass(slots=True)
-class Builder:
+class FlatNetworkBuilder:
     """The nodes so far, and the width of every value, input first."""
 
     widths: list[int]
@@ -52,28 +62,32 @@ class Builder:
         if self.reserved > MOST_ENTRIES:
             raise ReadError(f"the network would have more than {MOST_ENTRIES} entries")
 
-    def emit(self, node: Node, shape: Shape) -> Signal:
+    def emit(self, node: Node, shape: Shape) -> FlatSignal:
         width = math.prod(shape)
         self.reserve(width)
         self.nodes.append(node)
         self.widths.append(width)
-        return Signal(len(self.nodes), shape, range(width))
+        return FlatSignal(len(self.nodes), shape, range(width))
 
-    def flat(self, signal: Signal) -> int:
+    def flat(self, signal: FlatSignal) -> int:
         """A value with the entries of the signal in order: its own value, or a pick from it."""
         width = self.widths[signal.source]
         if len(signal.layout) == width and all(p == n for n, p in enumerate(signal.layout)):
             return signal.source
-        return self.emit(Pick(signal.source, tuple(signal.layout)), (len(signal.layout),)).source
+        return self.emit(PickNode(signal.source, tuple(signal.layout)), (len(signal.layout),)).source
 
-    def wide(self, signal: Signal, shape: Shape) -> int:
+    def wide(self, signal: FlatSignal, shape: Shape) -> int:
         """The number of a value that holds the signal broadcast to a shape."""
-        spread = moved(signal, broadcast(signal.shape, shape)) if signal.shape != shape else signal
-        assert isinstance(spread, Signal)
+        spread = (
+            rearrange_value(signal, broadcast_positions(signal.shape, shape))
+            if signal.shape != shape
+            else signal
+        )
+        assert isinstance(spread, FlatSignal)
         return self.flat(spread)
 
-    def affine(self, source: int, weights: array[float], shape: Shape) -> Signal:
-        node = Affine(source, self.widths[source], tuple(weights), (0.0,) * math.prod(shape))
+    def affine(self, source: int, weights: array[float], shape: Shape) -> FlatSignal:
+        node = AffineNode(source, self.widths[source], tuple(weights), (0.0,) * math.prod(shape))
         return self.emit(node, shape)
 
     def matrix(self, rows: int, columns: int) -> array[float]:
@@ -81,73 +95,73 @@ class Builder:
         self.reserve(rows * columns)
         return array("f", bytes(4 * rows * columns))
 
-    def constant(self, value: Tensor) -> Signal:
+    def constant(self, value: Tensor) -> FlatSignal:
         """A constant where a value is needed: zero times the first input, plus the constant."""
-        numbers, count = floats(value), len(value.numbers)
-        first = self.emit(Pick(0, (0,)), (1,)).source
-        return self.emit(Affine(first, 1, (0.0,) * count, numbers), value.shape)
+        numbers, count = require_floats(value), len(value.numbers)
+        first = self.emit(PickNode(0, (0,)), (1,)).source
+        return self.emit(AffineNode(first, 1, (0.0,) * count, numbers), value.shape)
 
-    def elementwise(self, kind: str, signal: Signal, constant: Tensor) -> Signal:
+    def elementwise(self, kind: str, signal: FlatSignal, constant: Tensor) -> FlatSignal:
         """With a constant; a sum right after an affine node without bias becomes one with it."""
         shape = common_shape(signal.shape, constant.shape)
         source = self.wide(signal, shape)
-        spread = moved(constant, broadcast(constant.shape, shape))
+        spread = rearrange_value(constant, broadcast_positions(constant.shape, shape))
         assert isinstance(spread, Tensor)
-        vector = floats(spread)
+        vector = require_floats(spread)
         before = self.nodes[source - 1] if source else None
-        if kind == "add" and isinstance(before, Affine) and not any(before.bias):
+        if kind == "add" and isinstance(before, AffineNode) and not any(before.bias):
             return self.emit(replace(before, bias=vector), shape)
-        return self.emit(Elementwise(source, kind, vector), shape)
+        return self.emit(ElementwiseNode(source, kind, vector), shape)
 
-    def pair(self, kind: str, left: Signal, right: Signal) -> Signal:
+    def pair(self, kind: str, left: FlatSignal, right: FlatSignal) -> FlatSignal:
         shape = common_shape(left.shape, right.shape)
         first, second = self.wide(left, shape), self.wide(right, shape)
-        return self.emit(Combine(first, second, kind), shape)
+        return self.emit(CombineNode(first, second, kind), shape)
 
-    def activation(self, kind: str, signal: Signal, *parameters: float) -> Signal:
-        return self.emit(Activation(self.flat(signal), kind, parameters), signal.shape)
+    def activation(self, kind: str, signal: FlatSignal, *parameters: float) -> FlatSignal:
+        return self.emit(ActivationNode(self.flat(signal), kind, parameters), signal.shape)
 
-    def between(self, signal: Signal, low: float, high: float) -> Signal:
+    def between(self, signal: FlatSignal, low: float, high: float) -> FlatSignal:
         if low > high:
             raise ReadError("the lower bound of Clip is above the upper one")
         if low == 0 and high == LARGEST:
             return self.activation("relu", signal)
         return self.activation("clip", signal, low, high)
 
-    def join(self, parts: Sequence[Value], to: Moved) -> Signal:
-        numbers = tuple(self.flat(p if isinstance(p, Signal) else self.constant(p)) for p in parts)
-        whole = self.emit(Join(numbers), to.shape)
-        return Signal(whole.source, to.shape, to.positions)
+    def join(self, parts: Sequence[Value], to: Rearrangement) -> FlatSignal:
+        numbers = tuple(self.flat(p if isinstance(p, FlatSignal) else self.constant(p)) for p in parts)
+        whole = self.emit(JoinNode(numbers), to.shape)
+        return FlatSignal(whole.source, to.shape, to.positions)
 
-    def network(self, output: int) -> Network:
+    def network(self, output: int) -> FlatNetwork:
         """The nodes that a value needs, renumbered; it becomes the last one."""
         needed = {0, output}
         for number in range(output, 0, -1):
             if number in needed:
-                needed.update(sources(self.nodes[number - 1]))
+                needed.update(flat_node_sources(self.nodes[number - 1]))
         place = {old: new for new, old in enumerate(sorted(needed))}
-        nodes = (_renumbered(self.nodes[n - 1], place) for n in sorted(needed) if n)
-        return Network(self.widths[0], tuple(nodes))
+        nodes = (_renumber_sources(self.nodes[n - 1], place) for n in sorted(needed) if n)
+        return FlatNetwork(self.widths[0], tuple(nodes))
 
 
-def _renumbered(node: Node, place: dict[int, int]) -> Node:
+def _renumber_sources(node: Node, place: dict[int, int]) -> Node:
     match node:
-        case Combine(left, right, _):
+        case CombineNode(left, right, _):
             return replace(node, left=place[left], right=place[right])
-        case Join(several):
-            return Join(tuple(place[s] for s in several))
+        case JoinNode(several):
+            return JoinNode(tuple(place[s] for s in several))
         case _:
             return replace(node, source=place[node.source])
 
 
-def floats(value: Tensor) -> tuple[float, ...]:
+def require_floats(value: Tensor) -> tuple[float, ...]:
     if value.whole:
         raise ReadError("integers meet float32 numbers")
     return tuple(value.numbers)
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class OnnxOperands:
     """What the node that is being translated is given."""
 
     op: str
@@ -168,12 +182,12 @@ class Arguments:
         return [self.value(n) for n in range(max(1, len(self.values)))]
 
     def constant(self, place: int) -> Tensor:
-        if isinstance(found := self.value(place), Signal):
+        if isinstance(found := self.value(place), FlatSignal):
             raise ReadError(f"input {place} depends on the input of the network")
         return found
 
-    def signal(self, place: int) -> Signal:
-        if isinstance(found := self.value(place), Signal):
+    def signal(self, place: int) -> FlatSignal:
+        if isinstance(found := self.value(place), FlatSignal):
             return found
         raise ReadError("a constant here is not read by the checker")
 
@@ -181,7 +195,7 @@ class Arguments:
         """The integers of an attribute."""
         found = self.attributes.get(name, ())
         if not isinstance(found, tuple) or not all(type(n) is int for n in found):
-            raise ReadError(f"attribute {shown(name)} must be integers")
+            raise ReadError(f"attribute {quote_for_message(name)} must be integers")
         return tuple(int(n) for n in found) if name in self.attributes else None
 
     def wholes(self, place: int) -> tuple[int, ...] | None:
@@ -197,20 +211,20 @@ class Arguments:
         """Integers that are an attribute in older files, an input in newer ones; None if neither is there."""
         found, other = self.integers(name), self.wholes(place)
         if found is not None and other is not None:
-            raise ReadError(f"attribute {shown(name)} and input {place} say the same thing")
+            raise ReadError(f"attribute {quote_for_message(name)} and input {place} say the same thing")
         return found if found is not None else other
 
     def whole(self, name: str, default: int) -> int:
         if type(found := self.attributes.get(name, default)) is int:
             return found
-        raise ReadError(f"attribute {shown(name)} must be an integer")
+        raise ReadError(f"attribute {quote_for_message(name)} must be an integer")
 
     def flag(self, name: str, default: bool) -> bool:
         if (found := self.whole(name, int(default))) in (0, 1):
             return bool(found)
-        raise ReadError(f"attribute {shown(name)} must be 0 or 1")
+        raise ReadError(f"attribute {quote_for_message(name)} must be 0 or 1")
 
     def number(self, name: str, default: float) -> float:
         if isinstance(found := self.attributes.get(name, default), float):
             return found
-        raise ReadError(f"attribute {shown(name)} must be a number")
+        raise ReadError(f"attribute {quote_for_message(name)} must be a number")

@@ -12,12 +12,12 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from ..bounds.box import inward
-from ..bounds.problem import Atom, Problem, number_values
-from ..claim import formula
-from ..number import BadCertificate, Refused, integer, items, record, text
-from ..query import Formula, Linear, Query, Variable, form, inner
-from .cover import check_cover
+from ..bounds.box import round_inward
+from ..bounds.problem import CaseAtom, CaseProblem, number_values
+from ..claim import read_claimed_formula
+from ..number import BadCertificate, Refused, expect_integer, expect_list, expect_object, expect_text
+from ..query import ClaimedQuery, ClaimedVariable, Formula, Linear, comparison_form, formula_parts
+from .cover import check_atom_cover
 
 CHOICES = 100  # one after the other in a case
 _NEEDED = frozenset({"atoms", "sets", "steps"})
@@ -25,18 +25,20 @@ _ALLOWED = frozenset({"choose", "define"})
 
 
 def read_case(data: object) -> dict[str, Any]:
-    return record(data, _NEEDED, _ALLOWED, "case")
+    return expect_object(data, _NEEDED, _ALLOWED, "case")
 
 
-def check_choices(query: Query, cases: Sequence[Mapping[str, Any]]) -> None:
+def check_choices(query: ClaimedQuery, cases: Sequence[Mapping[str, Any]]) -> None:
     """Refuse if the cases leave out an alternative of a disjunction that they choose from."""
     paths = []
     for case in cases:
-        pairs = [items(p, "choice") for p in items(case.get("choose", []), "choose")]
+        pairs = [expect_list(p, "choice") for p in expect_list(case.get("choose", []), "choose")]
         if len(pairs) > CHOICES or any(len(p) != 2 for p in pairs):
             raise BadCertificate("choose: not a list of pairs, or too long")
-        paths.append([(_place(p), _place(a)) for p, a in pairs])
-    waiting: list[tuple[list[Formula], list[list[tuple[int, int]]]]] = [(conjuncts(query.formula), paths)]
+        paths.append([(_read_place(p), _read_place(a)) for p, a in pairs])
+    waiting: list[tuple[list[Formula], list[list[tuple[int, int]]]]] = [
+        (formula_conjuncts(query.formula), paths)
+    ]
     while waiting:
         parts, below = waiting.pop()
         if any(not path for path in below) or ("or",) in parts:
@@ -45,88 +47,95 @@ def check_choices(query: Query, cases: Sequence[Mapping[str, Any]]) -> None:
         if len(places) != 1:
             raise Refused("the cases do not choose from the same disjunction, or there is none")
         (place,) = places
-        for alternative in range(len(disjunction(parts, place)) - 1):
+        for alternative in range(len(_disjunction_at(parts, place)) - 1):
             chosen = [path[1:] for path in below if path[0][1] == alternative]
             if not chosen:
                 raise Refused(f"no case has alternative {alternative} of disjunction {place}")
-            waiting.append((choose(parts, place, alternative), chosen))
+            waiting.append((choose_alternative(parts, place, alternative), chosen))
 
 
-def _place(data: object) -> int:
-    return integer(data, 0, 1 << 30, "choose")
+def _read_place(data: object) -> int:
+    return expect_integer(data, 0, 1 << 30, "choose")
 
 
-def conjuncts(whole: Formula) -> list[Formula]:
+def formula_conjuncts(whole: Formula) -> list[Formula]:
     """The parts of a conjunction, conjunctions inside taken apart."""
     if whole[0] != "and":
         return [whole]
-    return [part for several in inner(whole) for part in conjuncts(several)]
+    return [part for several in formula_parts(whole) for part in formula_conjuncts(several)]
 
 
-def disjunction(parts: Sequence[Formula], place: int) -> Formula:
+def _disjunction_at(parts: Sequence[Formula], place: int) -> Formula:
     if place >= len(parts) or parts[place][0] != "or":
         raise Refused(f"choose: conjunct {place} is no disjunction")
     return parts[place]
 
 
-def choose(parts: Sequence[Formula], place: int, alternative: int) -> list[Formula]:
-    options = inner(disjunction(parts, place))
+def choose_alternative(parts: Sequence[Formula], place: int, alternative: int) -> list[Formula]:
+    options = formula_parts(_disjunction_at(parts, place))
     if alternative >= len(options):
         raise Refused(f"choose: disjunction {place} has no alternative {alternative}")
-    return [*parts[:place], *parts[place + 1 :], *conjuncts(options[alternative])]
+    return [*parts[:place], *parts[place + 1 :], *formula_conjuncts(options[alternative])]
 
 
-def read_problem(query: Query, case: Mapping[str, Any], float32: bool) -> Problem | None:
+def build_case_problem(query: ClaimedQuery, case: Mapping[str, Any], float32: bool) -> CaseProblem | None:
     """The values, atoms and sets of a case; refuses sets that do not cover its formula.
 
     None if there is nothing to show: no atoms and no sets, and what is left contradicts itself at sight.
     """
-    parts, calls = conjuncts(query.formula), list(query.calls)
+    parts, calls = formula_conjuncts(query.formula), list(query.calls)
     for place, alternative in case.get("choose", []):
-        parts = choose(parts, place, alternative)
+        parts = choose_alternative(parts, place, alternative)
     outputs = {name for call in calls for name in call.outputs}
     variables = {v.name: v for v in query.variables}
-    for entry in items(case.get("define", []), "define"):
-        pair = items(entry, "definition")
+    for entry in expect_list(case.get("define", []), "define"):
+        pair = expect_list(entry, "definition")
         if len(pair) != 2:
             raise BadCertificate("a definition is a pair of variable and conjunct")
-        name = text(pair[0], "definition")
+        name = expect_text(pair[0], "definition")
         if name not in variables or name in outputs:
             raise Refused(f"define: `{name}` is no variable that can be defined")
-        value = _definition(parts, integer(pair[1], 0, len(parts) - 1, "conjunct of a definition"), name)
-        parts = [substituted(p, name, value) for p in parts] + _bounds(variables.pop(name), value)
-        calls = [replace(c, inputs=tuple(_replaced(f, name, value) for f in c.inputs)) for c in calls]
-    said = _ends(("and", *parts))
-    narrowed = [_narrowed(v, said) for v in variables.values() if v.name not in outputs]
-    if not items(case["atoms"], "atoms") and not items(case["sets"], "sets"):
+        value = _solve_definition(
+            parts, expect_integer(pair[1], 0, len(parts) - 1, "conjunct of a definition"), name
+        )
+        parts = [_substitute_variable(p, name, value) for p in parts] + _bound_comparisons(
+            variables.pop(name), value
+        )
+        calls = [replace(c, inputs=tuple(_replace_in_form(f, name, value) for f in c.inputs)) for c in calls]
+    said = _formula_bounds(("and", *parts))
+    narrowed = [_narrow_variable(v, said) for v in variables.values() if v.name not in outputs]
+    if not expect_list(case["atoms"], "atoms") and not expect_list(case["sets"], "sets"):
         if not any(map(_is_void, narrowed)):
-            check_cover(parts, [], ())
+            check_atom_cover(parts, [], ())
         return None
-    free = tuple(map(_bounded, narrowed))
+    free = tuple(map(_require_bounds, narrowed))
     numbering = number_values(free, calls)
     names = {v.name for v in free} | outputs
-    atoms = [formula(atom, names, 0) for atom in items(case["atoms"], "atoms")]
-    sets = [items(s, "set") for s in items(case["sets"], "sets")]
-    chosen = tuple(frozenset(integer(a, 0, len(atoms) - 1, "atom of a set") for a in s) for s in sets)
-    check_cover(parts, atoms, chosen)
-    return Problem(
+    atoms = [read_claimed_formula(atom, names, 0) for atom in expect_list(case["atoms"], "atoms")]
+    sets = [expect_list(s, "set") for s in expect_list(case["sets"], "sets")]
+    chosen = tuple(frozenset(expect_integer(a, 0, len(atoms) - 1, "atom of a set") for a in s) for s in sets)
+    check_atom_cover(parts, atoms, chosen)
+    return CaseProblem(
         free,
         tuple(numbering.values),
-        tuple(Atom(str(a[0]), numbering.terms(form(a)), form(a).get("", Fraction(0))) for a in atoms),
+        tuple(
+            CaseAtom(str(a[0]), numbering.terms(comparison_form(a)), comparison_form(a).get("", Fraction(0)))
+            for a in atoms
+        ),
         chosen,
         float32,
     )
 
 
-def _definition(parts: Sequence[Formula], place: int, name: str) -> Linear:
+def _solve_definition(parts: Sequence[Formula], place: int, name: str) -> Linear:
     """What an equality says about a variable in it."""
-    if parts[place][0] != "=" or not form(parts[place]).get(name):
+    if parts[place][0] != "=" or not comparison_form(parts[place]).get(name):
         raise Refused(f"define: conjunct {place} is no equality with `{name}` in it")
-    said = form(parts[place])
+    said = comparison_form(parts[place])
     return {other: -c / said[name] for other, c in said.items() if other != name}
 
 
-def _replaced(linear: Linear, name: str, value: Linear) -> Linear:
+def _replace_in_form(linear: Linear, name: str, value: Linear) -> Linear:
     if name not in linear:
         return linear
     found = {n: c for n, c in linear.items() if n != name}
@@ -135,32 +144,32 @@ def _replaced(linear: Linear, name: str, value: Linear) -> Linear:
     return {n: c for n, c in found.items() if c}
 
 
-def substituted(whole: Formula, name: str, value: Linear) -> Formula:
+def _substitute_variable(whole: Formula, name: str, value: Linear) -> Formula:
     if whole[0] in ("and", "or"):
-        return (whole[0], *(substituted(part, name, value) for part in inner(whole)))
-    return (whole[0], _replaced(form(whole), name, value))
+        return (whole[0], *(_substitute_variable(part, name, value) for part in formula_parts(whole)))
+    return (whole[0], _replace_in_form(comparison_form(whole), name, value))
 
 
-def _bounds(variable: Variable, value: Linear) -> list[Formula]:
+def _bound_comparisons(variable: ClaimedVariable, value: Linear) -> list[Formula]:
     """The bounds of a variable as comparisons of what it is defined to be, which `-` stands for."""
     found: list[Formula] = []
     if variable.low is not None:
-        found.append(("<=", _replaced({"-": Fraction(-1), "": variable.low}, "-", value)))
+        found.append(("<=", _replace_in_form({"-": Fraction(-1), "": variable.low}, "-", value)))
     if variable.high is not None:
-        found.append(("<=", _replaced({"-": Fraction(1), "": -variable.high}, "-", value)))
+        found.append(("<=", _replace_in_form({"-": Fraction(1), "": -variable.high}, "-", value)))
     return found
 
 
 Ends = tuple[Fraction | None, Fraction | None]
 
 
-def _narrowed(variable: Variable, said: Mapping[str, Ends]) -> Variable:
+def _narrow_variable(variable: ClaimedVariable, said: Mapping[str, Ends]) -> ClaimedVariable:
     """A free variable with all bounds that comparisons of it alone give."""
-    low, high = _both((variable.low, variable.high), said.get(variable.name, (None, None)))
+    low, high = _intersect_ends((variable.low, variable.high), said.get(variable.name, (None, None)))
     return replace(variable, low=low, high=high)
 
 
-def _bounded(variable: Variable) -> Variable:
+def _require_bounds(variable: ClaimedVariable) -> ClaimedVariable:
     low, high = variable.low, variable.high
     if low is None or high is None:
         raise Refused(f"variable `{variable.name}` has no bounds")
@@ -169,24 +178,30 @@ def _bounded(variable: Variable) -> Variable:
     return replace(variable, low=low, high=high)
 
 
-def _is_void(variable: Variable) -> bool:
+def _is_void(variable: ClaimedVariable) -> bool:
     """Whether no number of its kind is within the bounds of a variable."""
     low, high = variable.low, variable.high
-    return low is not None and high is not None and inward(low, variable.kind) > -inward(-high, variable.kind)
+    return (
+        low is not None
+        and high is not None
+        and round_inward(low, variable.kind) > -round_inward(-high, variable.kind)
+    )
 
 
-def _ends(whole: Formula) -> dict[str, Ends]:
+def _formula_bounds(whole: Formula) -> dict[str, Ends]:
     """Bounds of variables wherever a formula holds: all parts of `and`, the hull of those of `or`."""
     if whole[0] == "and":
         found: dict[str, Ends] = {}
-        for part in inner(whole):
-            for name, ends in _ends(part).items():
-                found[name] = _both(found[name], ends) if name in found else ends
+        for part in formula_parts(whole):
+            for name, ends in _formula_bounds(part).items():
+                found[name] = _intersect_ends(found[name], ends) if name in found else ends
         return found
     if whole[0] == "or":
-        first, *others = [_ends(part) for part in inner(whole)] or [{}]
-        return {n: _hull([first[n], *(o[n] for o in others)]) for n in first if all(n in o for o in others)}
-    said = form(whole)
+        first, *others = [_formula_bounds(part) for part in formula_parts(whole)] or [{}]
+        return {
+            n: _hull_ends([first[n], *(o[n] for o in others)]) for n in first if all(n in o for o in others)
+        }
+    said = comparison_form(whole)
     names = [name for name, factor in said.items() if name and factor]
     if len(names) != 1:
         return {}
@@ -197,7 +212,7 @@ def _ends(whole: Formula) -> dict[str, Ends]:
     return {names[0]: (None, end) if factor > 0 else (end, None)}
 
 
-def _hull(several: Sequence[Ends]) -> Ends:
+def _hull_ends(several: Sequence[Ends]) -> Ends:
     lows, highs = [low for low, _ in several], [high for _, high in several]
     return (
         None if None in lows else min(x for x in lows if x is not None),
@@ -205,7 +220,7 @@ def _hull(several: Sequence[Ends]) -> Ends:
     )
 
 
-def _both(first: Ends, second: Ends) -> Ends:
+def _intersect_ends(first: Ends, second: Ends) -> Ends:
     lows = [x for x in (first[0], second[0]) if x is not None]
     highs = [x for x in (first[1], second[1]) if x is not None]
     return max(lows, default=None), min(highs, default=None)

@@ -11,19 +11,21 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from ..number import Refused
-from ..query import Formula, form, inner
+from ..query import Formula, comparison_form, formula_parts
 
 WORK = 1 << 22  # steps of the search before a proof is refused as too intricate
 Key = tuple[str, tuple[tuple[str, Fraction], ...]]
 FALSE: Key = ("<=", (("", Fraction(1)),))
 
 
-def check_cover(parts: Sequence[Formula], atoms: Sequence[Formula], sets: Sequence[frozenset[int]]) -> None:
+def check_atom_cover(
+    parts: Sequence[Formula], atoms: Sequence[Formula], sets: Sequence[frozenset[int]]
+) -> None:
     """Refuse unless every solution of all parts satisfies all atoms of some set."""
-    needed = [frozenset(k for a in s if (k := key(atoms[a])) is not None) for s in sets]
+    needed = [frozenset(k for a in s if (k := _comparison_key(atoms[a])) is not None) for s in sets]
     wanted = {k for s in needed for k in s}
     work = WORK
-    waiting = [_added(frozenset(), (), parts)]
+    waiting = [_add_parts(frozenset(), (), parts)]
     while waiting:
         known, open_parts = waiting.pop()
         work -= len(needed) + sum(map(len, open_parts)) + 1
@@ -31,20 +33,24 @@ def check_cover(parts: Sequence[Formula], atoms: Sequence[Formula], sets: Sequen
             raise Refused("the sets and the disjunctions are too many to compare")
         if FALSE in known or ("or",) in open_parts or any(s <= known for s in needed):
             continue  # nothing satisfies this, or it contains a set
-        useful = _with(wanted, open_parts) or _with({FALSE}, open_parts)
+        useful = _disjunctions_with(wanted, open_parts) or _disjunctions_with({FALSE}, open_parts)
         if not useful:
             raise Refused("a way to satisfy the formula contains all atoms of no set")
         chosen = min(useful, key=len)
         rest = tuple(p for p in open_parts if p is not chosen)
-        waiting.extend(_added(known, rest, [alternative]) for alternative in inner(chosen))
+        waiting.extend(_add_parts(known, rest, [alternative]) for alternative in formula_parts(chosen))
 
 
-def _with(wanted: set[Key], disjunctions: Iterable[Formula]) -> list[Formula]:
+def _disjunctions_with(wanted: set[Key], disjunctions: Iterable[Formula]) -> list[Formula]:
     """The disjunctions that contain comparisons of these normal forms."""
-    return [p for p in disjunctions if any(not wanted.isdisjoint(implied(a)) for a in comparisons(p))]
+    return [
+        p
+        for p in disjunctions
+        if any(not wanted.isdisjoint(_implied_keys(a)) for a in _enumerate_comparisons(p))
+    ]
 
 
-def _added(
+def _add_parts(
     known: frozenset[Key], disjunctions: tuple[Formula, ...], parts: Iterable[Formula]
 ) -> tuple[frozenset[Key], tuple[Formula, ...]]:
     """What is known, and the disjunctions still open, when all of these parts hold as well."""
@@ -52,28 +58,28 @@ def _added(
     while waiting:
         part = waiting.pop()
         if part[0] == "and":
-            waiting.extend(inner(part))
+            waiting.extend(formula_parts(part))
         elif part[0] == "or":
             still.append(part)
         else:
-            found.update(implied(part))
+            found.update(_implied_keys(part))
     return frozenset(found), tuple(still)
 
 
-def comparisons(whole: Formula) -> Iterable[Formula]:
+def _enumerate_comparisons(whole: Formula) -> Iterable[Formula]:
     """All comparisons in a formula."""
     waiting = [whole]
     while waiting:
         part = waiting.pop()
         if part[0] in ("and", "or"):
-            waiting.extend(inner(part))
+            waiting.extend(formula_parts(part))
         else:
             yield part
 
 
-def key(atom: Formula) -> Key | None:
+def _comparison_key(atom: Formula) -> Key | None:
     """The normal form of a comparison; None if it has no variables and is true, `FALSE` if it is false."""
-    relation, linear = str(atom[0]), form(atom)
+    relation, linear = str(atom[0]), comparison_form(atom)
     names = sorted(linear.keys() - {""})
     constant = linear.get("", Fraction(0))
     if not names:
@@ -84,9 +90,9 @@ def key(atom: Formula) -> Key | None:
     return relation, (*found, ("", constant / factor))
 
 
-def implied(atom: Formula) -> list[Key]:
+def _implied_keys(atom: Formula) -> list[Key]:
     """The normal forms of a comparison and of weaker ones: a < b says a <= b, and a = b does."""
-    found = key(atom)
+    found = _comparison_key(atom)
     if found is None:
         return []
     relation, entries = found

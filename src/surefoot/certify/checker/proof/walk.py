@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..bounds.box import root
-from ..bounds.problem import Problem
-from ..bounds.state import AnyKernel, Contents, Grid, State
-from ..number import BadCertificate, Refused, items
-from .steps import NotShown, advance
+from ..bounds.box import root_state
+from ..bounds.problem import CaseProblem
+from ..bounds.state import AnyKernel, Contents, PrecisionGrid, SubdomainState
+from ..number import BadCertificate, Refused, expect_list
+from .steps import NotShown, apply_proof_step
 
 PRECISIONS = ((40, True), (40, False), (112, False))  # bits after the point, and whether weights have few
 REPEATED = 30  # steps of a case that may be repeated on a finer grid
@@ -23,25 +23,27 @@ Path = tuple[Any, ...] | None  # (steps before, step, which part of a split)
 
 
 @dataclass(slots=True)
-class Count:
+class ProofCount:
     cases: int = 0
     steps: int = 0
     states: int = 0  # closed by dropping all their sets
     repeated: int = 0  # steps that needed the finer grid
 
 
-class TooCoarse(Exception):
+class _TooCoarse(Exception):
     """Too many steps have to be repeated on a finer grid."""
 
 
-def walk(problem: Problem, steps: list[Any], kernels: dict[Contents, AnyKernel], count: Count) -> None:
+def check_proof_tree(
+    problem: CaseProblem, steps: list[Any], kernels: dict[Contents, AnyKernel], count: ProofCount
+) -> None:
     """Refuse unless the steps show that no point of the problem satisfies a set."""
     for first in range(len(PRECISIONS)):
-        grids = [Grid(problem, bits, kernels, coarse) for bits, coarse in PRECISIONS[first:]]
-        here = Count()
+        grids = [PrecisionGrid(problem, bits, kernels, coarse) for bits, coarse in PRECISIONS[first:]]
+        here = ProofCount()
         try:
-            _walk(grids, steps, here)
-        except TooCoarse:
+            _walk_tree(grids, steps, here)
+        except _TooCoarse:
             continue
         count.steps += here.steps
         count.states += here.states
@@ -50,17 +52,17 @@ def walk(problem: Problem, steps: list[Any], kernels: dict[Contents, AnyKernel],
     raise AssertionError("the finest grid has no finer one")
 
 
-def _walk(grids: list[Grid], steps: list[Any], count: Count) -> None:
-    waiting: list[tuple[State, Path]] = [(_start(grids), None)]
+def _walk_tree(grids: list[PrecisionGrid], steps: list[Any], count: ProofCount) -> None:
+    waiting: list[tuple[SubdomainState, Path]] = [(_root_or_refine(grids), None)]
     place = 0
     while waiting:
         state, path = waiting.pop()
         while state.alive:
             if place == len(steps):
                 raise Refused("the steps end before all states are closed")
-            step = items(steps[place], f"step {place}")
+            step = expect_list(steps[place], f"step {place}")
             try:
-                parts = _advance(grids, state, step, path, count)
+                parts = _apply_or_refine(grids, state, step, path, count)
             except (Refused, BadCertificate) as error:
                 raise type(error)(f"step {place} ({str(step[:1])[1:-1]}): {error}") from None
             place += 1
@@ -75,43 +77,43 @@ def _walk(grids: list[Grid], steps: list[Any], count: Count) -> None:
     count.steps = place
 
 
-def _start(grids: list[Grid]) -> State:
+def _root_or_refine(grids: list[PrecisionGrid]) -> SubdomainState:
     """The root; on a coarse grid a divisor may be zero that is not zero on a finer one."""
     try:
-        return root(grids[0])
+        return root_state(grids[0])
     except Refused:
         if len(grids) > 1:
-            raise TooCoarse from None
+            raise _TooCoarse from None
         raise
 
 
-def _advance(
-    grids: list[Grid], state: State, step: list[Any], path: Path, count: Count
-) -> tuple[State, State] | None:
+def _apply_or_refine(
+    grids: list[PrecisionGrid], state: SubdomainState, step: list[Any], path: Path, count: ProofCount
+) -> tuple[SubdomainState, SubdomainState] | None:
     try:
-        return advance(grids[0], state, step)
+        return apply_proof_step(grids[0], state, step)
     except NotShown:
         for grid in grids[1:]:
             try:
-                advance(grid, _again(grid, path), step)
+                apply_proof_step(grid, _replay_path(grid, path), step)
             except NotShown:
                 continue
             count.repeated += 1
             if count.repeated > REPEATED:
-                raise TooCoarse from None
-            return advance(grids[0], state, step, trusted=True)
+                raise _TooCoarse from None
+            return apply_proof_step(grids[0], state, step, trusted=True)
         raise
 
 
-def _again(grid: Grid, path: Path) -> State:
+def _replay_path(grid: PrecisionGrid, path: Path) -> SubdomainState:
     """The state at the end of a path, on another grid."""
     steps = []
     while path is not None:
         path, step, part = path
         steps.append((step, part))
-    state = root(grid)
+    state = root_state(grid)
     for step, part in reversed(steps):
-        parts = advance(grid, state, step, trusted=True)
+        parts = apply_proof_step(grid, state, step, trusted=True)
         if parts is not None:
             state = parts[part]
     return state

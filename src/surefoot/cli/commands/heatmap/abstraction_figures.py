@@ -10,22 +10,28 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.heatmap.abstractions_made import Wanted, carry_out
-from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, stored_runs
-from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text, exit_code
+from surefoot.cli.commands.heatmap.abstractions_made import PlannedRun, run_missing_instances
+from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, read_stored_runs
+from surefoot.cli.commands.heatmap.study_figures import claim_to_json, claims_exit_code, render_claims
 from surefoot.cli.output import deliver_file
-from surefoot.cli.screen import say
+from surefoot.cli.screen import print_line
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.report.lines import Line, LinePanel, lines_svg
-from surefoot.studies.figures import Checked, Claim, judged, read_claims
+from surefoot.report.lines import DataLine, LinePanel, line_panels_svg
+from surefoot.studies.figures import CheckedClaim, Claim, check_claim, read_claims
 from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, AbstractionFigure
-from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, PAPER, Run, known_figures
-from surefoot.verdict.words import cut_short
+from surefoot.studies.racetrack.abstraction_runs import (
+    DEFAULT,
+    MEASURES,
+    PAPER,
+    AbstractionRun,
+    known_figures,
+)
+from surefoot.verdict.words import interruption_note
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class AbstractionSettings:
     """`configurations` beside the default, `cap` seconds for an instance of theirs, every so many-th."""
 
     configurations: tuple[str, ...]
@@ -35,42 +41,46 @@ class Making:
     sample: bool = False  # only what the study names as enough to measure the claims
     workers: int = 1
 
-    def wanted(self, figure: AbstractionFigure, several: Sequence[str]) -> list[Wanted]:
+    def planned_runs(self, figure: AbstractionFigure, several: Sequence[str]) -> list[PlannedRun]:
         """The runs: first those of the default, then instance by instance those of the others."""
         others = [c for c in several if c != DEFAULT]
         few = (figure.sample() if self.sample else figure.instances)[:: self.every] if others else ()
         own = dict.fromkeys((*figure.outline(), *few)) if self.sample else figure.instances
-        default: list[Wanted] = [(i, DEFAULT, self.seconds) for i in own]
+        default: list[PlannedRun] = [(i, DEFAULT, self.seconds) for i in own]
         return default + [(i, c, self.cap) for i in few for c in others]
 
 
 @dataclass(frozen=True, slots=True)
-class MadeAbstraction:
+class MeasuredAbstraction:
     """What was wanted was made or is `missing`; claims only if nothing is."""
 
     figure: AbstractionFigure
-    runs: tuple[Run, ...]
-    missing: tuple[Wanted, ...]
-    claims: tuple[Checked, ...]
+    runs: tuple[AbstractionRun, ...]
+    missing: tuple[PlannedRun, ...]
+    claims: tuple[CheckedClaim, ...]
 
 
-def is_abstraction(name: str) -> bool:
+def is_abstraction_figure(name: str) -> bool:
     return name == "pa" or name.startswith("pa-")
 
 
-def drawn_abstractions(
-    names: Sequence[str], how: Making, folder: Path | None, tell: Callable[[str], None], as_json: bool
+def draw_abstraction_figures(
+    names: Sequence[str],
+    how: AbstractionSettings,
+    folder: Path | None,
+    tell: Callable[[str], None],
+    as_json: bool,
 ) -> int:
     """Run every instance once, draw, and measure what the paper claims. Exit 1 if one is not as recorded.
 
     Exit 130 if it was interrupted: what is there is drawn. With a folder the next time goes on from there.
     """
-    documents, checked, missing = [], list[Checked](), set[Wanted]()
-    for made in made_abstractions(names, how, tell, stored_runs(folder)):
+    documents, checked, missing = [], list[CheckedClaim](), set[PlannedRun]()
+    for made in measure_abstractions(names, how, tell, read_stored_runs(folder)):
         figure, runs = made.figure, made.runs
         checked += made.claims
         missing |= set(made.missing)
-        mark = cut_short(len(runs), len(runs) + len(made.missing), "runs") if made.missing else ""
+        mark = interruption_note(len(runs), len(runs) + len(made.missing), "runs") if made.missing else ""
         documents.append({"figure": figure.name, "title": figure.title, "runs": [r.facts() for r in runs]}
                          | ({"interrupted": mark} if mark else {}))  # fmt: skip
         if folder is not None and runs:
@@ -80,52 +90,52 @@ def drawn_abstractions(
                 "kind": "abstractions",
                 **documents[-1],
                 "missing": len(made.missing),
-                "claims": list(map(claim_facts, made.claims)),
+                "claims": list(map(claim_to_json, made.claims)),
             }
-            deliver_file(stem.with_suffix(".svg"), partial(picture, figure, runs, mark))
-            deliver_file(stem.with_suffix(".json"), partial(json_text, data))
+            deliver_file(stem.with_suffix(".svg"), partial(_render_figure, figure, runs, mark))
+            deliver_file(stem.with_suffix(".json"), partial(_render_json, data))
         elif not as_json and folder is None:
-            print(_table(figure, runs) + (f"\n{mark}; no claim is judged" if mark else ""))
+            print(_render_run_table(figure, runs) + (f"\n{mark}; no claim is judged" if mark else ""))
     if as_json:
         told: dict[str, Any] = {"study": "racetrack", "figures": documents}
-        told |= {"interrupted": True} if missing else {"claims": list(map(claim_facts, checked))}
+        told |= {"interrupted": True} if missing else {"claims": list(map(claim_to_json, checked))}
         print(json.dumps({**told, "missing": len(missing)}, indent=1))
     elif checked and not missing:
-        print(claims_text(checked))
+        print(render_claims(checked))
     if missing:
         rest = (
             "run it again with the same --folder to go on" if folder else "use --folder to keep what is made"
         )
-        say(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
+        print_line(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
         return 130
-    return exit_code(checked)
+    return claims_exit_code(checked)
 
 
-def json_text(data: dict[str, Any]) -> str:
+def _render_json(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=1) + "\n"
 
 
-def made_abstractions(
-    names: Sequence[str], how: Making, tell: Callable[[str], None], stored: StoredRuns
-) -> Iterator[MadeAbstraction]:
+def measure_abstractions(
+    names: Sequence[str], how: AbstractionSettings, tell: Callable[[str], None], stored: StoredRuns
+) -> Iterator[MeasuredAbstraction]:
     """The named figures; an instance that occurs in several is run once. Interrupted: as far as it came."""
     claims, figures = abstraction_claims(), []
     for name in list(ABSTRACTIONS) if "pa" in names else names:
         if name not in ABSTRACTIONS:
             raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, ABSTRACTIONS))
-        several = _configurations(ABSTRACTIONS[name], how)
-        figures.append((ABSTRACTIONS[name], several, how.wanted(ABSTRACTIONS[name], several)))
-    carry_out([one for *_, wanted in figures for one in wanted], stored, tell, how.workers)
+        several = _select_configurations(ABSTRACTIONS[name], how)
+        figures.append((ABSTRACTIONS[name], several, how.planned_runs(ABSTRACTIONS[name], several)))
+    run_missing_instances([one for *_, wanted in figures for one in wanted], stored, tell, how.workers)
     for figure, several, wanted in figures:
         known = {one: stored.of(*one) for one in wanted}
         runs = [made for made in known.values() if made is not None]
         missing = tuple(one for one, made in known.items() if made is None)
         all_there = set(figure.configurations) <= set(several)
-        told = _checked(claims, figure, runs, all_there) if not missing else []
-        yield MadeAbstraction(figure, tuple(runs), missing, tuple(told))
+        told = _check_claims(claims, figure, runs, all_there) if not missing else []
+        yield MeasuredAbstraction(figure, tuple(runs), missing, tuple(told))
 
 
-def _configurations(figure: AbstractionFigure, how: Making) -> list[str]:
+def _select_configurations(figure: AbstractionFigure, how: AbstractionSettings) -> list[str]:
     found = [DEFAULT]
     for name in how.configurations:
         if name != "paper" and name not in CONFIGURATIONS:
@@ -141,14 +151,14 @@ def abstraction_claims() -> tuple[Claim, ...]:
     return read_claims(text, where, known_figures(ABSTRACTIONS), MEASURES, key="abstraction")
 
 
-def _checked(
-    claims: Sequence[Claim], figure: AbstractionFigure, runs: Sequence[Run], all_there: bool
-) -> list[Checked]:
+def _check_claims(
+    claims: Sequence[Claim], figure: AbstractionFigure, runs: Sequence[AbstractionRun], all_there: bool
+) -> list[CheckedClaim]:
     wanted = {figure.name, f"{figure.name}, {PAPER}"} if all_there else {figure.name}
-    return [judged(c, MEASURES[c.measure](runs)) for c in claims if c.figure in wanted]
+    return [check_claim(c, MEASURES[c.measure](runs)) for c in claims if c.figure in wanted]
 
 
-def _table(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
+def _render_run_table(figure: AbstractionFigure, runs: Sequence[AbstractionRun]) -> str:
     lines = [f"figure {figure.name}: {figure.title}", "network predicates starts  states  seconds"]
     for one in runs:
         i = one.instance
@@ -159,30 +169,34 @@ def _table(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
     return "\n".join(lines)
 
 
-def picture(figure: AbstractionFigure, runs: Sequence[Run], mark: str = "") -> str:
+def _render_figure(figure: AbstractionFigure, runs: Sequence[AbstractionRun], mark: str = "") -> str:
     """Time and number of abstract states; figure pa-3: time, a panel for each network."""
     across = "predicates" if figure.across == "predicates" else "start states"
     widths = list(dict.fromkeys(r.instance.width for r in runs))
     if figure.name == "pa-3":
         parts = [[r for r in runs if r.instance.width == w] for w in widths]
         panels = [
-            LinePanel(f"network {w}", across, "seconds", _lines(part, figure, "seconds"), logarithmic=True)
+            LinePanel(
+                f"network {w}", across, "seconds", _figure_lines(part, figure, "seconds"), logarithmic=True
+            )
             for w, part in zip(widths, parts, strict=True)
         ]
     else:
         panels = [
-            LinePanel("time", across, "seconds", _lines(runs, figure, "seconds"), logarithmic=True),
-            LinePanel("reachable abstract states", across, "", _lines(runs, figure, "states")),
+            LinePanel("time", across, "seconds", _figure_lines(runs, figure, "seconds"), logarithmic=True),
+            LinePanel("reachable abstract states", across, "", _figure_lines(runs, figure, "states")),
         ]
     if figure.name == "pa-4":
         own = [r for r in runs if r.configuration == DEFAULT and r.instance.width == widths[0]]
-        panels.append(LinePanel("abstract starts", across, "", _lines(own, figure, "abstract_starts")))
-    return lines_svg(f"{figure.name}: {figure.title}{f' ({mark})' if mark else ''}", panels)
+        panels.append(LinePanel("abstract starts", across, "", _figure_lines(own, figure, "abstract_starts")))
+    return line_panels_svg(f"{figure.name}: {figure.title}{f' ({mark})' if mark else ''}", panels)
 
 
-def _lines(runs: Sequence[Run], figure: AbstractionFigure, what: str) -> tuple[Line, ...]:
+def _figure_lines(
+    runs: Sequence[AbstractionRun], figure: AbstractionFigure, what: str
+) -> tuple[DataLine, ...]:
     over = figure.across
-    found: dict[tuple[int, int, str], list[Run]] = {}
+    found: dict[tuple[int, int, str], list[AbstractionRun]] = {}
     for one in runs:
         fixed = one.instance.starts if over == "predicates" else one.instance.predicates
         found.setdefault((one.instance.width, fixed, one.configuration), []).append(one)
@@ -195,5 +209,5 @@ def _lines(runs: Sequence[Run], figure: AbstractionFigure, what: str) -> tuple[L
         done = tuple((x, y) for x, y, finished in place if finished)
         late = tuple((x, y) for x, y, finished in place if not finished)
         gaps = tuple(x for x, _ in late)
-        lines.append(Line(name, kind, done, late if what == "seconds" else (), gaps))
+        lines.append(DataLine(name, kind, done, late if what == "seconds" else (), gaps))
     return tuple(lines)

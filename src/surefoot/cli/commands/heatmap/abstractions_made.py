@@ -12,34 +12,36 @@ from time import monotonic
 from typing import TypeAlias
 
 from surefoot.cli.commands.heatmap.stored_runs import StoredRuns
-from surefoot.studies.racetrack.abstraction import Instance
-from surefoot.studies.racetrack.abstraction_runs import Run, run
-from surefoot.verdict.words import counted
-from surefoot.work.crew import Alone, Crew, Processes
+from surefoot.studies.racetrack.abstraction import AbstractionInstance
+from surefoot.studies.racetrack.abstraction_runs import AbstractionRun, run_instance
+from surefoot.verdict.words import count_noun
+from surefoot.work.crew import ProcessPool, SerialPool, WorkerPool
 
-Wanted: TypeAlias = tuple[Instance, str, float]  # with a configuration, for so many seconds
+PlannedRun: TypeAlias = tuple[AbstractionInstance, str, float]  # with a configuration, for so many seconds
 Tell: TypeAlias = Callable[[str], None]
 _LOOK_UP = 1.0  # seconds
 _TELL = 10.0  # seconds
 
 
-def carry_out(wanted: Sequence[Wanted], stored: StoredRuns, tell: Tell, workers: int) -> None:
+def run_missing_instances(wanted: Sequence[PlannedRun], stored: StoredRuns, tell: Tell, workers: int) -> None:
     """Run what is not stored yet, those from few starts first. Interrupted: what is made is stored."""
     ordered = sorted(dict.fromkeys(wanted), key=lambda one: one[0].starts)
     rest = [one for one in ordered if stored.of(*one) is None]
     if not rest:
         return
-    crew: Crew = Alone(_here(tell)) if workers == 1 else Processes(workers, _elsewhere)
+    crew: WorkerPool = (
+        SerialPool(_local_runner(tell)) if workers == 1 else ProcessPool(workers, _worker_runner)
+    )
     try:
-        _carry_out(rest, stored, tell, crew)
+        _dispatch_runs(rest, stored, tell, crew)
     except KeyboardInterrupt:
         pass
     finally:
         crew.dismiss()
 
 
-def _carry_out(rest: list[Wanted], stored: StoredRuns, tell: Tell, crew: Crew) -> None:
-    total, busy, told = len(rest), dict[int, Wanted](), monotonic()
+def _dispatch_runs(rest: list[PlannedRun], stored: StoredRuns, tell: Tell, crew: WorkerPool) -> None:
+    total, busy, told = len(rest), dict[int, PlannedRun](), monotonic()
     tickets = iter(range(total))
     while rest or busy:
         for one in list(rest):
@@ -47,12 +49,12 @@ def _carry_out(rest: list[Wanted], stored: StoredRuns, tell: Tell, crew: Crew) -
                 break
             if stored.of(*one) is not None:  # a run from fewer starts was stopped meanwhile
                 rest.remove(one)
-            elif not any(_begins_with(one, other) for other in busy.values()):
+            elif not any(_extends_starts_of(one, other) for other in busy.values()):
                 rest.remove(one)
                 ticket = next(tickets)
                 busy[ticket] = one
                 instance, configuration, _ = one
-                tell(f"{total - len(rest)} of {total}: {shown(instance)}, {configuration}")
+                tell(f"{total - len(rest)} of {total}: {_describe_instance(instance)}, {configuration}")
                 crew.ask(ticket, *one)
         for ticket, made in crew.answers(_LOOK_UP) if busy else ():
             stored.add(made, busy.pop(ticket)[2])
@@ -61,20 +63,22 @@ def _carry_out(rest: list[Wanted], stored: StoredRuns, tell: Tell, crew: Crew) -
             tell(f"{total - len(rest) - len(busy)} of {total} runs are made")
 
 
-def _begins_with(one: Wanted, other: Wanted) -> bool:
+def _extends_starts_of(one: PlannedRun, other: PlannedRun) -> bool:
     """The other has the first starts of this one, so that it may tell how this one ends."""
     mine, its = one[0], other[0]
     same = (mine.width, mine.predicates, one[1]) == (its.width, its.predicates, other[1])
     return same and its.starts < mine.starts
 
 
-def _here(tell: Tell) -> Callable[[Instance, str, float], Run]:
-    return lambda instance, configuration, cap: run(instance, configuration, cap, tell)
+def _local_runner(tell: Tell) -> Callable[[AbstractionInstance, str, float], AbstractionRun]:
+    return lambda instance, configuration, cap: run_instance(instance, configuration, cap, tell)
 
 
-def _elsewhere() -> Callable[[Instance, str, float], Run]:
-    return _here(lambda _: None)
+def _worker_runner() -> Callable[[AbstractionInstance, str, float], AbstractionRun]:
+    return _local_runner(lambda _: None)
 
 
-def shown(instance: Instance) -> str:
-    return f"network {instance.width}, {instance.predicates} predicates, {counted(instance.starts, 'start')}"
+def _describe_instance(instance: AbstractionInstance) -> str:
+    return (
+        f"network {instance.width}, {instance.predicates} predicates, {count_noun(instance.starts, 'start')}"
+    )

@@ -12,14 +12,14 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability, Property
-from surefoot.report.heatmap.measured import Table, Which, effort, gaps, values
-from surefoot.run import unanswered, verify
+from surefoot.report.heatmap.measured import Table, Which, effort_table, gap_table, value_table
+from surefoot.run import unanswered_result, verify
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Result, Unknown, is_interrupted
 from surefoot.work.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class StartTables:
     """What was found about one subject: the result that each table rests on, and the tables."""
 
     subject: Subject
@@ -31,7 +31,7 @@ class Answers:
 
 
 @dataclass(slots=True)
-class Asker:
+class StartTableSolver:
     """Asks the engine, and for the optimum the explicit one; an optimum is computed once."""
 
     engine: Engine
@@ -41,7 +41,7 @@ class Asker:
     certificates: bool = True
     optima: list[tuple[Environment, Property, Result]] = field(default_factory=list)
 
-    def answers(self, variant: Variant, budget: Budget) -> Answers:
+    def answers(self, variant: Variant, budget: Budget) -> StartTables:
         """Everything that is drawn of one variant."""
         policy_needed = [q for q in self.quantities if q != "optimum"]
         result: Result | None = None
@@ -52,12 +52,12 @@ class Asker:
         if {"optimum", "gap"} & set(self.quantities) and not stopped:
             best = self._optimum(variant, budget)
         for found in (result, best):
-            if found is not None and (why := trouble(found)):
-                return Answers(variant.subject, found, {}, None, why, is_interrupted(found.verdict))
+            if found is not None and (why := _missing_table_reason(found)):
+                return StartTables(variant.subject, found, {}, None, why, is_interrupted(found.verdict))
         main = result or best
         assert main is not None
         tables = self._tables(variant, result, best)
-        return Answers(variant.subject, main, tables, best, interrupted=stopped)
+        return StartTables(variant.subject, main, tables, best, interrupted=stopped)
 
     def _verify(self, problem: Problem, engine: Engine, variant: Variant, budget: Budget) -> Result:
         return verify(
@@ -71,22 +71,26 @@ class Asker:
 
     def _tables(self, variant: Variant, result: Result | None, best: Result | None) -> dict[Which, Table]:
         found: dict[Which, Table] = {}
-        mine = None if result is None else _table(result)
-        optimum = None if best is None else _table(best)
+        mine = None if result is None else _verdict_table(result)
+        optimum = None if best is None else _verdict_table(best)
         for which in self.quantities:
             match which:
                 case "value" if mine is not None:
-                    found[which] = values(mine)
+                    found[which] = value_table(mine)
                 case "effort" if mine is not None:
-                    found[which] = effort(mine)
+                    found[which] = effort_table(mine)
                 case "optimum" if optimum is not None:
-                    found[which] = values(optimum)
+                    found[which] = value_table(optimum)
                 case "gap" if mine is not None and optimum is not None:
-                    found[which] = gaps(values(mine), values(optimum), way_of(variant.problem, self.optimise))
+                    found[which] = gap_table(
+                        value_table(mine),
+                        value_table(optimum),
+                        _best_direction(variant.problem, self.optimise),
+                    )
         return found
 
     def _optimum(self, variant: Variant, budget: Budget) -> Result:
-        best = replace(variant.asked, optimise=way_of(variant.problem, self.optimise))
+        best = replace(variant.value_property, optimise=_best_direction(variant.problem, self.optimise))
         environment = variant.problem.environment
         for there, question, result in self.optima:
             if question == best and there == environment:
@@ -98,7 +102,7 @@ class Asker:
         return result
 
 
-def way_of(problem: Problem, optimise: Optimise | None) -> Optimise:
+def _best_direction(problem: Problem, optimise: Optimise | None) -> Optimise:
     """Whether the least or the greatest value is the best one."""
     asked = problem.property
     way = optimise or (asked.optimise if isinstance(asked, Probability | Expected) else None)
@@ -108,7 +112,7 @@ def way_of(problem: Problem, optimise: Optimise | None) -> Optimise:
     return way
 
 
-def trouble(result: Result) -> str:
+def _missing_table_reason(result: Result) -> str:
     """Why a result has no table of starts; empty if it has one."""
     match result.verdict:
         case PerStart():
@@ -122,16 +126,16 @@ def trouble(result: Result) -> str:
             return f"`{type(other).__name__.lower()}` is no table of starts"
 
 
-def _table(result: Result) -> PerStart:
+def _verdict_table(result: Result) -> PerStart:
     assert isinstance(result.verdict, PerStart)
     return result.verdict
 
 
-def ask_all(
-    found: Sequence[Variant], asker: Asker, started: Budget, tell: Callable[[str], None]
-) -> list[Answers]:
+def solve_variants(
+    found: Sequence[Variant], asker: StartTableSolver, started: Budget, tell: Callable[[str], None]
+) -> list[StartTables]:
     """One after the other; they share the time equally, and an interrupt ends the work with what there is."""
-    answered: list[Answers] = []
+    answered: list[StartTables] = []
     for number, variant in enumerate(found):
         tell(f"{number + 1} of {len(found)}: {variant.title}")
         share = started.remaining() / (len(found) - number)
@@ -139,14 +143,16 @@ def ask_all(
             answered.append(asker.answers(variant, Budget(share, started.seed, tell)))
         except KeyboardInterrupt:  # between two engines, or while a certificate was checked
             why = Unknown(Reason.INTERRUPTED, "interrupted by the user")
-            result = unanswered(variant.problem, why, started, variant.inputs, variant.source)
-            answered.append(Answers(variant.subject, result, {}, None, trouble(result), True))
+            result = unanswered_result(variant.problem, why, started, variant.inputs, variant.source)
+            answered.append(
+                StartTables(variant.subject, result, {}, None, _missing_table_reason(result), True)
+            )
         if answered[-1].interrupted:
             break
     return answered
 
 
-def facts(answers: Answers, which: Which) -> dict[str, Any]:
+def result_provenance(answers: StartTables, which: Which) -> dict[str, Any]:
     """What a picture rests on, for its reader."""
     result = answers.best if which == "optimum" and answers.best is not None else answers.result
     return {

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from surefoot.cli.commands.heatmap.answers import Answers, facts
+from surefoot.cli.commands.heatmap.answers import StartTables, result_provenance
 from surefoot.errors import InvalidProblem
-from surefoot.report.heatmap.cells import Looked, axes, heat_map, kept, looked
+from surefoot.report.heatmap.cells import MapView, common_axes, heat_map, parse_view, satisfies_filter
 from surefoot.report.heatmap.curve import Curve
 from surefoot.report.heatmap.figure import Figure, Limits, Panel, figure, unit_of
 from surefoot.report.heatmap.measured import Aggregate, End, Table, Which
@@ -18,7 +18,7 @@ MOST_COLUMNS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class HeatmapOptions:
     """What is drawn along the axes, of which starts, and how."""
 
     x: str | None
@@ -47,9 +47,9 @@ def read_limits(text: str | None) -> Limits:
     return low, high
 
 
-def composed(
-    answered: Sequence[Answers],
-    look: Look,
+def compose_figure(
+    answered: Sequence[StartTables],
+    look: HeatmapOptions,
     quantities: Sequence[Which],
     across: int | None,
     curve: Curve | None,
@@ -65,8 +65,8 @@ def composed(
         mine = [a for a in known if a.subject.group == group]
         environment = mine[0].subject.environment
         tables = [t for a in mine for t in a.tables.values()]
-        view = looked(tables, look.x, look.y, look.where, environment)
-        along = axes(tables, view, environment)
+        view = parse_view(tables, look.x, look.y, look.where, environment)
+        along = common_axes(tables, view, environment)
         for one in mine:
             for which in (q for q in quantities if q in one.tables):
                 map = heat_map(
@@ -75,7 +75,7 @@ def composed(
                 subject = one.subject
                 title = ", ".join(w for w in (subject.title, WORDS[which]) if w)
                 unit = unit_of(which, subject.measure)
-                panels.append(Panel(title, map, unit, subject.words, facts(one, which)))
+                panels.append(Panel(title, map, unit, subject.words, result_provenance(one, which)))
     notes = [mark] if mark else []
     notes += [f"only starts with {', '.join(look.where)}"] if look.where else []
     notes += [f"{a.subject.title}: {a.trouble}" for a in answered if a.trouble]
@@ -92,8 +92,8 @@ def composed(
     )
 
 
-def drawn_starts(answers: Answers, look: Look) -> Table:
+def drawn_start_values(answers: StartTables, look: HeatmapOptions) -> Table:
     """The values of those starts that are drawn."""
     table, environment = answers.tables["value"], answers.subject.environment
-    view: Looked = looked([table], look.x, look.y, look.where, environment)
-    return [(state, value) for state, value in table if kept(state, view.where, environment)]
+    view: MapView = parse_view([table], look.x, look.y, look.where, environment)
+    return [(state, value) for state, value in table if satisfies_filter(state, view.where, environment)]

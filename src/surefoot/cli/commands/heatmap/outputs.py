@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.output import check_outputs, deliver_file
+from surefoot.cli.output import check_output_files, deliver_file
 from surefoot.cli.screen import rich_console
 from surefoot.errors import InvalidProblem
 from surefoot.problem.property import Threshold
-from surefoot.report.drawing import png, svg
-from surefoot.report.heatmap.critical import Critical, critical_csv, critical_data
-from surefoot.report.heatmap.document import document
+from surefoot.report.drawing import render_png, svg
+from surefoot.report.heatmap.critical import CriticalStart, critical_csv, critical_data
+from surefoot.report.heatmap.document import figure_to_json
 from surefoot.report.heatmap.figure import Figure
 from surefoot.report.heatmap.html import heat_page
-from surefoot.report.heatmap.layout import drawn
-from surefoot.report.heatmap.terminal import lines, text
+from surefoot.report.heatmap.layout import draw_figure
+from surefoot.report.heatmap.terminal import terminal_lines, terminal_text
 from surefoot.visible import make_visible
 
 
@@ -37,7 +37,7 @@ class Outputs:
     def check(self, inputs: Sequence[Path]) -> None:
         """Refuse what cannot be written, before any work."""
         wanted = ("svg", "png", "json", "report", "critical")
-        check_outputs({f"--{option}": getattr(self, option) for option in wanted}, inputs)
+        check_output_files({f"--{option}": getattr(self, option) for option in wanted}, inputs)
         if self.critical is not None and Path(self.critical).suffix not in (".json", ".csv"):
             fix = "end its name in .json or .csv"
             raise InvalidProblem("critical starts are written as JSON or CSV", fix=fix, where="--critical")
@@ -45,48 +45,50 @@ class Outputs:
     def write(self, figure: Figure) -> bool:
         """The figure in every form that was asked for, files first; false: one of them is not written."""
         written = [
-            self._file(self.svg, lambda: svg(drawn(figure))),
-            self._file(self.png, lambda: png(drawn(figure))),
-            self._file(None if self.json == "-" else self.json, lambda: _json(document(figure))),
+            self._file(self.svg, lambda: svg(draw_figure(figure))),
+            self._file(self.png, lambda: render_png(draw_figure(figure))),
+            self._file(None if self.json == "-" else self.json, lambda: _render_json(figure_to_json(figure))),
             self._file(self.report, lambda: heat_page([figure])),
         ]
         if self.json == "-":
-            sys.stdout.write(_json(document(figure)))
+            sys.stdout.write(_render_json(figure_to_json(figure)))
         else:
-            show(figure)
+            _print_figure(figure)
         return all(written)
 
-    def write_critical(self, found: Sequence[Critical], threshold: Threshold, asked: str) -> bool:
+    def write_critical(self, found: Sequence[CriticalStart], threshold: Threshold, asked: str) -> bool:
         """The starts that miss the threshold; false: they are not written."""
         as_csv = (self.critical or "").endswith(".csv")
         return self._file(
             self.critical,
-            lambda: critical_csv(found) if as_csv else _json(critical_data(found, threshold, asked)),
+            lambda: critical_csv(found) if as_csv else _render_json(critical_data(found, threshold, asked)),
         )
 
     def _file(self, path: str | None, make: Callable[[], str | bytes]) -> bool:
         return path is None or deliver_file(path, make, self.quiet)
 
 
-def _json(data: dict[str, Any]) -> str:
+def _render_json(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=1) + "\n"
 
 
-def show(figure: Figure) -> None:
+def _print_figure(figure: Figure) -> None:
     """The figure on the terminal; digits on colours, or digits alone."""
     from rich.text import Text
 
     console = rich_console(sys.stdout)
     if not console.is_terminal or console.color_system is None:
-        sys.stdout.write(text(figure, 160 if not console.is_terminal else console.width))
+        sys.stdout.write(terminal_text(figure, 160 if not console.is_terminal else console.width))
         return
-    for line in lines(figure, console.width):
+    for line in terminal_lines(figure, console.width):
         whole = Text()
         for piece in line:
-            whole.append(make_visible(piece.text), style="" if piece.colour is None else _style(piece.colour))
+            whole.append(
+                make_visible(piece.text), style="" if piece.colour is None else _cell_style(piece.colour)
+            )
         console.print(whole)
 
 
-def _style(colour: str) -> str:
+def _cell_style(colour: str) -> str:
     bright = sum(int(colour[i : i + 2], 16) * w for i, w in ((1, 2), (3, 5), (5, 1))) > 8 * 130
     return f"{'black' if bright else 'white'} on {colour}"

@@ -16,20 +16,31 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.network import Affine
-from surefoot.studies.assets import shipped
-from surefoot.studies.racetrack.abstraction import FASTEST, STEPS, Instance, predicate_order, starts
-from surefoot.studies.racetrack.abstraction_runs import DEFAULT, Run, of_facts, stopped_too
+from surefoot.studies.assets import shipped_network
+from surefoot.studies.racetrack.abstraction import (
+    FASTEST,
+    STEPS,
+    AbstractionInstance,
+    abstraction_starts,
+    predicate_order,
+)
+from surefoot.studies.racetrack.abstraction_runs import (
+    DEFAULT,
+    AbstractionRun,
+    run_from_facts,
+    run_known_stopped,
+)
 from surefoot.studies.racetrack.end_cell import WIDTHS
 
 NAME = "racetrack-abstractions.jsonl"
 
 
 @cache
-def digest() -> str:
+def _instance_digest() -> str:
     """Of everything that instances are made of."""
-    total = sha256(repr((FASTEST, predicate_order(), starts())).encode())
+    total = sha256(repr((FASTEST, predicate_order(), abstraction_starts())).encode())
     for width in WIDTHS:
-        for node in shipped("racetrack", f"end-cell-{width}").nodes:
+        for node in shipped_network("racetrack", f"end-cell-{width}").nodes:
             if isinstance(node, Affine):
                 total.update(node.weights.tobytes() + node.bias.tobytes())
     return total.hexdigest()
@@ -40,9 +51,11 @@ class StoredRuns:
     """`path` None: nothing is written, runs are remembered until the end."""
 
     path: Path | None
-    known: dict[tuple[Instance, str], tuple[Run, float]] = field(default_factory=dict)  # with their caps
+    known: dict[tuple[AbstractionInstance, str], tuple[AbstractionRun, float]] = field(
+        default_factory=dict
+    )  # with their caps
 
-    def of(self, instance: Instance, configuration: str, cap: float) -> Run | None:
+    def of(self, instance: AbstractionInstance, configuration: str, cap: float) -> AbstractionRun | None:
         """This run, if it finished or had as long as this; or what one from fewer starts tells of it."""
         one, had = self.known.get((instance, configuration), (None, 0.0))
         if one is not None and (one.finished or had >= cap):
@@ -52,17 +65,17 @@ class StoredRuns:
         fewer = (replace(instance, starts=n) for n in STEPS if n < instance.starts)
         known = (self.known.get((few, configuration), (None, 0.0)) for few in fewer)
         stopped = [one for one, had in known if one is not None and not one.finished and had >= cap]
-        return stopped_too(instance, stopped[0]) if stopped else None
+        return run_known_stopped(instance, stopped[0]) if stopped else None
 
-    def add(self, one: Run, cap: float) -> None:
+    def add(self, one: AbstractionRun, cap: float) -> None:
         self.known[one.instance, one.configuration] = (one, cap)
         if self.path is not None:
-            line = json.dumps({"study": digest(), "cap": cap, **one.facts()})
+            line = json.dumps({"study": _instance_digest(), "cap": cap, **one.facts()})
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")
 
 
-def stored_runs(folder: Path | None) -> StoredRuns:
+def read_stored_runs(folder: Path | None) -> StoredRuns:
     """What is in this folder already."""
     if folder is None:
         return StoredRuns(None)
@@ -76,12 +89,12 @@ def stored_runs(folder: Path | None) -> StoredRuns:
         with found.path.open("a", encoding="utf-8") as file:
             file.write("\n")
     for number, line in enumerate(text.split("\n"), 1):
-        facts = _facts(line)
-        if facts is None or facts.pop("study", None) != digest():
+        facts = _parse_run_line(line)
+        if facts is None or facts.pop("study", None) != _instance_digest():
             continue
         try:
             cap = float(facts.pop("cap"))
-            one = of_facts(facts)
+            one = run_from_facts(facts)
         except (KeyError, TypeError, ValueError):
             where = f"{found.path}:{number}"
             raise InvalidProblem(
@@ -91,7 +104,7 @@ def stored_runs(folder: Path | None) -> StoredRuns:
     return found
 
 
-def _facts(line: str) -> dict[str, Any] | None:
+def _parse_run_line(line: str) -> dict[str, Any] | None:
     try:
         facts = json.loads(line)
     except json.JSONDecodeError:

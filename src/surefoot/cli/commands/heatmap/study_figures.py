@@ -17,27 +17,36 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.report import region
-from surefoot.report.heatmap import Figure, Panel, axes, effort, figure, heat_map, looked, values
+from surefoot.report.heatmap import (
+    Figure,
+    Panel,
+    common_axes,
+    effort_table,
+    figure,
+    heat_map,
+    parse_view,
+    value_table,
+)
 from surefoot.report.heatmap.curve import Curve
 from surefoot.report.heatmap.figure import measure_of, unit_of
 from surefoot.report.region import Scene
 from surefoot.run import verify
 from surefoot.studies.figures import (
-    Checked,
-    FigureOf,
-    Figures,
-    PanelOf,
-    Unmeasured,
-    check,
-    figures,
+    CheckedClaim,
+    FigureSpec,
+    PanelSpec,
+    StudyFigures,
+    UnmeasuredFigure,
+    check_figure_claims,
     has_figures,
-    leave_open,
+    leave_claims_open,
+    load_study_figures,
     recipe_curve,
 )
-from surefoot.studies.figures import values as values_of
-from surefoot.studies.regions import RegionsOf
+from surefoot.studies.figures import sampled_values as values_of
+from surefoot.studies.regions import RegionFigureSpec
 from surefoot.verdict.verdict import PerStart, Result, Unknown, is_interrupted
-from surefoot.verdict.words import cut_short
+from surefoot.verdict.words import interruption_note
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 
@@ -53,15 +62,15 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MeasuredFigure:
     """A figure and what was measured in it; `missing`: why there is none."""
 
     picture: Figure | tuple[Scene, ...] | None
-    claims: tuple[Checked, ...]
+    claims: tuple[CheckedClaim, ...]
     missing: str = ""
 
 
-def drawn_figures(
+def draw_study_figures(
     study: str,
     names: Sequence[str],
     how: Sampling,
@@ -73,80 +82,80 @@ def drawn_figures(
 
     Exit 0 if every claim about them is as recorded, 1 if one is not, 3 if a figure had not enough time.
     """
-    checked: list[Checked] = []
+    checked: list[CheckedClaim] = []
     done: list[str] = []
     missing: dict[str, str] = {}
     try:
-        for name, made in made_figures(study, names, how, tell):
+        for name, made in _measure_figures(study, names, how, tell):
             checked += made.claims
             if made.picture is None:
                 missing[name] = made.missing
                 continue
-            _write(made.picture, study, name, folder, as_json)
+            _write_figure(made.picture, study, name, folder, as_json)
             done.append(name)
     except KeyboardInterrupt:  # a figure is made whole or not at all
-        wanted = list(figures(study).figures) if "all" in names else names
-        mark = f"{cut_short(len(done), len(wanted), 'figures')}; no claim is judged"
+        wanted = list(load_study_figures(study).figures) if "all" in names else names
+        mark = f"{interruption_note(len(done), len(wanted), 'figures')}; no claim is judged"
         print(json.dumps({"study": study, "interrupted": mark, "made": done}, indent=1) if as_json else mark)
         return 130
     if as_json:
         told = {"not made": missing} if missing else {}
-        print(json.dumps({"study": study, "claims": [claim_facts(c) for c in checked], **told}, indent=1))
+        print(json.dumps({"study": study, "claims": [claim_to_json(c) for c in checked], **told}, indent=1))
     else:
         lines = [f"figure {name} is not made: {why}; give more --timeout" for name, why in missing.items()]
-        print("\n".join(part for part in (claims_text(checked), join_visible(lines)) if part))
-    return exit_code(checked, bool(missing))
+        print("\n".join(part for part in (render_claims(checked), join_visible(lines)) if part))
+    return claims_exit_code(checked, bool(missing))
 
 
-def exit_code(checked: Sequence[Checked], missing: bool = False) -> int:
+def claims_exit_code(checked: Sequence[CheckedClaim], missing: bool = False) -> int:
     """1 if a claim is not as recorded; 3 if none is, but one is open."""
     if any(not c.as_recorded and not c.missing for c in checked):
         return 1
     return 3 if missing or any(c.missing for c in checked) else 0
 
 
-def made_figures(
+def _measure_figures(
     study: str, names: Sequence[str], how: Sampling, tell: Callable[[str], None]
-) -> Iterator[tuple[str, Made]]:
+) -> Iterator[tuple[str, MeasuredFigure]]:
     """The named figures of a study one after the other; `all`: every one."""
-    all_of = figures(study)
+    all_of = load_study_figures(study)
     for name in list(all_of.figures) if "all" in names else [all_of.figure(n).name for n in names]:
         wanted = all_of.figures[name]
-        if isinstance(wanted, RegionsOf):
+        if isinstance(wanted, RegionFigureSpec):
             scenes, found = region_scenes(wanted, how.seconds, how.seed, tell)
-            yield name, Made(tuple(scenes), check(wanted, all_of, found))
+            yield name, MeasuredFigure(tuple(scenes), check_figure_claims(wanted, all_of, found))
         else:
-            yield name, make_figure(wanted, all_of, how, study, tell)
+            yield name, _measure_figure(wanted, all_of, how, study, tell)
 
 
-def checked_claims(study: str, how: Sampling, tell: Callable[[str], None]) -> list[Checked]:
+def check_study_claims(study: str, how: Sampling, tell: Callable[[str], None]) -> list[CheckedClaim]:
     """Every claim about a figure of the study; none if it has no figures."""
     if not has_figures(study):
         return []
-    return [claim for _, made in made_figures(study, ["all"], how, tell) for claim in made.claims]
+    return [claim for _, made in _measure_figures(study, ["all"], how, tell) for claim in made.claims]
 
 
-def make_figure(
-    wanted: FigureOf, all_of: Figures, how: Sampling, study: str, tell: Callable[[str], None]
-) -> Made:
+def _measure_figure(
+    wanted: FigureSpec, all_of: StudyFigures, how: Sampling, study: str, tell: Callable[[str], None]
+) -> MeasuredFigure:
     """Ask every panel, draw them, measure what is claimed."""
     sampled = build_engines(how.engine, how.options, None)[0]
     computed = build_engines("explicit", {}, None)[0]
-    found: list[tuple[PanelOf, Problem, Result]] = []
+    found: list[tuple[PanelSpec, Problem, Result]] = []
     for panel in wanted.panels:
         tell(f"figure {wanted.name}: {panel.title}")
         engine = sampled if panel.sampled or panel.quantity == "effort" else computed
         problem = panel.problem()
-        found.append((panel, problem, _ask(problem, engine, Budget(how.seconds, how.seed, tell))))
+        found.append((panel, problem, _verify_panel(problem, engine, Budget(how.seconds, how.seed, tell))))
     try:
-        tables = {panel.name: values_of(_table(result)) for panel, _, result in found}
-    except Unmeasured as error:
-        return Made(None, leave_open(wanted, all_of, str(error)), str(error))
-    claims = check(wanted, all_of, tables)
-    return Made(_picture(wanted, found, study), claims)
+        tables = {panel.name: values_of(_verdict_table(result)) for panel, _, result in found}
+    except UnmeasuredFigure as error:
+        return MeasuredFigure(None, leave_claims_open(wanted, all_of, str(error)), str(error))
+    claims = check_figure_claims(wanted, all_of, tables)
+    return MeasuredFigure(_compose_heatmaps(wanted, found, study), claims)
 
 
-def _ask(problem: Problem, engine: Engine, budget: Budget) -> Result:
+def _verify_panel(problem: Problem, engine: Engine, budget: Budget) -> Result:
     """Without certificates: a picture is for looking, `surefoot check` certifies the same problems."""
     result = verify(problem, engine, budget, certificates=False)
     if is_interrupted(result.verdict):
@@ -154,24 +163,30 @@ def _ask(problem: Problem, engine: Engine, budget: Budget) -> Result:
     return result
 
 
-def _table(result: Result) -> PerStart:
+def _verdict_table(result: Result) -> PerStart:
     match result.verdict:
         case PerStart() as table:
             return table
         case Unknown(reason, detail):
-            raise Unmeasured(f"{result.problem}: unknown ({reason.value}): {detail}")
+            raise UnmeasuredFigure(f"{result.problem}: unknown ({reason.value}): {detail}")
         case other:
             raise InvalidProblem(f"{result.problem}: `{type(other).__name__.lower()}` is no table of starts")
 
 
-def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]], study: str) -> Figure:
+def _compose_heatmaps(
+    wanted: FigureSpec, found: Sequence[tuple[PanelSpec, Problem, Result]], study: str
+) -> Figure:
     panels: list[Panel] = []
     along: dict[str, Any] = {}
     for panel, problem, result in found:
-        table = effort(_table(result)) if panel.quantity == "effort" else values(_table(result))
+        table = (
+            effort_table(_verdict_table(result))
+            if panel.quantity == "effort"
+            else value_table(_verdict_table(result))
+        )
         environment = problem.environment
-        view = looked([table], "car_x", "car_y", (), environment)
-        along.setdefault(environment.name, axes([table], view, environment))
+        view = parse_view([table], "car_x", "car_y", (), environment)
+        along.setdefault(environment.name, common_axes([table], view, environment))
         drawn = heat_map(panel.quantity, table, view, along[environment.name], environment=environment)
         unit = unit_of(panel.quantity, measure_of(problem.property))
         facts = {"problem": result.problem, "engine": result.engine, "seed": result.seed}
@@ -193,7 +208,7 @@ def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]],
     )
 
 
-def _write(
+def _write_figure(
     picture: Figure | tuple[Scene, ...], study: str, name: str, folder: Path | None, as_json: bool
 ) -> None:
     """Pictures, data and a page in the folder; without one, the terminal."""
@@ -201,32 +216,32 @@ def _write(
         if isinstance(picture, Figure) and not as_json:
             Outputs(None, None, None, None, None, True).write(picture)
         return
-    from surefoot.report.drawing import png, svg
-    from surefoot.report.heatmap.document import document
+    from surefoot.report.drawing import render_png, svg
+    from surefoot.report.heatmap.document import figure_to_json
     from surefoot.report.heatmap.html import heat_page
-    from surefoot.report.heatmap.layout import drawn
+    from surefoot.report.heatmap.layout import draw_figure
 
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(picture, Figure):
-        shapes, page, data = drawn(picture), heat_page([picture]), document(picture)
+        shapes, page, data = draw_figure(picture), heat_page([picture]), figure_to_json(picture)
     else:
-        shapes = region.drawn(picture)
+        shapes = region.draw_scenes(picture)
         page = region.region_page(f"surefoot: {study}, figure {name}", picture)
-        data = {"panels": [region.document(scene) for scene in picture]}
+        data = {"panels": [region.scene_to_json(scene) for scene in picture]}
     stem = folder / f"{study}-figure-{name}"
-    deliver_file(stem.with_suffix(".png"), lambda: png(shapes))
+    deliver_file(stem.with_suffix(".png"), lambda: render_png(shapes))
     deliver_file(stem.with_suffix(".svg"), lambda: svg(shapes))
     deliver_file(stem.with_suffix(".html"), lambda: page)
     deliver_file(stem.with_suffix(".json"), lambda: json.dumps(data, indent=1) + "\n")
 
 
-def claim_facts(checked: Checked) -> dict[str, Any]:
+def claim_to_json(checked: CheckedClaim) -> dict[str, Any]:
     found: dict[str, Any] = {"measured": checked.measured, "as_recorded": checked.as_recorded}
     found |= {"missing": checked.missing} if checked.missing else {}
     return asdict(checked.claim) | found | {"met": checked.answer == "met", "answer": checked.answer}
 
 
-def claims_text(checked: Sequence[Checked]) -> str:
+def render_claims(checked: Sequence[CheckedClaim]) -> str:
     """Paper against measured, a claim in three lines."""
     lines = []
     for one in checked:

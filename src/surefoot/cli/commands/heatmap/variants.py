@@ -9,20 +9,20 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.model import Loaded, load_model
-from surefoot.cli.study_problem import names_study, of_study
+from surefoot.cli.model import LoadedModel, load_model
+from surefoot.cli.study_problem import load_study_model, names_study
 from surefoot.cli.unused import is_given
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment, expand_definitions
 from surefoot.problem.names import is_reserved
 from surefoot.problem.parse import parse_term
-from surefoot.problem.parse.lexer import shorten
+from surefoot.problem.parse.lexer import shorten_text
 from surefoot.problem.parse.number import show_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.problem.show import show_property
-from surefoot.problem.term import Const, Term, conjunction, free_names
-from surefoot.report.heatmap.curve import step_of
+from surefoot.problem.term import Const, Term, conjunction_of, free_names
+from surefoot.report.heatmap.curve import checkpoint_step
 from surefoot.report.heatmap.figure import measure_of
 
 MOST_VALUES = 64
@@ -39,7 +39,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class CheckpointFile:
     """A network that was saved in the course of a training."""
 
     path: Path
@@ -70,15 +70,15 @@ class Variant:
     source: Mapping[str, object]
 
     @property
-    def asked(self) -> Probability | Expected:
+    def value_property(self) -> Probability | Expected:
         assert isinstance(self.problem.property, Probability | Expected)
         return self.problem.property
 
     @property
     def subject(self) -> Subject:
         """That the property is asked of every start goes without saying."""
-        words = shorten(show_property(replace(self.asked, over="max", starts=None)), LONGEST)
-        measure, environment = measure_of(self.asked), self.problem.environment
+        words = shorten_text(show_property(replace(self.value_property, over="max", starts=None)), LONGEST)
+        measure, environment = measure_of(self.value_property), self.problem.environment
         return Subject(self.title, self.group, words, measure, environment, self.threshold)
 
 
@@ -92,13 +92,13 @@ def read_sweep(text: str) -> Sweep:
         )
     if ":" not in said:
         values = tuple(part.strip() for part in said.split(","))
-        return _limited(Sweep(name, values))
+        return _check_sweep(Sweep(name, values))
     parts = said.split(":")
     if len(parts) != 3:
         raise InvalidProblem(
             f"`{said}` is not FIRST:LAST:STEP", fix=f"write {name}=0.1:0.5:0.1", where="--sweep"
         )
-    first, last, step = (_number(part) for part in parts)
+    first, last, step = (_parse_number(part) for part in parts)
     if step <= 0 or last < first:
         what = f"`{said}` contains no value"
         raise InvalidProblem(
@@ -110,39 +110,39 @@ def read_sweep(text: str) -> Sweep:
     return Sweep(name, tuple(show_number(first + n * step) for n in range(count)))
 
 
-def _limited(sweep: Sweep) -> Sweep:
+def _check_sweep(sweep: Sweep) -> Sweep:
     if len(sweep.values) > MOST_VALUES or not all(sweep.values):
         raise InvalidProblem(f"between 1 and {MOST_VALUES} values can be swept", where="--sweep")
     return sweep
 
 
-def _number(text: str) -> Fraction:
+def _parse_number(text: str) -> Fraction:
     term = parse_term(text)
     if not isinstance(term, Const) or isinstance(term.value, bool):
         raise InvalidProblem(f"`{text}` is not a number", where="--sweep")
     return Fraction(term.value)
 
 
-def checkpoints(folder: Path) -> tuple[Checkpoint, ...]:
+def list_checkpoint_files(folder: Path) -> tuple[CheckpointFile, ...]:
     """The networks of a folder in the order of the last number in their names."""
     if not folder.is_dir():
         raise InvalidProblem("not a folder", fix="give the folder of the checkpoints", where=str(folder))
     found = []
     for path in sorted(folder.iterdir()):
         name = next((path.name.removesuffix(s) for s in NETWORKS if path.name.endswith(s)), None)
-        if name is not None and (step := step_of(name)) is not None:
-            found.append(Checkpoint(path, step))
+        if name is not None and (step := checkpoint_step(name)) is not None:
+            found.append(CheckpointFile(path, step))
     if not found:
         fix = f"their names end in the step and one of {', '.join(NETWORKS)}: agent-70000.onnx"
         raise InvalidProblem("there is no checkpoint here", fix=fix, where=str(folder))
     return tuple(sorted(found, key=lambda c: c.step))
 
 
-def variants(
+def enumerate_variants(
     models: tuple[Path, ...],
     wiring: Mapping[str, Any],
     sweeps: tuple[Sweep, ...],
-    saved: tuple[Checkpoint, ...],
+    saved: tuple[CheckpointFile, ...],
     starts: Term | None,
     where: tuple[Term, ...] = (),
     unit: str = "step",
@@ -157,37 +157,39 @@ def variants(
         settings["constants"] = (*wiring["constants"], *(f"{n}={v}" for n, v in swept))
         if one is not None:
             settings["policy"] = one.path
-        loaded = _load(model, settings)
-        asked = _asked(loaded, model)
+        loaded = _load_variant(model, settings)
+        asked = _quantitative_problems(loaded, model)
         for name, problem in asked.items():
-            words = [*([_named(model)] if len(models) > 1 else []), *([name] if len(asked) > 1 else [])]
+            words = [*([_model_title(model)] if len(models) > 1 else []), *([name] if len(asked) > 1 else [])]
             words += [f"{unit} {one.step}"] if one is not None else []
             words += [f"{n} = {v}" for n, v in swept]
-            title = ", ".join(words) or (_named(model) if "[" in name else name)
+            title = ", ".join(words) or (_model_title(model) if "[" in name else name)
             source = {**loaded.source, "property": name}
-            drawn = narrowed(problem, where)
-            yield _variant(title, str(model), drawn, loaded.inputs, source, starts)
+            drawn = _restrict_starts(problem, where)
+            yield _make_variant(title, str(model), drawn, loaded.inputs, source, starts)
 
 
-def narrowed(problem: Problem, where: tuple[Term, ...]) -> Problem:
+def _restrict_starts(problem: Problem, where: tuple[Term, ...]) -> Problem:
     """Starts that are not drawn need no answer; what a start is worth does not depend on the others."""
     environment = problem.environment
     meant = tuple(expand_definitions(term, environment) for term in where)
     if not meant or any(is_reserved(name) for term in meant for name in free_names(term)):
         return problem
-    initial = conjunction((environment.initial, *meant))
+    initial = conjunction_of((environment.initial, *meant))
     return replace(problem, environment=replace(environment, initial=initial))
 
 
-def _load(model: Path, settings: Mapping[str, Any]) -> Loaded:
-    return of_study(str(model), settings) if names_study(str(model)) else load_model(model, **settings)
+def _load_variant(model: Path, settings: Mapping[str, Any]) -> LoadedModel:
+    return (
+        load_study_model(str(model), settings) if names_study(str(model)) else load_model(model, **settings)
+    )
 
 
-def _named(model: Path) -> str:
+def _model_title(model: Path) -> str:
     return str(model) if names_study(str(model)) else model.stem
 
 
-def _asked(loaded: Loaded, model: Path) -> dict[str, Problem]:
+def _quantitative_problems(loaded: LoadedModel, model: Path) -> dict[str, Problem]:
     found = {n: p for n, p in loaded.problems.items() if isinstance(p.property, Probability | Expected)}
     if is_given("properties") and (others := [n for n in loaded.problems if n not in found]):
         what = f"`{others[0]}` is no probability and no expected value: there is nothing to draw"
@@ -198,7 +200,7 @@ def _asked(loaded: Loaded, model: Path) -> dict[str, Problem]:
     return found
 
 
-def _variant(
+def _make_variant(
     title: str,
     group: str,
     problem: Problem,

@@ -9,16 +9,16 @@ from pathlib import Path as File
 from typing import Any
 
 from surefoot.cli.output import deliver_file, write_certificate, write_facts
-from surefoot.cli.progress import progress
-from surefoot.cli.screen import say
+from surefoot.cli.progress import report_progress
+from surefoot.cli.screen import print_line
 from surefoot.compile.initial import LateStarts
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.influence import is_about_states
 from surefoot.engines.shield.finite import FiniteShield, finite_shield
-from surefoot.engines.shield.finite.arena import bad_of, is_finite
-from surefoot.engines.shield.finite.table import examples_of, table_of
-from surefoot.engines.shield.finite.tree import size
+from surefoot.engines.shield.finite.arena import bad_condition, is_finite_environment
+from surefoot.engines.shield.finite.table import action_table, examples_of
+from surefoot.engines.shield.finite.tree import count_comparisons
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
@@ -31,10 +31,10 @@ from surefoot.problem.property import (
     Recurs,
     Within,
 )
-from surefoot.problem.show import show, show_property
+from surefoot.problem.show import show_property, show_term
 from surefoot.problem.term import FALSE, Term
 from surefoot.run import verify
-from surefoot.solve.markov import Undecided
+from surefoot.solve.markov import MarkovUndecided
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible
 from surefoot.work.alarm import call_in_time
@@ -43,7 +43,7 @@ from surefoot.work.child import processor_time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MadeOfActions:
+class FiniteSynthesis:
     """`anybody`: about whoever acts behind the shield. `alone`, `behind`: the model's own policy.
 
     After an interruption what was not asked yet is None; without an answer about anybody nothing is proved.
@@ -61,9 +61,9 @@ class MadeOfActions:
         """Is it proved that whoever acts behind the shield keeps the bound, from every start?"""
         match None if self.anybody is None else self.anybody.verdict:
             case Proved():
-                return self.accepted
+                return self.is_accepted
             case Exact(_, Fraction() as high):
-                return self.accepted and high <= 1 - self.bound
+                return self.is_accepted and high <= 1 - self.bound
             case _:
                 return False
 
@@ -78,21 +78,25 @@ class MadeOfActions:
         return tuple(told)
 
     @property
-    def kept(self) -> tuple[int, int]:
+    def safe_start_count(self) -> tuple[int, int]:
         """How many starts the safest actions keep as safe as asked for, of how many."""
         initial = self.shield.arena.markov.initial
         return int(self.shield.safest.kept[initial].sum()), len(initial)
 
     @property
-    def accepted(self) -> bool:
-        return self.anybody is not None and self.anybody.certified and self.kept[0] == self.kept[1]
+    def is_accepted(self) -> bool:
+        return (
+            self.anybody is not None
+            and self.anybody.certified
+            and self.safe_start_count[0] == self.safe_start_count[1]
+        )
 
     def certified_about(self) -> str:
         """What the accepted certificate says, in a sentence."""
-        if not self.accepted or self.anybody is None:
+        if not self.is_accepted or self.anybody is None:
             return "nothing"
         if isinstance(self.anybody.verdict, Proved):
-            bad = show(bad_of(self.shield.problem))
+            bad = show_term(bad_condition(self.shield.problem))
             return f"never {bad}, whoever acts behind the shield, from every start"
         return (
             "the probability in `anybody`, whoever acts behind the shield; that permitted actions keep the "
@@ -100,7 +104,7 @@ class MadeOfActions:
         )
 
     def promise(self) -> str:
-        bad = show(bad_of(self.shield.problem))
+        bad = show_term(bad_condition(self.shield.problem))
         if self.bound == 1 and self.anybody is not None and isinstance(self.anybody.verdict, Proved):
             return f"Proved: from every start, whoever acts, never {bad}."
         return (
@@ -110,7 +114,7 @@ class MadeOfActions:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ShieldFiles:
     """The files that `surefoot shield` was asked for."""
 
     certificate: str | None = None
@@ -119,10 +123,10 @@ class Wanted:
     json: str | None = None
 
 
-def shield_of_actions(
+def run_finite_shield(
     problem: Problem,
     bound: Fraction,
-    wanted: Wanted,
+    wanted: ShieldFiles,
     source: Mapping[str, object],
     inputs: Mapping[str, str],
     budget: Callable[[Callable[[str], None]], Budget],
@@ -132,11 +136,11 @@ def shield_of_actions(
     """The whole command; exit 0 if the shield is certified, 3 if it is not, 130 if it was interrupted."""
     began = processor_time()
     try:
-        with progress(quiet) as tell:
-            made = make_in_time(problem, bound, budget(tell), goals)
+        with report_progress(quiet) as tell:
+            made = _synthesise_in_time(problem, bound, budget(tell), goals)
     except KeyboardInterrupt:
         why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
-        say(f"interrupted: {why}", error=True)
+        print_line(f"interrupted: {why}", error=True)
         if wanted.json is not None:
             facts = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
                      "certified about": "nothing", "interrupted": True, "reason": why}  # fmt: skip
@@ -145,48 +149,48 @@ def shield_of_actions(
     if isinstance(made, str):
         why = f"{made}; of a part of the states there is no shield"
         if wanted.json != "-":
-            say(f"unknown (timeout): {why}")
+            print_line(f"unknown (timeout): {why}")
         if wanted.json is not None:
             facts = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
                      "certified about": "nothing", "interrupted": False, "reason": why}  # fmt: skip
             write_facts(wanted.json, lambda: facts, quiet)
         return 3
     seconds = processor_time() - began
-    write_actions(made, wanted.certificate, wanted.python, wanted.c, quiet)
+    _write_finite_shield(made, wanted.certificate, wanted.python, wanted.c, quiet)
     if wanted.json is not None:
-        write_facts(wanted.json, lambda: facts_of_actions(made, seconds, source, inputs), quiet)
+        write_facts(wanted.json, lambda: _finite_synthesis_to_json(made, seconds, source, inputs), quiet)
     if wanted.json != "-":
-        print(words_of_actions(made, seconds))
+        print(_render_finite_synthesis(made, seconds))
     if made.interrupted:
         return 130
-    return 0 if made.accepted and made.kept_by_anybody else 3
+    return 0 if made.is_accepted and made.kept_by_anybody else 3
 
 
-def make_in_time(
+def _synthesise_in_time(
     problem: Problem, bound: Fraction, budget: Budget, goals: Mapping[str, Term] | None = None
-) -> MadeOfActions | str:
+) -> FiniteSynthesis | str:
     """The shield with what is known about it, or what the time ended."""
 
-    def attempt() -> MadeOfActions | str:
-        return make_of_actions(problem, bound, budget, goals)
+    def attempt() -> FiniteSynthesis | str:
+        return _synthesise_finite(problem, bound, budget, goals)
 
     try:
         return call_in_time(budget, attempt, lambda: "the time ended before there was a shield")
-    except (LateStarts, Undecided, Unsupported) as why:
-        if not budget.spent():
+    except (LateStarts, MarkovUndecided, Unsupported) as why:
+        if not budget.is_spent():
             raise
         return str(why)
 
 
-def moved_by_actions(problem: Problem) -> bool:
+def is_moved_by_actions(problem: Problem) -> bool:
     """Finitely many states and no controls."""
     environment = problem.environment
-    return not environment.controls and environment.flow is None and is_finite(environment)
+    return not environment.controls and environment.flow is None and is_finite_environment(environment)
 
 
-def make_of_actions(
+def _synthesise_finite(
     problem: Problem, bound: Fraction, budget: Budget, goals: Mapping[str, Term] | None = None
-) -> MadeOfActions:
+) -> FiniteSynthesis:
     """The shield, what is proved about everybody, and about the policy of the model with and without it.
 
     An interruption before there is a shield is handed on: a part of it would permit too much. Later it ends
@@ -195,17 +199,19 @@ def make_of_actions(
     shield = finite_shield(problem, 1 - bound, budget, goals=goals)
     anybody = alone = guarded = None
     try:
-        anybody = verify(replace(shield.anybody(), property=_asked(problem, bound)), Explicit(), budget)
-        if (behind := shield.shielded()) is not None:
-            chance = Probability(Path("F", bad_of(problem)), None, "max")
-            alone = _without_proof(replace(problem, property=chance), budget)
-            guarded = _without_proof(replace(behind, property=chance), budget)
+        anybody = verify(
+            replace(shield.anybody(), property=_safety_property(problem, bound)), Explicit(), budget
+        )
+        if (behind := shield.shielded_problem()) is not None:
+            chance = Probability(Path("F", bad_condition(problem)), None, "max")
+            alone = _verify_uncertified(replace(problem, property=chance), budget)
+            guarded = _verify_uncertified(replace(behind, property=chance), budget)
     except KeyboardInterrupt:
-        return MadeOfActions(shield, bound, anybody, alone, guarded, interrupted=True)
-    return MadeOfActions(shield, bound, anybody, alone, guarded)
+        return FiniteSynthesis(shield, bound, anybody, alone, guarded, interrupted=True)
+    return FiniteSynthesis(shield, bound, anybody, alone, guarded)
 
 
-def goals_of(problems: Mapping[str, Problem], about: Problem) -> dict[str, Term]:
+def reachability_goals(problems: Mapping[str, Problem], about: Problem) -> dict[str, Term]:
     """What other properties of the same environment want to be reached, as far as it is about states."""
     found: dict[str, Term] = {}
     for name, problem in problems.items():
@@ -215,21 +221,21 @@ def goals_of(problems: Mapping[str, Problem], about: Problem) -> dict[str, Term]
             case Probability(Path("F" | "U", goal)) | Expected(_, goal):
                 found[name] = goal
     same = {n: g for n, g in found.items() if problems[n].environment == about.environment}
-    return {n: g for n, g in same.items() if g not in (bad_of(about), FALSE) and is_about_states(g)}
+    return {n: g for n, g in same.items() if g not in (bad_condition(about), FALSE) and is_about_states(g)}
 
 
-def _without_proof(problem: Problem, budget: Budget) -> Result:
+def _verify_uncertified(problem: Problem, budget: Budget) -> Result:
     return verify(problem, Explicit(), budget, certificates=False)
 
 
-def _asked(problem: Problem, bound: Fraction) -> Never | Probability:
-    bad = bad_of(problem)
+def _safety_property(problem: Problem, bound: Fraction) -> Never | Probability:
+    bad = bad_condition(problem)
     return Never(bad) if bound == 1 else Probability(Path("F", bad), None, "max")
 
 
-def words_of_actions(made: MadeOfActions, seconds: float) -> str:
+def _render_finite_synthesis(made: FiniteSynthesis, seconds: float) -> str:
     """What was found, for people."""
-    shield, (kept, starts) = made.shield, made.kept
+    shield, (kept, starts) = made.shield, made.safe_start_count
     arena, count = shield.arena, len(shield.visited)
     may = sum(len(actions) for actions, _ in shield.classes) / max(1, len(shield.classes))
     lines = [
@@ -242,11 +248,16 @@ def words_of_actions(made: MadeOfActions, seconds: float) -> str:
             if made.bound == 1
             else f"can be kept safe with probability {made.bound} or more, by the safest actions alone"
         ),
-        f"tree         {size(shield.tree):,} comparisons of {', '.join(c.name for c in shield.columns)}",
-        f"anybody      {'not asked' if made.anybody is None else _answer(made.anybody)}",
+        f"tree         {count_comparisons(shield.tree):,} comparisons of "
+        f"{', '.join(c.name for c in shield.columns)}",
+        f"anybody      {'not asked' if made.anybody is None else _describe_verdict(made.anybody)}",
     ]
-    lines += [f"policy       {_answer(made.alone)} alone"] if made.alone is not None else []
-    lines += [f"             {_answer(made.behind)} behind the shield"] if made.behind is not None else []
+    lines += [f"policy       {_describe_verdict(made.alone)} alone"] if made.alone is not None else []
+    lines += (
+        [f"             {_describe_verdict(made.behind)} behind the shield"]
+        if made.behind is not None
+        else []
+    )
     lines += [f"note         {note}" for note in made.notes()]
     lines.append(f"seconds      {seconds:.1f} (processor time)")
     if made.interrupted:
@@ -255,7 +266,7 @@ def words_of_actions(made: MadeOfActions, seconds: float) -> str:
     return join_visible(lines)
 
 
-def _answer(result: Result) -> str:
+def _describe_verdict(result: Result) -> str:
     match result.verdict:
         case Proved():
             return "never bad, proved: the independent checker accepted the certificate"
@@ -269,11 +280,11 @@ def _answer(result: Result) -> str:
             return f"{type(other).__name__.lower()}: {next(filter(None, said), '')}"
 
 
-def facts_of_actions(
-    made: MadeOfActions, seconds: float, source: Mapping[str, object], inputs: Mapping[str, str]
+def _finite_synthesis_to_json(
+    made: FiniteSynthesis, seconds: float, source: Mapping[str, object], inputs: Mapping[str, str]
 ) -> dict[str, Any]:
     """Everything as JSON."""
-    table = table_of(made.shield, made.promise())
+    table = action_table(made.shield, made.promise())
     return {
         "schema": 1,
         "kind": "actions",
@@ -282,15 +293,15 @@ def facts_of_actions(
         "bound": str(made.bound),
         "promise": table.promise,
         "states": made.shield.arena.markov.states,
-        "starts kept": list(made.kept),
-        "certified": made.accepted,
+        "starts kept": list(made.safe_start_count),
+        "certified": made.is_accepted,
         "certified about": made.certified_about(),
         "kept by anybody": made.kept_by_anybody,
         "notes": list(made.notes()),
         "interrupted": made.interrupted,
-        "anybody": None if made.anybody is None else _answer(made.anybody),
-        "policy": None if made.alone is None else _answer(made.alone),
-        "shielded": None if made.behind is None else _answer(made.behind),
+        "anybody": None if made.anybody is None else _describe_verdict(made.anybody),
+        "policy": None if made.alone is None else _describe_verdict(made.alone),
+        "shielded": None if made.behind is None else _describe_verdict(made.behind),
         "tree": {
             "state": list(table.state),
             "actions": list(table.actions),
@@ -308,16 +319,16 @@ def facts_of_actions(
     }
 
 
-def write_actions(
-    made: MadeOfActions, certificate: str | None, python_path: str | None, c_prefix: str | None, quiet: bool
+def _write_finite_shield(
+    made: FiniteSynthesis, certificate: str | None, python_path: str | None, c_prefix: str | None, quiet: bool
 ) -> None:
     """The files that were asked for: nothing that is not certified."""
     wanted = [p for p in (certificate, python_path, c_prefix) if p is not None]
-    if not made.accepted:
+    if not made.is_accepted:
         for path in wanted:
-            say(f"not written: {path} (nothing is certified)", error=True)
+            print_line(f"not written: {path} (nothing is certified)", error=True)
         return
-    table = table_of(made.shield, made.promise())
+    table = action_table(made.shield, made.promise())
     if certificate is not None and made.anybody is not None:
         write_certificate(made.anybody, certificate, quiet)
     if python_path is not None:

@@ -8,29 +8,34 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.cli.commands.shield.made import Made
+from surefoot.cli.commands.shield.made import ShieldSynthesis
 from surefoot.compile.batch import BatchGuard
 from surefoot.compile.source import guard_of
 from surefoot.engines.shield.campaign.adversary import ADVERSARIES
-from surefoot.engines.shield.campaign.baselines import learnt, regulator
+from surefoot.engines.shield.campaign.baselines import baseline_regulator, random_search_policy
 from surefoot.engines.shield.campaign.plant import (
+    BatchPlant,
     Floats,
-    Plant,
     Propose,
     by_gain,
     by_network,
     by_nobody,
     covered_boxes,
-    drawn_starts,
+    draw_start_states,
 )
-from surefoot.engines.shield.campaign.runs import Campaign, needed, simulate, unshielded
+from surefoot.engines.shield.campaign.runs import (
+    Campaign,
+    count_needed_interventions,
+    rerun_unshielded,
+    simulate_campaign,
+)
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class EvaluationSize:
     """How many runs of how many steps; `seconds` for each simulation."""
 
     runs: int = 1000
@@ -41,7 +46,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ShieldEvaluation:
     """None: there is nobody to simulate. `needed`: of how many interventions that were asked about."""
 
     alone: Campaign | None = None
@@ -65,30 +70,36 @@ class Measured:
         return [(name, c) for name, c in found if c is not None]
 
 
-def measured(made: Made, policy: Policy | None, size: Size, tell: Callable[[str], None]) -> Measured:
+def evaluate_shield(
+    made: ShieldSynthesis, policy: Policy | None, size: EvaluationSize, tell: Callable[[str], None]
+) -> ShieldEvaluation:
     """Simulate what can be; runs start in covered starts, or in any start if there is no set.
 
     Interrupted: what was simulated by then, the last of it in part.
     """
     found: dict[str, Any] = {}
     try:
-        _measure(made, policy, size, tell, found)
+        _run_campaigns(made, policy, size, tell, found)
     except KeyboardInterrupt:
-        return Measured(**found, interrupted=True)
-    return Measured(**found)
+        return ShieldEvaluation(**found, interrupted=True)
+    return ShieldEvaluation(**found)
 
 
-def _measure(
-    made: Made, policy: Policy | None, size: Size, tell: Callable[[str], None], found: dict[str, Any]
+def _run_campaigns(
+    made: ShieldSynthesis,
+    policy: Policy | None,
+    size: EvaluationSize,
+    tell: Callable[[str], None],
+    found: dict[str, Any],
 ) -> None:
     """Everything that there is to be simulated, one after the other, into `found`."""
-    plant, generator = Plant(made.system), np.random.default_rng((size.seed, 0))
+    plant, generator = BatchPlant(made.system), np.random.default_rng((size.seed, 0))
     boxes = (
         covered_boxes([b.set.proof for b in made.found.branches], made.system.initial)
         if made.accepted
         else []
     )
-    starts = drawn_starts(boxes or [list(made.system.initial)], size.runs, generator)
+    starts = draw_start_states(boxes or [list(made.system.initial)], size.runs, generator)
 
     def budget() -> Budget:
         return Budget(size.seconds, size.seed, tell)
@@ -99,40 +110,42 @@ def _measure(
             raise KeyboardInterrupt
         return campaign
 
-    def run(name: str, what: str, propose: Propose, guard: BatchGuard | None) -> Campaign:
-        return keep(name, simulate(plant, starts, size.steps, propose, guard, budget(), what=what))
+    def simulate_policy(name: str, what: str, propose: Propose, guard: BatchGuard | None) -> Campaign:
+        return keep(name, simulate_campaign(plant, starts, size.steps, propose, guard, budget(), what=what))
 
     propose = by_network(policy, made.system) if isinstance(policy, NeuralPolicy) else None
-    if (gain := regulator(made.system)) is not None:
-        run("regulator", "regulator", by_gain(gain), None)
-    run("learnt", "learnt linear policy", by_gain(learnt(plant, starts, budget())), None)
+    if (gain := baseline_regulator(made.system)) is not None:
+        simulate_policy("regulator", "regulator", by_gain(gain), None)
+    simulate_policy(
+        "learnt", "learnt linear policy", by_gain(random_search_policy(plant, starts, budget())), None
+    )
     shields = made.accepted and isinstance(made.problem.policy, ShieldedPolicy)
     if propose is not None and not shields:
-        run("alone", "network alone", propose, None)
+        simulate_policy("alone", "network alone", propose, None)
     if not made.accepted:
         return
     shield = BatchGuard(guard_of(made.problem.environment, made.problem.policy))
-    run("program", "program alone", by_nobody(len(made.system.controls)), shield)
+    simulate_policy("program", "program alone", by_nobody(len(made.system.controls)), shield)
     if shields and propose is not None:
-        shielded = run("shielded", "network and shield", propose, shield)
-        keep("alone", unshielded(plant, starts, propose, shielded, budget(), what="network alone"))
-        found["needed"] = needed(plant, shielded.moments, size.steps, propose, budget())
+        shielded = simulate_policy("shielded", "network and shield", propose, shield)
+        keep("alone", rerun_unshielded(plant, starts, propose, shielded, budget(), what="network alone"))
+        found["needed"] = count_needed_interventions(plant, shielded.moments, size.steps, propose, budget())
     if shields:
-        for name, campaign in _attacked(plant, shield, starts, size, budget):
+        for name, campaign in _simulate_adversaries(plant, shield, starts, size, budget):
             found["adversaries"] = (*found.get("adversaries", ()), (name, campaign))
             if campaign.interrupted:
                 raise KeyboardInterrupt
 
 
-def guarded_runs(
-    made: Made, policy: Policy | None, size: Size, tell: Callable[[str], None]
-) -> Measured | None:
+def evaluate_guarded_network(
+    made: ShieldSynthesis, policy: Policy | None, size: EvaluationSize, tell: Callable[[str], None]
+) -> ShieldEvaluation | None:
     """The network behind its shield alone; None: there is no network or no shield."""
     if not made.accepted or not isinstance(made.problem.policy, ShieldedPolicy):
         return None
     if not isinstance(policy, NeuralPolicy):
         return None
-    starts = drawn_starts(
+    starts = draw_start_states(
         covered_boxes([b.set.proof for b in made.found.branches], made.system.initial),
         size.runs,
         np.random.default_rng((size.seed, 0)),
@@ -140,12 +153,12 @@ def guarded_runs(
     budget, propose = Budget(size.seconds, size.seed, tell), by_network(policy, made.system)
     what = "network and shield"
     guard = BatchGuard(made.guard())
-    runs = simulate(Plant(made.system), starts, size.steps, propose, guard, budget, what=what)
-    return Measured(shielded=runs, interrupted=runs.interrupted)
+    runs = simulate_campaign(BatchPlant(made.system), starts, size.steps, propose, guard, budget, what=what)
+    return ShieldEvaluation(shielded=runs, interrupted=runs.interrupted)
 
 
-def _attacked(
-    plant: Plant, shield: BatchGuard, starts: Floats, size: Size, budget: Callable[[], Budget]
+def _simulate_adversaries(
+    plant: BatchPlant, shield: BatchGuard, starts: Floats, size: EvaluationSize, budget: Callable[[], Budget]
 ) -> Iterator[tuple[str, Campaign]]:
     """Each adversary from the corners of what is covered and from random starts."""
     if not size.adversarial:
@@ -153,15 +166,19 @@ def _attacked(
     steps = max(1, size.adversarial // len(starts))
     for number, (name, made) in enumerate(ADVERSARIES.items()):
         propose = made(plant, shield, np.random.default_rng((size.seed, 4, number)))
-        yield name, simulate(plant, starts, steps, propose, shield, budget(), what=name, extreme=True)
+        yield (
+            name,
+            simulate_campaign(plant, starts, steps, propose, shield, budget(), what=name, extreme=True),
+        )
 
 
-def campaign_facts(measured: Measured) -> dict[str, Any]:
+def evaluation_to_json(measured: ShieldEvaluation) -> dict[str, Any]:
     """Everything, for JSON."""
     names = ("runs", "steps", "taken", "failures", "interventions", "overruled_runs", "outside", "settled",
              "watched", "steps_to_steady", "complete")  # fmt: skip
     found: dict[str, Any] = {
-        who: {n.replace("_", " "): _number(getattr(c, n)) for n in names} for who, c in measured.campaigns()
+        who: {n.replace("_", " "): _round_float(getattr(c, n)) for n in names}
+        for who, c in measured.campaigns()
     }
     found |= {"interrupted": True} if measured.interrupted else {}
     if measured.needed is not None:
@@ -169,11 +186,11 @@ def campaign_facts(measured: Measured) -> dict[str, Any]:
     return found
 
 
-def _number(value: Any) -> Any:
+def _round_float(value: Any) -> Any:
     return round(value, 3) if isinstance(value, float) else value
 
 
-def campaign_text(measured: Measured) -> str:
+def render_evaluation(measured: ShieldEvaluation) -> str:
     """For people."""
     lines = []
     for who, c in measured.campaigns():
@@ -182,7 +199,7 @@ def campaign_text(measured: Measured) -> str:
             text += f", {c.interventions:,} interventions in {c.overruled_runs} runs"
         if c.steps_to_steady is not None and who not in ADVERSARIES:
             text += f", steady after {c.steps_to_steady:.1f} steps ({c.settled} of {c.watched} runs watched)"
-        lines.append(f"  {who:<22}{text}{'' if c.complete else f' (not all: {_why(c)})'}")
+        lines.append(f"  {who:<22}{text}{'' if c.complete else f' (not all: {_stop_reason(c)})'}")
     if measured.needed is not None and measured.needed[1]:
         yes, count = measured.needed
         lines.append(
@@ -193,5 +210,5 @@ def campaign_text(measured: Measured) -> str:
     return join_visible(lines)
 
 
-def _why(campaign: Campaign) -> str:
+def _stop_reason(campaign: Campaign) -> str:
     return "interrupted" if campaign.interrupted else "out of time"

@@ -13,24 +13,41 @@ import click
 from click.core import ParameterSource
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
-from surefoot.cli.commands.invariant import one_problem
-from surefoot.cli.commands.shield.actions import Wanted, goals_of, moved_by_actions, shield_of_actions
-from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
-from surefoot.cli.commands.shield.made import Made, SetKind, Sketches, make, old_rules, shapes_for
-from surefoot.cli.commands.shield.pictures import pictured
-from surefoot.cli.commands.shield.words import facts, told
-from surefoot.cli.model import load_model, model_flags, time_flags, timed
-from surefoot.cli.output import check_outputs, deliver_file, packed_json, write_facts
-from surefoot.cli.progress import limit_command, progress
-from surefoot.cli.screen import say
+from surefoot.cli.commands.invariant import load_single_problem
+from surefoot.cli.commands.shield.actions import (
+    ShieldFiles,
+    is_moved_by_actions,
+    reachability_goals,
+    run_finite_shield,
+)
+from surefoot.cli.commands.shield.campaign import (
+    EvaluationSize,
+    evaluate_shield,
+    evaluation_to_json,
+    render_evaluation,
+)
+from surefoot.cli.commands.shield.made import (
+    SetKind,
+    ShieldSynthesis,
+    Sketches,
+    make_certified_shield,
+    read_old_rules,
+    shapes_for,
+)
+from surefoot.cli.commands.shield.pictures import write_shield_page
+from surefoot.cli.commands.shield.words import render_synthesis, synthesis_to_json
+from surefoot.cli.model import load_model, model_flags, set_time_semantics, time_flags
+from surefoot.cli.output import check_output_files, compact_json, deliver_file, write_facts
+from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.screen import print_line
 from surefoot.cli.study_problem import names_study
-from surefoot.cli.unused import refuse_given
+from surefoot.cli.unused import refuse_given_options
 from surefoot.engines.barrier.find import Shape
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
-from surefoot.report.region import document
+from surefoot.report.region import scene_to_json
 from surefoot.solve.sos import Squares
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
@@ -43,7 +60,7 @@ SIMULATIONS = 12  # at most, which share the rest
 ATTACKED = 100  # steps of a run under an adversary
 
 
-def degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int, ...]:
+def _parse_degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int, ...]:
     """`2,4`: even numbers from 2 on."""
     found = tuple(int(part) for part in given.split(",") if part.strip().isdigit())
     if not found or len(found) != len(given.split(",")) or any(d < 2 or d % 2 or d > 12 for d in found):
@@ -51,7 +68,7 @@ def degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int,
     return found
 
 
-def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
+def _parse_share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
     """`0.99` or `99/100`: more than 0, at most 1."""
     try:
         found = Fraction(given)
@@ -66,7 +83,7 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @model_flags
 @time_flags
-@click.option("--degree", "tried", callback=degrees, default="2,4", show_default=True, metavar="2,4",
+@click.option("--degree", "tried", callback=_parse_degrees, default="2,4", show_default=True, metavar="2,4",
               help="Degrees of the barriers, in the order in which they are tried.")  # fmt: skip
 @click.option("--set", "kind", type=click.Choice(["auto", "polynomial", "polyhedron"]), default="auto",
               show_default=True, help="What sets are tried; polyhedra are for linear systems.")  # fmt: skip
@@ -80,7 +97,7 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
 @click.option("--timeout", type=float, callback=limit_command, default=120.0, show_default=True,
               metavar="SECONDS",
               help="For the whole run: synthesis, certificate, runs, pictures.")  # fmt: skip
-@click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
+@click.option("--bound", callback=_parse_share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--runs", type=click.IntRange(0, 1_000_000), default=0, show_default=True,
@@ -136,35 +153,35 @@ def shield(
     if c_prefix is not None and Path(f"{c_prefix}.c").name == ".c":
         what = f"`{c_prefix}` is a folder"
         raise InvalidProblem(what, fix="give the beginning of a file's name: guard", where="--c")
-    check_outputs(outputs, [model, *([] if recheck is None else [recheck])])
+    check_output_files(outputs, [model, *([] if recheck is None else [recheck])])
     if python_path is not None and not python_path.endswith(".py"):
         raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
     if not runs:
-        refuse_given({"--steps": "steps"}, "without --runs")
+        refuse_given_options({"--steps": "steps"}, "without --runs")
     reading = {name: options.pop(name) for name in MODEL_OPTIONS}
-    name, problem, loaded = one_problem(model, reading)
-    check_outputs(outputs, loaded.inputs)
-    loaded = timed(loaded, time, flow_method)
+    name, problem, loaded = load_single_problem(model, reading)
+    check_output_files(outputs, loaded.inputs)
+    loaded = set_time_semantics(loaded, time, flow_method)
     problem = loaded.problems[name]
     if runs and problem.environment.flow is not None and problem.environment.flow.continuous:
         what = "simulated runs are steps, and the problem is about continuous time"
         raise InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
-    if recheck is not None and moved_by_actions(problem):
+    if recheck is not None and is_moved_by_actions(problem):
         what = "old sets are of real controls; this model is moved by actions"
         raise InvalidProblem(what, fix="leave it out", where="--recheck")
-    _refuse_options_of_others(moved_by_actions(problem))
-    if moved_by_actions(problem):
+    _refuse_options_of_others(is_moved_by_actions(problem))
+    if is_moved_by_actions(problem):
         what = "on a model that is moved by actions: pictures are of sets in real variables"
-        refuse_given({"--report": "report"}, what)
-    old = () if recheck is None else old_rules(recheck, problem)
-    shapes = _shapes(kind, tried, invariant, squares)
-    sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
+        refuse_given_options({"--report": "report"}, what)
+    old = () if recheck is None else read_old_rules(recheck, problem)
+    shapes = _set_shapes(kind, tried, invariant, squares)
+    sketches = _check_sketches(rule, invariant, recheck is not None, is_moved_by_actions(problem))
     sketches = replace(sketches, squares=squares)
-    if moved_by_actions(problem):
-        wanted = Wanted(certificate, python_path, c_prefix, json_path)
-        goals = _goals(model, reading, problem)
+    if is_moved_by_actions(problem):
+        wanted = ShieldFiles(certificate, python_path, c_prefix, json_path)
+        goals = _read_goals(model, reading, problem)
         source = {**loaded.source, "property": name}
-        return shield_of_actions(
+        return run_finite_shield(
             problem,
             bound,
             wanted,
@@ -178,27 +195,29 @@ def shield(
         if path is not None:
             _check_source_code(problem.environment, option)
     began = processor_time()
-    with progress(quiet) as tell:
+    with report_progress(quiet) as tell:
         whole = replace(whole, progress=tell)
         making = replace(whole, seconds=(MAKING if runs else 1.0) * timeout)
-        made = make(problem, shapes, making, old, sketches)
+        made = make_certified_shield(problem, shapes, making, old, sketches)
         seconds = processor_time() - began
         simulated = None
         if runs and not made.found.interrupted:
             part = whole.remaining() / SIMULATIONS
-            size = Size(runs, steps, seed, part, adversarial=runs * min(steps, ATTACKED))
-            simulated = call_in_time(whole, lambda: measured(made, problem.policy, size, tell), lambda: None)
-    for path, content in _files(made, certificate, python_path, c_prefix):
+            size = EvaluationSize(runs, steps, seed, part, adversarial=runs * min(steps, ATTACKED))
+            simulated = call_in_time(
+                whole, lambda: evaluate_shield(made, problem.policy, size, tell), lambda: None
+            )
+    for path, content in _certified_files(made, certificate, python_path, c_prefix):
         deliver_file(path, content, quiet)
     stopped = bool(made.found.interrupted and made.found.branches)
     stopped |= simulated is not None and simulated.interrupted
     if report is not None and stopped:  # a picture has runs of its own, for which there is no time
-        say(f"not written: {report} (interrupted)", error=True)
-    scene = None if report is None or stopped else pictured(made, report, whole, seconds, quiet)
-    unpictured = report is not None and scene is None and not stopped and not whole.spent()
+        print_line(f"not written: {report} (interrupted)", error=True)
+    scene = None if report is None or stopped else write_shield_page(made, report, whole, seconds, quiet)
+    unpictured = report is not None and scene is None and not stopped and not whole.is_spent()
     if json_path is not None:
         source = {**loaded.source, "property": name}
-        data = facts(
+        data = synthesis_to_json(
             made,
             seconds,
             seed=seed,
@@ -209,35 +228,37 @@ def shield(
             source=source,
             inputs=loaded.inputs,
         )
-        data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
+        data |= {} if simulated is None else {"simulated": evaluation_to_json(simulated)}
         data |= {"interrupted": True} if stopped or unpictured else {}
-        data |= {} if scene is None else {"picture": document(scene)}
+        data |= {} if scene is None else {"picture": scene_to_json(scene)}
         write_facts(json_path, lambda: data, quiet)
     if json_path != "-":
-        print(told(made, seconds))
+        print(render_synthesis(made, seconds))
         if simulated is not None:
-            say(f"simulated    {runs} runs of at most {steps} steps from covered starts")
-            print(campaign_text(simulated))
+            print_line(f"simulated    {runs} runs of at most {steps} steps from covered starts")
+            print(render_evaluation(simulated))
         elif runs and not made.found.interrupted:
-            say("simulated    nothing: the time is over")
+            print_line("simulated    nothing: the time is over")
         if unpictured:
-            say("interrupted: what is above is whole, only the page is missing")
+            print_line("interrupted: what is above is whole, only the page is missing")
     if made.found.interrupted or stopped or unpictured:
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
 
 
-def _goals(model: str, reading: dict[str, Any], problem: Problem) -> dict[str, Term]:
+def _read_goals(model: str, reading: dict[str, Any], problem: Problem) -> dict[str, Term]:
     """What the other properties of the model want to be reached; none if one of them cannot be read."""
     if names_study(model):
         return {}
     try:
-        return goals_of(load_model(Path(model), **reading | {"properties": ()}).problems, problem)
+        return reachability_goals(load_model(Path(model), **reading | {"properties": ()}).problems, problem)
     except SurefootError:
         return {}
 
 
-def _shapes(kind: SetKind, degrees: tuple[int, ...], invariant: str, squares: Squares) -> tuple[Shape, ...]:
+def _set_shapes(
+    kind: SetKind, degrees: tuple[int, ...], invariant: str, squares: Squares
+) -> tuple[Shape, ...]:
     """Who asks for degrees means polynomials."""
     context = click.get_current_context()
     asked = context.get_parameter_source("tried") is not ParameterSource.DEFAULT
@@ -270,7 +291,7 @@ def _check_source_code(environment: Environment, option: str) -> None:
         raise InvalidProblem(what, fix="leave it out", where=option)
 
 
-def _sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:
+def _check_sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:
     """As they were given, if they can be meant here."""
     context = click.get_current_context()
     if finite and (rule or invariant):
@@ -289,18 +310,18 @@ def _sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:
     return Sketches(rule, invariant)
 
 
-def _files(
-    made: Made, certificate: str | None, python_path: str | None, c_prefix: str | None
+def _certified_files(
+    made: ShieldSynthesis, certificate: str | None, python_path: str | None, c_prefix: str | None
 ) -> list[tuple[str, Callable[[], str | bytes]]]:
     """What is written: nothing that is not certified."""
     wanted = [p for p in (certificate, python_path, c_prefix) if p is not None]
     if not made.accepted or made.certificate is None:
         for path in wanted:
-            say(f"not written: {path} (nothing is certified)", error=True)
+            print_line(f"not written: {path} (nothing is certified)", error=True)
         return []
     found: list[tuple[str, Callable[[], str | bytes]]] = []
     if certificate is not None:
-        found.append((certificate, partial(packed_json, made.certificate, certificate)))
+        found.append((certificate, partial(compact_json, made.certificate, certificate)))
     if python_path is not None:
         found.append((python_path, made.python))
     if c_prefix is not None:

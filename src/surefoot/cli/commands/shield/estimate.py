@@ -11,20 +11,20 @@ from typing import Any
 import click
 import numpy as np
 
-from surefoot.cli.commands.invariant import one_problem
-from surefoot.cli.output import check_outputs, sha256, write_facts
-from surefoot.cli.screen import say
-from surefoot.cli.unused import refuse_given
-from surefoot.encode.barrier import system_of
+from surefoot.cli.commands.invariant import load_single_problem
+from surefoot.cli.output import check_output_files, file_sha256, write_facts
+from surefoot.cli.screen import print_line
+from surefoot.cli.unused import refuse_given_options
+from surefoot.encode.barrier import read_control_system
 from surefoot.engines.shield.estimate import (
-    Linear,
-    Steps,
-    Tolerance,
-    fitted,
+    FittedDynamics,
+    LoggedSteps,
+    ToleranceBox,
+    fit_linear_dynamics,
+    fit_residuals,
+    model_residuals,
     needed_steps,
-    remaining,
-    residuals,
-    tolerance,
+    tolerance_box,
 )
 from surefoot.errors import InvalidProblem
 from surefoot.formats.inert.file import require_file
@@ -34,7 +34,7 @@ from surefoot.visible import join_visible
 MOST_BYTES = 1 << 30
 
 
-def names_of(_: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...]:
+def _parse_names(_: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...]:
     found = tuple(part.strip() for part in (given or "").split(",") if part.strip())
     if len(set(found)) < len(found):
         raise click.BadParameter("a name occurs twice", param=option)
@@ -47,9 +47,11 @@ def names_of(_: click.Context, option: click.Parameter, given: str | None) -> tu
     "--problem", metavar="MODEL|STUDY/PROBLEM", help="The model; without it a linear one is fitted."
 )
 @click.option(
-    "--variables", callback=names_of, metavar="x1,x2", help="Columns of the state, without a model."
+    "--variables", callback=_parse_names, metavar="x1,x2", help="Columns of the state, without a model."
 )
-@click.option("--controls", callback=names_of, metavar="u1", help="Columns of the controls, without a model.")
+@click.option(
+    "--controls", callback=_parse_names, metavar="u1", help="Columns of the controls, without a model."
+)
 @click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.999,
               show_default=True)  # fmt: skip
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -72,43 +74,43 @@ def estimate(
 
     Exit 0, or 3 if the box contains less than --share.
     """
-    check_outputs({"--json": json_path}, [log, *([] if problem is None else [problem])])
+    check_output_files({"--json": json_path}, [log, *([] if problem is None else [problem])])
     if both := [name for name in variables if name in controls]:
         what, fix = f"`{both[0]}` is a variable too", "name it once"
         raise InvalidProblem(what, fix=fix, where="--controls")
-    linear: Linear | None = None
+    linear: FittedDynamics | None = None
     if problem is not None:
-        refuse_given(
+        refuse_given_options(
             {"--variables": "variables", "--controls": "controls"}, "on --problem, which has its own"
         )
         wiring: dict[str, Any] = dict.fromkeys(
             ("policy", "observe", "actions", "choose", "output", "normalize")
         )
         wiring |= {"properties": (), "constants": (), "normalise": False, "trust_python": trust_python}
-        system = system_of(discretise(one_problem(problem, wiring)[1])[0])
+        system = read_control_system(discretise(load_single_problem(problem, wiring)[1])[0])
         variables, controls = system.variables, tuple(n for n, _, _ in system.controls)
-        steps = read_steps(log, variables, controls)
-        box = tolerance(residuals(system, steps), confidence)
+        steps = _read_steps(log, variables, controls)
+        box = tolerance_box(model_residuals(system, steps), confidence)
     elif variables:
-        steps = read_steps(log, variables, controls)
-        linear = fitted(steps.half(first=True), confidence)
-        box = tolerance(remaining(linear, steps.half(first=False)), confidence)
+        steps = _read_steps(log, variables, controls)
+        linear = fit_linear_dynamics(steps.half(first=True), confidence)
+        box = tolerance_box(fit_residuals(linear, steps.half(first=False)), confidence)
     else:
         raise InvalidProblem("residuals of what?", fix="give --problem MODEL, or --variables x1,x2 …")
     enough = share is None or box.share >= share
     if json_path is not None:
-        data = {"schema": 1, "log": str(log), "sha256": sha256(log), "problem": problem}
-        data |= facts(variables, controls, box, linear, confidence) | {"enough": enough}
+        data = {"schema": 1, "log": str(log), "sha256": file_sha256(log), "problem": problem}
+        data |= _estimate_to_json(variables, controls, box, linear, confidence) | {"enough": enough}
         write_facts(json_path, lambda: data, quiet=True)
     if json_path != "-":
-        print(told(variables, controls, box, linear, confidence))
+        print(_render_estimate(variables, controls, box, linear, confidence))
         if share is not None and not enough:
             least = needed_steps(share, 2 * len(variables), confidence)
-            say(f"not enough   a share of {share} needs {least} steps for the box")
+            print_line(f"not enough   a share of {share} needs {least} steps for the box")
     return 0 if enough else 3
 
 
-def read_steps(path: Path, variables: tuple[str, ...], controls: tuple[str, ...]) -> Steps:
+def _read_steps(path: Path, variables: tuple[str, ...], controls: tuple[str, ...]) -> LoggedSteps:
     """Pairs of rows that follow each other in one run."""
     require_file(path)
     if path.stat().st_size > MOST_BYTES:
@@ -119,8 +121,8 @@ def read_steps(path: Path, variables: tuple[str, ...], controls: tuple[str, ...]
     last: tuple[str, list[float]] | None = None
     runs = 0
     try:
-        for line, row in _rows(path, (*variables, *controls)):
-            values = [_number(row[name], name, path, line) for name in (*variables, *controls)]
+        for line, row in _read_rows(path, (*variables, *controls)):
+            values = [_parse_number(row[name], name, path, line) for name in (*variables, *controls)]
             run = row.get("run") or ""
             if last is not None and last[0] == run:
                 before.append(last[1])
@@ -137,10 +139,10 @@ def read_steps(path: Path, variables: tuple[str, ...], controls: tuple[str, ...]
         )
     rows = np.array(before)
     runs_of = np.array(number, dtype=np.int64)
-    return Steps(rows[:, : len(variables)], rows[:, len(variables) :], np.array(after), runs_of)
+    return LoggedSteps(rows[:, : len(variables)], rows[:, len(variables) :], np.array(after), runs_of)
 
 
-def _rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+def _read_rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
     """Number of the line and values by column; spreadsheets begin a file with a byte order mark."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
@@ -159,7 +161,7 @@ def _rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
             yield reader.line_num, row
 
 
-def _number(text: str | None, name: str, path: Path, line: int) -> float:
+def _parse_number(text: str | None, name: str, path: Path, line: int) -> float:
     try:
         value = float(text or "")
     except ValueError:
@@ -169,11 +171,11 @@ def _number(text: str | None, name: str, path: Path, line: int) -> float:
     return value
 
 
-def told(
+def _render_estimate(
     variables: tuple[str, ...],
     controls: tuple[str, ...],
-    box: Tolerance,
-    linear: Linear | None,
+    box: ToleranceBox,
+    linear: FittedDynamics | None,
     confidence: float,
 ) -> str:
     lines = []
@@ -199,11 +201,11 @@ def told(
     return join_visible(lines)
 
 
-def facts(
+def _estimate_to_json(
     variables: tuple[str, ...],
     controls: tuple[str, ...],
-    box: Tolerance,
-    linear: Linear | None,
+    box: ToleranceBox,
+    linear: FittedDynamics | None,
     confidence: float,
 ) -> dict[str, Any]:
     data: dict[str, Any] = {

@@ -10,28 +10,33 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, TypeAlias
 
-from surefoot.certify.barrier.claim import about_sets, rules_claimed
-from surefoot.certify.checker.check import Verdict as Judgement
-from surefoot.certify.checker.check import check
+from surefoot.certify.barrier.claim import build_barrier_certificate, read_claimed_rules
+from surefoot.certify.checker.check import CheckerVerdict as Judgement
+from surefoot.certify.checker.check import judge_certificate
 from surefoot.cli.stored_json import read_json
-from surefoot.compile.source import Example, Guard, c_source, guard_of, python_source
-from surefoot.encode.barrier import System, system_of
-from surefoot.engines.barrier.find import MANY, Shape, Squared, alternatives
-from surefoot.engines.shield.campaign.oracle import oracle_of
-from surefoot.engines.shield.program import evidence, program, shielded, with_room_between
-from surefoot.engines.shield.recheck import OldRule, Rechecked, recheck
+from surefoot.compile.source import GuardExample, ShieldGuard, c_source, guard_of, python_source
+from surefoot.encode.barrier import ControlSystem, read_control_system
+from surefoot.engines.barrier.find import MANY, Shape, SosTemplate, barrier_shapes
+from surefoot.engines.shield.campaign.oracle import network_oracle
+from surefoot.engines.shield.program import (
+    shield_policy,
+    synthesis_evidence,
+    synthesis_program,
+    with_room_between,
+)
+from surefoot.engines.shield.recheck import OldRule, RecheckResult, recheck_shield
 from surefoot.engines.shield.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
-from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
-from surefoot.engines.shield.widening.further import further
-from surefoot.engines.shield.widening.widen import widened
+from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
+from surefoot.engines.shield.widening.further import reduce_interventions
+from surefoot.engines.shield.widening.widen import enlarge_sets
 from surefoot.errors import InvalidProblem
-from surefoot.problem.meaning.decision import decide
+from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import OraclePolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import free_names
 from surefoot.query.polynomial import Monomial
-from surefoot.run import unanswered
+from surefoot.run import unanswered_result
 from surefoot.solve.sos import Squares
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
@@ -46,18 +51,18 @@ SYNTHESIS = 0.8  # of the time; the rest is for the certificate and its check
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ShieldSynthesis:
     """`problem`: as it is executed, with the shield or the program as its policy."""
 
     problem: Problem
-    system: System
+    system: ControlSystem
     found: Synthesis
     accepted: bool
     reason: str
     certificate: dict[str, Any] | None
-    rechecked: Rechecked | None = None
+    rechecked: RecheckResult | None = None
 
-    def guard(self) -> Guard:
+    def guard(self) -> ShieldGuard:
         return guard_of(self.problem.environment, self.problem.policy)
 
     def python(self) -> str:
@@ -66,7 +71,7 @@ class Made:
     def c(self, file: str) -> tuple[str, str]:
         return c_source(self.guard(), file, self.examples())
 
-    def examples(self) -> list[Example]:
+    def examples(self) -> list[GuardExample]:
         """Random states and proposals, decided by the reference meaning."""
         random, found = Random(0), []
         for _ in range(4 * EXAMPLES):
@@ -78,20 +83,20 @@ class Made:
             )
             policy = self.problem.policy
             if isinstance(policy, ShieldedPolicy):
-                policy = replace(policy, policy=_proposing(proposed))
+                policy = replace(policy, policy=_constant_policy(proposed))
             assert policy is not None
             names = dict(zip(self.system.variables, state, strict=True))
             try:
-                made = decide(policy, self.problem.environment, names)
+                made = decide_in_state(policy, self.problem.environment, names)
             except Undefined:
                 continue  # in no set: the reference has no answer there
             applied = tuple(float(made.controls[name]) for name, _, _ in ends)
             overruled = made.intervened or not isinstance(policy, ShieldedPolicy)
-            found.append(Example(state, proposed, applied, int(overruled)))
+            found.append(GuardExample(state, proposed, applied, int(overruled)))
         return found[:EXAMPLES]
 
 
-def _proposing(values: tuple[float, ...]) -> OraclePolicy:
+def _constant_policy(values: tuple[float, ...]) -> OraclePolicy:
     return OraclePolicy("proposed", lambda _: values)
 
 
@@ -103,14 +108,14 @@ class Sketches:
     invariant: str = ""
     squares: Squares = "auto"  # of the barriers with given monomials
 
-    def rules(self, system: System) -> tuple[Monomial, ...] | None:
+    def rules(self, system: ControlSystem) -> tuple[Monomial, ...] | None:
         return read_sketch(self.rule, system.variables, HIGHEST_RULE, "--rule") if self.rule else None
 
-    def shapes(self, system: System, others: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    def shapes(self, system: ControlSystem, others: tuple[Shape, ...]) -> tuple[Shape, ...]:
         if not self.invariant:
             return others
         monomials = read_sketch(self.invariant, system.variables, HIGHEST_INVARIANT, "--invariant")
-        return (Squared(monomials, self.squares),)
+        return (SosTemplate(monomials, self.squares),)
 
 
 _NO_SKETCHES = Sketches()
@@ -122,17 +127,17 @@ def shapes_for(
     """What sets are tried, in this order."""
     if kind == "polyhedron":
         return (MANY,)
-    polynomials = tuple(Squared(degree, squares) for degree in degrees)
-    return alternatives(polynomials) if kind == "auto" else polynomials
+    polynomials = tuple(SosTemplate(degree, squares) for degree in degrees)
+    return barrier_shapes(polynomials) if kind == "auto" else polynomials
 
 
-def make(
+def make_certified_shield(
     problem: Problem,
     given: tuple[Shape, ...],
     budget: Budget,
     old: Sequence[OldRule] = (),
     sketches: Sketches = _NO_SKETCHES,
-) -> Made:
+) -> ShieldSynthesis:
     """Synthesise, certify and check, all in the time of the budget.
 
     Without two ends for each control there is a program but no shield.
@@ -142,7 +147,7 @@ def make(
     """
     stop_if_interrupted()
     executed, _ = discretise(problem, continuous=True)
-    system, whole = system_of(executed), budget
+    system, whole = read_control_system(executed), budget
     budget = replace(whole, seconds=SYNTHESIS * whole.seconds)
     sketch, shapes = sketches.rules(system), sketches.shapes(system, given)
     nothing = Synthesis((), (system.initial,), "the time is over")
@@ -152,7 +157,9 @@ def make(
         lambda: (nothing, None),
     )
     if not found.branches:
-        return Made(executed, system, found, False, f"no set was found: {found.trouble}", None, again)
+        return ShieldSynthesis(
+            executed, system, found, False, f"no set was found: {found.trouble}", None, again
+        )
     several = found if len(found.branches) > 1 and not found.interrupted else None
     if several is not None and system.motion is not None and _has_two_ends(system):
         found = call_in_time(budget, lambda: with_room_between(system, several, budget), lambda: several)
@@ -160,63 +167,63 @@ def make(
         whole, lambda: _judge_rules(executed, system, found), lambda: (executed, NOT_JUDGED, None)
     )
     reason = judged.claim if judged.accepted else judged.reason
-    return Made(protected, system, found, judged.accepted, reason, content, again)
+    return ShieldSynthesis(protected, system, found, judged.accepted, reason, content, again)
 
 
 def _search_rules(
     executed: Problem,
-    system: System,
+    system: ControlSystem,
     shapes: tuple[Shape, ...],
     sketch: tuple[Monomial, ...] | None,
     old: Sequence[OldRule],
     budget: Budget,
-) -> tuple[Synthesis, Rechecked | None]:
+) -> tuple[Synthesis, RecheckResult | None]:
     """Rules and their sets: as many as there was time for."""
-    oracle = oracle_of(executed, system)
+    oracle = network_oracle(executed, system)
     if old:
-        again = recheck(system, old, oracle, shapes, budget)
+        again = recheck_shield(system, old, oracle, shapes, budget)
         return again.found, again
-    found = synthesise(system, Sought(oracle, sketch), shapes, budget)
-    if oracle is not None and found.branches and not (found.interrupted or budget.spent()):
-        found = widened(system, found, oracle, shapes, budget)
-        if sketch is None and not (found.interrupted or budget.spent()):
-            found = further(system, found, oracle, shapes, budget)
+    found = synthesise_rules(system, RuleSource(oracle, sketch), shapes, budget)
+    if oracle is not None and found.branches and not (found.interrupted or budget.is_spent()):
+        found = enlarge_sets(system, found, oracle, shapes, budget)
+        if sketch is None and not (found.interrupted or budget.is_spent()):
+            found = reduce_interventions(system, found, oracle, shapes, budget)
     return found, None
 
 
-def _has_two_ends(system: System) -> bool:
+def _has_two_ends(system: ControlSystem) -> bool:
     return all(low is not None and high is not None for _, low, high in system.controls)
 
 
 def _judge_rules(
-    executed: Problem, system: System, found: Synthesis
+    executed: Problem, system: ControlSystem, found: Synthesis
 ) -> tuple[Problem, Judgement, dict[str, Any] | None]:
     """The problem with its shield, or with its program, and what the checker says of it."""
-    plain: Policy = program(system, found)
-    ways: list[tuple[Policy, dict[str, Any]]] = [(plain, evidence(found))]
+    plain: Policy = synthesis_program(system, found)
+    ways: list[tuple[Policy, dict[str, Any]]] = [(plain, synthesis_evidence(found))]
     if _has_two_ends(system) and system.controls:
-        policy, permits = shielded(system, found, executed.policy or plain)
-        ways.insert(0, (policy, evidence(found, permits)))
+        policy, permits = shield_policy(system, found, executed.policy or plain)
+        ways.insert(0, (policy, synthesis_evidence(found, permits)))
     if system.motion is None:
         ways = ways[:1]  # in continuous time the program may be safe where its shield is not shown to be
     for acting, shown in ways:
         protected = replace(executed, policy=acting)
-        content = json.loads(json.dumps(about_sets(protected, shown).content))
-        judged = check(content)
+        content = json.loads(json.dumps(build_barrier_certificate(protected, shown).content))
+        judged = judge_certificate(content)
         if judged.accepted:
             break
     return protected, judged, content
 
 
-def old_rules(path: Path, problem: Problem) -> tuple[OldRule, ...]:
+def read_old_rules(path: Path, problem: Problem) -> tuple[OldRule, ...]:
     """The rules of a certificate, or of what `--json` wrote, for the variables of this problem."""
-    system, data = system_of(discretise(problem, continuous=True)[0]), read_json(path)
+    system, data = read_control_system(discretise(problem, continuous=True)[0]), read_json(path)
     if isinstance(data, dict) and "surefoot-certificate" not in data:
         data = data.get("certificate")
     try:
         if not isinstance(data, dict):
             raise ValueError("there is no certificate in it")
-        found = tuple(OldRule(t, s["domain"], s["barrier"]) for t, s in rules_claimed(data))
+        found = tuple(OldRule(t, s["domain"], s["barrier"]) for t, s in read_claimed_rules(data))
     except ValueError as error:
         fix = "give what `surefoot shield` wrote by --certificate or --json"
         raise InvalidProblem(str(error), fix=fix, where=str(path)) from None
@@ -231,20 +238,20 @@ def old_rules(path: Path, problem: Problem) -> tuple[OldRule, ...]:
     return found
 
 
-def as_result(made: Made, seconds: float, budget: Budget) -> Result:
+def result_from_synthesis(made: ShieldSynthesis, seconds: float, budget: Budget) -> Result:
     """A synthesis as an answer about the problem: proved where all starts are covered, else unknown."""
     if made.accepted and made.certificate is not None and not made.found.uncovered:
         verdict: Verdict = Proved(Certificate("barrier", made.certificate))
     else:
-        reason = Reason.TIMEOUT if budget.spent() else Reason.INCOMPLETE
+        reason = Reason.TIMEOUT if budget.is_spent() else Reason.INCOMPLETE
         verdict = Unknown(reason, made.found.trouble or made.reason)
     count, share = len(made.found.branches), made.found.covered_share(made.system.initial)
-    told = [f"{count} {'rule' if count == 1 else 'rules'}, {shown_share(share)} of the starts covered"]
+    told = [f"{count} {'rule' if count == 1 else 'rules'}, {render_share(share)} of the starts covered"]
     if made.found.lost:
         told.append(f"{len(made.found.lost)} starts or sides of starts are lost under every control")
     if made.found.uncovered and made.accepted:
         told.append("the certificate about the covered part is accepted")
-    result = unanswered(made.problem, verdict, budget, {}, {})
+    result = unanswered_result(made.problem, verdict, budget, {}, {})
     return replace(
         result,
         engine="shield",
@@ -254,6 +261,6 @@ def as_result(made: Made, seconds: float, budget: Budget) -> Result:
     )
 
 
-def shown_share(share: Fraction) -> str:
+def render_share(share: Fraction) -> str:
     """Never 100 % for less than everything."""
     return "100 %" if share == 1 else f"{min(float(share) * 100, 99.99):.2f} %"

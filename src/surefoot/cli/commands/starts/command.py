@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
-from surefoot.cli.commands.invariant import one_problem
+from surefoot.cli.commands.invariant import load_single_problem
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -17,11 +17,11 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import model_flags
-from surefoot.cli.output import check_outputs, exit_code, write
-from surefoot.cli.progress import limit_command, progress
-from surefoot.cli.unused import flag
+from surefoot.cli.output import check_output_files, exit_code, write_results
+from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.unused import option_flag
 from surefoot.errors import InvalidProblem
-from surefoot.search import Asking
+from surefoot.search import SearchSettings
 from surefoot.search.starts import INTERRUPTED, find_safe_starts
 from surefoot.verdict.artifact import SafeStarts
 from surefoot.verdict.verdict import Found, Holds, Result
@@ -63,29 +63,29 @@ def starts(
     Exit 0: all are proved, 1: some start is refuted, 3: some are open, none is refuted.
     """
     outputs = {"--json": json_path, "--report": report}
-    check_outputs(outputs, [model])
+    check_output_files(outputs, [model])
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
-    name, problem, loaded = one_problem(model, wiring)
-    check_outputs(outputs, loaded.inputs)
+    name, problem, loaded = load_single_problem(model, wiring)
+    check_output_files(outputs, loaded.inputs)
     asked = {option for option, value in options.items() if value is not None} - {"means"}
     by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
     by_table = by_table and not asked and dump_queries is None  # else they would change nothing
     if asked and options.get("means") == "table":
         what = "a table of all states is made without it"
-        raise InvalidProblem(what, fix="leave it, or --means table, out", where=flag(min(asked)))
+        raise InvalidProblem(what, fix="leave it, or --means table, out", where=option_flag(min(asked)))
     refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
     refuse_what_is_unused(engine_name, options, {name: problem}, engines)
     engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates.get(name, ()))
-    with progress(quiet) as tell:
+    with report_progress(quiet) as tell:
         source = {**loaded.source, "property": name}
-        asking = Asking(engines, Budget(timeout, seed, tell), loaded.inputs, source)
+        asking = SearchSettings(engines, Budget(timeout, seed, tell), loaded.inputs, source)
         result = find_safe_starts(problem, asking, parts, by_table)
-    write([(problem, result)], json_path, quiet, report)
-    return code(result)
+    write_results([(problem, result)], json_path, quiet, report)
+    return _starts_exit_code(result)
 
 
-def code(result: Result) -> int:
+def _starts_exit_code(result: Result) -> int:
     """By the worst group; the word of a solver is no proof."""
     if not isinstance(result.verdict, Found) or not isinstance(result.verdict.artifact, SafeStarts):
         return exit_code(result)

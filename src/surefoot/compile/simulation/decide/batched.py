@@ -7,36 +7,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.compile.llvm.table import Field
-from surefoot.compile.simulation.chain import Chain
-from surefoot.compile.simulation.node import Node
-from surefoot.compile.simulation.words import LANE_SIZE, Lane
-from surefoot.network.evaluate import decide
+from surefoot.compile.llvm.table import KernelField
+from surefoot.compile.simulation.chain import SimulatedChain
+from surefoot.compile.simulation.node import NodeField
+from surefoot.compile.simulation.words import LANE_SIZE, LaneField
+from surefoot.network.evaluate import decide_batch_actions
 from surefoot.problem.network import Network
 from surefoot.work.machine.code import Machine
 
 
-class Batched:
-    def __init__(self, chain: Chain, kernel: Machine, network: Network, applicable: bool, most: int) -> None:
+class BatchedNetwork:
+    def __init__(
+        self, chain: SimulatedChain, kernel: Machine, network: Network, applicable: bool, most: int
+    ) -> None:
         self._chain, self._kernel, self._network, self._applicable = chain, kernel, network, applicable
-        chain.memory.put(Field.OBSERVATIONS, np.zeros((most, network.width), dtype=np.float32))
-        chain.memory[Field.INPUT_COUNT] = network.width
+        chain.memory.put_array(KernelField.OBSERVATIONS, np.zeros((most, network.width), dtype=np.float32))
+        chain.memory[KernelField.INPUT_COUNT] = network.width
 
     def decide(self) -> None:
         """For the lanes in WAITING; those that are left over stay there."""
         memory, nodes, waiting = self._chain.memory, self._chain.nodes, self._chain.waiting().copy()
         memory.call(self._kernel, "gather")
-        lanes = memory.array(Field.LANES).reshape(-1, LANE_SIZE)
-        places = memory.array(Field.NODE_OF)[lanes[waiting, Lane.STATE]]
-        masks = nodes[places + int(Node.MASK)]
+        lanes = memory.array(KernelField.LANES).reshape(-1, LANE_SIZE)
+        places = memory.array(KernelField.NODE_OF)[lanes[waiting, LaneField.STATE]]
+        masks = nodes[places + int(NodeField.MASK)]
         enabled = (masks[:, None] >> np.arange(self._network.outputs)) & 1 != 0
-        rows = memory.array(Field.OBSERVATIONS)[: len(waiting)]
-        actions = decide(self._network, rows, enabled if self._applicable else None).actions
+        rows = memory.array(KernelField.OBSERVATIONS)[: len(waiting)]
+        actions = decide_batch_actions(self._network, rows, enabled if self._applicable else None).actions
         known = np.flatnonzero(actions >= 0)
-        lanes[waiting[known], Lane.DECISION] = actions[known]
-        nodes[places[known] + int(Node.DECISION)] = actions[known]
-        nodes[places[known] + int(Node.STALLS)] = ~enabled[known, actions[known]]
-        nodes[places[known] + int(Node.CHOSEN)] = np.int64(1) << actions[known]
+        lanes[waiting[known], LaneField.DECISION] = actions[known]
+        nodes[places[known] + int(NodeField.DECISION)] = actions[known]
+        nodes[places[known] + int(NodeField.STALLS)] = ~enabled[known, actions[known]]
+        nodes[places[known] + int(NodeField.CHOSEN)] = np.int64(1) << actions[known]
         left = waiting[actions < 0]
-        memory.array(Field.WAITING)[: len(left)] = left
-        memory[Field.WAITING_COUNT] = len(left)
+        memory.array(KernelField.WAITING)[: len(left)] = left
+        memory[KernelField.WAITING_COUNT] = len(left)

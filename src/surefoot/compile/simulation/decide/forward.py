@@ -12,13 +12,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from surefoot.compile.llvm.memory import Memory
-from surefoot.compile.llvm.table import Field, Kernel
-from surefoot.compile.simulation.node import UNKNOWN, Node, at_node, get, has, put
-from surefoot.compile.simulation.words import LANE_SIZE, Lane
+from surefoot.compile.llvm.memory import KernelMemory
+from surefoot.compile.llvm.table import KernelField, KernelFunction
+from surefoot.compile.simulation.node import (
+    UNKNOWN,
+    NodeField,
+    load_field,
+    node_address,
+    store_field,
+    test_flag,
+)
+from surefoot.compile.simulation.words import LANE_SIZE, LaneField
 from surefoot.problem.network import Activation, Affine, Array32, Network, Shape
 from surefoot.work.machine.code import Machine
-from surefoot.work.machine.text import Function
+from surefoot.work.machine.text import IrFunction
 
 _ROWS = 16  # of a block: one vector, or as many as the machine needs for it
 _GROUP = 6  # outputs that are computed together
@@ -26,7 +33,7 @@ _VECTOR = f"<{_ROWS} x float>"
 _LAYER_SIZE = 5
 
 
-def layers_of(network: Network) -> tuple[tuple[Affine, bool], ...] | None:
+def affine_relu_layers(network: Network) -> tuple[tuple[Affine, bool], ...] | None:
     """Its layers, each with whether a ReLU follows; None if there is anything else in it."""
     found: list[tuple[Affine, bool]] = []
     for number, node in enumerate(network.nodes):
@@ -40,11 +47,11 @@ def layers_of(network: Network) -> tuple[tuple[Affine, bool], ...] | None:
     return tuple(found) or None
 
 
-class Forward:
+class MachineNetwork:
     """The weights of a network where the kernel finds them."""
 
     def __init__(
-        self, memory: Memory, kernel: Machine, layers: tuple[tuple[Affine, bool], ...], applicable: bool
+        self, memory: KernelMemory, kernel: Machine, layers: tuple[tuple[Affine, bool], ...], applicable: bool
     ) -> None:
         self._memory, self._kernel = memory, kernel
         self._arrays: list[Array32] = []
@@ -60,25 +67,33 @@ class Forward:
             self._arrays += [packed, bias]
             numbers += [inputs, groups, packed.ctypes.data, bias.ctypes.data, relu]
         widest = max(max(affine.weights.shape) for affine, _ in layers) + _GROUP
-        memory.put_list(Field.LAYERS, numbers)
-        memory[Field.LAYER_COUNT], memory[Field.VALUE_ROOM] = len(layers), widest * _ROWS
-        memory.put(Field.VALUES, np.zeros(2 * widest * _ROWS, dtype=np.float32))
-        memory.put(Field.OBSERVATIONS, np.zeros((_ROWS, layers[0][0].weights.shape[1]), dtype=np.float32))
-        memory[Field.INPUT_COUNT] = layers[0][0].weights.shape[1]
-        memory[Field.OUTPUT_COUNT] = layers[-1][0].weights.shape[0]
-        memory[Field.APPLICABLE] = applicable
+        memory.put_list(KernelField.LAYERS, numbers)
+        memory[KernelField.LAYER_COUNT], memory[KernelField.VALUE_ROOM] = len(layers), widest * _ROWS
+        memory.put_array(KernelField.VALUES, np.zeros(2 * widest * _ROWS, dtype=np.float32))
+        memory.put_array(
+            KernelField.OBSERVATIONS, np.zeros((_ROWS, layers[0][0].weights.shape[1]), dtype=np.float32)
+        )
+        memory[KernelField.INPUT_COUNT] = layers[0][0].weights.shape[1]
+        memory[KernelField.OUTPUT_COUNT] = layers[-1][0].weights.shape[0]
+        memory[KernelField.APPLICABLE] = applicable
 
     def decide(self) -> None:
         """For the lanes in WAITING; those that are left over stay there."""
         self._memory.call(self._kernel, "forward")
 
 
-def forward_text() -> str:
-    functions = (_observe(), _gather(), _network(), _best(), _forward())
-    return "\n".join([_affine(), *(f.text() for f in functions)])
+def forward_kernel_text() -> str:
+    functions = (
+        _observe_function(),
+        _gather_function(),
+        _network_function(),
+        _argmax_function(),
+        _forward_function(),
+    )
+    return "\n".join([_affine_text(), *(f.text() for f in functions)])
 
 
-def _affine() -> str:
+def _affine_text() -> str:
     """y = weights x + bias for sixteen rows, then perhaps a ReLU."""
     read = "ptr noalias nocapture readonly"
     return "\n".join(
@@ -94,8 +109,8 @@ def _affine() -> str:
             "  %start = mul i64 %g, %size",
             "  %wg = getelementptr float, ptr %w, i64 %start",
             "  br label %inner",
-            *_inner(),
-            *_done(),
+            *_inner_loop_lines(),
+            *_store_lines(),
             "  %g1 = add i64 %g, 1",
             "  %more = icmp slt i64 %g1, %groups",
             "  br i1 %more, label %group, label %end",
@@ -106,12 +121,12 @@ def _affine() -> str:
     )
 
 
-def _splat(name: str, scalar: str) -> Iterator[str]:
+def _splat_lines(name: str, scalar: str) -> Iterator[str]:
     yield f"  %{name}i = insertelement {_VECTOR} poison, float {scalar}, i64 0"
     yield f"  %{name} = shufflevector {_VECTOR} %{name}i, {_VECTOR} poison, <{_ROWS} x i32> zeroinitializer"
 
 
-def _inner() -> Iterator[str]:
+def _inner_loop_lines() -> Iterator[str]:
     """One input: its product with the weight of each output, added to each sum."""
     yield "inner:"
     yield "  %i = phi i64 [0, %group], [%i1, %inner]"
@@ -125,7 +140,7 @@ def _inner() -> Iterator[str]:
     for t in range(_GROUP):
         yield f"  %wp{t} = getelementptr float, ptr %wp, i64 {t}"
         yield f"  %wl{t} = load float, ptr %wp{t}, align 4"
-        yield from _splat(f"w{t}", f"%wl{t}")
+        yield from _splat_lines(f"w{t}", f"%wl{t}")
         yield f"  %p{t} = fmul {_VECTOR} %w{t}, %xv"
         yield f"  %s{t} = fadd {_VECTOR} %a{t}, %p{t}"
     yield "  %i1 = add i64 %i, 1"
@@ -133,14 +148,14 @@ def _inner() -> Iterator[str]:
     yield "  br i1 %again, label %inner, label %done"
 
 
-def _done() -> Iterator[str]:
+def _store_lines() -> Iterator[str]:
     yield "done:"
     yield f"  %first = mul i64 %g, {_GROUP}"
     for t in range(_GROUP):
         yield f"  %o{t} = add i64 %first, {t}"
         yield f"  %bp{t} = getelementptr float, ptr %b, i64 %o{t}"
         yield f"  %bl{t} = load float, ptr %bp{t}, align 4"
-        yield from _splat(f"b{t}", f"%bl{t}")
+        yield from _splat_lines(f"b{t}", f"%bl{t}")
         yield f"  %t{t} = fadd {_VECTOR} %s{t}, %b{t}"
         yield f"  %n{t} = fcmp olt {_VECTOR} %t{t}, zeroinitializer"
         yield f"  %z{t} = select <{_ROWS} x i1> %n{t}, {_VECTOR} zeroinitializer, {_VECTOR} %t{t}"
@@ -150,38 +165,41 @@ def _done() -> Iterator[str]:
         yield f"  store {_VECTOR} %r{t}, ptr %yp{t}, align 4"
 
 
-def _observe() -> Function:
+def _observe_function() -> IrFunction:
     """What the network sees in the state of a lane, as a row of OBSERVATIONS."""
-    f = Kernel("observe_lane", ", i64 %number, i64 %row")
-    state, numbers = get(f, _lane(f, "%number"), Lane.STATE), f.address(Field.NUMBERS)
-    packed = f.at(f.address(Field.STATES), f.mul(state, f.field(Field.WORDS)))
-    f.call(f.address(Field.UNPACK), packed, numbers)
-    row = f.at(f.address(Field.OBSERVATIONS), f.mul("%row", f.field(Field.INPUT_COUNT)), "float")
-    f.do(f"ret i64 {f.call(f.address(Field.OBSERVE), numbers, row)}")
+    f = KernelFunction("observe_lane", ", i64 %number, i64 %row")
+    state, numbers = (
+        load_field(f, _lane_address(f, "%number"), LaneField.STATE),
+        f.address(KernelField.NUMBERS),
+    )
+    packed = f.at(f.address(KernelField.STATES), f.mul(state, f.field(KernelField.WORDS)))
+    f.call(f.address(KernelField.UNPACK), packed, numbers)
+    row = f.at(f.address(KernelField.OBSERVATIONS), f.mul("%row", f.field(KernelField.INPUT_COUNT)), "float")
+    f.do(f"ret i64 {f.call(f.address(KernelField.OBSERVE), numbers, row)}")
     return f
 
 
-def _gather() -> Function:
+def _gather_function() -> IrFunction:
     """A row for each lane in WAITING; its first number is not one where something is undefined."""
-    f = Kernel("gather", internal=False)
-    with f.count("0", f.field(Field.WAITING_COUNT)) as r:
-        status = f.own("observe_lane", f.item(Field.WAITING, r), r)
+    f = KernelFunction("gather", internal=False)
+    with f.count("0", f.field(KernelField.WAITING_COUNT)) as r:
+        status = f.own("observe_lane", f.item(KernelField.WAITING, r), r)
         with f.when(f.compare("ne", status, "0")):
-            place = f.mul(r, f.field(Field.INPUT_COUNT))
-            f.store(f.address(Field.OBSERVATIONS), place, "0x7FF8000000000000", "float")
+            place = f.mul(r, f.field(KernelField.INPUT_COUNT))
+            f.store(f.address(KernelField.OBSERVATIONS), place, "0x7FF8000000000000", "float")
     f.do("ret i64 0")
     return f
 
 
-def _network() -> Function:
+def _network_function() -> IrFunction:
     """All layers for the block in VALUES; where the outputs are, 0 or 1."""
-    f = Kernel("network", internal=False)
-    side, room = f.variable("0"), f.field(Field.VALUE_ROOM)
-    with f.count("0", f.field(Field.LAYER_COUNT)) as n:
-        layer = f.at(f.address(Field.LAYERS), f.mul(n, str(_LAYER_SIZE)))
+    f = KernelFunction("network", internal=False)
+    side, room = f.variable("0"), f.field(KernelField.VALUE_ROOM)
+    with f.count("0", f.field(KernelField.LAYER_COUNT)) as n:
+        layer = f.at(f.address(KernelField.LAYERS), f.mul(n, str(_LAYER_SIZE)))
         other = f.sub("1", f.get(side))
-        here = f.at(f.address(Field.VALUES), f.mul(f.get(side), room), "float")
-        there = f.at(f.address(Field.VALUES), f.mul(other, room), "float")
+        here = f.at(f.address(KernelField.VALUES), f.mul(f.get(side), room), "float")
+        there = f.at(f.address(KernelField.VALUES), f.mul(other, room), "float")
         inputs, groups = f.load(layer, "0"), f.load(layer, "1")
         weights, bias = (f.value(f"inttoptr i64 {f.load(layer, i)} to ptr") for i in ("2", "3"))
         relu = f.compare("ne", f.load(layer, "4"), "0")
@@ -189,21 +207,21 @@ def _network() -> Function:
             f"call void @affine(ptr {here}, ptr {weights}, ptr {bias}, ptr {there}, i64 {inputs}, "
             f"i64 {groups}, i1 {relu})"
         )
-        f.set(side, other)
+        f.set_variable(side, other)
     f.do(f"ret i64 {f.get(side)}")
     return f
 
 
-def _best() -> Function:
+def _argmax_function() -> IrFunction:
     """The action of a row: the largest output, the lowest of equals; UNKNOWN if an output is not finite."""
-    f = Kernel("best", ", i64 %side, i64 %row, i64 %mask")
-    room = f.field(Field.VALUE_ROOM)
-    outputs = f.at(f.address(Field.VALUES), f.add(f.mul("%side", room), "%row"), "float")
+    f = KernelFunction("best", ", i64 %side, i64 %row, i64 %mask")
+    room = f.field(KernelField.VALUE_ROOM)
+    outputs = f.at(f.address(KernelField.VALUES), f.add(f.mul("%side", room), "%row"), "float")
     largest = f.value("alloca float")
     f.do(f"store float 0.0, ptr {largest}")
     found = f.variable(str(UNKNOWN))
-    every = f.compare("eq", f.field(Field.APPLICABLE), "0")
-    with f.count("0", f.field(Field.OUTPUT_COUNT)) as k:
+    every = f.compare("eq", f.field(KernelField.APPLICABLE), "0")
+    with f.count("0", f.field(KernelField.OUTPUT_COUNT)) as k:
         value = f.load(outputs, f.mul(k, str(_ROWS)), "float")
         size = f.value(f"call float @llvm.fabs.f32(float {value})")
         infinite = f.value(f"fcmp uge float {size}, 0x7FF0000000000000")
@@ -214,16 +232,20 @@ def _best() -> Function:
         more = f.value(f"fcmp ogt float {value}, {f.value(f'load float, ptr {largest}')}")
         better = f.value(f"and i1 {allowed}, {f.value(f'or i1 {first}, {more}')}")
         with f.when(better):
-            f.set(found, k)
+            f.set_variable(found, k)
             f.do(f"store float {value}, ptr {largest}")
     f.do(f"ret i64 {f.get(found)}")
     return f
 
 
-def _forward() -> Function:
+def _forward_function() -> IrFunction:
     """Decide for the lanes in WAITING; those that are left over keep their place in it."""
-    f = Kernel("forward", internal=False)
-    waiting, count, values = f.address(Field.WAITING), f.field(Field.WAITING_COUNT), f.address(Field.VALUES)
+    f = KernelFunction("forward", internal=False)
+    waiting, count, values = (
+        f.address(KernelField.WAITING),
+        f.field(KernelField.WAITING_COUNT),
+        f.address(KernelField.VALUES),
+    )
     left, start = f.variable("0"), f.variable("0")
     with f.loop() as done:
         f.leave(f.compare("sge", f.get(start), count), done)
@@ -233,32 +255,36 @@ def _forward() -> Function:
         with f.count("0", rows) as r:
             status = f.own("observe_lane", f.load(waiting, f.add(f.get(start), r)), "0")
             with f.when(f.compare("ne", status, "0")):
-                f.set(bad, f.value(f"or i64 {f.get(bad)}, {f.value(f'shl i64 1, {r}')}"))
-            with f.count("0", f.field(Field.INPUT_COUNT)) as i:
-                value = f.load(f.address(Field.OBSERVATIONS), i, "float")
+                f.set_variable(bad, f.value(f"or i64 {f.get(bad)}, {f.value(f'shl i64 1, {r}')}"))
+            with f.count("0", f.field(KernelField.INPUT_COUNT)) as i:
+                value = f.load(f.address(KernelField.OBSERVATIONS), i, "float")
                 f.store(values, f.add(f.mul(i, str(_ROWS)), r), value, "float")
         side = f.own("network")
         with f.count("0", rows) as r:
             which = f.load(waiting, f.add(f.get(start), r))
-            lane = _lane(f, which)
-            node = at_node(f, f.load(f.address(Field.NODE_OF), get(f, lane, Lane.STATE)))
-            mask, action = get(f, node, Node.MASK), f.variable(str(UNKNOWN))
-            with f.when(f.value(f"xor i1 {has(f, f.value(f'lshr i64 {f.get(bad)}, {r}'), 1)}, true")):
-                f.set(action, f.own("best", side, r, mask))
-            put(f, lane, Lane.DECISION, f.get(action))
+            lane = _lane_address(f, which)
+            node = node_address(
+                f, f.load(f.address(KernelField.NODE_OF), load_field(f, lane, LaneField.STATE))
+            )
+            mask, action = load_field(f, node, NodeField.MASK), f.variable(str(UNKNOWN))
+            with f.when(f.value(f"xor i1 {test_flag(f, f.value(f'lshr i64 {f.get(bad)}, {r}'), 1)}, true")):
+                f.set_variable(action, f.own("best", side, r, mask))
+            store_field(f, lane, LaneField.DECISION, f.get(action))
             with f.when(f.compare("slt", f.get(action), "0")):
                 f.store(waiting, f.get(left), which)
-                f.set(left, f.add(f.get(left), "1"))
+                f.set_variable(left, f.add(f.get(left), "1"))
             with f.when(f.compare("sge", f.get(action), "0")):
-                put(f, node, Node.DECISION, f.get(action))
-                enabled = has(f, f.value(f"lshr i64 {mask}, {f.get(action)}"), 1)
-                put(f, node, Node.STALLS, f.value(f"zext i1 {f.value(f'xor i1 {enabled}, true')} to i64"))
-                put(f, node, Node.CHOSEN, f.value(f"shl i64 1, {f.get(action)}"))
-        f.set(start, f.add(f.get(start), rows))
-    f.put(Field.WAITING_COUNT, f.get(left))
+                store_field(f, node, NodeField.DECISION, f.get(action))
+                enabled = test_flag(f, f.value(f"lshr i64 {mask}, {f.get(action)}"), 1)
+                store_field(
+                    f, node, NodeField.STALLS, f.value(f"zext i1 {f.value(f'xor i1 {enabled}, true')} to i64")
+                )
+                store_field(f, node, NodeField.CHOSEN, f.value(f"shl i64 1, {f.get(action)}"))
+        f.set_variable(start, f.add(f.get(start), rows))
+    f.put_field(KernelField.WAITING_COUNT, f.get(left))
     f.do("ret i64 0")
     return f
 
 
-def _lane(f: Kernel, number: str) -> str:
-    return f.at(f.address(Field.LANES), f.mul(number, str(LANE_SIZE)))
+def _lane_address(f: KernelFunction, number: str) -> str:
+    return f.at(f.address(KernelField.LANES), f.mul(number, str(LANE_SIZE)))

@@ -9,11 +9,11 @@ from itertools import product
 
 import numpy as np
 
-from surefoot.encode.barrier import conjunctions, polynomial_of
-from surefoot.engines.barrier.plane import Plane
+from surefoot.encode.barrier import polynomial_of, relaxed_dnf
+from surefoot.engines.barrier.plane import ScaledSystem
 from surefoot.engines.barrier.sampled import Floats
 from surefoot.problem.term import Term
-from surefoot.query.polynomial import Polynomial, constant, variable
+from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)  # of the rule's value, where it may be beyond its end
 
@@ -31,7 +31,7 @@ class HalfSpace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class LinearLoop:
     """z' = state z + control v + noise d + drift, where v = gain z + constant, clipped to least and most."""
 
     state: Floats
@@ -49,7 +49,7 @@ class Loop:
         found: Floats = states @ self.state.T + values @ self.control.T + noise @ self.noise.T + self.drift
         return found
 
-    def resting(self) -> Floats:
+    def equilibrium(self) -> Floats:
         """The state that stays where it is without disturbances; `LinAlgError` if there is not one."""
         moved = np.eye(len(self.state)) - self.state - self.control @ self.gain
         return np.linalg.solve(moved, self.control @ self.constant + self.drift).astype(np.float64)
@@ -113,7 +113,7 @@ class Loop:
         return HalfSpace(normal, offset)
 
 
-def loop_of(where: Plane) -> Loop | None:
+def linear_loop(where: ScaledSystem) -> LinearLoop | None:
     """None: the system or the rule is not linear."""
     system, count = where.system, len(where.system.variables)
     total = where.size + len(system.controls)
@@ -121,23 +121,26 @@ def loop_of(where: Plane) -> Loop | None:
         name: Polynomial({(*m, *((0,) * len(system.controls))): c for m, c in p.terms.items()})
         for name, p in where.names().items()
     }
-    controls = {name: variable(where.size + i, total) for i, (name, _, _) in enumerate(system.controls)}
+    controls = {
+        name: polynomial_from_variable(where.size + i, total)
+        for i, (name, _, _) in enumerate(system.controls)
+    }
     following = [polynomial_of(t, longer | controls, total, system.rounded) for t in system.next]
     values = [where.of(t) for t in where.then]
     if any(p.degree > 1 for p in (*following, *values)):
         return None
     moved = [
-        (p - constant(centre, total)).times(1 / unit)
+        (p - polynomial_from_constant(centre, total)).times(1 / unit)
         for p, (centre, unit) in zip(following, where.units, strict=False)
     ]
-    matrix = _matrix(moved, total)
-    rule = _matrix(values, where.size)
-    ends = [(_end(low, -np.inf), _end(high, np.inf)) for _, low, high in where.ends()]
+    matrix = _coefficient_matrix(moved, total)
+    rule = _coefficient_matrix(values, where.size)
+    ends = [(_end_or_infinity(low, -np.inf), _end_or_infinity(high, np.inf)) for _, low, high in where.ends()]
     widest = [
         float(max(high - centre, centre - low) / unit)
         for (_, (low, high)), (centre, unit) in zip(system.disturbances, where.units[count:], strict=True)
     ]
-    return Loop(
+    return LinearLoop(
         matrix[:, 1 : 1 + count],
         matrix[:, 1 + where.size :],
         matrix[:, 1 + count : 1 + where.size],
@@ -150,25 +153,25 @@ def loop_of(where: Plane) -> Loop | None:
     )
 
 
-def _matrix(polynomials: Sequence[Polynomial], size: int) -> Floats:
+def _coefficient_matrix(polynomials: Sequence[Polynomial], size: int) -> Floats:
     """A row for each: its number, then its coefficients."""
     units = [tuple(int(i == j) for i in range(size)) for j in range(size)]
     rows = [[float(p.terms.get(m, 0)) for m in ((0,) * size, *units)] for p in polynomials]
     return np.array(rows, dtype=np.float64).reshape(len(polynomials), size + 1)
 
 
-def _end(end: Fraction | None, otherwise: float) -> float:
+def _end_or_infinity(end: Fraction | None, otherwise: float) -> float:
     return otherwise if end is None else float(end)
 
 
-def safe_sides(where: Plane, seen: Floats) -> list[HalfSpace] | None:
+def safe_half_spaces(where: ScaledSystem, seen: Floats) -> list[HalfSpace] | None:
     """A half-space without each unsafe case: of several comparisons the one that the seen states fail most.
 
     None: an unsafe case is not described by linear comparisons.
     """
     found = []
-    for case in conjunctions(where.system.unsafe):
-        sides = [_beyond(where, left, right) for left, right in case]
+    for case in relaxed_dnf(where.system.unsafe):
+        sides = [_complement_half_space(where, left, right) for left, right in case]
         if not sides or any(side is None for side in sides):
             return None
         tried = [side for side in sides if side is not None]
@@ -178,10 +181,10 @@ def safe_sides(where: Plane, seen: Floats) -> list[HalfSpace] | None:
     return found
 
 
-def _beyond(where: Plane, left: Term, right: Term) -> HalfSpace | None:
+def _complement_half_space(where: ScaledSystem, left: Term, right: Term) -> HalfSpace | None:
     """Where the first is not at most the second, as a half-space with its edge."""
     gap = where.of(right) - where.of(left)
     if gap.degree > 1:
         return None
-    row = _matrix([gap], where.size)[0]
+    row = _coefficient_matrix([gap], where.size)[0]
     return HalfSpace(row[1 : 1 + len(where.states)], -float(row[0]))

@@ -25,7 +25,7 @@ NOTHING = 1e-14  # coefficients that are left out
 SPARE = 4  # times as many rows may come up as are wanted in the end
 
 
-def largest_closed(
+def maximal_admissible_set(
     box: tuple[Floats, Floats],
     first: Sequence[HalfSpace],
     before: Callable[[HalfSpace], list[HalfSpace]],
@@ -47,17 +47,17 @@ def largest_closed(
     while waiting or newest:
         cut: list[HalfSpace] = []
         for row in (*waiting, *(earlier for later in newest for earlier in before(later))):
-            if budget.spent():
+            if budget.is_spent():
                 return "the time is over"
-            tight = _tightened(row, reach)
+            tight = _tighten_row(row, reach)
             if tight is None:
                 continue
-            bound = spaces.highest(tight.normal)
+            bound = spaces.upper_bound(tight.normal)
             if bound is not None and bound[0] < -1 - TIGHTER:
                 return "no state stays in the limits"
             if bound is not None and bound[0] <= tight.offset:
                 continue
-            if _furthest(tight, starts) > tight.offset:
+            if _support_value(tight, starts) > tight.offset:
                 return "the largest polyhedron that no step leaves does not contain the starts"
             spaces.add(tight.normal, tight.offset)
             cut.append(tight)
@@ -66,10 +66,10 @@ def largest_closed(
         rows += cut
         waiting, newest = [], cut
         budget.progress(f"barrier: a polyhedron of {len(rows)} rows")
-    return _needed(spaces, rows, len(sides), most, budget)
+    return _remove_redundant_rows(spaces, rows, len(sides), most, budget)
 
 
-def _tightened(row: HalfSpace, reach: Floats) -> HalfSpace | None:
+def _tighten_row(row: HalfSpace, reach: Floats) -> HalfSpace | None:
     """Scaled so that the normal is at most 1 over the box; None: nothing is cut off."""
     size = float(np.abs(row.normal) @ reach)
     if size <= NOTHING * max(1.0, abs(row.offset)):
@@ -78,22 +78,22 @@ def _tightened(row: HalfSpace, reach: Floats) -> HalfSpace | None:
     return HalfSpace(normal, row.offset / size - TIGHTER)
 
 
-def _furthest(row: HalfSpace, starts: tuple[Floats, Floats]) -> float:
+def _support_value(row: HalfSpace, starts: tuple[Floats, Floats]) -> float:
     return float(np.where(row.normal > 0, row.normal * starts[1], row.normal * starts[0]).sum())
 
 
-def _needed(
+def _remove_redundant_rows(
     spaces: HalfSpaces, rows: Sequence[HalfSpace], first: int, most: int, budget: Budget
 ) -> list[HalfSpace] | str:
     """Without the rows that others imply, the oldest first."""
     kept = []
     for index, row in enumerate(rows):
-        if budget.spent():
+        if budget.is_spent():
             return "the time is over"
-        spaces.without(first + index, True)
-        bound = spaces.highest(row.normal)
+        spaces.set_excluded(first + index, True)
+        bound = spaces.upper_bound(row.normal)
         if bound is None or bound[0] > row.offset + IMPLIED:
-            spaces.without(first + index, False)
+            spaces.set_excluded(first + index, False)
             kept.append(row)
     if len(kept) > most:
         return f"the polyhedron has {len(kept)} rows, more than {most}"

@@ -12,15 +12,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.encode.barrier import System
-from surefoot.engines.barrier.closed import ClosedSet, closed_set
-from surefoot.engines.barrier.domain import domains
-from surefoot.engines.barrier.plane import Plane, Range, Unproved, plane
-from surefoot.engines.barrier.polyhedron.loop import HalfSpace, Loop, loop_of, safe_sides
-from surefoot.engines.barrier.polyhedron.recursion import largest_closed
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.barrier.closed import InvariantSet, prove_invariant_set
+from surefoot.engines.barrier.domain import enumerate_domains
+from surefoot.engines.barrier.plane import Range, ScaledSystem, Unproved, scale_system
+from surefoot.engines.barrier.polyhedron.loop import HalfSpace, LinearLoop, linear_loop, safe_half_spaces
+from surefoot.engines.barrier.polyhedron.recursion import maximal_admissible_set
 from surefoot.engines.barrier.sampled import Floats
 from surefoot.problem.term import Term
-from surefoot.query.polynomial import Polynomial, constant, variable
+from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.work.budget import Budget
 
 MOST_CLIPPED = 3  # controls: every one has three cases
@@ -28,41 +28,41 @@ RUNS, STEPS, KEPT = 64, 300, 4096  # simulated, to see where runs from the start
 FLATTER = 1e-3  # rows are scaled by at most so much
 
 
-def polyhedron(
-    system: System, then: tuple[Term, ...], most: int, budget: Budget, *, tested: bool
-) -> ClosedSet | str:
+def search_polyhedron(
+    system: ControlSystem, then: tuple[Term, ...], most: int, budget: Budget, *, tested: bool
+) -> InvariantSet | str:
     """A closed set that contains all starts, with at most so many rows for each variable; or why not."""
     trouble = "the system or the rule is not linear"
-    for domain in domains(system, then, budget):
-        where = plane(system, then, domain)
-        loop = loop_of(where)
+    for domain in enumerate_domains(system, then, budget):
+        where = scale_system(system, then, domain)
+        loop = linear_loop(where)
         if loop is None:
             return trouble
-        seen = _seen(loop, in_units(where, system.initial), budget.seed)
-        safe = safe_sides(where, seen)
+        seen = _simulate_states(loop, box_in_units(where, system.initial), budget.seed)
+        safe = safe_half_spaces(where, seen)
         if safe is None:
             return "the unsafe states are not described by linear comparisons"
         for clipped in (False, True) if _can_clip(loop) else (False,):
-            rows = _rows(where, loop, safe, seen if clipped else None, most, budget)
+            rows = _barrier_rows(where, loop, safe, seen if clipped else None, most, budget)
             if isinstance(rows, str):
                 trouble = rows
             else:
                 reached = [(clipped and low is not None, clipped and high is not None)
                            for _, low, high in system.controls]  # fmt: skip
                 try:
-                    return closed_set(where, rows, system.initial, reached, tested, budget)
+                    return prove_invariant_set(where, rows, system.initial, reached, tested, budget)
                 except Unproved as why:
                     trouble = f"a polyhedron was found in floats, but not proved: {why}"
-            if budget.spent():
+            if budget.is_spent():
                 return trouble
     return trouble
 
 
-def _can_clip(loop: Loop) -> bool:
+def _can_clip(loop: LinearLoop) -> bool:
     return 0 < len(loop.gain) <= MOST_CLIPPED and bool(np.isfinite([loop.least, loop.most]).any())
 
 
-def in_units(where: Plane, box: Sequence[Range]) -> tuple[Floats, Floats]:
+def box_in_units(where: ScaledSystem, box: Sequence[Range]) -> tuple[Floats, Floats]:
     """A box of states in the units of the plane."""
     low, high = (
         np.array([float((r[i] - centre) / unit) for r, (centre, unit) in zip(box, where.units, strict=False)])
@@ -71,7 +71,7 @@ def in_units(where: Plane, box: Sequence[Range]) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _seen(loop: Loop, starts: tuple[Floats, Floats], seed: int) -> Floats:
+def _simulate_states(loop: LinearLoop, starts: tuple[Floats, Floats], seed: int) -> Floats:
     """States of runs with disturbances at their ends, and the corners and insides of the starts."""
     generator = np.random.default_rng(seed)
     low, high = starts
@@ -88,39 +88,46 @@ def _seen(loop: Loop, starts: tuple[Floats, Floats], seed: int) -> Floats:
     return rows[:: max(1, len(rows) // KEPT)]
 
 
-def _rows(
-    where: Plane, loop: Loop, safe: Sequence[HalfSpace], seen: Floats | None, most: int, budget: Budget
+def _barrier_rows(
+    where: ScaledSystem,
+    loop: LinearLoop,
+    safe: Sequence[HalfSpace],
+    seen: Floats | None,
+    most: int,
+    budget: Budget,
 ) -> list[Polynomial] | str:
     """`seen`: states to choose by if controls may be clipped; None: they may not."""
 
     def before(row: HalfSpace) -> list[HalfSpace]:
         return [loop.before(row)] if seen is None else loop.before_clipped(row, seen)
 
-    box, starts = in_units(where, where.domain), in_units(where, where.system.initial)
+    box, starts = box_in_units(where, where.domain), box_in_units(where, where.system.initial)
     first = [*safe, *(loop.between() if seen is None else ())]
     limit = most * len(where.states)
-    found = largest_closed(box, first, before, starts, limit, budget)
+    found = maximal_admissible_set(box, first, before, starts, limit, budget)
     if isinstance(found, str):
         return found
-    return polynomials_of(where, loop, found)
+    return rows_to_polynomials(where, loop, found)
 
 
-def polynomials_of(where: Plane, loop: Loop, found: Sequence[HalfSpace]) -> list[Polynomial]:
+def rows_to_polynomials(
+    where: ScaledSystem, loop: LinearLoop, found: Sequence[HalfSpace]
+) -> list[Polynomial]:
     """The rows of the barrier; what disturbances change is the same in each of them."""
     if not found:  # the whole box is closed
-        return [constant(-1, where.size)]
+        return [polynomial_from_constant(-1, where.size)]
     shaken = np.abs(loop.noise) @ loop.widest
     moved = np.array([float(np.abs(row.normal) @ shaken) for row in found])
     # A shield leaves the same room in every row for what disturbances change: as much as each needs.
     scales = np.maximum(moved, FLATTER * moved.max()) if moved.max() > 0 else np.ones(len(moved))
-    return [_polynomial(where, row, moved.max() / s if moved.max() > 0 else 1.0)
+    return [_row_polynomial(where, row, moved.max() / s if moved.max() > 0 else 1.0)
             for row, s in zip(found, scales, strict=True)]  # fmt: skip
 
 
-def _polynomial(where: Plane, row: HalfSpace, scale: float) -> Polynomial:
+def _row_polynomial(where: ScaledSystem, row: HalfSpace, scale: float) -> Polynomial:
     """normal * z - offset, which is at most 0 inside."""
-    total = constant(Fraction(-row.offset * scale), where.size)
+    total = polynomial_from_constant(Fraction(-row.offset * scale), where.size)
     for index, value in enumerate(row.normal):
         if value:
-            total = total + variable(index, where.size).times(Fraction(float(value) * scale))
+            total = total + polynomial_from_variable(index, where.size).times(Fraction(float(value) * scale))
     return total

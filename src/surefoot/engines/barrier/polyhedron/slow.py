@@ -12,20 +12,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surefoot.engines.barrier.polyhedron.loop import HalfSpace, Loop
+from surefoot.engines.barrier.polyhedron.loop import HalfSpace, LinearLoop
 from surefoot.engines.barrier.sampled import Floats
 
 SAME = 1e-6  # how far h A may be from a combination of h and w, of the size of h
 NOTHING = 1e-9  # of the size of h: a row without slow directions
 
 
-def slow_rows(loop: Loop, rows: Sequence[HalfSpace], count: int) -> list[HalfSpace]:
+def slow_rows(loop: LinearLoop, rows: Sequence[HalfSpace], count: int) -> list[HalfSpace]:
     """For each of the rows one of the slow directions, of which there are so many, if there is one."""
     matrix = loop.state + loop.control @ loop.gain
     values, vectors = np.linalg.eig(matrix)
     order = np.argsort(-np.abs(values))
     try:
-        rest = loop.resting()
+        rest = loop.equilibrium()
         inverse = np.linalg.inv(vectors)
     except np.linalg.LinAlgError:
         return []
@@ -39,7 +39,9 @@ def slow_rows(loop: Loop, rows: Sequence[HalfSpace], count: int) -> list[HalfSpa
     return found
 
 
-def _slow_row(loop: Loop, matrix: Floats, row: HalfSpace, normal: Floats, rest: Floats) -> HalfSpace | None:
+def _slow_row(
+    loop: LinearLoop, matrix: Floats, row: HalfSpace, normal: Floats, rest: Floats
+) -> HalfSpace | None:
     """The largest offset with which this normal keeps the row closed."""
     size = float(np.abs(row.normal).max())
     if float(np.abs(normal).max()) <= NOTHING * size:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds
-from surefoot.engines.predicates.asked.conditions import divided, within
-from surefoot.engines.predicates.asked.cubes import Cube, Point, left_of
-from surefoot.query.formula import AnyOf, Atom
+from surefoot.engines.predicates.asked.conditions import restrict_cube, split_clause
+from surefoot.engines.predicates.asked.cubes import Cube, Point, unsettled_clauses
+from surefoot.query.formula import AnyOf, LinearAtom
 
 MOST_CASES = 4096  # of one question; beyond that it counts as possible
 AT_ONCE = 8  # of these
@@ -53,16 +53,16 @@ def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask)
                 found.append((number, cube, reply.point))
             elif reply.possible and cube.clauses and hard[number] < MOST_HARD:
                 hard[number] += 1
-                stacks[number] += _parts(cube, min(cube.clauses, key=_size), kinds)
+                stacks[number] += _clause_parts(cube, min(cube.clauses, key=_clause_size), kinds)
             elif reply.possible and replies[number].point is None:
                 replies[number] = reply
-        for (number, cube, point), clause in zip(found, _violated(found, ask_points), strict=True):
+        for (number, cube, point), clause in zip(found, _violated_clauses(found, ask_points), strict=True):
             if clause is None:
                 replies[number] = Reply(True, point)
                 continue
             made[number] += len(clause.parts)
             if made[number] <= MOST_CASES:
-                stacks[number] += _parts(cube, clause, kinds)
+                stacks[number] += _clause_parts(cube, clause, kinds)
             elif replies[number].point is None:
                 replies[number] = OPEN
         for number, reply in enumerate(replies):
@@ -71,17 +71,17 @@ def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask)
     return replies
 
 
-def _parts(cube: Cube, clause: AnyOf, kinds: Kinds) -> list[Cube]:
+def _clause_parts(cube: Cube, clause: AnyOf, kinds: Kinds) -> list[Cube]:
     """The alternatives of a clause, the first one last."""
-    several = (within(*part, kinds) for part in reversed(divided(cube, clause)))
+    several = (restrict_cube(*part, kinds) for part in reversed(split_clause(cube, clause)))
     return [c for c in several if c is not None]
 
 
-def _size(clause: AnyOf) -> int:
+def _clause_size(clause: AnyOf) -> int:
     return len(clause.parts)
 
 
-def _violated(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list[AnyOf | None]:
+def _violated_clauses(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list[AnyOf | None]:
     """For each cube a clause that its point violates, one with few parts; None: it satisfies all of them.
 
     Where the outputs decide they are asked about, all at once; so the clause may be one that is satisfied.
@@ -89,14 +89,14 @@ def _violated(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list
     open_clauses: list[list[AnyOf]] = []
     alone: list[Cube | None] = []  # the cube in its point, with what is demanded of the outputs there
     for _, cube, point in found:
-        rests = left_of(cube.clauses, point)
-        rows = [rest for _, rest in rests if isinstance(rest, Atom)]
+        rests = unsettled_clauses(cube.clauses, point)
+        rows = [rest for _, rest in rests if isinstance(rest, LinearAtom)]
         box = {**cube.box, **{n: (v, v) for n, v in point.items()}}  # bounds of outputs stay
         open_clauses.append([c for c, _ in rests])
         alone.append(Cube(box, (*cube.rows, *rows)) if rows and len(rows) == len(rests) else None)
     replies = iter(ask_points([c for c in alone if c is not None]))
     agreed = [c is not None and next(replies).point is not None for c in alone]
     return [
-        None if agrees or not clauses else min(clauses, key=_size)
+        None if agrees or not clauses else min(clauses, key=_clause_size)
         for clauses, agrees in zip(open_clauses, agreed, strict=True)
     ]

@@ -14,21 +14,38 @@ from math import lcm
 
 import numpy as np
 
-from surefoot.encode.call import Call
+from surefoot.encode.call import EncodedCall
 from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.asked.cases import Reply, case_by_case
-from surefoot.engines.predicates.asked.cubes import Cube, Number, ends, in_rows, limits, named, whole_names
-from surefoot.engines.predicates.asked.foreign import Answerers, Asked, answers
+from surefoot.engines.predicates.asked.cubes import (
+    Cube,
+    Number,
+    bounds_to_rows,
+    fraction_bounds,
+    integer_names,
+    name_bounds,
+    names_in_formula,
+)
+from surefoot.engines.predicates.asked.foreign import SolversByTest, StepSignature, ask_external_solver
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.errors import Unsupported
 from surefoot.network.outward import Array
-from surefoot.problem.network import Affine, Network, Node, Pick, dense, frozen, frozen_indices, renumbered
+from surefoot.problem.network import (
+    Affine,
+    Network,
+    Node,
+    Pick,
+    dense_network,
+    freeze_float32,
+    freeze_indices,
+    shift_node_sources,
+)
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.formula import Relation
-from surefoot.query.linear import Linear, linearise, scaled, variable
-from surefoot.solve.native.cells import Outcome, Questions, System, answer
-from surefoot.verdict.artifact import Tests
+from surefoot.query.linear import LinearForm, linearise_term, scale_form, variable_form
+from surefoot.solve.native.cells import BatchQueries, QueryOutcome, RowSystem, answer_batch_queries
+from surefoot.verdict.artifact import QueryStatistics
 from surefoot.work.budget import Budget
 
 LARGEST = 2.0**52
@@ -36,7 +53,7 @@ SECONDS_EACH = 5.0  # for a question that needs a search of its own
 
 
 @dataclass(slots=True)
-class Space:
+class StepQueries:
     """What questions are asked of, and how many were."""
 
     names: tuple[str, ...]
@@ -44,9 +61,9 @@ class Space:
     outputs: tuple[str, ...]
     network: Network
     budget: Budget
-    answerers: Answerers = field(default_factory=Answerers)
-    call: Call | None = None
-    tests: dict[str, Tests] = field(default_factory=dict)
+    answerers: SolversByTest = field(default_factory=SolversByTest)
+    call: EncodedCall | None = None
+    tests: dict[str, QueryStatistics] = field(default_factory=dict)
 
     def ask(
         self, kind: str, cubes: Sequence[Cube], *, relaxed: bool = False, natively: bool = False
@@ -54,7 +71,7 @@ class Space:
         """One reply for each cube; `OutOfTime` if there is no time for that."""
         if not cubes:
             return []
-        if self.budget.spent():
+        if self.budget.is_spent():
             raise OutOfTime
         if any(c.clauses for c in cubes):
             return case_by_case(
@@ -66,59 +83,63 @@ class Space:
                 ),
             )
         speaks = [self.mentions_outputs(c) for c in cubes]
-        chosen = Answerers() if natively else self.answerers
+        chosen = SolversByTest() if natively else self.answerers
         if any(speaks) and not all(speaks) and chosen.names():  # each to its own solver
             parts = {w: [c for c, s in zip(cubes, speaks, strict=True) if s is w] for w in (True, False)}
             found = {w: iter(self.ask(kind, part, relaxed=relaxed)) for w, part in parts.items()}
             return [next(found[w]) for w in speaks]
         solver = (chosen.relaxed if relaxed else chosen.exact) if speaks[0] else chosen.plain
-        begun = self.budget.elapsed()
+        begun = self.budget.elapsed_seconds()
         if solver is None:
             replies = self._natively(cubes, relaxed)
-            seconds = self.budget.elapsed() - begun
+            seconds = self.budget.elapsed_seconds() - begun
         else:
             kind = f"{kind} ({solver.name})"
-            told, seconds = answers(solver, self.about, cubes, relaxed and speaks[0], self.budget)
+            told, seconds = ask_external_solver(solver, self.about, cubes, relaxed and speaks[0], self.budget)
             replies = [Reply(*one) for one in told]
         yes = sum(r.possible for r in replies)
-        old = self.tests.get(kind, Tests(kind, 0, 0, 0.0))
+        old = self.tests.get(kind, QueryStatistics(kind, 0, 0, 0.0))
         total = old.number + len(cubes), old.possible + yes, old.seconds + seconds
-        self.tests[kind] = Tests(kind, *total)
+        self.tests[kind] = QueryStatistics(kind, *total)
         return replies
 
     def _rows(self, cubes: Sequence[Cube]) -> list[Cube]:
-        return [in_rows(c, self.outputs) for c in cubes]
+        return [bounds_to_rows(c, self.outputs) for c in cubes]
 
     @property
-    def about(self) -> Asked:
-        return Asked(self.names, self.kinds, self.outputs, self.call)
+    def about(self) -> StepSignature:
+        return StepSignature(self.names, self.kinds, self.outputs, self.call)
 
     def mentions_outputs(self, cube: Cube) -> bool:
         in_rows = any(n in self.outputs for row in cube.rows for n, _ in row.linear.coefficients)
-        return in_rows or any(not named(clause).isdisjoint(self.outputs) for clause in cube.clauses)
+        return in_rows or any(
+            not names_in_formula(clause).isdisjoint(self.outputs) for clause in cube.clauses
+        )
 
     def _natively(self, cubes: Sequence[Cube], relaxed: bool) -> list[Reply]:
-        found = answer(self._questions(cubes, relaxed), self._quiet(), seconds_each=SECONDS_EACH)
+        found = answer_batch_queries(
+            self._questions(cubes, relaxed), self._quiet(), seconds_each=SECONDS_EACH
+        )
         replies = []
         for number in range(len(cubes)):
             point = found.witness(number)
             named = None if point is None else dict(zip(self.names, point, strict=True))
-            replies.append(Reply(bool(found.outcomes[number] != Outcome.UNSAT), named))
+            replies.append(Reply(bool(found.outcomes[number] != QueryOutcome.UNSAT), named))
         return replies
 
     def _quiet(self) -> Budget:
         return Budget(self.budget.remaining(), self.budget.seed)
 
-    def _questions(self, cubes: Sequence[Cube], relaxed: bool) -> Questions:
+    def _questions(self, cubes: Sequence[Cube], relaxed: bool) -> BatchQueries:
         low, high = np.empty((len(cubes), len(self.names))), np.empty((len(cubes), len(self.names)))
-        systems: dict[tuple[int, bytes, bytes], tuple[int, System]] = {}
+        systems: dict[tuple[int, bytes, bytes], tuple[int, RowSystem]] = {}
         number, offsets = [], []
         for place, cube in enumerate(cubes):
             for column, name in enumerate(self.names):
-                below, above = limits(name, cube, self.kinds)
+                below, above = name_bounds(name, cube, self.kinds)
                 assert below is not None
                 assert above is not None
-                low[place, column], high[place, column] = _outward(below, -1), _outward(above, 1)
+                low[place, column], high[place, column] = _round_outward(below, -1), _round_outward(above, 1)
             system, levels = self._system(cube)
             key = (len(levels), system.coefficients.tobytes(), system.strict.tobytes())
             number.append(systems.setdefault(key, (len(systems), system))[0])
@@ -127,12 +148,14 @@ class Space:
         padded = np.full((len(cubes), most), np.inf)
         for line, levels in enumerate(offsets):
             padded[line, : len(levels)] = levels
-        inside = whole_names(self.kinds)
+        inside = integer_names(self.kinds)
         whole = np.array([n in inside and not relaxed for n in self.names], dtype=np.bool_)
         distinct = tuple(s for _, s in systems.values())
-        return Questions(self.network, low, high, whole, distinct, np.array(number, dtype=np.int64), padded)
+        return BatchQueries(
+            self.network, low, high, whole, distinct, np.array(number, dtype=np.int64), padded
+        )
 
-    def _system(self, cube: Cube) -> tuple[System, list[float]]:
+    def _system(self, cube: Cube) -> tuple[RowSystem, list[float]]:
         columns = {n: i for i, n in enumerate((*self.names, *self.outputs))}
         rows: list[Array] = []
         strict: list[bool] = []
@@ -140,15 +163,15 @@ class Space:
         for atom in cube.rows:
             signs = (1, -1) if atom.relation is Relation.EQ else (1,)
             for sign in signs:
-                row, limit = _row(scaled(atom.linear, Fraction(sign)), columns)
+                row, limit = _integer_row(scale_form(atom.linear, Fraction(sign)), columns)
                 rows.append(row)
                 limits.append(limit)
                 strict.append(atom.relation is Relation.LT)
         matrix = np.array(rows).reshape(len(rows), len(columns))
-        return System(matrix, np.array(strict, dtype=np.bool_)), limits
+        return RowSystem(matrix, np.array(strict, dtype=np.bool_)), limits
 
 
-def _row(linear: Linear, columns: Mapping[str, int]) -> tuple[Array, float]:
+def _integer_row(linear: LinearForm, columns: Mapping[str, int]) -> tuple[Array, float]:
     """Coefficients and limit as whole numbers, so that float64 holds them exactly."""
     up = lcm(linear.constant.denominator, *(c.denominator for _, c in linear.coefficients))
     row = np.zeros(len(columns))
@@ -160,7 +183,7 @@ def _row(linear: Linear, columns: Mapping[str, int]) -> tuple[Array, float]:
     return row, limit
 
 
-def _outward(end: Number, side: int) -> float:
+def _round_outward(end: Number, side: int) -> float:
     """The end itself, or the next float beyond it."""
     if end.denominator == 1 and abs(end.numerator) <= LARGEST:
         return float(end.numerator)
@@ -170,20 +193,20 @@ def _outward(end: Number, side: int) -> float:
     return near
 
 
-def space(dynamics: Dynamics, budget: Budget, answerers: Answerers) -> Space:
+def step_queries(dynamics: Dynamics, budget: Budget, answerers: SolversByTest) -> StepQueries:
     """`Unsupported` where a variable has no bounds, or the network reads what is not linear."""
     names = tuple(n for n in dynamics.kinds if n not in dynamics.outputs and not _is_selector(dynamics, n))
     empty = Cube({}, ())
     for name in names:
-        if None in ends(name, empty, dynamics.kinds):
+        if None in fraction_bounds(name, empty, dynamics.kinds):
             raise Unsupported(f"`{name}` has no bounds", fix="give it some")
     if dynamics.call is None:
-        network = dense([(np.zeros((1, len(names))), np.zeros(1))])
-        return Space(names, dynamics.kinds, ("no output",), network, budget, answerers)
-    front = _front(dynamics.call.inputs, names)
-    nodes = (front, *(renumbered(node, 1) for node in dynamics.call.network.nodes))
+        network = dense_network([(np.zeros((1, len(names))), np.zeros(1))])
+        return StepQueries(names, dynamics.kinds, ("no output",), network, budget, answerers)
+    front = _input_layer(dynamics.call.inputs, names)
+    nodes = (front, *(shift_node_sources(node, 1) for node in dynamics.call.network.nodes))
     network = Network(len(names), nodes, name=dynamics.call.network.name)
-    return Space(names, dynamics.kinds, dynamics.outputs, network, budget, answerers, dynamics.call)
+    return StepQueries(names, dynamics.kinds, dynamics.outputs, network, budget, answerers, dynamics.call)
 
 
 def _is_selector(dynamics: Dynamics, name: str) -> bool:
@@ -191,28 +214,28 @@ def _is_selector(dynamics: Dynamics, name: str) -> bool:
     return name not in dynamics.layout.kinds and name not in dynamics.chosen and name not in dynamics.copies
 
 
-def _front(inputs: tuple[Term, ...], names: tuple[str, ...]) -> Node:
+def _input_layer(inputs: tuple[Term, ...], names: tuple[str, ...]) -> Node:
     """What the network reads of all scalars."""
     if all(isinstance(t, Var) for t in inputs):
-        return Pick(0, frozen_indices([names.index(t.name) for t in inputs if isinstance(t, Var)]))
+        return Pick(0, freeze_indices([names.index(t.name) for t in inputs if isinstance(t, Var)]))
     weights, bias = np.zeros((len(inputs), len(names))), np.zeros(len(inputs))
     for row, term in enumerate(inputs):
-        linear = _linear(term)
+        linear = _linearise_input(term)
         for name, factor in linear.coefficients:
-            weights[row, names.index(name)] = _single(factor)
-        bias[row] = _single(linear.constant)
-    return Affine(0, frozen(weights), frozen(bias))
+            weights[row, names.index(name)] = _exact_float32(factor)
+        bias[row] = _exact_float32(linear.constant)
+    return Affine(0, freeze_float32(weights), freeze_float32(bias))
 
 
-def _linear(term: Term) -> Linear:
+def _linearise_input(term: Term) -> LinearForm:
     match term:
         case Apply(Op.ITE, (Var(name), Const(1), Const(0))):  # a truth value as a number
-            return variable(name)
+            return variable_form(name)
         case _:
-            return linearise(term)
+            return linearise_term(term)
 
 
-def _single(value: Fraction) -> float:
+def _exact_float32(value: Fraction) -> float:
     if Fraction(float(np.float32(float(value)))) != value:
         raise Unsupported("the network reads a term whose coefficients are not float32 numbers")
     return float(value)

@@ -15,25 +15,45 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.system import objection as encoding_objection
-from surefoot.engines.asked import Asked as Wanted
-from surefoot.engines.asked import asked
-from surefoot.engines.predicates.graph import as_state
-from surefoot.engines.predicates.moves import dynamics
-from surefoot.engines.predicates.separate import about_states, comparisons, precondition, separate
-from surefoot.engines.predicates.tabulated.chances import Asked, abstract, bound
+from surefoot.encode.system import encoding_objection as encoding_objection
+from surefoot.engines.asked import PctlQuestion as Wanted
+from surefoot.engines.asked import pctl_question
+from surefoot.engines.predicates.graph import state_from_scalars
+from surefoot.engines.predicates.moves import build_dynamics
+from surefoot.engines.predicates.separate import (
+    best_separating_predicate,
+    enumerate_comparisons,
+    filter_state_conditions,
+    weakest_precondition,
+)
+from surefoot.engines.predicates.tabulated.chances import (
+    ReachabilityQuestion,
+    bound_game_value,
+    build_abstract_game,
+)
 from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.distributions import ASTRAY, Distributions, distributions, share
-from surefoot.engines.predicates.tabulated.partition import Ids, Partition, divided, explore, partition
-from surefoot.engines.predicates.tabulated.table import Table, size, tabulate
-from surefoot.engines.predicates.valued import reachable
+from surefoot.engines.predicates.tabulated.distributions import (
+    ASTRAY,
+    Distributions,
+    choice_distributions,
+    outcome_probability,
+)
+from surefoot.engines.predicates.tabulated.partition import (
+    Ids,
+    Partition,
+    partition_states,
+    reach_states,
+    refine_partition,
+)
+from surefoot.engines.predicates.tabulated.table import StateTable, count_states, tabulate_states
+from surefoot.engines.predicates.valued import reachable_bounds
 from surefoot.errors import SurefootError
 from surefoot.problem.names import location_parts
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.term import TRUE, Term, free_names
-from surefoot.solve.markov import Undecided
+from surefoot.solve.markov import MarkovUndecided
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
@@ -45,7 +65,7 @@ SLIGHT = 1e-9  # what is left to be gained where all states are worth the same
 SAMPLE = 1000  # states that a predicate is looked for with
 
 
-def objection(problem: Problem, given: Sequence[Term], most: int) -> str | None:
+def probability_objection(problem: Problem, given: Sequence[Term], most: int) -> str | None:
     """Why this probability cannot be bounded."""
     wanted = problem.property
     assert isinstance(wanted, Probability)
@@ -64,18 +84,18 @@ def objection(problem: Problem, given: Sequence[Term], most: int) -> str | None:
     edges = [e for c in problem.environment.components for e in c.edges]
     if any(e.assuming != TRUE for e in edges):
         return "predicates bounds probabilities where nothing is assumed of chosen values"
-    reaching = _reaching(problem)
+    reaching = _as_reachability(problem)
     if (why := encoding_objection(reaching)) is not None:
         return why
     try:
-        model = dynamics(reaching)
+        model = build_dynamics(reaching)
         for predicate in given:
-            model.expanded(predicate)
+            model.expand_predicate(predicate)
         for step in model.steps:
-            share(problem, step)
+            outcome_probability(problem, step)
     except SurefootError as error:
         return str(error)
-    return None if size(model) <= most else f"predicates bounds probabilities of up to {most} states"
+    return None if count_states(model) <= most else f"predicates bounds probabilities of up to {most} states"
 
 
 def _is_covered(policy: Policy | None) -> bool:
@@ -90,38 +110,44 @@ def _is_covered(policy: Policy | None) -> bool:
             return False
 
 
-def _reaching(problem: Problem) -> Problem:
+def _as_reachability(problem: Problem) -> Problem:
     """The same with the goal as what must not be reached."""
     assert isinstance(problem.property, Probability)
-    return replace(problem, property=Never(asked(problem.property, "max").right))
+    return replace(problem, property=Never(pctl_question(problem.property, "max").right))
 
 
-def bounded(problem: Problem, given: Sequence[Term], fixed: bool, most: int, budget: Budget) -> Verdict:
+def bound_probability(
+    problem: Problem, given: Sequence[Term], fixed: bool, most: int, budget: Budget
+) -> Verdict:
     """The interval; refined until it is narrow, unless the predicates are fixed."""
     assert isinstance(problem.property, Probability)
-    wanted = asked(problem.property, "max")
-    model = dynamics(_reaching(problem))
+    wanted = pctl_question(problem.property, "max")
+    model = build_dynamics(_as_reachability(problem))
     if model.doubts:
         return Unknown(Reason.NUMERICS, "; ".join(model.doubts))
-    table = tabulate(model, budget)
+    table = tabulate_states(model, budget)
     if not table.starts.size:
         return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
-    reached = explore(table).reached
+    reached = reach_states(table).reached
     if (reached & table.trouble).any():
         what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
         return Unknown(Reason.INCOMPLETE, what)
-    conditions = [model.expanded(wanted.right), model.expanded(wanted.left), *map(model.expanded, given)]
+    conditions = [
+        model.expand_predicate(wanted.right),
+        model.expand_predicate(wanted.left),
+        *map(model.expand_predicate, given),
+    ]
     goal, left = (table.evaluate(c) for c in conditions[:2])
-    found, parts = distributions(table, budget), partition(table, conditions)
+    found, parts = choice_distributions(table, budget), partition_states(table, conditions)
     either = problem.property.optimise is None
-    seen = reachable(problem, table, budget)
+    seen = reachable_bounds(problem, table, budget)
     best: Pair | None = None  # of every start, over all abstractions so far
     while True:
         try:
-            low, high = _both(table, parts, found, wanted, either, goal, left, budget)
-        except Undecided as why:
+            low, high = _abstract_bounds(table, parts, found, wanted, either, goal, left, budget)
+        except MarkovUndecided as why:
             if best is None:
-                return Unknown(Reason.TIMEOUT if budget.spent() else Reason.NUMERICS, str(why))
+                return Unknown(Reason.TIMEOUT if budget.is_spent() else Reason.NUMERICS, str(why))
             break
         cells = parts.cell[table.starts]
         here = low[cells], high[cells]
@@ -130,19 +156,23 @@ def bounded(problem: Problem, given: Sequence[Term], fixed: bool, most: int, bud
         best = here if best is None else (np.maximum(best[0], here[0]), np.minimum(best[1], here[1]))
         gap = max(best[1] - best[0])
         budget.progress(f"predicates: {len(parts)} abstract states, bounds {float(gap):.4g} apart")
-        enough = fixed or gap <= PRECISION or len(conditions) - 2 >= most or budget.spent()
-        more = [] if enough else list(_refined(table, parts, low, high, found, reached, conditions))
+        enough = fixed or gap <= PRECISION or len(conditions) - 2 >= most or budget.is_spent()
+        more = (
+            []
+            if enough
+            else list(_enumerate_refinements(table, parts, low, high, found, reached, conditions))
+        )
         if not more:
             break
         for predicate in more:
-            parts = divided(table, parts, predicate)
+            parts = refine_partition(table, parts, predicate)
         conditions += more
     shown = None if seen is None else seen.certificate(problem.property)
-    return _folded(problem.property, table, *best, wanted.negated, shown)
+    return _fold_verdict(problem.property, table, *best, wanted.negated, shown)
 
 
-def _both(
-    table: Table,
+def _abstract_bounds(
+    table: StateTable,
     parts: Partition,
     found: Distributions,
     wanted: Wanted,
@@ -153,18 +183,18 @@ def _both(
 ) -> Pair:
     """Bounds of each abstract state; `either`: least and greatest, whatever is left open."""
     at_goal, inside = goal[parts.member], left[parts.member]
-    made = abstract(parts, found, table.trouble, at_goal | ~inside)
+    made = build_abstract_game(parts, found, table.trouble, at_goal | ~inside)
     starts = parts.cell[table.starts]
     ends = []
     for upper in (False, True):
         optimise = ("max" if upper else "min") if either else wanted.optimise
-        question = Asked("max" if optimise == "max" else "min", inside & ~at_goal, at_goal)
-        ends.append(bound(made, question, starts, upper, budget)[: len(parts)])
+        question = ReachabilityQuestion("max" if optimise == "max" else "min", inside & ~at_goal, at_goal)
+        ends.append(bound_game_value(made, question, starts, upper, budget)[: len(parts)])
     return ends[0], ends[1]
 
 
-def _refined(
-    table: Table,
+def _enumerate_refinements(
+    table: StateTable,
     parts: Partition,
     low: NDArray[np.object_],
     high: NDArray[np.object_],
@@ -180,8 +210,8 @@ def _refined(
         value = middle[to] @ np.array([float(p) for p in group.shares])
         np.maximum.at(worth, group.sources, value)
     count, cell = len(parts), parts.cell
-    least, most = _ends(cell, worth, count)
-    lower, upper = _ends(cell[reached], worth[reached], count)
+    least, most = _worth_range(cell, worth, count)
+    lower, upper = _worth_range(cell[reached], worth[reached], count)
     inner, outer = upper - lower, np.maximum(most - upper, lower - least)
     spread = np.where((high - low).astype(np.float64) > 0, np.maximum(inner, outer) + SLIGHT, 0.0)
     spread[~np.isfinite(lower)] = 0.0  # nothing of it is reached
@@ -195,15 +225,15 @@ def _refined(
         if inner[place] > outer[place] or not len(others):
             above = worth[own] > (lower[place] + upper[place]) / 2
             above[0] |= not above.any()
-            made = _between(table, own[above], own[~above], conditions)
+            made = _separating_condition(table, own[above], own[~above], conditions)
         else:
-            made = _between(table, own, others[apart] if apart.any() else others, conditions)
+            made = _separating_condition(table, own, others[apart] if apart.any() else others, conditions)
         if made is not None and made not in seen:
             seen.add(made)
             yield made
 
 
-def _ends(
+def _worth_range(
     cell: Ids, worth: NDArray[np.float64], count: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The least and the greatest worth in each abstract state."""
@@ -213,30 +243,30 @@ def _ends(
     return least, most
 
 
-def _between(
-    table: Table,
+def _separating_condition(
+    table: StateTable,
     first: NDArray[np.int64],
     second: NDArray[np.int64],
     conditions: Sequence[Term],
 ) -> Term | None:
     model = table.dynamics
     terms = [s.guard for s in model.steps] + [
-        precondition(c, s.after) for s in model.steps for c in conditions
+        weakest_precondition(c, s.after) for s in model.steps for c in conditions
     ]
-    candidates = about_states(model, [c for t in terms for c in comparisons(t)])
+    candidates = filter_state_conditions(model, [c for t in terms for c in enumerate_comparisons(t)])
     if not len(first) or not len(second):
         return None
     rows = [
         np.array([list(table.state(int(s)).values()) for s in some[:: max(1, len(some) // SAMPLE)]])
         for some in (first, second)
     ]
-    made = separate(model, rows[0], rows[1], candidates)
+    made = best_separating_predicate(model, rows[0], rows[1], candidates)
     return None if made is None else made.condition
 
 
-def _folded(
+def _fold_verdict(
     wanted: Probability,
-    table: Table,
+    table: StateTable,
     low: NDArray[np.object_],
     high: NDArray[np.object_],
     negated: bool,
@@ -244,14 +274,14 @@ def _folded(
 ) -> Verdict:
     pairs = [(1 - b, 1 - a) if negated else (a, b) for a, b in zip(low, high, strict=True)]
     if wanted.over == "values" and len(pairs) > 1:
-        states = [as_state(table.dynamics, table.state(int(s))) for s in table.starts]
+        states = [state_from_scalars(table.dynamics, table.state(int(s))) for s in table.starts]
         part = None if shown is None else Certificate("part", {})
         return PerStart(tuple((s, Exact(*p, part)) for s, p in zip(states, pairs, strict=True)), shown)
     lows, highs = [a for a, _ in pairs], [b for _, b in pairs]
-    return Exact(_fold(wanted.over, lows), _fold(wanted.over, highs), shown)
+    return Exact(_fold_values(wanted.over, lows), _fold_values(wanted.over, highs), shown)
 
 
-def _fold(over: str, values: list[Fraction]) -> Fraction:
+def _fold_values(over: str, values: list[Fraction]) -> Fraction:
     if over in ("min", "max"):
         return min(values) if over == "min" else max(values)
     total = sum(values, Fraction(0))

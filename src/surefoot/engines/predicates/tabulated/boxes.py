@@ -12,17 +12,17 @@ from math import prod
 import numpy as np
 
 from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.refinement import Abstraction
+from surefoot.engines.predicates.tabulated.refinement import TableAbstraction
 from surefoot.problem.names import location_key
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Box, ClosedSet
+from surefoot.verdict.verdict import AbstractInvariant, Box
 
 SHARE = 0.6  # of a box that is not halved any more
 FEW = 32  # states of a box that is not worth halving
 MOST = 5_000_000  # states that a checker goes through
 
 
-def closed_set(found: Abstraction, graph: AbstractGraph) -> ClosedSet | None:
+def closed_set_from_table(found: TableAbstraction, graph: AbstractGraph) -> AbstractInvariant | None:
     """The reachable abstract states with boxes around all of their states; None: these are too many."""
     table = found.table
     kept = np.zeros(len(found.parts), dtype=np.bool_)
@@ -42,7 +42,7 @@ def closed_set(found: Abstraction, graph: AbstractGraph) -> ClosedSet | None:
     for cell, state in zip(found.reached.states.tolist(), graph.states, strict=True):
         member = table.state(int(found.parts.member[cell]))
         states.append((tuple(member[s] for s in scalars), state.values))
-    return ClosedSet(graph.predicates, tuple(states), tuple(boxes))
+    return AbstractInvariant(graph.predicates, tuple(states), tuple(boxes))
 
 
 def boxes_of(inside: Mask) -> Iterator[Box]:
@@ -50,7 +50,7 @@ def boxes_of(inside: Mask) -> Iterator[Box]:
     todo = [(inside, (0,) * inside.ndim)]
     while todo:
         part, corner = todo.pop()
-        where = [np.flatnonzero(part.any(axis=_others(part.ndim, axis))) for axis in range(part.ndim)]
+        where = [np.flatnonzero(part.any(axis=_other_axes(part.ndim, axis))) for axis in range(part.ndim)]
         if not all(w.size for w in where):
             continue
         ends = [(int(w[0]), int(w[-1])) for w in where]
@@ -67,5 +67,5 @@ def boxes_of(inside: Mask) -> Iterator[Box]:
         todo += [(second, further), (first, corner)]
 
 
-def _others(count: int, axis: int) -> tuple[int, ...]:
+def _other_axes(count: int, axis: int) -> tuple[int, ...]:
     return tuple(a for a in range(count) if a != axis)

@@ -22,7 +22,7 @@ from surefoot.engines.predicates.tabulated.columns import Mask
 from surefoot.engines.predicates.tabulated.distributions import ASTRAY, Choices, Distributions
 from surefoot.engines.predicates.tabulated.partition import Ids, Partition
 from surefoot.query.markov import Markov, Optimise, Until
-from surefoot.solve.markov import solve
+from surefoot.solve.markov import solve_markov
 from surefoot.work.budget import Budget
 
 Row: TypeAlias = tuple[tuple[int, Fraction], ...]  # abstract states and probabilities, sorted
@@ -32,20 +32,20 @@ WIDEST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Abstract:
+class AbstractGame:
     """Per abstract state the sets of choices that its states have; the last two go astray or end."""
 
     rows: tuple[Row, ...]
     sets: tuple[frozenset[tuple[int, ...]], ...]  # per abstract state: choices by number, one set a state
 
 
-def abstract(parts: Partition, found: Distributions, trouble: Mask, decided: Mask) -> Abstract:
+def build_abstract_game(parts: Partition, found: Distributions, trouble: Mask, decided: Mask) -> AbstractGame:
     """`decided`: abstract states where nothing that happens later matters."""
     count = len(parts)
     numbers: dict[Row, int] = {}
     sets: list[set[tuple[int, ...]]] = [set() for _ in range(count + 2)]
     astray, end = (numbers.setdefault(((count + i, Fraction(1)),), i) for i in range(2))
-    rows, first = _numbered(parts, found.choices, numbers)[found.order], found.first
+    rows, first = _number_choices(parts, found.choices, numbers)[found.order], found.first
     several, cell = np.diff(first), parts.cell
     for c in np.unique(cell[several == 0]).tolist():
         sets[c].add((end,))
@@ -55,14 +55,14 @@ def abstract(parts: Partition, found: Distributions, trouble: Mask, decided: Mas
     for s in np.flatnonzero((several > 1) | ((several == 1) & found.stalls)).tolist():
         mine = slice(first[s], first[s + 1])
         picked = found.variants[mine].tolist(), rows[mine].tolist()
-        sets[cell[s]].update(_variants(*picked, found.stalls[s], end))
+        sets[cell[s]].update(_enumerate_variants(*picked, found.stalls[s], end))
     for c in np.unique(cell[trouble]).tolist():
         sets[c].add((astray,))
     kept = tuple(frozenset() if c < count and decided[c] else frozenset(s) for c, s in enumerate(sets))
-    return Abstract(tuple(numbers), kept)
+    return AbstractGame(tuple(numbers), kept)
 
 
-def _variants(
+def _enumerate_variants(
     variants: Sequence[int], rows: Sequence[int], stalls: bool, end: int
 ) -> Iterable[tuple[int, ...]]:
     """The choices of a state, for everything that the policy may pick there."""
@@ -74,12 +74,12 @@ def _variants(
         yield tuple(sorted(always)) or (end,)
 
 
-def _numbered(parts: Partition, choices: Sequence[Choices], numbers: dict[Row, int]) -> Ids:
+def _number_choices(parts: Partition, choices: Sequence[Choices], numbers: dict[Row, int]) -> Ids:
     """The number of the abstract choice, of every choice."""
     found: list[Ids] = [np.zeros(0, dtype=np.int64)]
     for group in choices:
         to = np.where(group.targets == ASTRAY, len(parts), parts.cell[group.targets])
-        distinct, which = _distinct(to, len(parts) + 1)
+        distinct, which = _distinct_rows(to, len(parts) + 1)
         made = []
         for targets in distinct.tolist():
             shares: dict[int, Fraction] = {}
@@ -90,7 +90,7 @@ def _numbered(parts: Partition, choices: Sequence[Choices], numbers: dict[Row, i
     return np.concatenate(found)
 
 
-def _distinct(rows: Ids, base: int) -> tuple[Ids, Ids]:
+def _distinct_rows(rows: Ids, base: int) -> tuple[Ids, Ids]:
     """The distinct rows of numbers below the base, and which of them each row is."""
     if base ** rows.shape[1] >= WIDEST:
         distinct, which = np.unique(rows, axis=0, return_inverse=True)
@@ -101,7 +101,7 @@ def _distinct(rows: Ids, base: int) -> tuple[Ids, Ids]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class ReachabilityQuestion:
     """What has to be reached, and where one may pass: flags of abstract states."""
 
     optimise: Optimise
@@ -109,28 +109,30 @@ class Asked:
     goal: Mask
 
 
-def bound(made: Abstract, asked: Asked, starts: Ids, upper: bool, budget: Budget) -> NDArray[np.object_]:
+def bound_game_value(
+    made: AbstractGame, asked: ReachabilityQuestion, starts: Ids, upper: bool, budget: Budget
+) -> NDArray[np.object_]:
     """A bound of the value of every state of each abstract state, from above or from below, exact."""
     worst: Optimise = "max" if upper else "min"
     goal = np.append(asked.goal, [upper, False])  # what goes astray may do anything
     if asked.optimise == worst:
         choices = [sorted({r for several in sets for r in several}) for sets in made.sets]
     else:
-        value = _values(made, asked.optimise, worst, goal)
-        choices = [sorted({_best(s, value, asked.optimise) for s in sets}) for sets in made.sets]
+        value = _choice_values(made, asked.optimise, worst, goal)
+        choices = [sorted({_best_choice(s, value, asked.optimise) for s in sets}) for sets in made.sets]
     through = np.append(asked.through, [False, False])
-    process = _process(made, choices, starts)
-    found = solve(process, Until(worst, through, goal), seconds_left=budget.remaining)
+    process = _markov_process(made, choices, starts)
+    found = solve_markov(process, Until(worst, through, goal), seconds_left=budget.remaining)
     ends = found.high if upper else found.low
     return np.array([Fraction(e) / found.scale for e in ends.tolist()], dtype=object)
 
 
-def _best(several: Sequence[int], value: Mapping[int, float], optimise: Optimise) -> int:
+def _best_choice(several: Sequence[int], value: Mapping[int, float], optimise: Optimise) -> int:
     pick = max if optimise == "max" else min
     return pick(several, key=lambda r: value[r])
 
 
-def _values(made: Abstract, optimise: Optimise, worst: Optimise, goal: Mask) -> dict[int, float]:
+def _choice_values(made: AbstractGame, optimise: Optimise, worst: Optimise, goal: Mask) -> dict[int, float]:
     """What each choice is worth in the game, roughly: only a strategy depends on it."""
     value = goal.astype(np.float64)
     targets = np.array([t for row in made.rows for t, _ in row], dtype=np.int64)
@@ -155,7 +157,7 @@ def _values(made: Abstract, optimise: Optimise, worst: Optimise, goal: Mask) -> 
     return dict(enumerate(worth.tolist()))
 
 
-def _process(made: Abstract, choices: Sequence[Sequence[int]], starts: Ids) -> Markov:
+def _markov_process(made: AbstractGame, choices: Sequence[Sequence[int]], starts: Ids) -> Markov:
     rows = [made.rows[r] for several in choices for r in several]
     values: dict[Fraction, int] = {}
     weights = [values.setdefault(p, len(values)) for row in rows for _, p in row]

@@ -25,7 +25,7 @@ LARGEST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class RationalColumn:
     """`values` / `over`; every value lies between `low` and `high`."""
 
     values: NDArray[np.int64]
@@ -39,27 +39,27 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
+class IntervalColumn:
     """An output of the network: between two ends in any evaluation."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
 
-Column: TypeAlias = "Numbers | Spread | Mask"
+Column: TypeAlias = "RationalColumn | IntervalColumn | Mask"
 
 
-def constant(value: bool | int | Fraction) -> Numbers | Mask:
+def _constant_column(value: bool | int | Fraction) -> RationalColumn | Mask:
     if isinstance(value, bool):
         return np.array([value])
     exact = Fraction(value)
     top = exact.numerator
     if abs(top) > LARGEST:
         raise Unsupported("numbers of more than 62 bits cannot be tabulated")
-    return Numbers(np.array([top]), top, top, exact.denominator)
+    return RationalColumn(np.array([top]), top, top, exact.denominator)
 
 
-class Columns:
+class ColumnEvaluator:
     """Evaluates terms over named columns of one length.
 
     What a conjunct leaves, or the branch of an `ite` that applies, is looked at further for its states alone.
@@ -67,30 +67,32 @@ class Columns:
 
     def __init__(self, given: Mapping[str, Column], size: int) -> None:
         self.given, self.size = given, size
-        self.wider: tuple[Columns, Rows] | None = None  # of which these are some rows
-        self.known: dict[int, Numbers] = {}  # values of terms by identity: a term may occur in many places
+        self.wider: tuple[ColumnEvaluator, Rows] | None = None  # of which these are some rows
+        self.known: dict[
+            int, RationalColumn
+        ] = {}  # values of terms by identity: a term may occur in many places
 
-    def narrow(self, rows: Rows) -> Columns:
-        some = Columns(Narrowed(self.given, rows), len(rows))
+    def narrow(self, rows: Rows) -> ColumnEvaluator:
+        some = ColumnEvaluator(NarrowedColumns(self.given, rows), len(rows))
         some.wider = (self, rows)
         return some
 
     def condition(self, term: Term) -> Mask:
-        return np.broadcast_to(truth(self.of(term)), (self.size,))
+        return np.broadcast_to(require_boolean(self.of(term)), (self.size,))
 
     def numbers(self, term: Term) -> NDArray[np.int64]:
         """Whole numbers; truth values count as 0 and 1. Where it is no whole number the result is rounded."""
         value = self.of(term)
         if isinstance(value, np.ndarray):
             return np.broadcast_to(value.astype(np.int64), (self.size,))
-        if isinstance(value, Spread):
+        if isinstance(value, IntervalColumn):
             raise Unsupported("an output of the network becomes part of the state")
         return np.broadcast_to(value.values // value.over, (self.size,))
 
     def of(self, term: Term) -> Column:
         match term:
             case Const(value):
-                return constant(value)
+                return _constant_column(value)
             case Var(name):
                 return self.given[name]
             case Apply(Op.AND | Op.OR as op, args):
@@ -98,29 +100,29 @@ class Columns:
             case Apply(Op.ITE, (test, then, otherwise)):
                 return self._either(test, then, otherwise)
             case Apply():
-                if (before := self._known(term)) is not None:
+                if (before := self._cached_value(term)) is not None:
                     return before
-                return self._applied(term)
+                return self._apply_rule(term)
 
-    def _known(self, term: Apply) -> Numbers | None:
+    def _cached_value(self, term: Apply) -> RationalColumn | None:
         """The value of this very term, if it was computed before, here or for more states."""
         if id(term) in self.known:
             return self.known[id(term)]
         if self.wider is None:
             return None
         whole, rows = self.wider
-        found = whole._known(term)
+        found = whole._cached_value(term)
         if found is not None:
-            found = _number(rows_of(found, rows))
+            found = _as_rational(select_rows(found, rows))
             self.known[id(term)] = found
         return found
 
-    def _applied(self, term: Apply) -> Column:
+    def _apply_rule(self, term: Apply) -> Column:
         rule = RULES.get(term.op)
         if rule is None:
             raise Unsupported(f"`{term.op.value}` cannot be tabulated")
         result: Column = rule(*(self.of(a) for a in term.args))
-        if isinstance(result, Numbers):
+        if isinstance(result, RationalColumn):
             self.known[id(term)] = result
         return result
 
@@ -142,7 +144,7 @@ class Columns:
         return total
 
     def _either(self, test: Term, then: Term, otherwise: Term) -> Column:
-        decided = truth(self.of(test))
+        decided = require_boolean(self.of(test))
         if decided.all() or not decided.any():
             return self.of(then if decided.all() else otherwise)
         decided = np.broadcast_to(decided, (self.size,))
@@ -152,13 +154,13 @@ class Columns:
             mask = np.empty(self.size, dtype=np.bool_)
             mask[rows], mask[rest] = first, second
             return mask
-        one, other = _aligned(first, second)
+        one, other = _common_denominator(first, second)
         values = np.empty(self.size, dtype=np.int64)
         values[rows], values[rest] = one.values, other.values
-        return Numbers(values, min(one.low, other.low), max(one.high, other.high), one.over)
+        return RationalColumn(values, min(one.low, other.low), max(one.high, other.high), one.over)
 
 
-class Narrowed(Mapping[str, Column]):
+class NarrowedColumns(Mapping[str, Column]):
     """Some rows of columns, taken when they are needed."""
 
     def __init__(self, whole: Mapping[str, Column], rows: Rows) -> None:
@@ -167,7 +169,7 @@ class Narrowed(Mapping[str, Column]):
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.taken:
-            self.taken[name] = rows_of(self.whole[name], self.rows)
+            self.taken[name] = select_rows(self.whole[name], self.rows)
         return self.taken[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -177,169 +179,169 @@ class Narrowed(Mapping[str, Column]):
         return len(self.whole)
 
 
-def rows_of(column: Column, rows: Rows) -> Column:
+def select_rows(column: Column, rows: Rows) -> Column:
     match column:
-        case Numbers(values, low, high, over):
-            return column if values.size == 1 else Numbers(values[rows], low, high, over)
-        case Spread(low_end, high_end):
-            return Spread(low_end[rows], high_end[rows])
+        case RationalColumn(values, low, high, over):
+            return column if values.size == 1 else RationalColumn(values[rows], low, high, over)
+        case IntervalColumn(low_end, high_end):
+            return IntervalColumn(low_end[rows], high_end[rows])
         case mask:
             return mask if mask.size == 1 else mask[rows]
 
 
-def truth(value: Column) -> Mask:
+def require_boolean(value: Column) -> Mask:
     if not isinstance(value, np.ndarray):
         raise Unsupported("a number stands where a truth value is needed")
     return value
 
 
-def _number(value: Column) -> Numbers:
-    if isinstance(value, Numbers):
+def _as_rational(value: Column) -> RationalColumn:
+    if isinstance(value, RationalColumn):
         return value
-    if isinstance(value, Spread):
+    if isinstance(value, IntervalColumn):
         raise Unsupported("outputs of the network are compared only, in what can be tabulated")
-    return Numbers(value.astype(np.int64), 0, 1)
+    return RationalColumn(value.astype(np.int64), 0, 1)
 
 
-def _aligned(*columns: Column) -> list[Numbers]:
+def _common_denominator(*columns: Column) -> list[RationalColumn]:
     """The same numbers over one denominator."""
-    parts = [_number(c) for c in columns]
+    parts = [_as_rational(c) for c in columns]
     over = lcm(*(p.over for p in parts))
-    return [p if p.over == over else _scaled(p, over // p.over, over) for p in parts]
+    return [p if p.over == over else _scale_column(p, over // p.over, over) for p in parts]
 
 
-def _scaled(part: Numbers, factor: int, over: int) -> Numbers:
+def _scale_column(part: RationalColumn, factor: int, over: int) -> RationalColumn:
     low, high = sorted((part.low * factor, part.high * factor))
     if max(abs(low), abs(high), abs(factor)) > LARGEST:
         raise Unsupported("numbers of more than 62 bits cannot be tabulated")
-    return Numbers(part.values * factor, low, high, over)
+    return RationalColumn(part.values * factor, low, high, over)
 
 
-def _add(*columns: Column) -> Numbers:
-    parts = _aligned(*columns)
+def _add_columns(*columns: Column) -> RationalColumn:
+    parts = _common_denominator(*columns)
     total = parts[0]
     for part in parts[1:]:
         low, high = total.low + part.low, total.high + part.high
-        total = Numbers(total.values + part.values, low, high, total.over)
+        total = RationalColumn(total.values + part.values, low, high, total.over)
     return total
 
 
-def _negate(column: Column) -> Numbers:
-    part = _number(column)
-    return Numbers(-part.values, -part.high, -part.low, part.over)
+def _negate_column(column: Column) -> RationalColumn:
+    part = _as_rational(column)
+    return RationalColumn(-part.values, -part.high, -part.low, part.over)
 
 
-def _multiply(*columns: Column) -> Numbers:
-    parts = [_number(c) for c in columns]
+def _multiply_columns(*columns: Column) -> RationalColumn:
+    parts = [_as_rational(c) for c in columns]
     total = parts[0]
     for part in parts[1:]:
         corners = [a * b for a in (total.low, total.high) for b in (part.low, part.high)]
-        checked = Numbers(np.zeros(1, dtype=np.int64), min(corners), max(corners))
-        total = Numbers(total.values * part.values, checked.low, checked.high, total.over * part.over)
+        checked = RationalColumn(np.zeros(1, dtype=np.int64), min(corners), max(corners))
+        total = RationalColumn(total.values * part.values, checked.low, checked.high, total.over * part.over)
     return total
 
 
-def _divide(left: Column, right: Column) -> Numbers:
-    top, bottom = _number(left), _number(right)
+def _divide_columns(left: Column, right: Column) -> RationalColumn:
+    top, bottom = _as_rational(left), _as_rational(right)
     if bottom.low != bottom.high or bottom.low == 0:
         raise Unsupported("a division by something that varies cannot be tabulated")
     sign = 1 if bottom.low > 0 else -1
-    return _scaled(top, sign * bottom.over, top.over * abs(bottom.low))
+    return _scale_column(top, sign * bottom.over, top.over * abs(bottom.low))
 
 
-def _floor(column: Column) -> Numbers:
-    part = _number(column)
-    return Numbers(part.values // part.over, part.low // part.over, part.high // part.over)
+def _floor_column(column: Column) -> RationalColumn:
+    part = _as_rational(column)
+    return RationalColumn(part.values // part.over, part.low // part.over, part.high // part.over)
 
 
-def _truncate(column: Column) -> Numbers:
-    part = _number(column)
+def _truncate_column(column: Column) -> RationalColumn:
+    part = _as_rational(column)
     values = np.where(part.values < 0, -(-part.values // part.over), part.values // part.over)
-    return Numbers(values, min(0, -(-part.low // part.over)), max(0, part.high // part.over))
+    return RationalColumn(values, min(0, -(-part.low // part.over)), max(0, part.high // part.over))
 
 
-def _modulo(left: Column, right: Column) -> Numbers:
+def _modulo_columns(left: Column, right: Column) -> RationalColumn:
     """Where the divisor is 0 the term is undefined, and what stands here does not matter."""
-    top, bottom = _number(left), _number(right)
+    top, bottom = _as_rational(left), _as_rational(right)
     if top.over != 1 or bottom.over != 1:
         raise Unsupported("a remainder of fractions cannot be tabulated")
     divisor = np.where(bottom.values == 0, 1, np.abs(bottom.values))
-    return Numbers(top.values % divisor, 0, max(abs(bottom.low), abs(bottom.high)))
+    return RationalColumn(top.values % divisor, 0, max(abs(bottom.low), abs(bottom.high)))
 
 
-def _least(*columns: Column) -> Numbers:
-    parts = _aligned(*columns)
+def _minimum_columns(*columns: Column) -> RationalColumn:
+    parts = _common_denominator(*columns)
     total = parts[0]
     for part in parts[1:]:
         low, high = min(total.low, part.low), min(total.high, part.high)
-        total = Numbers(np.minimum(total.values, part.values), low, high, total.over)
+        total = RationalColumn(np.minimum(total.values, part.values), low, high, total.over)
     return total
 
 
-def _absolute(column: Column) -> Numbers:
-    part = _number(column)
+def _absolute_column(column: Column) -> RationalColumn:
+    part = _as_rational(column)
     low = 0 if part.low <= 0 <= part.high else min(abs(part.low), abs(part.high))
-    return Numbers(np.abs(part.values), low, max(abs(part.low), abs(part.high)), part.over)
+    return RationalColumn(np.abs(part.values), low, max(abs(part.low), abs(part.high)), part.over)
 
 
-def _sign(column: Column) -> Numbers:
-    return Numbers(np.sign(_number(column).values), -1, 1)
+def _sign_column(column: Column) -> RationalColumn:
+    return RationalColumn(np.sign(_as_rational(column).values), -1, 1)
 
 
-def _compare(strict: bool) -> Callable[[Column, Column], Mask]:
+def _comparison_rule(strict: bool) -> Callable[[Column, Column], Mask]:
     def compare(left: Column, right: Column) -> Mask:
-        if isinstance(left, Spread) or isinstance(right, Spread):
-            low, high = _ends(left)[0], _ends(right)[1]
+        if isinstance(left, IntervalColumn) or isinstance(right, IntervalColumn):
+            low, high = _float_ends(left)[0], _float_ends(right)[1]
             result: Mask = low < high if strict else low <= high
             return result
-        first, second = _aligned(left, right)
+        first, second = _common_denominator(left, right)
         answer: Mask = first.values < second.values if strict else first.values <= second.values
         return answer
 
     return compare
 
 
-def _ends(column: Column) -> tuple[Any, Any]:
+def _float_ends(column: Column) -> tuple[Any, Any]:
     """Floats at or beyond the two ends."""
-    if isinstance(column, Spread):
+    if isinstance(column, IntervalColumn):
         return column.low, column.high
-    part = _number(column)
+    part = _as_rational(column)
     near = part.values / part.over
     return np.nextafter(near, -np.inf), np.nextafter(near, np.inf)
 
 
-def _equal(left: Column, right: Column) -> Mask:
-    if isinstance(left, Spread) or isinstance(right, Spread):
+def _equal_columns(left: Column, right: Column) -> Mask:
+    if isinstance(left, IntervalColumn) or isinstance(right, IntervalColumn):
         raise Unsupported("an output of the network compared by `=` cannot be tabulated")
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         both: Mask = left == right
         return both
-    first, second = _aligned(left, right)
+    first, second = _common_denominator(left, right)
     same: Mask = first.values == second.values
     return same
 
 
-def _not(column: Column) -> Mask:
-    return ~truth(column)
+def _negate_mask(column: Column) -> Mask:
+    return ~require_boolean(column)
 
 
 RULES: dict[Op, Callable[..., Column]] = {
-    Op.ADD: _add,
-    Op.SUB: lambda a, b: _add(a, _negate(b)),
-    Op.NEG: _negate,
-    Op.MUL: _multiply,
-    Op.DIV: _divide,
-    Op.MOD: _modulo,
-    Op.MIN: _least,
-    Op.MAX: lambda *parts: _negate(_least(*map(_negate, parts))),
-    Op.ABS: _absolute,
-    Op.SIGN: _sign,
-    Op.FLOOR: _floor,
-    Op.CEIL: lambda a: _negate(_floor(_negate(a))),
-    Op.TRUNC: _truncate,
-    Op.LT: _compare(True),
-    Op.LE: _compare(False),
-    Op.EQ: _equal,
-    Op.NOT: _not,
-    Op.IMPLIES: lambda a, b: _not(a) | b,
+    Op.ADD: _add_columns,
+    Op.SUB: lambda a, b: _add_columns(a, _negate_column(b)),
+    Op.NEG: _negate_column,
+    Op.MUL: _multiply_columns,
+    Op.DIV: _divide_columns,
+    Op.MOD: _modulo_columns,
+    Op.MIN: _minimum_columns,
+    Op.MAX: lambda *parts: _negate_column(_minimum_columns(*map(_negate_column, parts))),
+    Op.ABS: _absolute_column,
+    Op.SIGN: _sign_column,
+    Op.FLOOR: _floor_column,
+    Op.CEIL: lambda a: _negate_column(_floor_column(_negate_column(a))),
+    Op.TRUNC: _truncate_column,
+    Op.LT: _comparison_rule(True),
+    Op.LE: _comparison_rule(False),
+    Op.EQ: _equal_columns,
+    Op.NOT: _negate_mask,
+    Op.IMPLIES: lambda a, b: _negate_mask(a) | b,
 }

@@ -14,18 +14,18 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.predicates.moves import Step
+from surefoot.engines.predicates.moves import PolicyStep
 from surefoot.engines.predicates.tabulated.columns import Mask
 from surefoot.engines.predicates.tabulated.table import (
     CHUNK,
     Indices,
-    Look,
     OutOfTime,
-    Table,
-    in_order,
+    StateBatch,
+    StateTable,
+    columns_from_numbers,
+    enumerate_chosen_values,
     lookups_of,
-    of_numbers,
-    picks,
+    order_conjuncts,
     targets_of,
 )
 from surefoot.errors import Unsupported
@@ -57,24 +57,26 @@ class Distributions:
     variants: Indices  # in that order
 
 
-def distributions(table: Table, budget: Budget) -> Distributions:
+def choice_distributions(table: StateTable, budget: Budget) -> Distributions:
     """All of them; `Unsupported` where a probability is not a constant."""
     model = table.dynamics
-    groups: dict[tuple[object, Term], list[Step]] = {}
+    groups: dict[tuple[object, Term], list[PolicyStep]] = {}
     for step in model.steps:
         groups.setdefault((step.leap.transition, step.choice), []).append(step)
     variants: dict[Term, int] = {TRUE: 0}
     for _, choice in groups:
         variants.setdefault(choice, len(variants))
-    orders = {id(s): in_order((s.guard, s.choice), model.outputs) for s in model.steps}
+    orders = {id(s): order_conjuncts((s.guard, s.choice), model.outputs) for s in model.steps}
     lookups = lookups_of(table)
     found: list[Choices] = []
     stalls = np.zeros(len(table), dtype=np.bool_)
     for first in range(0, len(table), CHUNK):
-        if budget.spent():
+        if budget.is_spent():
             raise OutOfTime
         numbers = np.arange(first, min(first + CHUNK, len(table)))
-        look = Look(model, of_numbers(model, model.scalars, table.ranges, numbers), orders, lookups)
+        look = StateBatch(
+            model, columns_from_numbers(model, model.scalars, table.ranges, numbers), orders, lookups
+        )
         for (_, choice), steps in groups.items():
             found += _of_group(table, steps, look, first, variants[choice])
         stalls[numbers] = _near_ties(look)
@@ -86,12 +88,14 @@ def distributions(table: Table, budget: Budget) -> Distributions:
     return Distributions(tuple(found), stalls, order, begins, variant[order])
 
 
-def _of_group(table: Table, steps: Sequence[Step], look: Look, first: int, variant: int) -> Iterator[Choices]:
+def _of_group(
+    table: StateTable, steps: Sequence[PolicyStep], look: StateBatch, first: int, variant: int
+) -> Iterator[Choices]:
     """The outcomes of one transition are the steps of a group."""
     model = table.dynamics
-    shares = [share(model.problem, s) for s in steps]
+    shares = [outcome_probability(model.problem, s) for s in steps]
     terms = tuple(t for s in steps for t in (s.guard, *s.after.values()))
-    for picked in picks(model, terms):
+    for picked in enumerate_chosen_values(model, terms):
         possible = [look.rows(look.orders[id(s)], picked) for s in steps]
         rows = np.unique(np.concatenate([some for _, some in possible]))
         if not rows.size:
@@ -108,7 +112,7 @@ def _of_group(table: Table, steps: Sequence[Step], look: Look, first: int, varia
         yield Choices(first + rows, targets, (*shares, *((rest,) if rest else ())), variant)
 
 
-def share(problem: Problem, step: Step) -> Fraction:
+def outcome_probability(problem: Problem, step: PolicyStep) -> Fraction:
     """The probability of this outcome of the transition."""
     parts = []
     for (component, edge), outcome in zip(step.leap.transition.edges, step.leap.outcomes, strict=True):
@@ -119,7 +123,7 @@ def share(problem: Problem, step: Step) -> Fraction:
     return prod(parts, start=Fraction(1))
 
 
-def _near_ties(look: Look) -> Mask:
+def _near_ties(look: StateBatch) -> Mask:
     """Where more than one output may be the largest; where none was looked at nothing depends on them."""
     if len(look.low) < 2:
         return np.zeros(look.size, dtype=np.bool_)

@@ -19,18 +19,24 @@ from surefoot.engines.predicates.moves import Dynamics
 from surefoot.engines.predicates.tabulated.partition import (
     Ids,
     Partition,
-    begins,
     by_number,
-    partition,
+    group_offsets,
+    partition_states,
     ranges_of,
 )
-from surefoot.engines.predicates.tabulated.table import Indices, Looking, Table, empty, starts_of
+from surefoot.engines.predicates.tabulated.table import (
+    Indices,
+    StateTable,
+    TableBuilder,
+    empty_table,
+    table_starts,
+)
 from surefoot.problem.term import Term, free_names
 from surefoot.work.budget import Budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Factor:
+class ScalarFactor:
     """Some scalars: the class of every combination of their values, and what it adds to a state's number."""
 
     classes: Ids  # an axis for every scalar of the table
@@ -43,12 +49,12 @@ class Factor:
 
 def reachable_part(
     dynamics: Dynamics, conditions: Sequence[Term], budget: Budget
-) -> tuple[Table, Partition, int]:
+) -> tuple[StateTable, Partition, int]:
     """A table of the states in reachable abstract states, the partition, and how many states these are."""
-    begun = empty(dynamics)
-    starts = starts_of(begun)
-    parts, members = _divided(begun, conditions)
-    look = Looking(begun, budget)
+    begun = empty_table(dynamics)
+    starts = table_starts(begun)
+    parts, members = _partition_with_members(begun, conditions)
+    look = TableBuilder(begun, budget)
     seen = np.zeros(len(parts), dtype=np.bool_)
     wave = np.unique(parts.cell[starts])
     while wave.size:
@@ -59,17 +65,19 @@ def reachable_part(
     return look.table(starts), parts, look.looked
 
 
-def _divided(table: Table, conditions: Sequence[Term]) -> tuple[Partition, Callable[[Ids], Indices]]:
+def _partition_with_members(
+    table: StateTable, conditions: Sequence[Term]
+) -> tuple[Partition, Callable[[Ids], Indices]]:
     """The partition, and the states of some abstract states."""
-    factors = factored(table, conditions)
+    factors = factor_conditions(table, conditions)
     if factors is not None:
-        return product_of(table, factors), lambda cells: states_in(factors, cells)
-    parts = partition(table, conditions)
-    sorted_states, first = by_number(parts.cell), begins(parts.cell, len(parts))
+        return product_partition(table, factors), lambda cells: states_in(factors, cells)
+    parts = partition_states(table, conditions)
+    sorted_states, first = by_number(parts.cell), group_offsets(parts.cell, len(parts))
     return parts, lambda cells: sorted_states[ranges_of(first[cells], first[cells + 1])]
 
 
-def factored(table: Table, conditions: Sequence[Term]) -> list[Factor] | None:
+def factor_conditions(table: StateTable, conditions: Sequence[Term]) -> list[ScalarFactor] | None:
     """Locations, conditions about the same scalars, and the scalars that are left; None: they overlap."""
     scalars, shape = table.dynamics.scalars, tuple(map(len, table.ranges))
     alike: dict[frozenset[str], list[Term]] = {}
@@ -87,22 +95,22 @@ def factored(table: Table, conditions: Sequence[Term]) -> list[Factor] | None:
     left = frozenset(scalars) - set(mentioned)
     sides = [side if name in left else 1 for name, side in zip(scalars, shape, strict=True)]
     groups.append((left, np.zeros(sides, dtype=np.int64), 1))
-    return [_factor(scalars, shape, *group) for group in groups]
+    return [_build_factor(scalars, shape, *group) for group in groups]
 
 
-def _factor(
+def _build_factor(
     scalars: Sequence[str], shape: tuple[int, ...], names: frozenset[str], classes: Ids, count: int
-) -> Factor:
+) -> ScalarFactor:
     offsets = np.zeros([1] * len(shape), dtype=np.int64)
     for axis, name in enumerate(scalars):
         if name in names:
             steps = np.arange(shape[axis]) * prod(shape[axis + 1 :])
             offsets = offsets + steps.reshape([-1 if a == axis else 1 for a in range(len(shape))])
     flat = classes.reshape(-1)
-    return Factor(classes, offsets.reshape(-1)[by_number(flat)], begins(flat, count))
+    return ScalarFactor(classes, offsets.reshape(-1)[by_number(flat)], group_offsets(flat, count))
 
 
-def product_of(table: Table, factors: Sequence[Factor]) -> Partition:
+def product_partition(table: StateTable, factors: Sequence[ScalarFactor]) -> Partition:
     """Every combination of classes occurs: the partition needs no sorting."""
     shape, span = tuple(map(len, table.ranges)), prod(map(len, factors))
     parts, member = [], np.zeros(1, dtype=np.int64)
@@ -115,7 +123,7 @@ def product_of(table: Table, factors: Sequence[Factor]) -> Partition:
     return Partition(np.broadcast_to(cell, shape).reshape(-1), member)
 
 
-def states_in(factors: Sequence[Factor], cells: Ids) -> Indices:
+def states_in(factors: Sequence[ScalarFactor], cells: Ids) -> Indices:
     """All states of these abstract states."""
     places = np.unravel_index(cells, tuple(map(len, factors)))
     states, owner = np.zeros(len(cells), dtype=np.int64), np.arange(len(cells))

@@ -14,12 +14,12 @@ import numpy as np
 
 from surefoot.engines.predicates.tabulated.columns import (
     Column,
-    Columns,
-    Narrowed,
-    Numbers,
+    ColumnEvaluator,
+    NarrowedColumns,
+    RationalColumn,
     Rows,
-    rows_of,
-    truth,
+    require_boolean,
+    select_rows,
 )
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
@@ -49,10 +49,10 @@ class Lookups:
         """None: the term is about too many scalars, or about something else as well."""
         if id(term) not in self.found:
             self.kept.append(term)
-            self.found[id(term)] = self._made(term)
+            self.found[id(term)] = self._tabulate_term(term)
         return self.found[id(term)]
 
-    def _made(self, term: Term) -> Lookup | None:
+    def _tabulate_term(self, term: Term) -> Lookup | None:
         mentioned = free_names(term)
         names = tuple(n for n in self.ranges if n in mentioned)
         spans = [self.ranges[n] for n in names]
@@ -61,16 +61,16 @@ class Lookups:
             return None
         places = np.unravel_index(np.arange(count), tuple(map(len, spans)))
         given = {
-            n: column(self.kinds[n], place + span.start, span)
+            n: scalar_column(self.kinds[n], place + span.start, span)
             for n, span, place in zip(names, spans, places, strict=True)
         }
         try:
-            return Lookup(term, names, Columns(given, count).of(term))
+            return Lookup(term, names, ColumnEvaluator(given, count).of(term))
         except Unsupported:  # perhaps only for values that do not occur together
             return None
 
 
-class Looked(Columns):
+class LookupEvaluator(ColumnEvaluator):
     """Columns of scalars, and perhaps of other quantities: terms over few scalars are looked up."""
 
     def __init__(self, given: Mapping[str, Column], size: int, lookups: Lookups) -> None:
@@ -78,26 +78,28 @@ class Looked(Columns):
         self.lookups = lookups
         self.places: dict[tuple[str, ...], Rows] = {}  # where combinations of values stand in lookups
 
-    def narrow(self, rows: Rows) -> Looked:
-        some = Looked(Narrowed(self.given, rows), len(rows), self.lookups)
+    def narrow(self, rows: Rows) -> LookupEvaluator:
+        some = LookupEvaluator(NarrowedColumns(self.given, rows), len(rows), self.lookups)
         some.wider = (self, rows)
         return some
 
     def of(self, term: Term) -> Column:
         found = self.lookups.of(term) if isinstance(term, Apply) else None
-        return super().of(term) if found is None else rows_of(found.values, self._places(found.scalars))
+        return super().of(term) if found is None else select_rows(found.values, self._places(found.scalars))
 
     def _places(self, scalars: tuple[str, ...]) -> Rows:
         if scalars not in self.places:
             total = np.zeros(self.size, dtype=np.int64)
             for name in scalars:
                 value, span = self.given[name], self.lookups.ranges[name]
-                from_zero = value.values - span.start if isinstance(value, Numbers) else truth(value)
+                from_zero = (
+                    value.values - span.start if isinstance(value, RationalColumn) else require_boolean(value)
+                )
                 total = total * len(span) + from_zero
             self.places[scalars] = total
         return self.places[scalars]
 
 
-def column(kind: object, values: Rows, span: range) -> Column:
+def scalar_column(kind: object, values: Rows, span: range) -> Column:
     """The values of a scalar; truth values are given as 0 and 1."""
-    return values.astype(np.bool_) if isinstance(kind, Bool) else Numbers(values, span[0], span[-1])
+    return values.astype(np.bool_) if isinstance(kind, Bool) else RationalColumn(values, span[0], span[-1])

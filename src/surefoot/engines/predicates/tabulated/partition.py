@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.table import Indices, Table
+from surefoot.engines.predicates.tabulated.table import Indices, StateTable
 from surefoot.problem.term import Term, free_names
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -34,7 +34,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reached:
+class ReachedCells:
     """The reachable abstract states in the order in which a search from the starts meets them."""
 
     states: Ids
@@ -44,7 +44,7 @@ class Reached:
     edges: NDArray[np.int64]  # (edges, 3): source, label, target
 
 
-def partition(table: Table, predicates: Sequence[Term]) -> Partition:
+def partition_states(table: StateTable, predicates: Sequence[Term]) -> Partition:
     """Group the states by location and truth values."""
     shape = tuple(map(len, table.ranges))
     key, span = np.zeros([1] * len(shape), dtype=np.int64), 1  # an axis for every scalar
@@ -61,15 +61,15 @@ def partition(table: Table, predicates: Sequence[Term]) -> Partition:
             _, places = np.unique(key, return_inverse=True)
             key, span = places.reshape(key.shape), int(places.max()) + 1
         key, span = key * count + numbers, span * count
-    return _grouped(np.broadcast_to(key, shape).reshape(-1))
+    return _group_by_key(np.broadcast_to(key, shape).reshape(-1))
 
 
-def divided(table: Table, parts: Partition, predicate: Term) -> Partition:
+def refine_partition(table: StateTable, parts: Partition, predicate: Term) -> Partition:
     """The same with one more predicate."""
-    return _grouped(parts.cell * 2 + table.evaluate(predicate))
+    return _group_by_key(parts.cell * 2 + table.evaluate(predicate))
 
 
-def _grouped(key: Ids) -> Partition:
+def _group_by_key(key: Ids) -> Partition:
     span = int(key.max(initial=0)) + 1
     if span <= 4 * len(key):  # counting is quicker than sorting
         first = np.full(span, len(key))
@@ -80,7 +80,7 @@ def _grouped(key: Ids) -> Partition:
     return Partition(cell.reshape(-1).astype(np.int64), member)
 
 
-def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mask) -> Reached:
+def reach_cells(table: StateTable, parts: Partition, labels: NDArray[np.int64], unsafe: Mask) -> ReachedCells:
     """A search from the abstract starts; `labels` says which action a step carries out."""
     count = len(parts)
     source, target, label = parts.cell[table.sources], parts.cell[table.targets], labels[table.steps]
@@ -107,10 +107,10 @@ def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mas
     states = np.concatenate(order)
     broken = np.zeros(count, dtype=np.bool_)
     broken[parts.cell[unsafe]] = True
-    return Reached(states, distance, starts, states[broken[states]], edges[seen[edges[:, 0]]])
+    return ReachedCells(states, distance, starts, states[broken[states]], edges[seen[edges[:, 0]]])
 
 
-def begins(numbers: Ids, count: int) -> Ids:
+def group_offsets(numbers: Ids, count: int) -> Ids:
     """Where each number below the count begins among these if they are sorted, and where the last ends."""
     found = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(numbers, minlength=count), out=found[1:])
@@ -136,7 +136,7 @@ def places_by(numbers: Ids, count: int) -> Callable[[Ids], Ids]:
     """Where any of these numbers are among many that are sorted, all below the count."""
     if 8 * len(numbers) < count:  # looked for one by one
         return lambda some: ranges_of(*(np.searchsorted(numbers, some, side) for side in ("left", "right")))
-    first = begins(numbers, count)
+    first = group_offsets(numbers, count)
     return lambda some: ranges_of(first[some], first[some + 1])
 
 
@@ -148,7 +148,7 @@ def ranges_of(first: Ids, last: Ids) -> Ids:
     return numbers
 
 
-def shortest(reached: Reached, goal: int) -> list[int]:
+def shortest_abstract_path(reached: ReachedCells, goal: int) -> list[int]:
     """A shortest abstract path from a start to a state."""
     before: dict[int, list[int]] = {}
     for source, _, target in reached.edges.tolist():
@@ -160,13 +160,13 @@ def shortest(reached: Reached, goal: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Concrete:
+class ConcreteReach:
     """Which states can be reached, and from where each was first."""
 
     reached: Mask
     before: Ids  # one more than the edge by which a state was first reached; 0: a start, or not reached
 
-    def path(self, table: Table, goal: int) -> tuple[int, list[int]]:
+    def path(self, table: StateTable, goal: int) -> tuple[int, list[int]]:
         """The start and the edges that lead to a state."""
         edges: list[int] = []
         here = goal
@@ -176,7 +176,7 @@ class Concrete:
         return here, edges[::-1]
 
 
-def explore(table: Table, usable: Mask | None = None) -> Concrete:
+def reach_states(table: StateTable, usable: Mask | None = None) -> ConcreteReach:
     """All reachable states, level by level; only along usable edges if these are given."""
     edges = np.arange(len(table.sources)) if usable is None else np.flatnonzero(usable)
     edges = edges[by_number(table.sources[edges])]
@@ -191,4 +191,4 @@ def explore(table: Table, usable: Mask | None = None) -> Concrete:
         frontier, places = np.unique(table.targets[new], return_index=True)
         before[frontier] = new[places] + 1
         reached[frontier] = True
-    return Concrete(reached, before)
+    return ConcreteReach(reached, before)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.encode.barrier import System
-from surefoot.engines.shield.campaign.plant import Floats, Plant
-from surefoot.engines.shield.gains import Gain, regulators
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.shield.campaign.plant import BatchPlant, Floats
+from surefoot.engines.shield.gains import Gain, enumerate_regulators
 from surefoot.work.budget import Budget
 
 RUNS, STEPS = 32, 150
@@ -18,12 +18,12 @@ ROUNDS, DIRECTIONS, NOISE, RATE = 20, 8, 0.1, 0.1
 UNSAFE = 100.0  # what a run pays for every step from its first unsafe state on
 
 
-def regulator(system: System) -> Gain | None:
+def baseline_regulator(system: ControlSystem) -> Gain | None:
     """With unit weights of state and control; None: the equation has no solution."""
-    return next(regulators(system), None)
+    return next(enumerate_regulators(system), None)
 
 
-def learnt(plant: Plant, starts: Floats, budget: Budget) -> Gain:
+def random_search_policy(plant: BatchPlant, starts: Floats, budget: Budget) -> Gain:
     """A linear policy by random search from zero, on runs from these starts."""
     system, generator = plant.system, np.random.default_rng((budget.seed, 3))
     shape = (len(system.controls), len(system.variables))
@@ -33,12 +33,12 @@ def learnt(plant: Plant, starts: Floats, budget: Budget) -> Gain:
     units = reach / widths  # a control at its end where a variable is as far as starts are wide
     matrix, best, most = np.zeros(shape), np.zeros(shape), -np.inf
     for _ in range(ROUNDS):
-        if budget.spent():
+        if budget.is_spent():
             break
         rows = starts[generator.integers(len(starts), size=RUNS)]
         directions = generator.normal(size=(DIRECTIONS, *shape))
         tried = np.concatenate([matrix + NOISE * directions, matrix - NOISE * directions, matrix[None]])
-        worths = _worths(plant, tried * units, rows, widths)
+        worths = _policy_returns(plant, tried * units, rows, widths)
         if worths[-1] > most:
             best, most = matrix, worths[-1]
         ahead, behind = worths[:DIRECTIONS], worths[DIRECTIONS:-1]
@@ -47,7 +47,7 @@ def learnt(plant: Plant, starts: Floats, budget: Budget) -> Gain:
     return Gain(best * units, np.zeros(shape[0]))
 
 
-def _worths(plant: Plant, matrices: Floats, starts: Floats, widths: Floats) -> Floats:
+def _policy_returns(plant: BatchPlant, matrices: Floats, starts: Floats, widths: Floats) -> Floats:
     """Minus the mean cost of states along runs of each linear policy; all policies run at once."""
     count, rows = len(matrices), len(starts)
     began = np.tile(starts, (count, 1))
@@ -55,7 +55,7 @@ def _worths(plant: Plant, matrices: Floats, starts: Floats, widths: Floats) -> F
     states, fallen, total = began, np.zeros(len(began), dtype=bool), np.zeros(count)
     for _ in range(STEPS):
         wanted = np.einsum("pcv,prv->prc", matrices, states.reshape(count, rows, -1))
-        states = plant.step(states, plant.clipped(wanted.reshape(len(began), -1)), still)
+        states = plant.step(states, plant.clip_controls(wanted.reshape(len(began), -1)), still)
         fallen |= plant.is_unsafe(states)
         states = np.where(fallen[:, None], began, states)
         cost = np.minimum(((states / widths) ** 2).mean(axis=1), UNSAFE)

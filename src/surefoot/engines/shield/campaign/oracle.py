@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from surefoot.encode.barrier import System
-from surefoot.engines.barrier.sampled import sampled
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.barrier.sampled import float_system
 from surefoot.engines.shield.campaign.plant import by_network
 from surefoot.engines.shield.gains import Floats, Oracle
 from surefoot.problem.policy import NeuralPolicy, Policy
@@ -11,14 +11,17 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.term import Const
 
 
-def oracle_of(problem: Problem, system: System) -> Oracle | None:
+def network_oracle(problem: Problem, system: ControlSystem) -> Oracle | None:
     """From states, one in each row, to the controls of the problem's network; None if it has none."""
     policy: Policy | None = problem.policy
     if not isinstance(policy, NeuralPolicy):
         return None
-    proposed, ends = by_network(policy, system), sampled(system, tuple(Const(0) for _ in system.controls))
+    proposed, ends = (
+        by_network(policy, system),
+        float_system(system, tuple(Const(0) for _ in system.controls)),
+    )
 
-    def decided(states: Floats) -> Floats:
-        return ends.clipped(proposed(states, 0))
+    def clipped_controls(states: Floats) -> Floats:
+        return ends.clip_controls(proposed(states, 0))
 
-    return decided
+    return clipped_controls

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.batch import columns
-from surefoot.encode.barrier import System, conjunctions
+from surefoot.compile.batch import vectorise_terms
+from surefoot.encode.barrier import ControlSystem, relaxed_dnf
 from surefoot.engines.shield.gains import Gain, Range
 from surefoot.errors import Unsupported
-from surefoot.network.evaluate import outputs_of
+from surefoot.network.evaluate import network_batch_outputs
 from surefoot.problem.policy import Choose, NeuralPolicy
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -21,19 +21,19 @@ Truths: TypeAlias = NDArray[np.bool_]
 Propose: TypeAlias = Callable[[Floats, int], Floats]  # states and the number of the step, to controls
 
 
-class Plant:
+class BatchPlant:
     """Steps and unsafe states of a system in float64."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: ControlSystem) -> None:
         if not system.rounded:
             raise Unsupported("runs are simulated in float64, this environment computes in exact numbers")
         self.system = system
-        self._next = columns(system.next)
-        self._unsafe = columns((), (system.unsafe,))
-        cases = conjunctions(system.unsafe)
+        self._next = vectorise_terms(system.next)
+        self._unsafe = vectorise_terms((), (system.unsafe,))
+        cases = relaxed_dnf(system.unsafe)
         self._cases = [len(case) for case in cases]
-        self._gaps = columns([right - left for case in cases for left, right in case])
-        ends = [_ends(r) for _, r in system.disturbances]
+        self._gaps = vectorise_terms([right - left for case in cases for left, right in case])
+        ends = [_inner_doubles(r) for _, r in system.disturbances]
         self.disturbed = np.array(ends, dtype=np.float64).reshape(-1, 2)
 
     def names(self, states: Floats) -> dict[str, Floats]:
@@ -57,7 +57,7 @@ class Plant:
         cases = [np.min([next(gaps) for _ in range(size)], axis=0) for size in self._cases if size]
         return np.asarray(np.max(cases, axis=0)) if cases else np.zeros(len(states))
 
-    def clipped(self, controls: Floats) -> Floats:
+    def clip_controls(self, controls: Floats) -> Floats:
         low, high = self.ends()
         return np.clip(controls, low, high)
 
@@ -66,7 +66,7 @@ class Plant:
         high = [np.inf if b is None else float(b) for _, _, b in self.system.controls]
         return np.array(low), np.array(high)
 
-    def drawn(self, count: int, generator: np.random.Generator, ends: bool = False) -> Floats:
+    def draw_disturbances(self, count: int, generator: np.random.Generator, ends: bool = False) -> Floats:
         """Disturbances, uniformly distributed or at the ends of their ranges."""
         low, high = self.disturbed[:, 0], self.disturbed[:, 1]
         size = (count, len(low))
@@ -75,16 +75,16 @@ class Plant:
         return np.clip(generator.uniform(low, high, size), low, high)
 
 
-def _ends(ends: Range) -> tuple[float, float]:
+def _inner_doubles(ends: Range) -> tuple[float, float]:
     """The outermost doubles within a range."""
     low, high = (float(e) for e in ends)
     low = low if Fraction(low) >= ends[0] else float(np.nextafter(low, np.inf))
     return low, high if Fraction(high) <= ends[1] else float(np.nextafter(high, -np.inf))
 
 
-def drawn_starts(boxes: Sequence[Sequence[Range]], count: int, generator: np.random.Generator) -> Floats:
+def draw_start_states(boxes: Sequence[Sequence[Range]], count: int, generator: np.random.Generator) -> Floats:
     """Uniformly from boxes that do not overlap but at their sides."""
-    ends = np.array([[_ends(r) for r in box] for box in boxes])
+    ends = np.array([[_inner_doubles(r) for r in box] for box in boxes])
     widths = ends[..., 1] - ends[..., 0]
     volumes = np.prod(np.where(widths > 0, widths, 1.0), axis=1)
     chosen = generator.choice(len(boxes), size=count, p=volumes / volumes.sum())
@@ -103,14 +103,14 @@ def covered_boxes(proofs: Sequence[Mapping[str, Any]], starts: Sequence[Range]) 
     return found
 
 
-def by_network(policy: NeuralPolicy, system: System) -> Propose:
+def by_network(policy: NeuralPolicy, system: ControlSystem) -> Propose:
     """The network's outputs, computed by BLAS: sums may be rounded in another order than the reference's.
 
     A run that observes what it observed one step before gets the same answer without asking again.
     """
     if policy.choose is not Choose.VALUE:
         raise Unsupported("a network that gives the values of controls is needed", fix='choose = "value"')
-    observed = columns(policy.observe)
+    observed = vectorise_terms(policy.observe)
     seen, said = np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0))
 
     def propose(states: Floats, _: int) -> Floats:
@@ -121,7 +121,7 @@ def by_network(policy: NeuralPolicy, system: System) -> Propose:
             new = np.arange(len(rows)) if rows.shape != seen.shape else np.flatnonzero((rows != seen).any(1))
             found = np.empty((len(rows), policy.network.outputs)) if len(new) == len(rows) else said.copy()
             if len(new):
-                found[new] = outputs_of(policy.network, rows[new])
+                found[new] = network_batch_outputs(policy.network, rows[new])
         seen, said = rows, found
         return found
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile.batch import BatchGuard
-from surefoot.engines.shield.campaign.plant import Floats, Plant, Propose
+from surefoot.engines.shield.campaign.plant import BatchPlant, Floats, Propose
 from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 from surefoot.work.interrupt import stop_if_interrupted
@@ -61,8 +61,8 @@ class Campaign:
         return int(np.count_nonzero(self.overruled))
 
 
-def simulate(
-    plant: Plant,
+def simulate_campaign(
+    plant: BatchPlant,
     starts: Floats,
     steps: int,
     propose: Propose,
@@ -84,7 +84,7 @@ def simulate(
         for step in range(steps):
             if step % EVERY == 0:
                 budget.progress(f"{what}: step {step} of {steps}, {work.failures} runs unsafe")
-                if budget.spent():
+                if budget.is_spent():
                     complete = False
                     break
             if not len(work.alive) or not work.advance(step, propose, guard, extreme):
@@ -96,11 +96,13 @@ def simulate(
     return replace(work.result(steps, complete), interrupted=interrupted)
 
 
-def unshielded(
-    plant: Plant, starts: Floats, propose: Propose, shielded: Campaign, budget: Budget, *, what: str
+def rerun_unshielded(
+    plant: BatchPlant, starts: Floats, propose: Propose, shielded: Campaign, budget: Budget, *, what: str
 ) -> Campaign:
     """The runs without their shield: one that it never overruled is the same, the others are made again."""
-    made = simulate(plant, starts, shielded.steps, propose, None, budget, what=what, among=shielded.overruled)
+    made = simulate_campaign(
+        plant, starts, shielded.steps, propose, None, budget, what=what, among=shielded.overruled
+    )
     same = shielded.runs - shielded.overruled_runs
     return replace(
         made, taken=made.taken + same * shielded.steps, complete=made.complete and shielded.complete
@@ -112,7 +114,7 @@ class _Work:
 
     def __init__(
         self,
-        plant: Plant,
+        plant: BatchPlant,
         starts: Floats,
         steps: int,
         generator: np.random.Generator,
@@ -134,11 +136,11 @@ class _Work:
     def advance(self, step: int, propose: Propose, guard: BatchGuard | None, extreme: bool) -> bool:
         """One step of every run that is safe; are there any left?"""
         plant, alive = self.plant, self.alive
-        drawn = plant.drawn(len(self.last), self.generator, extreme)[alive]
+        drawn = plant.draw_disturbances(len(self.last), self.generator, extreme)[alive]
         states = self.last[alive]
         proposed = propose(states, step)
         if guard is None:
-            controls = plant.clipped(proposed)
+            controls = plant.clip_controls(proposed)
         else:
             made = guard.step(states, proposed)
             controls = made.applied
@@ -160,7 +162,7 @@ class _Work:
         return len(self.alive) > 0
 
     def result(self, steps: int, complete: bool) -> Campaign:
-        settled = _settling(self.way[:, : len(self.way[0])]) if complete else []
+        settled = _settling_times(self.way[:, : len(self.way[0])]) if complete else []
         return Campaign(
             len(self.last),
             steps,
@@ -173,12 +175,12 @@ class _Work:
             self.way.shape[1],
             float(np.mean(settled)) if settled else None,
             complete,
-            _none(self.last.shape[1]) if self.kept is None else self.kept.moments(self.last.shape[1]),
+            _no_moments(self.last.shape[1]) if self.kept is None else self.kept.moments(self.last.shape[1]),
             self.last,
         )
 
 
-def _none(width: int) -> Moments:
+def _no_moments(width: int) -> Moments:
     nothing = np.zeros((0, width))
     return Moments(nothing, np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
 
@@ -210,12 +212,12 @@ class _Kept:
 
     def moments(self, width: int) -> Moments:
         if not self.keys:
-            return _none(width)
+            return _no_moments(width)
         self._shorten()
         return Moments(*self.rows[0])
 
 
-def _settling(way: NDArray[np.float32]) -> list[int]:
+def _settling_times(way: NDArray[np.float32]) -> list[int]:
     """For each run that settled: the first step from which every variable stays near its last value."""
     found = []
     for run in range(way.shape[1]):
@@ -230,8 +232,8 @@ def _settling(way: NDArray[np.float32]) -> list[int]:
     return found
 
 
-def needed(
-    plant: Plant, moments: Moments, steps: int, propose: Propose, budget: Budget
+def count_needed_interventions(
+    plant: BatchPlant, moments: Moments, steps: int, propose: Propose, budget: Budget
 ) -> tuple[int, int] | None:
     """Of how many of these interventions the policy alone would have become unsafe; None: out of time."""
     count = len(moments.at)
@@ -244,10 +246,10 @@ def needed(
     for step in range(int(left.max())):
         if step % EVERY == 0:
             budget.progress(f"were interventions needed: step {step}, {int(unsafe.sum())} of {count}")
-            if budget.spent():
+            if budget.is_spent():
                 return None
-        drawn = plant.drawn(count, generator)[alive]
-        states[alive] = plant.step(states[alive], plant.clipped(proposed), drawn)
+        drawn = plant.draw_disturbances(count, generator)[alive]
+        states[alive] = plant.step(states[alive], plant.clip_controls(proposed), drawn)
         bad = plant.is_unsafe(states[alive])
         unsafe[alive[bad]] = True
         alive = alive[~bad & (left[alive] > step + 1)]

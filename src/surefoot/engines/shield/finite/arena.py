@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import Explored, explore
+from surefoot.compile import ExploredModel, explore_problem
 from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic, Environment
@@ -33,7 +33,7 @@ OWN = -1  # the action of a choice that is the environment's
 class Arena:
     """`action`: of each choice, an index into `actions`, or `OWN`."""
 
-    explored: Explored
+    explored: ExploredModel
     actions: tuple[str, ...]
     action: NDArray[np.int64]  # [choices]
     bad: NDArray[np.bool_]  # [states]
@@ -43,7 +43,7 @@ class Arena:
     def markov(self) -> Markov:
         return self.explored.markov
 
-    def enabled(self) -> NDArray[np.bool_]:
+    def enabled_actions(self) -> NDArray[np.bool_]:
         """[states, actions]: is there a transition that carries the action out?"""
         found = np.zeros((self.markov.states, len(self.actions)), dtype=np.bool_)
         mine = self.action != OWN
@@ -58,9 +58,9 @@ def arena_of(
     goals: Mapping[str, Term] | None = None,
 ) -> Arena:
     """The reachable states and all that may happen in them; `goals`: further conditions to look at."""
-    bad = _bad(problem)
-    actions = _actions(problem)
-    explored = explore(
+    bad = _checked_bad_condition(problem)
+    actions = _shielded_actions(problem)
+    explored = explore_problem(
         Problem(problem.name, problem.environment, None, problem.property),
         labels={"bad": bad} | {f"goal {name}": goal for name, goal in (goals or {}).items()},
         until=bad,
@@ -72,28 +72,30 @@ def arena_of(
         raise Unsupported(f"{limit} ended the exploration after {explored.markov.states} states")
     if explored.blocked.any():
         raise Unsupported("an assumption about the environment cannot be kept in a reachable state")
-    names = [_carried(problem, explored, number, actions) for number in range(len(explored.transitions))]
+    names = [
+        _carried_action(problem, explored, number, actions) for number in range(len(explored.transitions))
+    ]
     action = np.array(names, dtype=np.int64)[explored.transition] if len(names) else np.zeros(0, np.int64)
     found = explored.markov.labels
     return Arena(explored, actions, action, found["bad"], {n: found[f"goal {n}"] for n in goals or {}})
 
 
-def _bad(problem: Problem) -> Term:
-    bad = bad_of(problem)
+def _checked_bad_condition(problem: Problem) -> Term:
+    bad = bad_condition(problem)
     for name in free_names(bad):
         if name in (STALLED, DEADLOCKED) or chosen_action(name) or output_index(name) is not None:
             raise Unsupported(f"a shield covers conditions about states, not about `{name}`")
-    if not is_finite(problem.environment):
+    if not is_finite_environment(problem.environment):
         raise Unsupported("a shield of actions needs a system with finitely many states")
     return bad
 
 
-def is_finite(environment: Environment) -> bool:
+def is_finite_environment(environment: Environment) -> bool:
     """Can all states be looked at, as far as kinds and arithmetic tell?"""
     return environment.arithmetic is Arithmetic.EXACT and has_finitely_many_states(environment)
 
 
-def bad_of(problem: Problem) -> Term:
+def bad_condition(problem: Problem) -> Term:
     """What is to be avoided: BAD of `never BAD`, or what a question asks the probability of."""
     match problem.property:
         case Never(bad, None):
@@ -104,7 +106,7 @@ def bad_of(problem: Problem) -> Term:
             raise Unsupported("a shield needs a property `never BAD`, `always GOOD` or `P(F BAD)`")
 
 
-def _actions(problem: Problem) -> tuple[str, ...]:
+def _shielded_actions(problem: Problem) -> tuple[str, ...]:
     """Those of the policy; without one, all labels."""
     if problem.policy is not None:
         return action_names(problem.policy, problem.environment)
@@ -115,7 +117,7 @@ def _actions(problem: Problem) -> tuple[str, ...]:
     return found
 
 
-def _carried(problem: Problem, explored: Explored, number: int, actions: tuple[str, ...]) -> int:
+def _carried_action(problem: Problem, explored: ExploredModel, number: int, actions: tuple[str, ...]) -> int:
     (transition,) = explored.transitions[number]
     if problem.policy is None:
         return OWN if transition.label is None else actions.index(transition.label)

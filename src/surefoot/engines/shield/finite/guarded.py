@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment
-from surefoot.problem.term import Term, conjunction
+from surefoot.problem.term import Term, conjunction_of
 from surefoot.problem.validate import environment_labels
 
 Place = tuple[int, int]  # component, edge
 
 
-def guarded(environment: Environment, permitted: Mapping[str, Term]) -> Environment:
+def restrict_to_permitted(environment: Environment, permitted: Mapping[str, Term]) -> Environment:
     """Steps that carry out an action have its condition in their guards."""
     labels = environment_labels(environment)
     places = _named_edges(environment, {n: t for n, t in permitted.items() if n not in labels})
@@ -25,7 +25,7 @@ def guarded(environment: Environment, permitted: Mapping[str, Term]) -> Environm
         # Guards of two edges that move together would both have to hold: fewer steps than are permitted.
         raise Unsupported("a shield needs a policy that picks labels, or edges of one component")
     if environment.synchronisations:
-        places |= _synchronised(environment, by_label)
+        places |= _synchronised_places(environment, by_label)
     else:
         places |= {
             (number, index): by_label[edge.action]
@@ -33,14 +33,14 @@ def guarded(environment: Environment, permitted: Mapping[str, Term]) -> Environm
             for index, edge in enumerate(component.edges)
             if edge.action is not None and edge.action in by_label
         }
-    parts = [_stronger(number, part, places) for number, part in enumerate(environment.components)]
+    parts = [_strengthen_guards(number, part, places) for number, part in enumerate(environment.components)]
     return replace(environment, components=tuple(parts))
 
 
-def _stronger(number: int, component: Component, places: Mapping[Place, Term]) -> Component:
+def _strengthen_guards(number: int, component: Component, places: Mapping[Place, Term]) -> Component:
     def edge_with(index: int, edge: Edge) -> Edge:
         more = places.get((number, index))
-        return edge if more is None else replace(edge, guard=conjunction((edge.guard, more)))
+        return edge if more is None else replace(edge, guard=conjunction_of((edge.guard, more)))
 
     return replace(component, edges=tuple(edge_with(i, e) for i, e in enumerate(component.edges)))
 
@@ -55,7 +55,7 @@ def _named_edges(environment: Environment, permitted: Mapping[str, Term]) -> dic
     return {named[name]: term for name, term in permitted.items() if name in named}
 
 
-def _synchronised(environment: Environment, permitted: Mapping[str, Term]) -> dict[Place, Term]:
+def _synchronised_places(environment: Environment, permitted: Mapping[str, Term]) -> dict[Place, Term]:
     """For every action a component all of whose steps by that name carry out this very action."""
     together = environment.synchronisations
     found: dict[Place, Term] = {}

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from surefoot.engines.shield.finite.arena import OWN, Arena
 from surefoot.query.markov import Markov, Until
-from surefoot.solve.markov import solve
-from surefoot.solve.markov.graph import slices
+from surefoot.solve.markov import solve_markov
+from surefoot.solve.markov.graph import csr_positions
 
 MOST_ROUNDS = 20_000
 STILL = 1e-13  # value iteration ends when nothing moves by more
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Safest:
+class SafestStrategy:
     """`risk`: of a bad state if `action` is followed from here on, an upper bound, in `1 / scale`."""
 
     action: NDArray[np.int64]  # [states]: an index into the actions of the arena, or `NONE`
@@ -43,25 +43,27 @@ class Safest:
     kept: Flags  # [states]: the risk of following `action` from here on is at most what is allowed
 
 
-def safest(arena: Arena, allowed: Fraction, seconds_left: Callable[[], float] = lambda: inf) -> Safest:
+def safest_strategy(
+    arena: Arena, allowed: Fraction, seconds_left: Callable[[], float] = lambda: inf
+) -> SafestStrategy:
     """The safest way to act, and all actions after which its risk is at most `allowed`."""
-    sure = winning(arena)
-    action = _best(arena, _values(arena, sure))
+    sure = _winning_region(arena)
+    action = _safest_choice(arena, _action_risks(arena, sure))
     if not allowed:
         risk = np.where(sure, 0, 1).astype(object)
         scale = 1
     else:
-        risk, scale = _risk(arena, action, seconds_left)
+        risk, scale = _strategy_risk(arena, action, seconds_left)
         risk[sure] = 0  # there the best action is one that stays sure
-    permitted = _permitted(arena, risk, scale, allowed)
+    permitted = _permitted_actions(arena, risk, scale, allowed)
     limit = allowed.numerator * scale
     kept = np.array([value * allowed.denominator <= limit for value in risk], dtype=np.bool_)
-    return Safest(action, risk, scale, permitted, kept)
+    return SafestStrategy(action, risk, scale, permitted, kept)
 
 
-def winning(arena: Arena) -> Flags:
+def _winning_region(arena: Arena) -> Flags:
     """The greatest set without bad states in which some action keeps the run, whatever the rest does."""
-    markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled()
+    markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled_actions()
     inside = ~arena.bad
     mine = arena.action != OWN
     while True:
@@ -78,12 +80,12 @@ def winning(arena: Arena) -> Flags:
         inside = keeps
 
 
-def _values(arena: Arena, sure: Flags) -> Floats:
+def _action_risks(arena: Arena, sure: Flags) -> Floats:
     """[states, actions]: about how likely a bad state is after each action, at best; 2: not enabled.
 
     From below, so that a state from which nothing bad is forced keeps 0.
     """
-    markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled()
+    markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled_actions()
     weights = np.array([float(v) for v in markov.values])[markov.weights]
     mine = arena.action != OWN
     places = owners[mine] * len(arena.actions) + arena.action[mine]
@@ -110,18 +112,18 @@ def _values(arena: Arena, sure: Flags) -> Floats:
     return table
 
 
-def _best(arena: Arena, table: Floats) -> NDArray[np.int64]:
-    return np.where(arena.enabled().any(axis=1), table.argmin(axis=1), NONE)
+def _safest_choice(arena: Arena, table: Floats) -> NDArray[np.int64]:
+    return np.where(arena.enabled_actions().any(axis=1), table.argmin(axis=1), NONE)
 
 
-def _risk(
+def _strategy_risk(
     arena: Arena, action: NDArray[np.int64], seconds_left: Callable[[], float]
 ) -> tuple[NDArray[np.object_], int]:
     """The greatest probability of a bad state if `action` is followed, bounded from above."""
     markov = arena.markov
     left = (arena.action == OWN) | (arena.action == action[markov.owners()])
-    chain = _only(markov, left)
-    answer = solve(
+    chain = _restrict_choices(markov, left)
+    answer = solve_markov(
         chain,
         Until("max", np.ones(markov.states, dtype=np.bool_), arena.bad),
         seconds_left=seconds_left,
@@ -134,13 +136,13 @@ def _risk(
     return answer.high.copy(), answer.scale
 
 
-def _only(markov: Markov, left: Flags) -> Markov:
+def _restrict_choices(markov: Markov, left: Flags) -> Markov:
     """The same states with some of their choices."""
     owners = markov.owners()
     choices = np.zeros(markov.states + 1, dtype=np.int64)
     np.cumsum(np.bincount(owners[left], minlength=markov.states), out=choices[1:])
     numbers = np.flatnonzero(left).astype(np.int64)
-    kept = slices(markov.outcomes, numbers)
+    kept = csr_positions(markov.outcomes, numbers)
     outcomes = np.zeros(len(numbers) + 1, dtype=np.int64)
     np.cumsum(np.diff(markov.outcomes)[numbers], out=outcomes[1:])
     return replace(
@@ -153,9 +155,9 @@ def _only(markov: Markov, left: Flags) -> Markov:
     )
 
 
-def _permitted(arena: Arena, risk: NDArray[np.object_], scale: int, allowed: Fraction) -> Flags:
+def _permitted_actions(arena: Arena, risk: NDArray[np.object_], scale: int, allowed: Fraction) -> Flags:
     """Enabled actions all of whose transitions have a mean risk of at most `allowed`; exact."""
-    markov, found = arena.markov, arena.enabled()
+    markov, found = arena.markov, arena.enabled_actions()
     if not len(markov.targets):
         return found
     common = lcm(*(v.denominator for v in markov.values))

@@ -11,19 +11,19 @@ from surefoot.engines.shield.finite.tree import Leaf, Tree
 EXAMPLES = 64
 
 
-def table_of(shield: FiniteShield, promise: str) -> ActionTable:
+def action_table(shield: FiniteShield, promise: str) -> ActionTable:
     """Inner nodes in the order in which they are met, the left side first."""
     nodes: list[tuple[int, int, int, int]] = []
 
-    def placed(tree: Tree) -> int:
+    def place_node(tree: Tree) -> int:
         if isinstance(tree, Leaf):
             return -1 - tree.value
         at = len(nodes)
         nodes.append((tree.column, tree.limit, 0, 0))
-        nodes[at] = (tree.column, tree.limit, placed(tree.low), placed(tree.high))
+        nodes[at] = (tree.column, tree.limit, place_node(tree.low), place_node(tree.high))
         return at
 
-    root = placed(shield.tree)
+    root = place_node(shield.tree)
     column, limit, low, high = zip(*nodes, strict=True) if nodes else ((), (), (), ())
     return ActionTable(
         name=shield.problem.name,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.compile.explored import States
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Array, Bool, Environment, Kind
+from surefoot.problem.environment import Array, Bool, Environment, ValueType
 from surefoot.problem.names import location_key
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var
 
@@ -30,7 +30,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class DecisionNode:
     """`low` where the column is at most `limit`, else `high`."""
 
     column: int
@@ -39,11 +39,11 @@ class Split:
     high: Tree
 
 
-Tree: TypeAlias = Leaf | Split
+Tree: TypeAlias = Leaf | DecisionNode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class StateColumn:
     """A whole number of every state. `at_most` writes down a comparison as a term."""
 
     name: str
@@ -51,47 +51,51 @@ class Column:
     at_most: Callable[[int], Term]
 
 
-def columns_of(environment: Environment, states: States, numbers: Numbers) -> list[Column]:
+def state_columns(environment: Environment, states: States, numbers: Numbers) -> list[StateColumn]:
     """Locations, variables and elements of arrays of some states; constant ones left out."""
     found = []
     for component in environment.components:
         name = location_key(component.name)
         if name in states.names:  # it has several locations
             values = states.column(name)[numbers].astype(np.int64)
-            found.append(Column(name, values, _comparison(Var(name))))
+            found.append(StateColumn(name, values, _comparison_test(Var(name))))
     for variable in environment.variables:
         values = states.column(variable.name)[numbers].tolist()
-        found += _scalars(variable.name, Var(variable.name), variable.kind, values)
+        found += _enumerate_scalar_columns(variable.name, Var(variable.name), variable.kind, values)
     return [c for c in found if len(c.values) and c.values.min() < c.values.max()]
 
 
-def _scalars(name: str, term: Term, kind: Kind, values: Sequence[Any]) -> Iterator[Column]:
+def _enumerate_scalar_columns(
+    name: str, term: Term, kind: ValueType, values: Sequence[Any]
+) -> Iterator[StateColumn]:
     """A column for a number or truth value, several for an array."""
     if isinstance(kind, Array):
         for index in range(kind.length):
-            yield from _scalars(f"{name}[{index}]", term[index], kind.element, [v[index] for v in values])
+            yield from _enumerate_scalar_columns(
+                f"{name}[{index}]", term[index], kind.element, [v[index] for v in values]
+            )
         return
     if any(abs(v) >= LARGEST for v in values):
         raise Unsupported(f"`{name}` has numbers of more than 64 bits, which shields of actions do not cover")
-    at_most = _negation(term) if isinstance(kind, Bool) else _comparison(term)
-    yield Column(name, np.array(values, dtype=np.int64), at_most)
+    at_most = _negation_test(term) if isinstance(kind, Bool) else _comparison_test(term)
+    yield StateColumn(name, np.array(values, dtype=np.int64), at_most)
 
 
-def _negation(of: Term) -> Callable[[int], Term]:
+def _negation_test(of: Term) -> Callable[[int], Term]:
     return lambda _: Apply(Op.NOT, (of,))
 
 
-def _comparison(of: Term) -> Callable[[int], Term]:
+def _comparison_test(of: Term) -> Callable[[int], Term]:
     return lambda limit: Apply(Op.LE, (of, Const(limit)))
 
 
-def grow(columns: Sequence[Numbers], classes: Numbers) -> Tree:
+def grow_tree(columns: Sequence[Numbers], classes: Numbers) -> Tree:
     """A tree that gives every row its class; classes are numbered from 0."""
     count = int(classes.max()) + 1 if len(classes) else 1
-    return _grown(columns, classes, np.arange(len(classes)), count)
+    return _grow_subtree(columns, classes, np.arange(len(classes)), count)
 
 
-def _grown(columns: Sequence[Numbers], classes: Numbers, rows: Numbers, count: int) -> Tree:
+def _grow_subtree(columns: Sequence[Numbers], classes: Numbers, rows: Numbers, count: int) -> Tree:
     mine = classes[rows]
     if not len(rows) or (mine == mine[0]).all():
         return Leaf(int(mine[0]) if len(rows) else 0)
@@ -113,30 +117,30 @@ def _grown(columns: Sequence[Numbers], classes: Numbers, rows: Numbers, count: i
         raise ValueError("two states that differ in nothing have two classes")
     _, number, limit = best
     low_side = columns[number][rows] <= limit
-    return Split(
+    return DecisionNode(
         number,
         limit,
-        _grown(columns, classes, rows[low_side], count),
-        _grown(columns, classes, rows[~low_side], count),
+        _grow_subtree(columns, classes, rows[low_side], count),
+        _grow_subtree(columns, classes, rows[~low_side], count),
     )
 
 
-def size(tree: Tree) -> int:
+def count_comparisons(tree: Tree) -> int:
     """How many comparisons it has."""
-    return 0 if isinstance(tree, Leaf) else 1 + size(tree.low) + size(tree.high)
+    return 0 if isinstance(tree, Leaf) else 1 + count_comparisons(tree.low) + count_comparisons(tree.high)
 
 
 def value_at(tree: Tree, row: Sequence[int]) -> int:
-    while isinstance(tree, Split):
+    while isinstance(tree, DecisionNode):
         tree = tree.low if row[tree.column] <= tree.limit else tree.high
     return tree.value
 
 
-def as_term(tree: Tree, columns: Sequence[Column], of: Callable[[int], Term]) -> Term:
+def tree_to_term(tree: Tree, columns: Sequence[StateColumn], of: Callable[[int], Term]) -> Term:
     """The tree as a condition: `of` says what a class stands for. Equal branches become one."""
     if isinstance(tree, Leaf):
         return of(tree.value)
-    low, high = as_term(tree.low, columns, of), as_term(tree.high, columns, of)
+    low, high = tree_to_term(tree.low, columns, of), tree_to_term(tree.high, columns, of)
     if low == high:
         return low
     test = columns[tree.column].at_most(tree.limit)

@@ -16,15 +16,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from surefoot.encode.barrier import System
+from surefoot.encode.barrier import ControlSystem
 from surefoot.engines.barrier.find import Polyhedron, Shape
 from surefoot.engines.barrier.sampled import Floats, is_linear
 from surefoot.engines.shield.gains import Oracle
-from surefoot.engines.shield.synthesis import Branch, Synthesis
-from surefoot.engines.shield.widening.beside import beside
-from surefoot.engines.shield.widening.stronger import stronger
-from surefoot.engines.shield.widening.trial import Moving, Overruled, Piece, moving_of, overruled, pieces
-from surefoot.engines.shield.widening.visited import visited
+from surefoot.engines.shield.synthesis import ShieldRule, Synthesis
+from surefoot.engines.shield.widening.beside import two_speed_candidates
+from surefoot.engines.shield.widening.stronger import enumerate_stronger_rules
+from surefoot.engines.shield.widening.trial import (
+    FloatRule,
+    InterventionCount,
+    LinearDynamics,
+    count_interventions,
+    float_rules,
+    linear_dynamics,
+)
+from surefoot.engines.shield.widening.visited import visited_states
 from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
@@ -36,14 +43,14 @@ LEAST_SECONDS = 30.0
 TIMES = 1.0  # of what the synthesis took
 
 
-def further(
-    system: System, found: Synthesis, oracle: Oracle, shapes: Sequence[Shape], budget: Budget
+def reduce_interventions(
+    system: ControlSystem, found: Synthesis, oracle: Oracle, shapes: Sequence[Shape], budget: Budget
 ) -> Synthesis:
     """What leaves the network alone more often, if it is proved in time; what was covered stays covered."""
     bounded = all(low is not None and high is not None for _, low, high in system.controls)
     if not system.controls or not bounded or not is_linear(system):
         return found
-    seconds = min(budget.remaining(), max(LEAST_SECONDS, TIMES * budget.elapsed()))
+    seconds = min(budget.remaining(), max(LEAST_SECONDS, TIMES * budget.elapsed_seconds()))
     work = _Work(system, oracle, Budget(seconds, budget.seed, budget.progress), found.branches)
     try:
         if work.begin():
@@ -59,58 +66,63 @@ def further(
 
 @dataclass(slots=True)
 class _Work:
-    system: System
+    system: ControlSystem
     oracle: Oracle
     budget: Budget
-    branches: tuple[Branch, ...]
-    moving: Moving = field(init=False)
-    known: list[Piece] = field(init=False)  # of the branches
+    branches: tuple[ShieldRule, ...]
+    moving: LinearDynamics = field(init=False)
+    known: list[FloatRule] = field(init=False)  # of the branches
     starts: Floats = field(init=False)
-    seen: Overruled = field(init=False)
+    seen: InterventionCount = field(init=False)
 
     def begin(self) -> bool:
         """Is the network overruled? From here on only such runs are simulated: more sets change no others."""
-        self.moving, self.known = moving_of(self.system), pieces(self.system, self.branches)
+        self.moving, self.known = linear_dynamics(self.system), float_rules(self.system, self.branches)
         generator = np.random.default_rng((self.budget.seed, 3))
         low, high = (np.array([float(r[i]) for r in self.system.initial]) for i in (0, 1))
         self.starts = generator.uniform(low, high, (RUNS, len(low)))
-        first = self._simulated(self.known, steps=FIRST_STEPS)
+        first = self._simulate_shield(self.known, steps=FIRST_STEPS)
         self.starts = self.starts[first.runs][:MOST_RUNS]
         if first.count:
-            self.seen = self._simulated(self.known)
+            self.seen = self._simulate_shield(self.known)
         return first.count > 0
 
     def push(self) -> None:
         """Stronger rules for the same sets, where they leave fewer interventions."""
         for index, branch in enumerate(self.branches):
-            other = next(stronger(self.system, branch, self.known[index], self.moving, self.budget), None)
+            other = next(
+                enumerate_stronger_rules(self.system, branch, self.known[index], self.moving, self.budget),
+                None,
+            )
             if other is None:
                 continue
             tried = (*self.branches[:index], other, *self.branches[index + 1 :])
-            shield = pieces(self.system, tried)
-            now = self._simulated(shield)
-            if now.count <= BETTER * self.seen.count and not self.budget.spent():
+            shield = float_rules(self.system, tried)
+            now = self._simulate_shield(shield)
+            if now.count <= BETTER * self.seen.count and not self.budget.is_spent():
                 self.branches, self.known, self.seen = tried, shield, now
 
     def add(self) -> None:
         """Branches before the others, one after the other."""
-        states = visited(self.system, self.oracle, self.budget)
-        candidates = beside(self.system, self.moving, states, self.budget)
-        more = [(c.piece, branch) for c in candidates if (branch := c.proved(self.budget)) is not None]
+        states = visited_states(self.system, self.oracle, self.budget)
+        candidates = two_speed_candidates(self.system, self.moving, states, self.budget)
+        more = [(c.piece, branch) for c in candidates if (branch := c.prove_rule(self.budget)) is not None]
         for _ in range(MOST_MORE):
             told = f"{len(self.branches)} rules, {self.seen.count} interventions in simulation"
             self.budget.progress(f"shield: {told}")
             best, least = None, BETTER * self.seen.count
             for piece, branch in more:
-                now = self._simulated([piece, *self.known], least)
-                if self.budget.spent():
+                now = self._simulate_shield([piece, *self.known], least)
+                if self.budget.is_spent():
                     return
                 if now.count < least:
                     best, least = (branch, now), now.count
             if best is None:
                 return
             self.branches, self.seen = (best[0], *self.branches), best[1]
-            self.known = pieces(self.system, self.branches)
+            self.known = float_rules(self.system, self.branches)
 
-    def _simulated(self, shield: Sequence[Piece], most: float = np.inf, steps: int = STEPS) -> Overruled:
-        return overruled(self.moving, shield, self.oracle, self.starts, steps, self.budget, most)
+    def _simulate_shield(
+        self, shield: Sequence[FloatRule], most: float = np.inf, steps: int = STEPS
+    ) -> InterventionCount:
+        return count_interventions(self.moving, shield, self.oracle, self.starts, steps, self.budget, most)

@@ -6,17 +6,17 @@ from itertools import combinations, islice, product
 
 import numpy as np
 
-from surefoot.encode.barrier import System, conjunctions, polynomial_of
+from surefoot.encode.barrier import ControlSystem, polynomial_of, relaxed_dnf
 from surefoot.engines.barrier.polyhedron.loop import HalfSpace
 from surefoot.problem.term import Const, Term, Var
-from surefoot.query.polynomial import variable
+from surefoot.query.polynomial import polynomial_from_variable
 
 SHARES = (1 / 3, 1 / 2, 2 / 3)  # of the second of two comparisons
 MOST = 64
 AWAY = 1e-4  # from unsafe states, of the size of the offset
 
 
-def separating(system: System) -> list[tuple[HalfSpace, ...]]:
+def separating_half_spaces(system: ControlSystem) -> list[tuple[HalfSpace, ...]]:
     """Choices of one half-space for each unsafe case, in the system's variables.
 
     All comparisons of a case hold at its states, and so does every sum of them: where one of them fails, or
@@ -24,15 +24,18 @@ def separating(system: System) -> list[tuple[HalfSpace, ...]]:
     if a comparison is not linear.
     """
     cases = []
-    for case in conjunctions(system.unsafe):
+    for case in relaxed_dnf(system.unsafe):
         if len(case) == 1 and _is_limit(*case[0]):
             continue
-        rows = [_beyond(system, left, right) for left, right in case]
+        rows = [_complement_half_space(system, left, right) for left, right in case]
         known = [row for row in rows if row is not None]
         if len(known) < len(rows) or not known:
             return []
         cases.append(
-            [HalfSpace(r.normal, r.offset - AWAY * (1 + abs(r.offset))) for r in (*known, *_mixed(known))]
+            [
+                HalfSpace(r.normal, r.offset - AWAY * (1 + abs(r.offset)))
+                for r in (*known, *_corner_half_spaces(known))
+            ]
         )
     return list(islice(product(*cases), MOST))
 
@@ -41,10 +44,10 @@ def _is_limit(left: Term, right: Term) -> bool:
     return isinstance(left, Var | Const) and isinstance(right, Var | Const)
 
 
-def _beyond(system: System, left: Term, right: Term) -> HalfSpace | None:
+def _complement_half_space(system: ControlSystem, left: Term, right: Term) -> HalfSpace | None:
     """Where the first is above the second, with its edge; of length 1."""
     count = len(system.variables)
-    names = {name: variable(i, count) for i, name in enumerate(system.variables)}
+    names = {name: polynomial_from_variable(i, count) for i, name in enumerate(system.variables)}
     gap = polynomial_of(right, names, count, system.rounded)
     gap = gap - polynomial_of(left, names, count, system.rounded)
     if gap.degree > 1:
@@ -55,7 +58,7 @@ def _beyond(system: System, left: Term, right: Term) -> HalfSpace | None:
     return HalfSpace(normal / size, -float(gap.terms.get((0,) * count, 0)) / size) if size else None
 
 
-def _mixed(rows: list[HalfSpace]) -> list[HalfSpace]:
+def _corner_half_spaces(rows: list[HalfSpace]) -> list[HalfSpace]:
     """Half-spaces whose edges touch a corner of the unsafe states."""
     return [
         HalfSpace((1 - s) * one.normal + s * other.normal, (1 - s) * one.offset + s * other.offset)

@@ -21,10 +21,10 @@ SLOWER = (0.3, 0.1, 0.03, 0.01, 0.003)  # the slow speed, of the fast one
 WORST = 1e9  # the condition of a matrix of directions
 
 
-def two_speeds(state: Floats, control: Floats, fast: float, slow: float) -> Floats | None:
+def two_speed_gain(state: Floats, control: Floats, fast: float, slow: float) -> Floats | None:
     """The gain; None: there is none, or hardly."""
     count = len(state)
-    slowly, fastly = (_directions(state, control, 1 - speed) for speed in (slow, fast))
+    slowly, fastly = (_eigen_directions(state, control, 1 - speed) for speed in (slow, fast))
     if slowly.shape[1] > count or slowly.shape[1] + fastly.shape[1] < count:
         return None
     both = np.hstack([slowly, fastly[:, : count - slowly.shape[1]]])
@@ -33,19 +33,19 @@ def two_speeds(state: Floats, control: Floats, fast: float, slow: float) -> Floa
     return np.linalg.solve(both[:count].T, both[count:].T).T.astype(np.float64)
 
 
-def _directions(state: Floats, control: Floats, value: float) -> Floats:
+def _eigen_directions(state: Floats, control: Floats, value: float) -> Floats:
     """Pairs of a state x and controls u, in columns, with A x + B u = value * x."""
     found: Floats = linalg.null_space(np.hstack([state - value * np.eye(len(state)), control]))
     return found
 
 
-def all_gains(state: Floats, control: Floats) -> list[list[Floats]]:
+def two_speed_gains(state: Floats, control: Floats) -> list[list[Floats]]:
     """For each ratio of the speeds the gains, the fastest first."""
-    found = [[two_speeds(state, control, fast, ratio * fast) for fast in FAST] for ratio in SLOWER]
+    found = [[two_speed_gain(state, control, fast, ratio * fast) for fast in FAST] for ratio in SLOWER]
     return [[gain for gain in several if gain is not None] for several in found]
 
 
-def fastest(
+def fastest_gains(
     gains: list[list[Floats]], room: tuple[Floats, Floats], states: Floats, wanted: float
 ) -> Iterator[Floats]:
     """For each ratio of the speeds the fastest gain that needs no control beyond `room` at most states.

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from surefoot.encode.barrier import System, rows_of
-from surefoot.engines.barrier.closed import ClosedSet, closed_set, covering
-from surefoot.engines.barrier.plane import Unproved, plane
-from surefoot.engines.barrier.sampled import Floats, sampled
-from surefoot.engines.barrier.search import ends
+from surefoot.encode.barrier import ControlSystem, barrier_rows
+from surefoot.engines.barrier.closed import InvariantSet, cover_start_box, prove_invariant_set
+from surefoot.engines.barrier.plane import Unproved, scale_system
+from surefoot.engines.barrier.sampled import Floats, float_system
+from surefoot.engines.barrier.search import saturation_cases
 from surefoot.engines.shield.gains import Gain
-from surefoot.engines.shield.synthesis import Branch
-from surefoot.engines.shield.widening.trial import Moving, Piece
+from surefoot.engines.shield.synthesis import ShieldRule
+from surefoot.engines.shield.widening.trial import FloatRule, LinearDynamics
 from surefoot.engines.shield.widening.widen import covered_by
 from surefoot.work.budget import Budget
 
@@ -29,17 +29,17 @@ DRAWN, LEAST = 20000, 200  # states of the domain; so many in the set
 CLOSE = 1e-4  # of the domain: between two states of a slope
 
 
-def stronger(
-    system: System, branch: Branch, piece: Piece, moving: Moving, budget: Budget
-) -> Iterator[Branch]:
+def enumerate_stronger_rules(
+    system: ControlSystem, branch: ShieldRule, piece: FloatRule, moving: LinearDynamics, budget: Budget
+) -> Iterator[ShieldRule]:
     """The branch with the same set and stronger rules, as far as they are proved; the strongest first."""
-    if len(rows_of(branch.set.barrier)) > 1:
+    if len(barrier_rows(branch.set.barrier)) > 1:
         return
     states = np.random.default_rng(budget.seed).uniform(piece.low, piece.high, (DRAWN, len(piece.low)))
     states = states[piece.contains(states)]
     if len(states) < LEAST:
         return
-    slopes = _slopes(piece, states) @ moving.control
+    slopes = _barrier_slopes(piece, states) @ moving.control
     known = np.column_stack([states, np.ones(len(states))])
     solved = -np.linalg.lstsq(known, slopes, rcond=None)[0].astype(np.float64)
     largest = np.abs(known @ solved).max(axis=0)
@@ -47,32 +47,36 @@ def stronger(
         return
     room = np.array([float((high or 0) - (low or 0)) / 2 for _, low, high in system.controls])
     for times in TIMES:
-        if budget.spent():
+        if budget.is_spent():
             return
         rule = solved * (times * float((room / largest).min()))
         gain = Gain(rule[:-1].T, rule[-1])
-        controls = sampled(system, ()).clipped(gain.controls(states))
+        controls = float_system(system, ()).clip_controls(gain.controls(states))
         if not piece.contains(moving.step(states, controls)).all():
             continue
-        if (made := _proved(system, branch, gain, budget)) is not None:
-            yield Branch(gain.terms(system), made)
+        if (made := _prove_same_set(system, branch, gain, budget)) is not None:
+            yield ShieldRule(gain.terms(system), made)
 
 
-def _slopes(piece: Piece, states: Floats) -> Floats:
+def _barrier_slopes(piece: FloatRule, states: Floats) -> Floats:
     steps = np.diag((piece.high - piece.low) * CLOSE)
     return np.column_stack([
         (piece.highest(states + step) - piece.highest(states - step)) / (2 * step.max()) for step in steps
     ])  # fmt: skip
 
 
-def _proved(system: System, branch: Branch, gain: Gain, budget: Budget) -> ClosedSet | None:
+def _prove_same_set(
+    system: ControlSystem, branch: ShieldRule, gain: Gain, budget: Budget
+) -> InvariantSet | None:
     covers = covered_by(branch.set)
-    where = plane(system, gain.terms(system), branch.set.domain, tested=True)
-    rows = [where.of(row) for row in rows_of(branch.set.barrier)]
+    where = scale_system(system, gain.terms(system), branch.set.domain, tested=True)
+    rows = [where.of(row) for row in barrier_rows(branch.set.barrier)]
     try:
-        made = closed_set(where, rows, covers[0] if covers else None, ends(system)[-1], True, budget)
+        made = prove_invariant_set(
+            where, rows, covers[0] if covers else None, saturation_cases(system)[-1], True, budget
+        )
         for cover in covers[1:]:
-            made = covering(where, made, cover, budget)
+            made = cover_start_box(where, made, cover, budget)
     except Unproved:
         return None
     return made

@@ -9,15 +9,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.barrier import System, polynomial_of, rows_of
-from surefoot.engines.barrier.plane import plane
-from surefoot.engines.barrier.polyhedron.loop import loop_of
-from surefoot.engines.barrier.sampled import Floats, evaluated, sampled
+from surefoot.encode.barrier import ControlSystem, barrier_rows, polynomial_of
+from surefoot.engines.barrier.plane import scale_system
+from surefoot.engines.barrier.polyhedron.loop import linear_loop
+from surefoot.engines.barrier.sampled import Floats, evaluate_polynomial, float_system
 from surefoot.engines.shield.gains import Oracle
-from surefoot.engines.shield.program import Permit, permits_of
-from surefoot.engines.shield.synthesis import Branch, Synthesis
+from surefoot.engines.shield.program import SetPermit, permits_of
+from surefoot.engines.shield.synthesis import ShieldRule, Synthesis
 from surefoot.problem.term import Const
-from surefoot.query.polynomial import Polynomial, variable
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.work.budget import Budget
 
 Truths = NDArray[np.bool_]
@@ -25,7 +25,7 @@ LIMIT = 1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class FloatRule:
     """A rule with its set: `highest` is the largest row of the barrier."""
 
     low: Floats
@@ -57,37 +57,39 @@ def linear_rows(normals: Floats, offsets: Floats) -> Callable[[Floats], Floats]:
     return highest
 
 
-def pieces(system: System, branches: Sequence[Branch]) -> list[Piece]:
+def float_rules(system: ControlSystem, branches: Sequence[ShieldRule]) -> list[FloatRule]:
     """Of branches with their proofs."""
     permits = permits_of(system, Synthesis(tuple(branches), ())) if branches else ()
-    return [_piece(system, branch, permit) for branch, permit in zip(branches, permits, strict=True)]
+    return [_float_rule(system, branch, permit) for branch, permit in zip(branches, permits, strict=True)]
 
 
-def _piece(system: System, branch: Branch, permit: Permit) -> Piece:
+def _float_rule(system: ControlSystem, branch: ShieldRule, permit: SetPermit) -> FloatRule:
     count = len(system.variables)
-    names = {name: variable(i, count) for i, name in enumerate(system.variables)}
-    rows = [polynomial_of(row, names, count, system.rounded) for row in rows_of(branch.set.barrier)]
+    names = {name: polynomial_from_variable(i, count) for i, name in enumerate(system.variables)}
+    rows = [polynomial_of(row, names, count, system.rounded) for row in barrier_rows(branch.set.barrier)]
     rule = [polynomial_of(then, names, count, system.rounded) for then in branch.then]
-    ends = sampled(system, branch.then)
+    ends = float_system(system, branch.then)
 
     def controls(states: Floats) -> Floats:
-        return ends.clipped(np.column_stack([evaluated(value, states) for value in rule]))
+        return ends.clip_controls(np.column_stack([evaluate_polynomial(value, states) for value in rule]))
 
     inside = [np.array([float(r[i]) for r in permit.inside]) for i in (0, 1)]
     low, high = (np.array([float(r[i]) for r in branch.set.domain]) for i in (0, 1))
-    return Piece(low, high, _highest(rows, count), (inside[0], inside[1], float(permit.margin)), controls)
+    return FloatRule(
+        low, high, _largest_row(rows, count), (inside[0], inside[1], float(permit.margin)), controls
+    )
 
 
-def _highest(rows: Sequence[Polynomial], count: int) -> Callable[[Floats], Floats]:
+def _largest_row(rows: Sequence[Polynomial], count: int) -> Callable[[Floats], Floats]:
     if any(row.degree > 1 for row in rows):
-        return lambda states: np.max([evaluated(row, states) for row in rows], axis=0)
+        return lambda states: np.max([evaluate_polynomial(row, states) for row in rows], axis=0)
     units = [tuple(int(i == j) for i in range(count)) for j in range(count)]
     normals = np.array([[float(row.terms.get(unit, 0)) for unit in units] for row in rows])
     return linear_rows(normals, np.array([-float(row.terms.get((0,) * count, 0)) for row in rows]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moving:
+class LinearDynamics:
     """A linear system: x' = state x + control u + drift + noise d, where |d| <= widest."""
 
     state: Floats
@@ -100,7 +102,7 @@ class Moving:
         found: Floats = states @ self.state.T + controls @ self.control.T + self.drift
         return found
 
-    def shaken(self, states: Floats, generator: np.random.Generator) -> Floats:
+    def disturb(self, states: Floats, generator: np.random.Generator) -> Floats:
         if not len(self.widest):
             return states
         drawn = np.where(generator.random((len(states), len(self.widest))) < 0.5, self.widest, -self.widest)
@@ -108,50 +110,50 @@ class Moving:
         return found
 
 
-def moving_of(system: System) -> Moving:
+def linear_dynamics(system: ControlSystem) -> LinearDynamics:
     """In its own units; for linear systems only."""
     box = [(Fraction(-1), Fraction(1))] * len(system.variables)
-    loop = loop_of(plane(system, tuple(Const(0) for _ in system.controls), box))
+    loop = linear_loop(scale_system(system, tuple(Const(0) for _ in system.controls), box))
     assert loop is not None
-    return Moving(loop.state, loop.control, loop.drift, loop.noise, loop.widest)
+    return LinearDynamics(loop.state, loop.control, loop.drift, loop.noise, loop.widest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overruled:
+class InterventionCount:
     """Steps at which a shield intervened, and the runs in which it did."""
 
     count: int
     runs: Truths
 
 
-def overruled(
-    moving: Moving,
-    shield: Sequence[Piece],
+def count_interventions(
+    moving: LinearDynamics,
+    shield: Sequence[FloatRule],
     oracle: Oracle,
     states: Floats,
     steps: int,
     budget: Budget,
     most: float = np.inf,
-) -> Overruled:
+) -> InterventionCount:
     """Runs of the network behind the shield from these states, until there are more than `most`."""
     generator = np.random.default_rng(budget.seed)
     total, runs = 0, np.zeros(len(states), dtype=bool)
     for step in range(steps):
-        if total > most or (step % 100 == 0 and budget.spent()):
+        if total > most or (step % 100 == 0 and budget.is_spent()):
             break
         controls = oracle(states)
         following = moving.step(states, controls)
-        stopped = np.flatnonzero(~permitted_by(shield, following))
+        stopped = np.flatnonzero(~_permitted_by(shield, following))
         if len(stopped):
             total += len(stopped)
             runs[stopped] = True
-            controls = _program(shield, states[stopped], controls[stopped])
+            controls = _fallback_controls(shield, states[stopped], controls[stopped])
             following[stopped] = moving.step(states[stopped], controls)
-        states = moving.shaken(following, generator)
-    return Overruled(total, runs)
+        states = moving.disturb(following, generator)
+    return InterventionCount(total, runs)
 
 
-def permitted_by(shield: Sequence[Piece], states: Floats) -> Truths:
+def _permitted_by(shield: Sequence[FloatRule], states: Floats) -> Truths:
     """Which predicted states are permitted."""
     found: Truths = np.zeros(len(states), dtype=bool)
     for piece in shield:
@@ -162,7 +164,7 @@ def permitted_by(shield: Sequence[Piece], states: Floats) -> Truths:
     return found
 
 
-def _program(shield: Sequence[Piece], states: Floats, otherwise: Floats) -> Floats:
+def _fallback_controls(shield: Sequence[FloatRule], states: Floats, otherwise: Floats) -> Floats:
     """The rule of the first set that contains a state."""
     found, left = otherwise.copy(), np.arange(len(states))
     for piece in shield:

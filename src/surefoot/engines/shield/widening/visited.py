@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.encode.barrier import System
-from surefoot.engines.barrier.sampled import Floats, sampled
+from surefoot.encode.barrier import ControlSystem
+from surefoot.engines.barrier.sampled import Floats, float_system
 from surefoot.engines.shield.gains import Oracle, unsafe_states
 from surefoot.problem.term import Const
 from surefoot.work.budget import Budget
@@ -15,26 +15,26 @@ KEPT_STEPS = 60
 FAR = 1e9
 
 
-def visited(system: System, oracle: Oracle, budget: Budget) -> Floats:
+def visited_states(system: ControlSystem, oracle: Oracle, budget: Budget) -> Floats:
     """States of runs from random starts that stay safe, early ones more densely; one in each row."""
-    return np.concatenate([_along(system, oracle, *size, budget) for size in (MANY, FEW)])
+    return np.concatenate([_simulate_runs(system, oracle, *size, budget) for size in (MANY, FEW)])
 
 
-def _along(system: System, oracle: Oracle, runs: int, steps: int, budget: Budget) -> Floats:
+def _simulate_runs(system: ControlSystem, oracle: Oracle, runs: int, steps: int, budget: Budget) -> Floats:
     generator = np.random.default_rng(budget.seed)
-    moving = sampled(system, tuple(Const(0) for _ in system.controls))
+    moving = float_system(system, tuple(Const(0) for _ in system.controls))
     low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
     state = generator.uniform(low, high, (runs, len(low)))
     is_unsafe = unsafe_states(system)
     unsafe = is_unsafe(state)
     kept, seen = set(np.unique(np.geomspace(1, steps, KEPT_STEPS).astype(int)).tolist()), [state]
     for step in range(1, steps + 1):
-        state = moving.moved(state, moving.drawn(runs, generator), oracle(state))
+        state = moving.next_states(state, moving.draw_disturbances(runs, generator), oracle(state))
         state = np.where(np.isfinite(state), np.clip(state, -FAR, FAR), FAR)
         unsafe |= is_unsafe(state) | (np.abs(state) >= FAR).any(axis=1)
         if step in kept:
             seen.append(state)
-        if unsafe.all() or budget.spent():
+        if unsafe.all() or budget.is_spent():
             break
     found: Floats = np.concatenate([rows[~unsafe] for rows in seen])
     return found

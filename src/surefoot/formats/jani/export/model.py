@@ -14,9 +14,9 @@ from itertools import product
 from typing import Any, Literal
 
 from surefoot.errors import Unsupported
-from surefoot.formats.jani.export.properties import written_property
-from surefoot.formats.jani.export.terms import Json, Names, expression, number
-from surefoot.formats.jani.fold import fold
+from surefoot.formats.jani.export.properties import encode_jani_property
+from surefoot.formats.jani.export.terms import ExportNames, Json, jani_expression, jani_number
+from surefoot.formats.jani.fold import fold_constant_parts
 from surefoot.problem.environment import (
     Arithmetic,
     Array,
@@ -25,14 +25,24 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
-    Kind,
     Outcome,
     Real,
+    ValueType,
 )
-from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.property import Property
-from surefoot.problem.semantics import conforms
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction, free_names, substitute
+from surefoot.problem.semantics import has_value_type
+from surefoot.problem.term import (
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    conjunction_of,
+    free_names,
+    substitute_names,
+)
 
 FEATURES = ("derived-operators", "arrays", "trigonometric-functions")
 MOST_CHOICES = 1000  # edges that one edge with free choices becomes
@@ -45,16 +55,16 @@ def write_jani(
     kind: Literal["lts", "dtmc", "mdp"] = "mdp",
 ) -> str:
     """The text of a JANI model with the same meaning; what has no counterpart is refused with a sentence."""
-    _check(environment)
-    payers = _payers(environment)
-    names = Names(environment, {v.name for v in environment.variables})
+    _check_exportable(environment)
+    payers = _paying_components(environment)
+    names = ExportNames(environment, {v.name for v in environment.variables})
     rewards = {
         reward: {c: names.fresh(reward if len(owners) == 1 else f"{reward} of {c}") for c in owners}
         for reward, owners in payers.items()
     }
     writer = _Writer(environment, names, rewards)
     asked = {reward: list(own.values()) for reward, own in rewards.items()}
-    written = [written_property(n, p, names, asked) for n, p in (properties or {}).items()]
+    written = [encode_jani_property(n, p, names, asked) for n, p in (properties or {}).items()]
     automata = [writer.automaton(c) for c in environment.components]
     fixed, restriction = writer.starts()
     content = {
@@ -62,19 +72,19 @@ def write_jani(
         "name": environment.name,
         "type": kind,
         "features": list(FEATURES),
-        "actions": [{"name": action} for action in _actions(environment)],
+        "actions": [{"name": action} for action in _action_names(environment)],
         "variables": [*writer.variables(fixed), *writer.transients()],
         **({} if restriction is None else {"restrict-initial": {"exp": restriction}}),
         "properties": written,
         "automata": automata,
-        "system": _system(environment),
+        "system": _encode_system(environment),
     }
     for automaton, component in zip(automata, environment.components, strict=True):
         automaton["locations"] = writer.locations(component)
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def _check(environment: Environment) -> None:
+def _check_exportable(environment: Environment) -> None:
     if environment.controls:
         raise Unsupported("JANI has no controls", fix="export environments with actions")
     if environment.flow is not None:
@@ -93,7 +103,7 @@ def _check(environment: Environment) -> None:
             )
 
 
-def _payers(environment: Environment) -> dict[str, list[str]]:
+def _paying_components(environment: Environment) -> dict[str, list[str]]:
     """Which components pay which reward."""
     found: dict[str, list[str]] = {}
     for component in environment.components:
@@ -103,13 +113,13 @@ def _payers(environment: Environment) -> dict[str, list[str]]:
     return found
 
 
-def _actions(environment: Environment) -> list[str]:
+def _action_names(environment: Environment) -> list[str]:
     used = [e.action for c in environment.components for e in c.edges if e.action is not None]
     used += [v.result for v in environment.synchronisations if v.result is not None]
     return list(dict.fromkeys(used))
 
 
-def _system(environment: Environment) -> Json:
+def _encode_system(environment: Environment) -> Json:
     elements = [{"automaton": c.name} for c in environment.components]
     vectors = [
         {"synchronise": list(v.actions), **({} if v.result is None else {"result": v.result})}
@@ -122,7 +132,7 @@ def _system(environment: Environment) -> Json:
 @dataclass(frozen=True, slots=True)
 class _Writer:
     environment: Environment
-    names: Names
+    names: ExportNames
     rewards: Mapping[str, Mapping[str, str]]  # reward -> component -> transient variable
 
     def variables(self, fixed: Mapping[str, Json]) -> Iterator[Json]:
@@ -131,7 +141,7 @@ class _Writer:
                 what = f"the array `{variable.name}` has several initial values, which JANI cannot say"
                 raise Unsupported(what, fix="fix its initial value")
             start = {"initial-value": fixed[variable.name]} if variable.name in fixed else {}
-            yield {"name": variable.name, "type": _type(variable.kind), **start}
+            yield {"name": variable.name, "type": _encode_type(variable.kind), **start}
 
     def transients(self) -> Iterator[Json]:
         """Written last: by then it is known which are needed."""
@@ -167,11 +177,11 @@ class _Writer:
                 case Apply(Op.EQ, (Var(name), value)) if (
                     name in kinds and name not in fixed and _is_start(value, kinds[name])
                 ):
-                    fixed[name] = expression(value, self.names, "initial")
+                    fixed[name] = jani_expression(value, self.names, "initial")
                 case _:
                     rest.append(part)
-        left = conjunction(tuple(rest))
-        return fixed, None if left == TRUE else expression(left, self.names, "initial")
+        left = conjunction_of(tuple(rest))
+        return fixed, None if left == TRUE else jani_expression(left, self.names, "initial")
 
     def automaton(self, component: Component) -> dict[str, Any]:
         edges = [
@@ -191,7 +201,7 @@ class _Writer:
         if edge.action is not None:
             written["action"] = edge.action
         if edge.guard != TRUE:
-            written["guard"] = {"exp": expression(edge.guard, self.names, where)}
+            written["guard"] = {"exp": jani_expression(edge.guard, self.names, where)}
         written["destinations"] = [self._destination(component, o, where) for o in edge.outcomes]
         return written
 
@@ -207,27 +217,29 @@ class _Writer:
             default=0,
         )
         assignments = [
-            _assignment(
-                expression(u.target, self.names, where), expression(u.value, self.names, where), u.index
+            _encode_assignment(
+                jani_expression(u.target, self.names, where),
+                jani_expression(u.value, self.names, where),
+                u.index,
             )
             for u in outcome.updates
         ]
         for reward, amount in outcome.rewards:
             name = self.rewards[reward][component.name]
-            assignments.append(_assignment(name, expression(amount, self.names, where), first))
+            assignments.append(_encode_assignment(name, jani_expression(amount, self.names, where), first))
         return {
             "location": outcome.target,
-            "probability": {"exp": expression(outcome.probability, self.names, where)},
+            "probability": {"exp": jani_expression(outcome.probability, self.names, where)},
             "assignments": assignments,
         }
 
 
-def _assignment(target: Json, value: Json, index: int) -> Json:
+def _encode_assignment(target: Json, value: Json, index: int) -> Json:
     return {"ref": target, "value": value, **({"index": index} if index else {})}
 
 
-def _is_start(value: Term, kind: Kind) -> bool:
-    return not free_names(value) and conforms(evaluate(value, {}), kind)
+def _is_start(value: Term, kind: ValueType) -> bool:
+    return not free_names(value) and has_value_type(evaluate_term(value, {}), kind)
 
 
 def _without_choices(edge: Edge, where: str) -> Iterator[Edge]:
@@ -259,27 +271,30 @@ def _without_choices(edge: Edge, where: str) -> Iterator[Edge]:
 
 
 def _with_values(outcome: Outcome, picked: Mapping[str, Const]) -> Outcome:
-    def filled(term: Term) -> Term:
-        return fold(substitute(term, picked))
+    def substitute_choices(term: Term) -> Term:
+        return fold_constant_parts(substitute_names(term, picked))
 
     return replace(
         outcome,
-        probability=filled(outcome.probability),
-        updates=tuple(replace(u, target=filled(u.target), value=filled(u.value)) for u in outcome.updates),
-        rewards=tuple((name, filled(amount)) for name, amount in outcome.rewards),
+        probability=substitute_choices(outcome.probability),
+        updates=tuple(
+            replace(u, target=substitute_choices(u.target), value=substitute_choices(u.value))
+            for u in outcome.updates
+        ),
+        rewards=tuple((name, substitute_choices(amount)) for name, amount in outcome.rewards),
     )
 
 
-def _type(kind: Kind) -> Json:
+def _encode_type(kind: ValueType) -> Json:
     match kind:
         case Bool():
             return "bool"
         case Array(element):
-            return {"kind": "array", "base": _type(element)}
+            return {"kind": "array", "base": _encode_type(element)}
         case Int(low, high) | Real(low, high):
             base = "int" if isinstance(kind, Int) else "real"
             bounds = {
-                key: number(bound)
+                key: jani_number(bound)
                 for key, bound in (("lower-bound", low), ("upper-bound", high))
                 if bound is not None
             }

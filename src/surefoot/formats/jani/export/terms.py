@@ -11,7 +11,7 @@ from surefoot.errors import Unsupported
 from surefoot.formats.jani.expressions import BINARY, UNARY
 from surefoot.problem.environment import Environment
 from surefoot.problem.names import DEADLOCKED, is_reserved, location_key, location_parts
-from surefoot.problem.show import brief
+from surefoot.problem.show import abbreviate_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 Json = Any
@@ -19,7 +19,7 @@ LARGEST = 10**4000  # Python refuses to write longer whole numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ExportNames:
     """What stands for names that JANI does not know: transient variables that tell where a component is."""
 
     environment: Environment
@@ -45,24 +45,26 @@ class Names:
         return self.numbers[component]
 
 
-def expression(term: Term, names: Names, where: str) -> Json:
+def jani_expression(term: Term, names: ExportNames, where: str) -> Json:
     """The JANI expression of a term; `where` says in errors which part of the problem it stands in."""
     match term:
         case Const(value):
-            return number(value)
+            return jani_number(value)
         case Var(name):
-            return _name(name, names, where)
-        case Apply(Op.EQ, (Var(name), Const(int() as index))) if (owner := _owner(name, names)) is not None:
+            return _encode_name(name, names, where)
+        case Apply(Op.EQ, (Var(name), Const(int() as index))) if (
+            owner := _location_owner(name, names)
+        ) is not None:
             places = owner.locations
             return names.test(owner.name, places[index]) if 0 <= index < len(places) else False
         case Apply(op, args):
             if op not in WRITERS:
-                what = f"`{op.value}` in `{brief(term)}` has no counterpart in JANI"
+                what = f"`{op.value}` in `{abbreviate_term(term)}` has no counterpart in JANI"
                 raise Unsupported(what, fix="write the model without it", where=where)
-            return WRITERS[op]([expression(a, names, where) for a in args])
+            return WRITERS[op]([jani_expression(a, names, where) for a in args])
 
 
-def number(value: bool | int | Fraction) -> Json:
+def jani_number(value: bool | int | Fraction) -> Json:
     """A number as a decimal where that is exact, else as a quotient."""
     if isinstance(value, bool):
         return value
@@ -76,16 +78,16 @@ def number(value: bool | int | Fraction) -> Json:
         shortest = 0.0
     if Fraction(repr(shortest)) == value:
         return shortest
-    return _binary("/", value.numerator, value.denominator)
+    return _binary_expression("/", value.numerator, value.denominator)
 
 
-def _owner(name: str, names: Names) -> Any:
+def _location_owner(name: str, names: ExportNames) -> Any:
     """The component whose location has this key, if it is one."""
     return next((c for c in names.environment.components if location_key(c.name) == name), None)
 
 
-def _name(name: str, names: Names, where: str) -> Json:
-    if (owner := _owner(name, names)) is not None:
+def _encode_name(name: str, names: ExportNames, where: str) -> Json:
+    if (owner := _location_owner(name, names)) is not None:
         return names.number(owner.name)
     if (place := location_parts(name)) is not None:
         single = next(c for c in names.environment.components if c.name == place[0])
@@ -98,40 +100,40 @@ def _name(name: str, names: Names, where: str) -> Json:
     return name
 
 
-def _binary(operator: str, left: Json, right: Json) -> Json:
+def _binary_expression(operator: str, left: Json, right: Json) -> Json:
     return {"op": operator, "left": left, "right": right}
 
 
-def _chain(operator: str) -> Callable[[list[Json]], Json]:
+def _chain_writer(operator: str) -> Callable[[list[Json]], Json]:
     """Many arguments as a balanced tree of pairs, which is not nested deeply."""
 
     def tree(args: list[Json]) -> Json:
         if len(args) == 1:
             return args[0]
         middle = len(args) // 2
-        return _binary(operator, tree(args[:middle]), tree(args[middle:]))
+        return _binary_expression(operator, tree(args[:middle]), tree(args[middle:]))
 
     return tree
 
 
-def _pair(operator: str) -> Callable[[list[Json]], Json]:
-    return lambda args: _binary(operator, *args)
+def _binary_writer(operator: str) -> Callable[[list[Json]], Json]:
+    return lambda args: _binary_expression(operator, *args)
 
 
-def _single(operator: str) -> Callable[[list[Json]], Json]:
+def _unary_writer(operator: str) -> Callable[[list[Json]], Json]:
     return lambda args: {"op": operator, "exp": args[0]}
 
 
 _SPELLED = {op: operator for operator, op in BINARY.items()}
 _ASSOCIATIVE = (Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR)
 WRITERS: Mapping[Op, Callable[[list[Json]], Json]] = {
-    **{op: _chain(_SPELLED[op]) for op in _ASSOCIATIVE},
-    **{op: _pair(operator) for op, operator in _SPELLED.items() if op not in _ASSOCIATIVE},
-    **{op: _single(operator) for operator, op in UNARY.items()},
-    Op.NEG: lambda args: _binary("-", 0, args[0]),
+    **{op: _chain_writer(_SPELLED[op]) for op in _ASSOCIATIVE},
+    **{op: _binary_writer(operator) for op, operator in _SPELLED.items() if op not in _ASSOCIATIVE},
+    **{op: _unary_writer(operator) for operator, op in UNARY.items()},
+    Op.NEG: lambda args: _binary_expression("-", 0, args[0]),
     Op.ITE: lambda args: {"op": "ite", "if": args[0], "then": args[1], "else": args[2]},
     Op.ARRAY: lambda args: {"op": "av", "elements": args},
     Op.SELECT: lambda args: {"op": "aa", "exp": args[0], "index": args[1]},
-    Op.LOG: lambda args: _binary("log", args[0], {"constant": "e"}),
+    Op.LOG: lambda args: _binary_expression("log", args[0], {"constant": "e"}),
 }
 WITHOUT_COUNTERPART = (Op.SQRT, Op.EXP)

@@ -16,30 +16,30 @@ from numpy.typing import NDArray
 
 from surefoot.query.markov import Markov
 
-Whole = NDArray[np.object_]  # of Python integers
+IntegerVector = NDArray[np.object_]  # of Python integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class IntegerWeights:
     """The numbers of a process as integers: probability = weights / unit, reward = amounts / grain."""
 
     unit: int
-    weights: Whole  # [outcomes]
+    weights: IntegerVector  # [outcomes]
     grain: int
-    amounts: Whole | None  # [outcomes]
+    amounts: IntegerVector | None  # [outcomes]
 
 
-def numbers(markov: Markov, rewards: NDArray[np.int32] | None = None) -> Numbers:
+def integer_weights(markov: Markov, rewards: NDArray[np.int32] | None = None) -> IntegerWeights:
     used = np.unique(markov.weights)
     unit = lcm(*(markov.values[i].denominator for i in used)) if len(used) else 1
-    weights = _scaled(markov, markov.weights, unit)
+    weights = _scale_entries(markov, markov.weights, unit)
     if rewards is None:
-        return Numbers(unit, weights, 1, None)
+        return IntegerWeights(unit, weights, 1, None)
     grain = lcm(*(markov.values[i].denominator for i in np.unique(rewards))) if len(rewards) else 1
-    return Numbers(unit, weights, grain, _scaled(markov, rewards, grain))
+    return IntegerWeights(unit, weights, grain, _scale_entries(markov, rewards, grain))
 
 
-def _scaled(markov: Markov, indices: NDArray[np.int32], unit: int) -> Whole:
+def _scale_entries(markov: Markov, indices: NDArray[np.int32], unit: int) -> IntegerVector:
     table = np.empty(len(markov.values), dtype=np.object_)
     for i in np.unique(indices):
         value = markov.values[i] * unit
@@ -56,36 +56,38 @@ def sum_rows(entries: NDArray[Any], pointer: NDArray[np.int64]) -> NDArray[Any]:
     return sums
 
 
-def zeros(count: int) -> Whole:
+def integer_zeros(count: int) -> IntegerVector:
     return np.zeros(count, dtype=np.object_)
 
 
-def rounded(values: NDArray[np.float64], scale: int) -> Whole:
+def round_to_integers(values: NDArray[np.float64], scale: int) -> IntegerVector:
     """The nearest integers to values * scale, for numbers that are finite."""
     mantissa, exponent = np.frexp(values)
     whole = (mantissa * 2.0**53).astype(np.int64)
-    return cast(Whole, _shifted(whole.astype(np.object_), exponent.astype(np.object_) - 53, scale))
+    return cast(
+        IntegerVector, _shift_integers(whole.astype(np.object_), exponent.astype(np.object_) - 53, scale)
+    )
 
 
-def _shift(whole: int, exponent: int, scale: int) -> int:
+def _shift_integer(whole: int, exponent: int, scale: int) -> int:
     product = whole * scale
     return product << exponent if exponent >= 0 else (product + (1 << (-exponent - 1))) >> -exponent
 
 
-_shifted = np.frompyfunc(_shift, 3, 1)
+_shift_integers = np.frompyfunc(_shift_integer, 3, 1)
 
 
-def quotients(entries: Whole, divisor: int) -> NDArray[np.float64]:
+def divide_to_floats(entries: IntegerVector, divisor: int) -> NDArray[np.float64]:
     """The entries divided by a number, each rounded to the nearest float."""
-    return np.array([_ratio(int(e), divisor) for e in entries], dtype=np.float64)
+    return np.array([_divide_integers(int(e), divisor) for e in entries], dtype=np.float64)
 
 
-def _ratio(numerator: int, divisor: int) -> float:
+def _divide_integers(numerator: int, divisor: int) -> float:
     try:
         return numerator / divisor
     except OverflowError:
         return float("inf") if numerator > 0 else float("-inf")
 
 
-def ratio(numerator: int | Fraction, scale: int) -> Fraction:
+def _rational_value(numerator: int | Fraction, scale: int) -> Fraction:
     return Fraction(numerator) / scale

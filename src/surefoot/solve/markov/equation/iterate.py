@@ -20,9 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.markov import Optimise
-from surefoot.solve.markov.equation.evaluate import Chain, Tables, chain, refine, residual, tables
-from surefoot.solve.markov.equation.integers import Whole, rounded, zeros
-from surefoot.solve.markov.equation.reduce import Reduced
+from surefoot.solve.markov.equation.evaluate import (
+    FactoredChain,
+    FloatQuotient,
+    chain_residual,
+    factor_chain,
+    quotient_to_floats,
+    refine_chain_values,
+)
+from surefoot.solve.markov.equation.integers import IntegerVector, integer_zeros, round_to_integers
+from surefoot.solve.markov.equation.reduce import QuotientProcess
 
 MOST_POLICIES = 500
 MOST_TRIALS = 12
@@ -30,53 +37,53 @@ TOLERANCE = 1e-11  # relative: below this an improvement may be noise of the flo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class InductiveBounds:
     """Values of the nodes over `scale`: one side inductive for all choices, the other for the policy."""
 
-    low: Whole
-    high: Whole
+    low: IntegerVector
+    high: IntegerVector
     policy: NDArray[np.int64]  # [nodes]: choice of the reduced process
 
 
-def bounds(
-    reduced: Reduced,
+def bound_fixed_point(
+    reduced: QuotientProcess,
     optimise: Optimise,
     start: NDArray[np.int64],
     seconds_left: Callable[[], float] = lambda: inf,
-) -> Bounds | None:
+) -> InductiveBounds | None:
     """Bounds of x = optimum (constant + P x); None where floating point, or the time, is not enough."""
     if not reduced.nodes:
-        return Bounds(zeros(0), zeros(0), start)
-    table = tables(reduced)
+        return InductiveBounds(integer_zeros(0), integer_zeros(0), start)
+    table = quotient_to_floats(reduced)
     sign = 1 if optimise == "max" else -1
-    found = _howard(table, sign, start, seconds_left)
+    found = _howard_iteration(table, sign, start, seconds_left)
     if found is None:
         return None
     for _ in range(MOST_POLICIES):
         if seconds_left() <= 0:
             return None
-        refined = refine(reduced, found, found.solve(table.constants[found.policy]))
+        refined = refine_chain_values(reduced, found, found.solve(table.constants[found.policy]))
         longest = found.solve(np.ones(reduced.nodes))
         if refined is None or not np.isfinite(longest).all() or longest.min() <= 0:
             return None
         values, size = refined
         noise = int(4 * size * max(longest.max(), 1.0)) + 16
-        slack = sign * (reduced.unit * values[table.owners] - reduced.after(values))
+        slack = sign * (reduced.unit * values[table.owners] - reduced.choice_values(values))
         better = slack < -noise * reduced.unit
         if not better.any():
-            return _around(table, sign, found, values, size, slack, noise)
-        found = chain(table, _best(table, found.policy, -slack, better))
+            return _inductive_bounds(table, sign, found, values, size, slack, noise)
+        found = factor_chain(table, _improve_policy(table, found.policy, -slack, better))
         if found is None:
             return None
     return None
 
 
-def _howard(
-    table: Tables, sign: int, start: NDArray[np.int64], seconds_left: Callable[[], float]
-) -> Chain | None:
+def _howard_iteration(
+    table: FloatQuotient, sign: int, start: NDArray[np.int64], seconds_left: Callable[[], float]
+) -> FactoredChain | None:
     policy = start
     for _ in range(MOST_POLICIES):
-        found = None if seconds_left() <= 0 else chain(table, policy)
+        found = None if seconds_left() <= 0 else factor_chain(table, policy)
         if found is None:
             return None
         values = found.solve(table.constants[policy])
@@ -86,12 +93,12 @@ def _howard(
         better = gain > TOLERANCE * np.abs(values[table.owners])
         if not better.any():
             return found
-        policy = _best(table, policy, gain, better)
+        policy = _improve_policy(table, policy, gain, better)
     return None
 
 
-def _best(
-    table: Tables, policy: NDArray[np.int64], gain: NDArray[Any], better: NDArray[np.bool_]
+def _improve_policy(
+    table: FloatQuotient, policy: NDArray[np.int64], gain: NDArray[Any], better: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """The policy with the best choice wherever one is better."""
     candidates = np.flatnonzero(better)
@@ -105,30 +112,36 @@ def _best(
     return improved
 
 
-def _around(
-    table: Tables, sign: int, found: Chain, values: Whole, size: int, slack: Whole, noise: int
-) -> Bounds | None:
+def _inductive_bounds(
+    table: FloatQuotient,
+    sign: int,
+    found: FactoredChain,
+    values: IntegerVector,
+    size: int,
+    slack: IntegerVector,
+    noise: int,
+) -> InductiveBounds | None:
     """Inductive bounds on both sides of the values."""
     reduced, unit = table.reduced, table.reduced.unit
     tied = (slack <= 4 * noise * unit).astype(np.bool_)
     tied[found.policy] = True
     own = found.solve(np.ones(reduced.nodes))
     slowest = (found.policy, own)
-    inner: Whole | None = None
-    outer: Whole | None = None
+    inner: IntegerVector | None = None
+    outer: IntegerVector | None = None
     margin = 16 + 8 * size
     for _ in range(MOST_TRIALS):
         if inner is None:
-            candidate = values - sign * rounded(own, margin)
-            rest = sign * residual(reduced, found.policy, candidate)
+            candidate = values - sign * round_to_integers(own, margin)
+            rest = sign * chain_residual(reduced, found.policy, candidate)
             inner = candidate if (rest >= 0).all() else None
         if outer is None:
-            longest = _longest(table, *slowest, tied)
+            longest = _longest_expected_steps(table, *slowest, tied)
             if longest is None:
                 return None
             slowest = longest
-            candidate = values + sign * rounded(slowest[1], margin)
-            rest = sign * (unit * candidate[table.owners] - reduced.after(candidate))
+            candidate = values + sign * round_to_integers(slowest[1], margin)
+            rest = sign * (unit * candidate[table.owners] - reduced.choice_values(candidate))
             failed = rest < 0
             if not failed.any():
                 outer = candidate
@@ -137,13 +150,13 @@ def _around(
                 continue
         if inner is not None and outer is not None:
             low, high = (inner, outer) if sign > 0 else (outer, inner)
-            return Bounds(low, high, found.policy)
+            return InductiveBounds(low, high, found.policy)
         margin *= 16
     return None
 
 
-def _longest(
-    table: Tables, policy: NDArray[np.int64], steps: NDArray[np.float64], tied: NDArray[np.bool_]
+def _longest_expected_steps(
+    table: FloatQuotient, policy: NDArray[np.int64], steps: NDArray[np.float64], tied: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
     """The largest expected number of steps while only tied choices are taken; None if it may be infinite."""
     for _ in range(MOST_POLICIES):
@@ -151,8 +164,8 @@ def _longest(
         better = tied & (gain > TOLERANCE * steps[table.owners] + 1e-9)
         if not better.any():
             return policy, steps
-        policy = _best(table, policy, gain, better)
-        slower = chain(table, policy)
+        policy = _improve_policy(table, policy, gain, better)
+        slower = factor_chain(table, policy)
         if slower is None:
             return None
         steps = slower.solve(np.ones(len(policy)))

@@ -15,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.markov import Optimise
-from surefoot.solve.markov.equation.reduce import Reduced
+from surefoot.solve.markov.equation.reduce import QuotientProcess
 
-Row = dict[int, Fraction]
+_RationalRow = dict[int, Fraction]
 
 
-class Slow(Exception):
+class RationalTimeout(Exception):
     """The time that was allowed is over."""
 
 
 def optimal_values(
-    reduced: Reduced, optimise: Optimise, start: NDArray[np.int64], seconds_left: Callable[[], float]
+    reduced: QuotientProcess, optimise: Optimise, start: NDArray[np.int64], seconds_left: Callable[[], float]
 ) -> tuple[list[Fraction], NDArray[np.int64]]:
     """The exact values of the nodes and an optimal policy; under the first one every run must end."""
-    rows, constants = _read(reduced)
+    rows, constants = _rational_rows(reduced)
     policy = [int(p) for p in start]
     choices = [range(int(a), int(b)) for a, b in zip(reduced.choices[:-1], reduced.choices[1:], strict=True)]
     while True:
-        values = solve_chain([rows[p] for p in policy], [constants[p] for p in policy], seconds_left)
+        values = _solve_chain([rows[p] for p in policy], [constants[p] for p in policy], seconds_left)
         changed = False
         for node, options in enumerate(choices):
             best = values[node]
@@ -44,10 +44,10 @@ def optimal_values(
             return values, np.array(policy, dtype=np.int64)
 
 
-def _read(reduced: Reduced) -> tuple[list[Row], list[Fraction]]:
-    rows: list[Row] = []
+def _rational_rows(reduced: QuotientProcess) -> tuple[list[_RationalRow], list[Fraction]]:
+    rows: list[_RationalRow] = []
     for first, last in zip(reduced.outcomes[:-1], reduced.outcomes[1:], strict=True):
-        row: Row = {}
+        row: _RationalRow = {}
         for i in range(int(first), int(last)):
             target = int(reduced.targets[i])
             row[target] = row.get(target, Fraction(0)) + Fraction(reduced.weights[i], reduced.unit)
@@ -55,26 +55,26 @@ def _read(reduced: Reduced) -> tuple[list[Row], list[Fraction]]:
     return rows, [Fraction(c, reduced.unit * reduced.scale) for c in reduced.constants]
 
 
-def solve_chain(
-    rows: list[Row], constants: list[Fraction], seconds_left: Callable[[], float]
+def _solve_chain(
+    rows: list[_RationalRow], constants: list[Fraction], seconds_left: Callable[[], float]
 ) -> list[Fraction]:
     """x = constants + rows x, exactly."""
     values: dict[int, Fraction] = {}
-    for part in _parts(rows):
+    for part in _tarjan_components(rows):
         if seconds_left() <= 0:
-            raise Slow
+            raise RationalTimeout
         inside = set(part)
         own = {n: {t: w for t, w in rows[n].items() if t in inside} for n in part}
         rest = {
             n: constants[n] + sum((w * values[t] for t, w in rows[n].items() if t not in inside), Fraction(0))
             for n in part
         }
-        values.update(_eliminated(own, rest, seconds_left))
+        values.update(_eliminate_states(own, rest, seconds_left))
     return [values[n] for n in range(len(rows))]
 
 
-def _eliminated(
-    rows: dict[int, Row], rest: dict[int, Fraction], seconds_left: Callable[[], float]
+def _eliminate_states(
+    rows: dict[int, _RationalRow], rest: dict[int, Fraction], seconds_left: Callable[[], float]
 ) -> dict[int, Fraction]:
     users: dict[int, set[int]] = {n: set() for n in rows}
     for n, row in rows.items():
@@ -86,7 +86,7 @@ def _eliminated(
     heapify(waiting)
     while waiting:
         if seconds_left() <= 0:
-            raise Slow
+            raise RationalTimeout
         connected, node = heappop(waiting)
         if node in done:
             continue
@@ -117,7 +117,7 @@ def _eliminated(
     return values
 
 
-def _parts(rows: list[Row]) -> list[list[int]]:
+def _tarjan_components(rows: list[_RationalRow]) -> list[list[int]]:
     """Strongly connected components, each after those that it leads to (Tarjan 1972, without recursion)."""
     index: dict[int, int] = {}
     lowest: dict[int, int] = {}

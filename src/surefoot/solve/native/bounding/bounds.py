@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.interval import node_interval
-from surefoot.network.outward import Array, Box
+from surefoot.network.outward import Array, BoxArray
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -24,12 +24,17 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solve.native.bounding.layout import Layout, straddles
-from surefoot.solve.native.bounding.lines import line, relaxed
-from surefoot.solve.native.bounding.rounding import radius, widened
-from surefoot.solve.native.bounding.substitute import Bounded, Wanted, entries_below, presented
+from surefoot.solve.native.bounding.layout import BoundingPlan, straddles_kink
+from surefoot.solve.native.bounding.lines import certificate_relaxation, tightest_relaxation
+from surefoot.solve.native.bounding.rounding import float32_radius, widen_by_radius
+from surefoot.solve.native.bounding.substitute import (
+    BoundMasks,
+    NetworkBounds,
+    bounds_from_arrays,
+    planes_below_entries,
+)
 from surefoot.solve.native.chain.layers import ALL
-from surefoot.solve.native.chain.sheets import WORTH, bound, rebound, unknown
+from surefoot.solve.native.chain.sheets import WORTH, bound_chain_boxes, replace_layer_box, vacuous_box
 from surefoot.solve.native.problem import Mask
 
 _CACHE = 2**15  # entries of one array of coefficients
@@ -39,60 +44,74 @@ _COLUMNS = 2**20  # with fewer the float32 roundings of a sum do not double it
 _NEAR_ZERO = 2.0**-100  # more than a reader of certificates may lose by rounding
 
 
-def pieces(plan: Layout, count: int) -> list[slice]:
+def batch_slices(plan: BoundingPlan, count: int) -> list[slice]:
     """Cuts of a batch, so that a deadline is noticed between them."""
     step = min(256, max(4, _PIECE // plan.widest**2))
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def bounded(plan: Layout, low: Array, high: Array, known: Mapping[int, Box]) -> Bounded:
+def bound_box_batch(
+    plan: BoundingPlan, low: Array, high: Array, known: Mapping[int, BoxArray]
+) -> NetworkBounds:
     """Bounds of all values over a batch of boxes; `known`: valid bounds of some values."""
-    return _bounded(plan, Box(low, high), known, True)
+    return _bound_values(plan, BoxArray(low, high), known, True)
 
 
-def inherited(plan: Layout, box: Box, known: Mapping[int, Box]) -> Bounded:
+def inherit_bounds(plan: BoundingPlan, box: BoxArray, known: Mapping[int, BoxArray]) -> NetworkBounds:
     """The same by intervals and what is known alone."""
-    return _bounded(plan, box, known, False)
+    return _bound_values(plan, box, known, False)
 
 
-def replaced(found: Bounded, value: int, box: Box, used: Wanted) -> Bounded:
+def replace_value_box(found: NetworkBounds, value: int, box: BoxArray, used: BoundMasks) -> NetworkBounds:
     """The same with another box for the last value that back-substitution has bounded."""
     plan = found.layout
     if found.sheet is not None:
-        return presented(plan, rebound(found.sheet, value, box, used.low, used.high))
+        return bounds_from_arrays(plan, replace_layer_box(found.sheet, value, box, used.low, used.high))
     kept = {v: w for v, w in found.used.items() if v != value} | {value: used}
     boxes = [*found.boxes[:value], box]
-    part = Bounded(plan, boxes, found.relaxations[:value], {}, kept)
+    part = NetworkBounds(plan, boxes, found.relaxations[:value], {}, kept)
     part.radii.update((v, r) for v, r in found.radii.items() if v <= value)
     for number, node in enumerate(plan.network.nodes[value:], start=value + 1):
-        part.relaxations.append(line(node, part.boxes) if plan.certified else relaxed(node, part.boxes))
-        boxes.append(forwarded(part, number))
+        part.relaxations.append(
+            certificate_relaxation(node, part.boxes)
+            if plan.certified
+            else tightest_relaxation(node, part.boxes)
+        )
+        boxes.append(forward_interval(part, number))
     return part
 
 
-def _bounded(plan: Layout, first: Box, known: Mapping[int, Box], substitutes: bool) -> Bounded:
+def _bound_values(
+    plan: BoundingPlan, first: BoxArray, known: Mapping[int, BoxArray], substitutes: bool
+) -> NetworkBounds:
     if plan.chain is not None:
-        return presented(plan, bound(plan.chain, first, known, substitutes))
+        return bounds_from_arrays(plan, bound_chain_boxes(plan.chain, first, known, substitutes))
     boxes = [first]
-    used: dict[int, Wanted] = {}
-    found = Bounded(plan, boxes, [], used=used)
+    used: dict[int, BoundMasks] = {}
+    found = NetworkBounds(plan, boxes, [], used=used)
     kept = frozenset(plan.kept)
     for number, node in enumerate(plan.network.nodes, start=1):
-        found.relaxations.append(line(node, found.boxes) if plan.certified else relaxed(node, found.boxes))
-        box = forwarded(found, number)
+        found.relaxations.append(
+            certificate_relaxation(node, found.boxes)
+            if plan.certified
+            else tightest_relaxation(node, found.boxes)
+        )
+        box = forward_interval(found, number)
         if number in known:
             box = box.intersect(known[number])
         boxes.append(box)
         if substitutes and number in kept and number not in plan.plain:
-            is_open = open_entries(plan, number, box)
+            is_open = _open_entries(plan, number, box)
             if is_open.any():
-                rows = Wanted(is_open, is_open)
-                narrow = _narrowed(found, number, rows)
-                boxes[number], used[number] = _kept(plan, number, box, narrow, rows)
+                rows = BoundMasks(is_open, is_open)
+                narrow = _substitute_open_entries(found, number, rows)
+                boxes[number], used[number] = _keep_useful_bounds(plan, number, box, narrow, rows)
     return found
 
 
-def _kept(plan: Layout, number: int, before: Box, after: Box, rows: Wanted) -> tuple[Box, Wanted]:
+def _keep_useful_bounds(
+    plan: BoundingPlan, number: int, before: BoxArray, after: BoxArray, rows: BoundMasks
+) -> tuple[BoxArray, BoundMasks]:
     """The new bounds that decide a sign or are much better; the others are not worth a step of a proof."""
     width = before.high - before.low
     with np.errstate(all="ignore"):
@@ -101,23 +120,23 @@ def _kept(plan: Layout, number: int, before: Box, after: Box, rows: Wanted) -> t
     if number in plan.signs:
         on, off = after.low >= 0, after.high <= 0
         low, high = (low | (on & rows.low)) & ~off, (high | (off & rows.high)) & ~on
-    chosen = Box(np.where(low, after.low, before.low), np.where(high, after.high, before.high))
-    return chosen, Wanted(low, high)
+    chosen = BoxArray(np.where(low, after.low, before.low), np.where(high, after.high, before.high))
+    return chosen, BoundMasks(low, high)
 
 
-def open_entries(plan: Layout, value: int, box: Box) -> Mask:
+def _open_entries(plan: BoundingPlan, value: int, box: BoxArray) -> Mask:
     """The entries of a value, per box, whose bounds decide how good relaxations are."""
     needed = np.zeros(box.low.shape, dtype=np.bool_)
     for node in plan.network.nodes:
         match node:
             case Activation(source, shape, parameters) if source == value:
-                needed |= straddles(shape, parameters, box.low, box.high)
+                needed |= straddles_kink(shape, parameters, box.low, box.high)
             case Combine(left, right, pairing) if pairing is not Pairing.ADD and value in (left, right):
                 needed |= box.low < box.high
     return needed
 
 
-def _narrowed(found: Bounded, number: int, wanted: Wanted) -> Box:
+def _substitute_open_entries(found: NetworkBounds, number: int, wanted: BoundMasks) -> BoxArray:
     """The chosen bounds by back-substitution, boxes with about equally many of them together."""
     box = found.boxes[number]
     width = box.low.shape[1]
@@ -142,40 +161,42 @@ def _narrowed(found: Bounded, number: int, wanted: Wanted) -> Box:
         is_low, entry = column < width, column % width
         entries[member, position], signs[member, position] = entry, np.where(is_low, 1.0, -1.0)
         some = found if together else found.pick(members)
-        least = entries_below(some, number, entries, signs).minimum(some.boxes[0])[member, position]
+        least = planes_below_entries(some, number, entries, signs).minimum(some.boxes[0])[member, position]
         at, above = members[member], ~is_low
         low[at[is_low], entry[is_low]] = np.maximum(low[at[is_low], entry[is_low]], least[is_low])
         high[at[above], entry[above]] = np.minimum(high[at[above], entry[above]], -least[above])
-    return Box(low, high)
+    return BoxArray(low, high)
 
 
-def nothing_known(plan: Layout) -> dict[int, Box]:
+def vacuous_bounds(plan: BoundingPlan) -> dict[int, BoxArray]:
     """Bounds of inner values of one box that say nothing."""
     if plan.chain is not None:
-        return {ALL: unknown(plan.chain, 1)}
+        return {ALL: vacuous_box(plan.chain, 1)}
     widths = plan.network.widths()
     several = [value for value in plan.kept if value not in plan.plain]
-    return {v: Box(np.full((1, widths[v]), -np.inf), np.full((1, widths[v]), np.inf)) for v in several}
+    return {v: BoxArray(np.full((1, widths[v]), -np.inf), np.full((1, widths[v]), np.inf)) for v in several}
 
 
-def known_box(plan: Layout, known: Mapping[int, Box], value: int, members: NDArray[np.intp]) -> Box:
+def known_box(
+    plan: BoundingPlan, known: Mapping[int, BoxArray], value: int, members: NDArray[np.intp]
+) -> BoxArray:
     """What some boxes of a batch know about a value."""
     if plan.chain is None:
-        return Box(known[value].low[members], known[value].high[members])
+        return BoxArray(known[value].low[members], known[value].high[members])
     at = plan.chain.columns[value]
-    return Box(known[ALL].low[members, at], known[ALL].high[members, at])
+    return BoxArray(known[ALL].low[members, at], known[ALL].high[members, at])
 
 
-def overflows(plan: Layout, low: Array, high: Array) -> bool:
+def may_overflow_on_boxes(plan: BoundingPlan, low: Array, high: Array) -> bool:
     """Whether a float32 evaluation may leave the range of its numbers."""
     if _stays_small(plan, low, high):
         return False
-    return not all(np.isfinite(by).all() for by in _by_intervals(plan, low, high).radii.values())
+    return not all(np.isfinite(by).all() for by in _interval_bounds(plan, low, high).radii.values())
 
 
-def _stays_small(plan: Layout, low: Array, high: Array) -> bool:
+def _stays_small(plan: BoundingPlan, low: Array, high: Array) -> bool:
     """Whether the largest weight of the network already shows that no number gets near the range."""
-    largest = _largest(plan)
+    largest = _largest_weight(plan)
     sizes = [float(np.maximum(np.abs(low), np.abs(high)).max(initial=0.0))]
     for node in plan.network.nodes:
         match node:
@@ -195,7 +216,7 @@ def _stays_small(plan: Layout, low: Array, high: Array) -> bool:
     return all(size < _FAR_BELOW for size in sizes)
 
 
-def _largest(plan: Layout) -> float:
+def _largest_weight(plan: BoundingPlan) -> float:
     """Of the sizes of all weights and biases; of a chain its factors are among the numbers."""
     if plan.chain is not None:
         numbers = plan.chain.numbers
@@ -205,30 +226,30 @@ def _largest(plan: Layout) -> float:
     return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
 
 
-def divides(plan: Layout, low: Array, high: Array) -> bool:
+def has_safe_divisors(plan: BoundingPlan, low: Array, high: Array) -> bool:
     """Whether intervals alone show that no divisor is near zero, as a certificate needs at its start."""
     divisors = plan.network.divisors()
     if not divisors:
         return True
-    boxes = _by_intervals(plan, low, high).boxes
+    boxes = _interval_bounds(plan, low, high).boxes
     return all(bool(((boxes[v].low > _NEAR_ZERO) | (boxes[v].high < -_NEAR_ZERO)).all()) for v in divisors)
 
 
-def _by_intervals(plan: Layout, low: Array, high: Array) -> Bounded:
-    boxes = [Box(low, high)]
-    found = Bounded(plan, boxes, [])
+def _interval_bounds(plan: BoundingPlan, low: Array, high: Array) -> NetworkBounds:
+    boxes = [BoxArray(low, high)]
+    found = NetworkBounds(plan, boxes, [])
     for number in range(1, len(plan.network.nodes) + 1):
-        boxes.append(forwarded(found, number))
+        boxes.append(forward_interval(found, number))
     return found
 
 
-def forwarded(found: Bounded, number: int) -> Box:
+def forward_interval(found: NetworkBounds, number: int) -> BoxArray:
     """The box of a value from those before it, with its float32 rounding if it has one."""
     plan, node = found.layout, found.layout.network.nodes[number - 1]
     box = node_interval(node, found.boxes)
     if number in plan.rounded:
-        by = radius(node, found.boxes, box, number in plan.inputs, plan.absolute.get(number))
+        by = float32_radius(node, found.boxes, box, number in plan.inputs, plan.absolute.get(number))
         if by is not None:
             found.radii[number] = by = np.where(plan.rounded[number], by, 0.0)
-            return widened(box, by)
+            return widen_by_radius(box, by)
     return box

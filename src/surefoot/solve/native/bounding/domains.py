@@ -7,68 +7,68 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import Box
-from surefoot.solve.native.bounding.substitute import stacked
-from surefoot.solve.native.problem import Compiled, Mask
+from surefoot.network.outward import BoxArray
+from surefoot.solve.native.bounding.substitute import concatenate_boxes
+from surefoot.solve.native.problem import CompiledQuery, Mask
 
 
 @dataclass(slots=True)
-class Domains:
+class BoxDomains:
     """A batch of boxes; `known` are bounds of inner values that hold on them.
 
     `shadow` are those bounds that a certificate has derived so far, `node` is the place in its tree.
     """
 
-    box: Box
-    known: dict[int, Box]
+    box: BoxArray
+    known: dict[int, BoxArray]
     alive: Mask  # (batch, sets): which sets may still be satisfied
     node: NDArray[np.int64]
     stubborn: NDArray[np.int64]  # for how many splits only float32 rounding has kept a box open
-    shadow: dict[int, Box] = field(default_factory=dict)
+    shadow: dict[int, BoxArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.node)
 
-    def pick(self, index: slice | list[int] | Mask | NDArray[np.intp]) -> Domains:
-        return Domains(
-            Box(self.box.low[index], self.box.high[index]),
-            {value: Box(b.low[index], b.high[index]) for value, b in self.known.items()},
+    def pick(self, index: slice | list[int] | Mask | NDArray[np.intp]) -> BoxDomains:
+        return BoxDomains(
+            BoxArray(self.box.low[index], self.box.high[index]),
+            {value: BoxArray(b.low[index], b.high[index]) for value, b in self.known.items()},
             self.alive[index],
             self.node[index],
             self.stubborn[index],
-            {value: Box(b.low[index], b.high[index]) for value, b in self.shadow.items()},
+            {value: BoxArray(b.low[index], b.high[index]) for value, b in self.shadow.items()},
         )
 
 
-def joined(several: list[Domains]) -> Domains:
+def join_box_domains(several: list[BoxDomains]) -> BoxDomains:
     if len(several) == 1:
         return several[0]
     boxes = [d.box for d in several]
-    return Domains(
-        stacked(boxes),
-        {value: stacked([d.known[value] for d in several]) for value in several[0].known},
+    return BoxDomains(
+        concatenate_boxes(boxes),
+        {value: concatenate_boxes([d.known[value] for d in several]) for value in several[0].known},
         np.concatenate([d.alive for d in several]),
         np.concatenate([d.node for d in several]),
         np.concatenate([d.stubborn for d in several]),
-        {value: stacked([d.shadow[value] for d in several]) for value in several[0].shadow},
+        {value: concatenate_boxes([d.shadow[value] for d in several]) for value in several[0].shadow},
     )
 
 
 @dataclass(slots=True)
-class Stack:
+class BoxStack:
     """Open domains, latest first."""
 
-    parts: list[Domains] = field(default_factory=list)
+    parts: list[BoxDomains] = field(default_factory=list)
 
     def __len__(self) -> int:
         return sum(len(p) for p in self.parts)
 
-    def push(self, domains: Domains) -> None:
+    def push(self, domains: BoxDomains) -> None:
         if len(domains):
             self.parts.append(domains)
 
-    def pop(self, count: int) -> Domains:
-        taken: list[Domains] = []
+    def pop(self, count: int) -> BoxDomains:
+        taken: list[BoxDomains] = []
         while self.parts and count > 0:
             last = self.parts.pop()
             if len(last) > count:
@@ -76,10 +76,10 @@ class Stack:
                 last = last.pick(slice(len(last) - count, len(last)))
             taken.append(last)
             count -= len(last)
-        return joined(taken[::-1])
+        return join_box_domains(taken[::-1])
 
 
-def on_grid(problem: Compiled, box: Box) -> Box:
+def round_boxes_to_grid(problem: CompiledQuery, box: BoxArray) -> BoxArray:
     """Bounds of whole and float32 inputs moved inward to such numbers."""
     if not problem.grid.any():
         return box
@@ -90,10 +90,10 @@ def on_grid(problem: Compiled, box: Box) -> Box:
     low[:, single] = np.where(near < low[:, single], np.nextafter(near, np.float32(np.inf)), near)
     near = high[:, single].astype(np.float32)
     high[:, single] = np.where(near > high[:, single], np.nextafter(near, np.float32(-np.inf)), near)
-    return Box(low, high)
+    return BoxArray(low, high)
 
 
-def cut(problem: Compiled, box: Box, column: NDArray[np.intp]) -> tuple[Box, Box]:
+def halve_boxes(problem: CompiledQuery, box: BoxArray, column: NDArray[np.intp]) -> tuple[BoxArray, BoxArray]:
     """Both halves of each box along one input; neighbours on a grid, a common end otherwise."""
     rows = np.arange(len(column))
     low, high = box.low[rows, column], box.high[rows, column]
@@ -105,20 +105,20 @@ def cut(problem: Compiled, box: Box, column: NDArray[np.intp]) -> tuple[Box, Box
     near = np.where(near > middle, np.nextafter(near, np.float32(-np.inf)), near)
     left = np.where(single, near, left)
     right = np.where(single, np.nextafter(near, np.float32(np.inf)), right)
-    first, second = Box(box.low, box.high.copy()), Box(box.low.copy(), box.high)
+    first, second = BoxArray(box.low, box.high.copy()), BoxArray(box.low.copy(), box.high)
     first.high[rows, column] = left
     second.low[rows, column] = right
     return first, second
 
 
-def splittable(problem: Compiled, box: Box) -> Mask:
+def splittable_inputs(problem: CompiledQuery, box: BoxArray) -> Mask:
     """Inputs wide enough to be split: a grid has another number, a real is more than a few ulps wide."""
     size = np.maximum(np.abs(box.low), np.abs(box.high))
     wide = (box.high - box.low) > np.where(problem.grid, 0.0, 2.0**-44 * size + 2.0**-200)
     return wide & problem.free
 
 
-def each_point(problem: Compiled, one: Domains, able: Mask, most: int) -> Domains | None:
+def split_into_points(problem: CompiledQuery, one: BoxDomains, able: Mask, most: int) -> BoxDomains | None:
     """The points of one box as boxes of their own, if only whole numbers vary in it and these are few."""
     varying = np.flatnonzero(able)
     if not problem.whole[varying].all():

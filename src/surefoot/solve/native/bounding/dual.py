@@ -25,15 +25,15 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solve.native.bounding.passes import scattered
-from surefoot.solve.native.bounding.substitute import Bounded
+from surefoot.solve.native.bounding.passes import scatter_rows
+from surefoot.solve.native.bounding.substitute import NetworkBounds
 from surefoot.solve.native.chain.layers import ALL
-from surefoot.solve.native.chain.sheets import climbed
+from surefoot.solve.native.chain.sheets import ascend_chain_slopes
 from surefoot.solve.native.problem import Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Best:
+class BestPlane:
     """Per box: the plane, its minimum, the row of multipliers over the outputs, and where to split."""
 
     plane: Planes
@@ -45,10 +45,10 @@ class Best:
 
 
 @dataclass(slots=True, eq=False)
-class _Climb:
+class _SlopeAscent:
     """All ReLUs side by side: slopes below them, coefficients that met them, and their arguments."""
 
-    found: Bounded
+    found: NetworkBounds
     parts: dict[int, slice]  # where the neurons of a value are, in order
     starts: list[int]
     widths: list[int]
@@ -71,20 +71,20 @@ class _Climb:
         self.slopes = np.where(self.movable & np.isfinite(moved), moved, self.slopes)
 
 
-def improved(found: Bounded, rows: Array, share: Array, scale: Array, steps: int) -> Best:
+def ascend_slopes(found: NetworkBounds, rows: Array, share: Array, scale: Array, steps: int) -> BestPlane:
     """The best plane below (share * scale) . rows . outputs that some steps find from this share."""
     if found.sheet is not None:
-        top = climbed(found.sheet, rows, share, scale, steps)
+        top = ascend_chain_slopes(found.sheet, rows, share, scale, steps)
         plane = Planes(top.planes[:, None], top.constants[:, None])
-        return Best(plane, top.least, top.heights, top.rows, {ALL: top.slopes}, top.gains)
-    box, climb = found.boxes[0], _climb(found)
+        return BestPlane(plane, top.least, top.heights, top.rows, {ALL: top.slopes}, top.gains)
+    box, climb = found.boxes[0], _start_ascent(found)
     idle = scale == 0.0
     height, lost = np.full(len(share), -np.inf), np.zeros(len(share))
     best_row, best_slopes = (share * scale) @ rows, climb.slopes
     for step in range(steps):
         row, rate = (share * scale) @ rows, 1.0 - step / steps
         with np.errstate(all="ignore"):
-            slope, constant = _lowered(climb, row)
+            slope, constant = _substitute_row(climb, row)
             worst = np.where(slope > 0, box.low, box.high)
             now = (slope * worst).sum(axis=1) + constant
             chosen = (now > height)[:, None]
@@ -94,27 +94,27 @@ def improved(found: Bounded, rows: Array, share: Array, scale: Array, steps: int
                 np.where(chosen, climb.slopes, best_slopes),
             )
         if step + 1 == steps or (height > lost).all():
-            best = _rigorous(climb, height, best_row, best_slopes)
+            best = _rigorous_plane(climb, height, best_row, best_slopes)
             if step + 1 == steps or (best.value > 0).all():
                 return best
             lost = np.maximum(2.0 * (height - best.value), 0.0)
         with np.errstate(all="ignore"):
-            heights = (_raised(climb, worst) @ rows.T) * scale
+            heights = (_evaluate_relaxed(climb, worst) @ rows.T) * scale
             climb.move(0.4 * rate)
-        share = _moved_share(share, heights, idle, rate)
+        share = _update_shares(share, heights, idle, rate)
     raise AssertionError("there is a last step")
 
 
-def _rigorous(climb: _Climb, height: Array, row: Array, slopes: Array) -> Best:
+def _rigorous_plane(climb: _SlopeAscent, height: Array, row: Array, slopes: Array) -> BestPlane:
     given = {value: slopes[:, part] for value, part in climb.parts.items()}
     trace: dict[int, Array] = {}
     found = climb.found.with_slopes(given)
     plane, least = found.least(row[:, None], trace)
     value = least[:, 0]
-    return Best(plane, value, height, row, below_slopes(found), _gain(found, trace))
+    return BestPlane(plane, value, height, row, below_slopes(found), _input_gains(found, trace))
 
 
-def _climb(found: Bounded) -> _Climb:
+def _start_ascent(found: NetworkBounds) -> _SlopeAscent:
     below = below_slopes(found)
     parts, starts, widths, movable, start = {}, [], [], [], 0
     for value, slopes in below.items():
@@ -130,7 +130,7 @@ def _climb(found: Bounded) -> _Climb:
     batch = len(found.boxes[0].low)
     none = np.zeros((batch, 0))
     first = np.concatenate([none, *below.values()], axis=1)
-    return _Climb(
+    return _SlopeAscent(
         found,
         parts,
         starts,
@@ -143,7 +143,7 @@ def _climb(found: Bounded) -> _Climb:
     )
 
 
-def _lowered(climb: _Climb, row: Array) -> tuple[Array, Array]:
+def _substitute_row(climb: _SlopeAscent, row: Array) -> tuple[Array, Array]:
     """Slope and constant of a plane below row . outputs, but for rounding."""
     found, nodes = climb.found, climb.found.layout.network.nodes
     waiting, constant = {len(nodes): row}, np.zeros(len(row))
@@ -181,7 +181,7 @@ def _lowered(climb: _Climb, row: Array) -> tuple[Array, Array]:
                 add(source, rows)
                 constant += rows @ amount.astype(np.float64)
             case Pick(source, indices):
-                add(source, scattered(rows, indices, found.boxes[source].low.shape[-1]))
+                add(source, scatter_rows(rows, indices, found.boxes[source].low.shape[-1]))
             case Join(several):
                 start = 0
                 for source in several:
@@ -191,17 +191,17 @@ def _lowered(climb: _Climb, row: Array) -> tuple[Array, Array]:
     return waiting.get(0, np.zeros_like(found.boxes[0].low)), constant
 
 
-def _raised(climb: _Climb, points: Array) -> Array:
+def _evaluate_relaxed(climb: _SlopeAscent, points: Array) -> Array:
     """The outputs at the points if every node is the linear function that its coefficients have met."""
     found, values = climb.found, [points]
     for number, node in enumerate(found.layout.network.nodes, start=1):
         relaxation = found.relaxations[number - 1]
         if relaxation is None:
-            values.append(_plain(node, values))
+            values.append(_evaluate_linear_node(node, values))
             continue
         part = climb.parts.get(number)
         if part is None:
-            values.append(_met(relaxation, climb.others.get(number), values))
+            values.append(_relaxed_value(relaxation, climb.others.get(number), values))
             continue
         climb.arguments[:, part] = x = values[relaxation.sources[0]]
         above = relaxation.above[0] * x + relaxation.above_constant
@@ -209,7 +209,7 @@ def _raised(climb: _Climb, points: Array) -> Array:
     return values[-1]
 
 
-def below_slopes(found: Bounded) -> dict[int, Array]:
+def below_slopes(found: NetworkBounds) -> dict[int, Array]:
     """The slopes of the functions below ReLUs, by value."""
     if found.sheet is not None:
         return {ALL: found.sheet.below}
@@ -221,7 +221,7 @@ def below_slopes(found: Bounded) -> dict[int, Array]:
     return slopes
 
 
-def _moved_share(share: Array, heights: Array, idle: Mask, rate: float) -> Array:
+def _update_shares(share: Array, heights: Array, idle: Mask, rate: float) -> Array:
     if share.shape[1] == 1:
         return share
     heights = np.nan_to_num(heights, nan=0.0, posinf=1e200, neginf=-1e200)
@@ -232,14 +232,14 @@ def _moved_share(share: Array, heights: Array, idle: Mask, rate: float) -> Array
     return moved
 
 
-def _met(node: Relaxation, rows: Array | None, values: Sequence[Array]) -> Array:
+def _relaxed_value(node: Relaxation, rows: Array | None, values: Sequence[Array]) -> Array:
     below, above = node.below_constant, node.above_constant
     for source, lower, upper in zip(node.sources, node.below, node.above, strict=True):
         below, above = below + lower * values[source], above + upper * values[source]
     return below if rows is None else np.where(rows > 0, below, above)
 
 
-def _plain(node: Node, values: Sequence[Array]) -> Array:
+def _evaluate_linear_node(node: Node, values: Sequence[Array]) -> Array:
     match node:
         case Affine(source, weights, bias):
             result: Array = values[source] @ weights.T + bias
@@ -254,7 +254,7 @@ def _plain(node: Node, values: Sequence[Array]) -> Array:
             raise AssertionError("every other node is relaxed")
 
 
-def _gain(found: Bounded, trace: dict[int, Array]) -> Array:
+def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
     """Per input: coefficients of nodes times the gap between their slopes, carried back."""
     network = found.layout.network
     carried: dict[int, Array] = {}
@@ -268,7 +268,7 @@ def _gain(found: Bounded, trace: dict[int, Array]) -> Array:
             before, rows = carried.pop(number, None), trace.get(number)
             if relaxation is None:
                 if before is not None:
-                    _carry(node, before, found, add)
+                    _carry_gain_back(node, before, found, add)
             elif rows is not None:
                 size = np.abs(rows[:, 0])
                 for source, lower, upper in zip(
@@ -281,7 +281,7 @@ def _gain(found: Bounded, trace: dict[int, Array]) -> Array:
     return np.nan_to_num(carried.get(0, np.zeros_like(found.boxes[0].low)), nan=0.0, posinf=1e300)
 
 
-def _carry(node: Node, before: Array, found: Bounded, add: object) -> None:
+def _carry_gain_back(node: Node, before: Array, found: NetworkBounds, add: object) -> None:
     assert callable(add)
     match node:
         case Affine(source, weights, _):
@@ -289,7 +289,7 @@ def _carry(node: Node, before: Array, found: Bounded, add: object) -> None:
         case Elementwise(source, _, _):
             add(source, before)
         case Pick(source, indices):
-            add(source, scattered(before, indices, found.boxes[source].low.shape[-1]))
+            add(source, scatter_rows(before, indices, found.boxes[source].low.shape[-1]))
         case Join(several):
             start = 0
             for source in several:

@@ -19,12 +19,12 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solve.native.chain.layers import Chain, chain_of
-from surefoot.solve.native.chain.sheets import machine
+from surefoot.solve.native.chain.layers import ReluChain, chain_from_network
+from surefoot.solve.native.chain.sheets import load_chain_functions
 from surefoot.solve.native.problem import Mask
 
 
-class Sizes(Mapping[int, tuple[Array, Array]]):
+class _AbsoluteWeights(Mapping[int, tuple[Array, Array]]):
     """Weights and bias of every affine node without signs, by its value; computed when they are asked for."""
 
     def __init__(self, network: Network) -> None:
@@ -47,7 +47,7 @@ class Sizes(Mapping[int, tuple[Array, Array]]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class BoundingPlan:
     """What is the same for every batch."""
 
     network: Network
@@ -59,15 +59,15 @@ class Layout:
     inputs: frozenset[int]  # ... of which these are the input vectors of calls
     signs: frozenset[int]  # values that are read by ReLUs and linear nodes only: their signs count
     certified: bool  # only relaxations that a certificate can name
-    chain: Chain | None  # the tables of machine code, for networks that it can bound
+    chain: ReluChain | None  # the tables of machine code, for networks that it can bound
 
 
-def layout(
+def build_bounding_plan(
     network: Network,
     rounded: Mapping[int, Mask] | None = None,
     inputs: frozenset[int] = frozenset(),
     certified: bool = False,
-) -> Layout:
+) -> BoundingPlan:
     kept: set[int] = set()
     direct, plain = {0}, {0}
     for number, node in enumerate(network.nodes, start=1):
@@ -83,25 +83,25 @@ def layout(
             case Affine(source, _, _) if source in direct:
                 plain.add(number)
     best, widest = frozenset(plain | direct), max(network.widths())
-    signs = frozenset(kept) - _measured(network)
+    signs = frozenset(kept) - _values_beyond_sign(network)
     chain = None
     if certified and signs == kept:
-        chain = chain_of(network, frozenset(kept) - best, rounded or {}, inputs)
-    return Layout(
+        chain = chain_from_network(network, frozenset(kept) - best, rounded or {}, inputs)
+    return BoundingPlan(
         network,
         tuple(sorted(kept)),
         best,
-        Sizes(network),
+        _AbsoluteWeights(network),
         widest,
         rounded or {},
         inputs,
         signs,
         certified,
-        chain if chain is None or machine() is not None else None,
+        chain if chain is None or load_chain_functions() is not None else None,
     )
 
 
-def _measured(network: Network) -> set[int]:
+def _values_beyond_sign(network: Network) -> set[int]:
     """The values of which more than the sign counts."""
     found: set[int] = set()
     for node in network.nodes:
@@ -113,7 +113,7 @@ def _measured(network: Network) -> set[int]:
     return found
 
 
-def straddles(shape: Shape, parameters: tuple[float, ...], low: Array, high: Array) -> NDArray[np.bool_]:
+def straddles_kink(shape: Shape, parameters: tuple[float, ...], low: Array, high: Array) -> NDArray[np.bool_]:
     """Where an activation is not linear on an interval."""
     match shape:
         case Shape.RELU | Shape.LEAKY_RELU:

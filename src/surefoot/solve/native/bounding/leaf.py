@@ -12,20 +12,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.network.outward import Box
+from surefoot.network.outward import BoxArray
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.network import Activation, Combine, Pairing
-from surefoot.solve.native.bounding.layout import straddles
-from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.linear_program import minimise
-from surefoot.solve.native.problem import Compiled, Mask
-from surefoot.solve.native.witness import columns
+from surefoot.solve.native.bounding.layout import straddles_kink
+from surefoot.solve.native.bounding.substitute import NetworkBounds
+from surefoot.solve.native.linear_program import minimise_program
+from surefoot.solve.native.problem import CompiledQuery, Mask
+from surefoot.solve.native.witness import column_values
 
 _DENOMINATORS = (1, 60, 10**4, 10**9)
 
 
 @dataclass(frozen=True, slots=True)
-class Forms:
+class LinearForms:
     """Atom j at x is constant[j] + slopes[j] . x, for every x between low and high."""
 
     low: list[Fraction]
@@ -43,13 +43,13 @@ class Forms:
 
 
 @dataclass(frozen=True, slots=True)
-class Refuted:
+class FarkasMultipliers:
     """These multipliers, one per atom of the set, leave no solution."""
 
     weights: tuple[Fraction, ...]
 
 
-def linear_forms(problem: Compiled, low: Sequence[float], high: Sequence[float]) -> Forms | None:
+def linear_forms(problem: CompiledQuery, low: Sequence[float], high: Sequence[float]) -> LinearForms | None:
     """The atoms on a box on which the network is linear; None where it has no value."""
     ends = [
         (max(Fraction(a), least), min(Fraction(b), most))
@@ -57,10 +57,10 @@ def linear_forms(problem: Compiled, low: Sequence[float], high: Sequence[float])
     ]
     base = [a for a, _ in ends]
     try:
-        start = _atoms(problem, base)
+        start = _atom_values(problem, base)
         slopes: list[list[Fraction]] = [[] for _ in start]
         for i, (a, b) in enumerate(ends):
-            other = _atoms(problem, [*base[:i], b, *base[i + 1 :]]) if b > a else start
+            other = _atom_values(problem, [*base[:i], b, *base[i + 1 :]]) if b > a else start
             for row, first, second in zip(slopes, start, other, strict=True):
                 row.append((second - first) / (b - a) if b > a else Fraction(0))
     except Undefined:
@@ -69,26 +69,28 @@ def linear_forms(problem: Compiled, low: Sequence[float], high: Sequence[float])
         v - sum((s * x for s, x in zip(row, base, strict=True)), Fraction(0))
         for v, row in zip(start, slopes, strict=True)
     ]
-    return Forms(base, [b for _, b in ends], slopes, constant)
+    return LinearForms(base, [b for _, b in ends], slopes, constant)
 
 
-def _atoms(problem: Compiled, point: Sequence[Fraction]) -> list[Fraction]:
-    values = columns(problem, point)
+def _atom_values(problem: CompiledQuery, point: Sequence[Fraction]) -> list[Fraction]:
+    values = column_values(problem, point)
     return [form.at(values) for form in problem.forms]
 
 
-def decide_set(problem: Compiled, forms: Forms, atoms: Sequence[int]) -> Refuted | list[list[Fraction]]:
+def decide_atom_set(
+    problem: CompiledQuery, forms: LinearForms, atoms: Sequence[int]
+) -> FarkasMultipliers | list[list[Fraction]]:
     """Multipliers that refute this set of atoms on the box, or points worth an exact check."""
     if any(a > b for a, b in zip(forms.low, forms.high, strict=True)):
-        return Refuted((Fraction(0),) * len(atoms))
-    point, weights = _program(problem, forms, atoms)
-    for proposal in _proposals(weights):
-        if _refutes(problem, forms, atoms, proposal):
-            return Refuted(tuple(proposal))
-    return list(_points(problem, forms, atoms, point))
+        return FarkasMultipliers((Fraction(0),) * len(atoms))
+    point, weights = _solve_violation_program(problem, forms, atoms)
+    for proposal in _propose_multipliers(weights):
+        if _is_refutation(problem, forms, atoms, proposal):
+            return FarkasMultipliers(tuple(proposal))
+    return list(_rational_points(problem, forms, atoms, point))
 
 
-def _proposals(weights: Sequence[float]) -> Iterator[list[Fraction]]:
+def _propose_multipliers(weights: Sequence[float]) -> Iterator[list[Fraction]]:
     largest = max((abs(w) for w in weights), default=0.0)
     for denominator in _DENOMINATORS:
         if largest:
@@ -99,7 +101,9 @@ def _proposals(weights: Sequence[float]) -> Iterator[list[Fraction]]:
             yield [Fraction(sign * (number == other)) for other in range(len(weights))]
 
 
-def _refutes(problem: Compiled, forms: Forms, atoms: Sequence[int], weights: Sequence[Fraction]) -> bool:
+def _is_refutation(
+    problem: CompiledQuery, forms: LinearForms, atoms: Sequence[int], weights: Sequence[Fraction]
+) -> bool:
     """Equalities may have multipliers of either sign, and a strict atom makes a minimum of 0 enough."""
     if any(w < 0 and not problem.equal[j] for w, j in zip(weights, atoms, strict=True)):
         return False
@@ -109,7 +113,9 @@ def _refutes(problem: Compiled, forms: Forms, atoms: Sequence[int], weights: Seq
     )
 
 
-def _program(problem: Compiled, forms: Forms, atoms: Sequence[int]) -> tuple[list[float], list[float]]:
+def _solve_violation_program(
+    problem: CompiledQuery, forms: LinearForms, atoms: Sequence[int]
+) -> tuple[list[float], list[float]]:
     """The point where the worst violation is least, and the multipliers that show that it is."""
     rows, right, owner = [], [], []
     for position, j in enumerate(atoms):
@@ -124,7 +130,7 @@ def _program(problem: Compiled, forms: Forms, atoms: Sequence[int]) -> tuple[lis
     if not rows:
         return middle, []
     low, high = np.array([*map(float, forms.low), -1.0]), np.array([*map(float, forms.high), np.inf])
-    found = minimise(np.append(np.zeros(width), 1.0), np.array(rows), np.array(right), low, high)
+    found = minimise_program(np.append(np.zeros(width), 1.0), np.array(rows), np.array(right), low, high)
     weights = [0.0] * len(atoms)
     if found is None:
         return middle, weights
@@ -133,8 +139,8 @@ def _program(problem: Compiled, forms: Forms, atoms: Sequence[int]) -> tuple[lis
     return found.columns[:width].tolist(), weights
 
 
-def _points(
-    problem: Compiled, forms: Forms, atoms: Sequence[int], point: Sequence[float]
+def _rational_points(
+    problem: CompiledQuery, forms: LinearForms, atoms: Sequence[int], point: Sequence[float]
 ) -> Iterator[list[Fraction]]:
     """Rational points near a float one, in the box, on grids, with the equalities solved exactly."""
     for denominator in (None, *_DENOMINATORS[1:3]):
@@ -143,13 +149,13 @@ def _points(
             value = Fraction(x) if denominator is None else Fraction(x).limit_denominator(denominator)
             value = min(max(value, forms.low[i]), forms.high[i])
             near.append(Fraction(round(value)) if problem.whole[i] else value)
-        solved = _solved(problem, forms, [j for j in atoms if problem.equal[j]], near)
+        solved = _solve_equalities(problem, forms, [j for j in atoms if problem.equal[j]], near)
         if solved is not None:
             yield solved
 
 
-def _solved(
-    problem: Compiled, forms: Forms, equalities: Sequence[int], near: list[Fraction]
+def _solve_equalities(
+    problem: CompiledQuery, forms: LinearForms, equalities: Sequence[int], near: list[Fraction]
 ) -> list[Fraction] | None:
     """The point with as few real inputs as necessary changed so that the equalities hold exactly."""
     rows = [({i: s for i, s in enumerate(forms.slopes[j]) if s}, forms.constant[j]) for j in equalities]
@@ -169,14 +175,14 @@ def _solved(
         coefficient = slopes.pop(pivot)
         value = {i: -s / coefficient for i, s in slopes.items() if s}
         base = -constant / coefficient
-        reduced = [_replaced(entry, pivot, value, base) for entry in reduced]
+        reduced = [_substitute_pivot(entry, pivot, value, base) for entry in reduced]
         reduced.append((pivot, value, base))
     for pivot, others, base in reduced:
         point[pivot] = base + sum((s * point[i] for i, s in others.items()), Fraction(0))
     return point
 
 
-def _replaced(
+def _substitute_pivot(
     entry: tuple[int, dict[int, Fraction], Fraction], name: int, value: dict[int, Fraction], base: Fraction
 ) -> tuple[int, dict[int, Fraction], Fraction]:
     pivot, others, constant = entry
@@ -189,7 +195,7 @@ def _replaced(
     return pivot, rest, constant + factor * base
 
 
-def all_linear(problem: Compiled, found: Bounded) -> Mask:
+def is_linear_on_boxes(problem: CompiledQuery, found: NetworkBounds) -> Mask:
     """Per box; a factor or divisor that is not fixed makes a box not linear."""
     if found.sheet is not None:
         return found.sheet.all_linear()
@@ -198,13 +204,13 @@ def all_linear(problem: Compiled, found: Bounded) -> Mask:
         match node:
             case Activation(source, shape, parameters):
                 box = found.boxes[source]
-                linear &= ~straddles(shape, parameters, box.low, box.high).any(axis=1)
+                linear &= ~straddles_kink(shape, parameters, box.low, box.high).any(axis=1)
             case Combine(left, right, pairing) if pairing is not Pairing.ADD:
                 linear &= _pair_is_linear(found.boxes[left], found.boxes[right], pairing)
     return linear
 
 
-def _pair_is_linear(left: Box, right: Box, pairing: Pairing) -> Mask:
+def _pair_is_linear(left: BoxArray, right: BoxArray, pairing: Pairing) -> Mask:
     if pairing is not Pairing.MAXIMUM:
         return np.zeros(len(left.low), dtype=np.bool_)
     return np.asarray(((left.low >= right.high) | (right.low >= left.high)).all(axis=1))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surefoot.network.outward import Array, Box, down, up
-from surefoot.network.quotient import second_below
-from surefoot.network.relaxation import Relaxation, relax
+from surefoot.network.outward import Array, BoxArray, round_down, round_up
+from surefoot.network.quotient import takes_second_plane
+from surefoot.network.relaxation import Relaxation, relax_node
 from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Node, Pairing, Shape
 
 SMALL = 2.0**-960
@@ -23,7 +23,7 @@ _SAFETY = 2.0**-40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slopes:
+class _CertificateSlopes:
     """Slopes of the lines below and above an activation, entry by entry, multiples of 1/FINE."""
 
     below: Array
@@ -35,33 +35,33 @@ def needs_slopes(node: Node) -> bool:
     return isinstance(node, Activation) and node.shape in (Shape.TANH, Shape.SIGMOID, Shape.CLIP)
 
 
-def shares(node: Node, boxes: Sequence[Box], member: int) -> tuple[Array, Array] | None:
+def quotient_plane_choice(node: Node, boxes: Sequence[BoxArray], member: int) -> tuple[Array, Array] | None:
     """Which of the planes below and above a quotient one box takes: 0 for the first, 1 for the second.
 
     None for every other node.
     """
     match node:
         case Combine(left, right, Pairing.DIVIDE):
-            x, y = (Box(boxes[v].low[member], boxes[v].high[member]) for v in (left, right))
+            x, y = (BoxArray(boxes[v].low[member], boxes[v].high[member]) for v in (left, right))
             with np.errstate(all="ignore"):
-                below, above = second_below(x, y), second_below(Box(-x.high, -x.low), y)
+                below, above = takes_second_plane(x, y), takes_second_plane(BoxArray(-x.high, -x.low), y)
             return below.astype(np.float64), above.astype(np.float64)
         case _:
             return None
 
 
-def _fine(slopes: Array, shape: Shape) -> Array:
+def _quantise_slopes(slopes: Array, shape: Shape) -> Array:
     """Slopes that a certificate can hold; for clip its largest number stands for 1, the slope of a piece."""
     steps = np.clip(np.rint(slopes * FINE), 0, FINE - 1)
     return np.where(steps == FINE - 1, 1.0, steps / FINE) if shape is Shape.CLIP else steps / FINE
 
 
-def relaxed(node: Node, boxes: Sequence[Box]) -> Relaxation | None:
+def tightest_relaxation(node: Node, boxes: Sequence[BoxArray]) -> Relaxation | None:
     if isinstance(node, Elementwise) and node.kind is Constant.ADD:
         return None
     if not isinstance(node, Elementwise | Activation | Combine):
         return None
-    found = relax(node, boxes)
+    found = relax_node(node, boxes)
     # Numbers below the normal range are slow to multiply; moving them outward does no harm.
     below, above = found.below_constant, found.above_constant
     return replace(
@@ -71,31 +71,33 @@ def relaxed(node: Node, boxes: Sequence[Box]) -> Relaxation | None:
     )
 
 
-def line(node: Node, boxes: Sequence[Box]) -> Relaxation | None:
+def certificate_relaxation(node: Node, boxes: Sequence[BoxArray]) -> Relaxation | None:
     """What the reader of a certificate takes for a node while its sources stay in these boxes."""
     match node:
         case Activation(source, Shape.RELU, _):
-            return _relu(source, boxes[source])
+            return _relu_relaxation(source, boxes[source])
         case Activation(source, shape, parameters) if needs_slopes(node):
-            best = relax(node, boxes)
-            given = Slopes(_fine(best.below[0], shape), _fine(best.above[0], shape))
-            return _lines(source, shape, parameters, boxes[source], given)
+            best = relax_node(node, boxes)
+            given = _CertificateSlopes(
+                _quantise_slopes(best.below[0], shape), _quantise_slopes(best.above[0], shape)
+            )
+            return _relax_with_slopes(source, shape, parameters, boxes[source], given)
         case _:
-            return relaxed(node, boxes)
+            return tightest_relaxation(node, boxes)
 
 
-def _relu(source: int, box: Box) -> Relaxation:
+def _relu_relaxation(source: int, box: BoxArray) -> Relaxation:
     low, high = box.low, box.high
     is_open = (low < 0) & (high > 0)
     with np.errstate(all="ignore"):
         below = np.where(is_open, high > -low, low >= 0).astype(np.float64)
         above = np.where(is_open, high / (high - low), below)
-        ends = np.maximum(up(-down(above * low)), up(high - down(above * high)))
+        ends = np.maximum(round_up(-round_down(above * low)), round_up(high - round_down(above * high)))
     constant = np.where(is_open, np.maximum(ends, SMALL), SMALL)
     return Relaxation((source,), (below,), np.zeros_like(low), (above,), constant)
 
 
-def _value(shape: Shape, parameters: tuple[float, ...], x: Array) -> Array:
+def _activation_value(shape: Shape, parameters: tuple[float, ...], x: Array) -> Array:
     match shape:
         case Shape.TANH:
             return np.tanh(x)
@@ -105,16 +107,18 @@ def _value(shape: Shape, parameters: tuple[float, ...], x: Array) -> Array:
             return np.clip(x, parameters[0], parameters[1])
 
 
-def _lines(source: int, shape: Shape, parameters: tuple[float, ...], box: Box, given: Slopes) -> Relaxation:
+def _relax_with_slopes(
+    source: int, shape: Shape, parameters: tuple[float, ...], box: BoxArray, given: _CertificateSlopes
+) -> Relaxation:
     """Lines of given slopes; the best constants, a little further out for the rounding of what is below."""
     with np.errstate(all="ignore"):
-        below = np.minimum.reduce(_heights(shape, parameters, box, given.below))
-        above = np.maximum.reduce(_heights(shape, parameters, box, given.above))
+        below = np.minimum.reduce(_extreme_heights(shape, parameters, box, given.below))
+        above = np.maximum.reduce(_extreme_heights(shape, parameters, box, given.above))
         size = _SAFETY * (1.0 + np.abs(given.below) * box.magnitude + np.abs(given.above) * box.magnitude)
     return Relaxation((source,), (given.below,), below - size, (given.above,), above + size)
 
 
-def _heights(shape: Shape, parameters: tuple[float, ...], box: Box, slope: Array) -> list[Array]:
+def _extreme_heights(shape: Shape, parameters: tuple[float, ...], box: BoxArray, slope: Array) -> list[Array]:
     """Function minus line where that can be extreme: at the ends, at kinks, where the slopes agree."""
     match shape:
         case Shape.TANH:
@@ -127,4 +131,4 @@ def _heights(shape: Shape, parameters: tuple[float, ...], box: Box, slope: Array
         case _:
             points = [np.full_like(slope, k) for k in parameters]
     every = [box.low, box.high, *(np.clip(p, box.low, box.high) for p in points)]
-    return [_value(shape, parameters, p) - slope * p for p in every]
+    return [_activation_value(shape, parameters, p) - slope * p for p in every]

@@ -24,16 +24,16 @@ from surefoot.problem.network import (
 )
 
 
-def forward(network: Network, points: Array) -> list[Array]:
+def forward_values(network: Network, points: Array) -> list[Array]:
     """All values, input first; one row per point."""
     values = [points]
     with np.errstate(all="ignore"):
         for node in network.nodes:
-            values.append(_value(node, values))
+            values.append(_node_value(node, values))
     return values
 
 
-def _value(node: Node, values: Sequence[Array]) -> Array:
+def _node_value(node: Node, values: Sequence[Array]) -> Array:
     match node:
         case Affine(source, weights, bias):
             result: Array = values[source] @ weights.T + bias
@@ -41,22 +41,22 @@ def _value(node: Node, values: Sequence[Array]) -> Array:
         case Elementwise(source, kind, constant):
             x = values[source]
             factor = constant.astype(np.float64)
-            return x + factor if kind is Constant.ADD else x * _factor(kind, factor)
+            return x + factor if kind is Constant.ADD else x * _multiplication_factor(kind, factor)
         case Activation(source, shape, parameters):
-            return activated(values[source], shape, parameters)
+            return apply_activation(values[source], shape, parameters)
         case Combine(left, right, pairing):
-            return paired(values[left], values[right], pairing)
+            return apply_pairing(values[left], values[right], pairing)
         case Pick(source, indices):
             return values[source][:, indices]
         case Join(several):
             return np.concatenate([values[s] for s in several], axis=1)
 
 
-def _factor(kind: Constant, constant: Array) -> Array:
+def _multiplication_factor(kind: Constant, constant: Array) -> Array:
     return constant if kind is Constant.MULTIPLY else 1.0 / constant
 
 
-def activated(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
+def apply_activation(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
     match shape:
         case Shape.RELU:
             return np.maximum(x, 0.0)
@@ -70,7 +70,7 @@ def activated(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
             return 1.0 / (1.0 + np.exp(-x))
 
 
-def paired(x: Array, y: Array, pairing: Pairing) -> Array:
+def apply_pairing(x: Array, y: Array, pairing: Pairing) -> Array:
     match pairing:
         case Pairing.ADD:
             return x + y
@@ -82,18 +82,18 @@ def paired(x: Array, y: Array, pairing: Pairing) -> Array:
             return x / y
 
 
-def gradient(network: Network, values: Sequence[Array], seeds: Array) -> Array:
+def input_gradient(network: Network, values: Sequence[Array], seeds: Array) -> Array:
     """The gradient of seeds . outputs over the inputs, row by row."""
     waiting: dict[int, Array] = {len(network.nodes): seeds}
     with np.errstate(all="ignore"):
         for number in range(len(network.nodes), 0, -1):
             if number in waiting:
-                _backward(network.nodes[number - 1], values, number, waiting.pop(number), waiting)
+                _backward_node(network.nodes[number - 1], values, number, waiting.pop(number), waiting)
     found = waiting.get(0, np.zeros_like(values[0]))
     return np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _backward(
+def _backward_node(
     node: Node, values: Sequence[Array], number: int, rows: Array, waiting: dict[int, Array]
 ) -> None:
     def add(source: int, part: Array) -> None:
@@ -103,15 +103,20 @@ def _backward(
         case Affine(source, weights, _):
             add(source, rows @ weights)
         case Elementwise(source, kind, constant):
-            add(source, rows if kind is Constant.ADD else rows * _factor(kind, constant.astype(np.float64)))
+            add(
+                source,
+                rows
+                if kind is Constant.ADD
+                else rows * _multiplication_factor(kind, constant.astype(np.float64)),
+            )
         case Activation(source, shape, parameters):
-            add(source, rows * _slope(values[source], values[number], shape, parameters))
+            add(source, rows * _activation_slope(values[source], values[number], shape, parameters))
         case Combine(left, right, pairing):
             of_left, of_right = _pair_slopes(values[left], values[right], pairing)
             add(left, rows * of_left)
             add(right, rows * of_right)
         case Pick(source, indices):
-            add(source, scattered(rows, indices, values[source].shape[1]))
+            add(source, scatter_rows(rows, indices, values[source].shape[1]))
         case Join(several):
             start = 0
             for source in several:
@@ -120,7 +125,7 @@ def _backward(
                 start = end
 
 
-def scattered(rows: Array, indices: IndexArray, width: int) -> Array:
+def scatter_rows(rows: Array, indices: IndexArray, width: int) -> Array:
     """Rows over picked entries as rows over the `width` entries that they were picked from."""
     part = np.zeros((*rows.shape[:-1], width))
     if _are_distinct(indices.tobytes()):
@@ -137,7 +142,7 @@ def _are_distinct(indices: bytes) -> bool:
     return len(np.unique(found)) == found.size
 
 
-def _slope(x: Array, y: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
+def _activation_slope(x: Array, y: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
     match shape:
         case Shape.RELU:
             return (x > 0).astype(np.float64)

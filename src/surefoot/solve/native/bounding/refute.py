@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.linear import Planes
-from surefoot.network.outward import Array, Box, gamma
+from surefoot.network.outward import Array, BoxArray, gamma_factor
 from surefoot.solve.native.problem import Mask
 
 
-def multipliers(planes: Planes, box: Box, idle: Mask, steps: int) -> tuple[Array, Array]:
+def ascend_multipliers(planes: Planes, box: BoxArray, idle: Mask, steps: int) -> tuple[Array, Array]:
     """Shares and scales per batch member: their products are multipliers for which the minimum is large.
 
     The scales make planes comparable, those of idle planes are zero; the shares sum up to 1.
@@ -48,23 +48,23 @@ def multipliers(planes: Planes, box: Box, idle: Mask, steps: int) -> tuple[Array
     return best, scale
 
 
-def combined(planes: Planes, weights: Array, box: Box) -> Planes:
+def combine_planes(planes: Planes, weights: Array, box: BoxArray) -> Planes:
     """One plane per batch member below the weighted sum; the rounding of the sum is taken off."""
     with np.errstate(all="ignore"):
         usable = np.where(weights > 0, planes.constant, 0.0)
         coefficients = np.matmul(weights[:, None], planes.coefficients)
         constant = (weights * usable).sum(axis=1)
         size = np.matmul(weights[:, None], np.abs(planes.coefficients))[:, 0]
-        error = gamma(weights.shape[1] + 2) * (
+        error = gamma_factor(weights.shape[1] + 2) * (
             (size * box.magnitude).sum(axis=1) + (weights * np.abs(usable)).sum(axis=1)
         )
         # Twice, for the rounding of the error itself and of the last subtraction.
-        constant = constant - 2.0 * error - gamma(1) * np.abs(constant) - 2.0**-900
+        constant = constant - 2.0 * error - gamma_factor(1) * np.abs(constant) - 2.0**-900
         constant = np.where(np.isfinite(constant), constant, -np.inf)
     return Planes(coefficients, constant[:, None])
 
 
-def contracted(planes: Planes, least: Array, box: Box) -> Box:
+def contract_by_planes(planes: Planes, least: Array, box: BoxArray) -> BoxArray:
     """The part of each box in which every plane can be <= 0, rounded outward; `least` is their minimum."""
     room = np.where(np.isfinite(least), np.maximum(-least, 0.0), np.inf)
     with np.errstate(all="ignore"):
@@ -76,8 +76,8 @@ def contracted(planes: Planes, least: Array, box: Box) -> Box:
         lower = np.nextafter(np.nextafter(box.high[:, None] - reach, -np.inf), -np.inf)
     high = np.minimum(box.high, np.where(positive, upper, np.inf).min(axis=1))
     low = np.maximum(box.low, np.where(negative, lower, -np.inf).max(axis=1))
-    return Box(low, high)
+    return BoxArray(low, high)
 
 
-def empty(box: Box) -> NDArray[np.bool_]:
+def empty_boxes(box: BoxArray) -> NDArray[np.bool_]:
     return np.asarray((box.low > box.high).any(axis=1), dtype=np.bool_)

@@ -13,42 +13,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.linear import Planes
-from surefoot.network.outward import TINY, Array, Box, down, gamma
+from surefoot.network.outward import TINY, Array, BoxArray, gamma_factor, round_down
 from surefoot.network.relaxation import Relaxation
 from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Join, Node, Pick
-from surefoot.solve.native.bounding.layout import Layout
-from surefoot.solve.native.bounding.passes import scattered
+from surefoot.solve.native.bounding.layout import BoundingPlan
+from surefoot.solve.native.bounding.passes import scatter_rows
 from surefoot.solve.native.chain.layers import ALL
-from surefoot.solve.native.chain.sheets import Sheet, beside, planes_below, with_slopes
+from surefoot.solve.native.chain.sheets import (
+    BoundArrays,
+    chain_planes_below,
+    concatenate_bound_arrays,
+    replace_lower_slopes,
+)
 from surefoot.solve.native.problem import Mask
 
 Index: TypeAlias = NDArray[np.bool_] | NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class BoundMasks:
     """Some lower and some upper bounds of a value, per box and entry."""
 
     low: Mask
     high: Mask
 
-    def pick(self, index: Index) -> Wanted:
-        return Wanted(self.low[index], self.high[index])
+    def pick(self, index: Index) -> BoundMasks:
+        return BoundMasks(self.low[index], self.high[index])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
+class NetworkBounds:
     """Boxes of all values, and what back-substitution of further rows needs."""
 
-    layout: Layout
-    boxes: Sequence[Box]
+    layout: BoundingPlan
+    boxes: Sequence[BoxArray]
     relaxations: list[Relaxation | None]  # none where there is a sheet
     radii: dict[int, Array] = field(default_factory=dict)  # how far float32 rounding moves a value
-    used: Mapping[int, Wanted] = field(default_factory=dict)  # the bounds that back-substitution gave
+    used: Mapping[int, BoundMasks] = field(default_factory=dict)  # the bounds that back-substitution gave
     magnitudes: dict[int, Array] = field(default_factory=dict)
     effects: dict[int, Array] = field(default_factory=dict)
     costs: dict[int, tuple[Array, Array]] = field(default_factory=dict)
-    sheet: Sheet | None = None  # where machine code found them
+    sheet: BoundArrays | None = None  # where machine code found them
 
     def magnitude(self, value: int) -> Array:
         """The largest absolute values of a value, noted before its box may become tighter."""
@@ -67,9 +72,9 @@ class Bounded:
             weights, bias = self.layout.absolute[value]
             node = self.layout.network.nodes[value - 1]
             assert isinstance(node, Affine)
-            effect = gamma(weights.shape[0] + 2) * (self.magnitude(node.source) @ weights.T + bias)
+            effect = gamma_factor(weights.shape[0] + 2) * (self.magnitude(node.source) @ weights.T + bias)
             if value in self.radii:
-                effect = effect + (1.0 + gamma(weights.shape[0] + 4)) * self.radii[value]
+                effect = effect + (1.0 + gamma_factor(weights.shape[0] + 4)) * self.radii[value]
             self.effects[value] = effect
         return self.effects[value]
 
@@ -80,7 +85,7 @@ class Bounded:
         Per unit of a coefficient, and whatever the coefficients are.
         """
         if value not in self.costs:
-            size = gamma(1) * self.magnitude(value) + self.effect(value)
+            size = gamma_factor(1) * self.magnitude(value) + self.effect(value)
             self.costs[value] = size + TINY, TINY * (1.0 + size.sum(-1)[:, None])
         return self.costs[value]
 
@@ -91,27 +96,29 @@ class Bounded:
         """
         rows = rows if rows.ndim == 3 else rows[None]
         if self.sheet is not None:
-            return self._by_machine(self.sheet, rows, trace)[0]
-        return substituted(self, rows, len(self.layout.network.nodes), trace)
+            return self._substitute_by_machine(self.sheet, rows, trace)[0]
+        return back_substitute_rows(self, rows, len(self.layout.network.nodes), trace)
 
     def least(self, rows: Array, trace: dict[int, Array] | None = None) -> tuple[Planes, Array]:
         """The same planes, and their least values over the boxes."""
         if self.sheet is not None:
-            return self._by_machine(self.sheet, rows if rows.ndim == 3 else rows[None], trace)
+            return self._substitute_by_machine(self.sheet, rows if rows.ndim == 3 else rows[None], trace)
         planes = self.below(rows, trace)
         return planes, planes.minimum(self.boxes[0])
 
-    def _by_machine(self, sheet: Sheet, rows: Array, trace: dict[int, Array] | None) -> tuple[Planes, Array]:
+    def _substitute_by_machine(
+        self, sheet: BoundArrays, rows: Array, trace: dict[int, Array] | None
+    ) -> tuple[Planes, Array]:
         met = None if trace is None else np.empty((len(sheet.low), rows.shape[1], sheet.chain.width))
-        coefficients, constants, least = planes_below(sheet, rows, met)
+        coefficients, constants, least = chain_planes_below(sheet, rows, met)
         if trace is not None and met is not None:
             trace.update((relu, met[:, :, sheet.chain.columns[relu]]) for relu in sheet.chain.relus)
         return Planes(coefficients, constants), least
 
-    def with_slopes(self, below: Mapping[int, Array]) -> Bounded:
+    def with_slopes(self, below: Mapping[int, Array]) -> NetworkBounds:
         """The same with these slopes below open ReLUs."""
         if self.sheet is not None:
-            return presented(self.layout, with_slopes(self.sheet, below[ALL]))
+            return bounds_from_arrays(self.layout, replace_lower_slopes(self.sheet, below[ALL]))
         relaxations = list(self.relaxations)
         for value, moved in below.items():
             former, node = relaxations[value - 1], self.layout.network.nodes[value - 1]
@@ -126,25 +133,25 @@ class Bounded:
             )
         return replace(self, relaxations=relaxations)
 
-    def inheritance(self, known: Mapping[int, Box]) -> dict[int, Box]:
+    def inheritance(self, known: Mapping[int, BoxArray]) -> dict[int, BoxArray]:
         """What the parts of the boxes inherit, in place of what they knew."""
         if self.sheet is not None:
             return {ALL: self.sheet.inheritance()}
         return {value: self.boxes[value] for value in known}
 
-    def in_reals(self) -> Bounded:
+    def in_reals(self) -> NetworkBounds:
         """The same boxes without the rounding of float32 in what is substituted from now on."""
         sheet = None if self.sheet is None else self.sheet.in_reals()
         return replace(self, radii={}, effects={}, costs={}, sheet=sheet)
 
-    def pick(self, index: Index) -> Bounded:
+    def pick(self, index: Index) -> NetworkBounds:
         """The bounds of some members of the batch."""
         if self.sheet is not None:
-            found = presented(self.layout, self.sheet.pick(index))
+            found = bounds_from_arrays(self.layout, self.sheet.pick(index))
             return found if self.radii else found.in_reals()
-        boxes = [Box(b.low[index], b.high[index]) for b in self.boxes]
-        relaxations = [r and _picked(r, index) for r in self.relaxations]
-        return Bounded(
+        boxes = [BoxArray(b.low[index], b.high[index]) for b in self.boxes]
+        relaxations = [r and _select_relaxation(r, index) for r in self.relaxations]
+        return NetworkBounds(
             self.layout,
             boxes,
             relaxations,
@@ -156,22 +163,22 @@ class Bounded:
         )
 
 
-class SheetBoxes(Sequence[Box]):
+class _ArrayBoxes(Sequence[BoxArray]):
     """The boxes of all values, out of a sheet."""
 
-    def __init__(self, layout: Layout, sheet: Sheet) -> None:
+    def __init__(self, layout: BoundingPlan, sheet: BoundArrays) -> None:
         self.nodes, self.sheet = layout.network.nodes, sheet
 
     def __len__(self) -> int:
         return 1 + len(self.nodes)
 
     @overload
-    def __getitem__(self, value: int) -> Box: ...
+    def __getitem__(self, value: int) -> BoxArray: ...
 
     @overload
-    def __getitem__(self, value: slice) -> list[Box]: ...
+    def __getitem__(self, value: slice) -> list[BoxArray]: ...
 
-    def __getitem__(self, value: int | slice) -> Box | list[Box]:
+    def __getitem__(self, value: int | slice) -> BoxArray | list[BoxArray]:
         if isinstance(value, slice):
             return [self[v] for v in range(*value.indices(len(self)))]
         number = value if value >= 0 else value + len(self)
@@ -179,17 +186,19 @@ class SheetBoxes(Sequence[Box]):
         if isinstance(node, Join):
             parts = [self[source] for source in node.sources]
             low, high = np.concatenate([p.low for p in parts], 1), np.concatenate([p.high for p in parts], 1)
-            return Box(low, high)
+            return BoxArray(low, high)
         box = self.sheet.box(number)
         return (
-            Box(np.maximum(box.low, 0.0), np.maximum(box.high, 0.0)) if isinstance(node, Activation) else box
+            BoxArray(np.maximum(box.low, 0.0), np.maximum(box.high, 0.0))
+            if isinstance(node, Activation)
+            else box
         )
 
 
-class SheetUsed(Mapping[int, Wanted]):
+class _ArrayUsedBounds(Mapping[int, BoundMasks]):
     """The bounds of all values that back-substitution gave, out of a sheet."""
 
-    def __init__(self, layout: Layout, sheet: Sheet) -> None:
+    def __init__(self, layout: BoundingPlan, sheet: BoundArrays) -> None:
         self.layout, self.sheet = layout, sheet
 
     def __iter__(self) -> Iterator[int]:
@@ -198,18 +207,20 @@ class SheetUsed(Mapping[int, Wanted]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __getitem__(self, value: int) -> Wanted:
+    def __getitem__(self, value: int) -> BoundMasks:
         at = self.sheet.chain.columns[value]
-        return Wanted(self.sheet.used_low[:, at], self.sheet.used_high[:, at])
+        return BoundMasks(self.sheet.used_low[:, at], self.sheet.used_high[:, at])
 
 
-def presented(layout: Layout, sheet: Sheet) -> Bounded:
+def bounds_from_arrays(layout: BoundingPlan, sheet: BoundArrays) -> NetworkBounds:
     """What machine code has found."""
     radii = {ALL: sheet.radius} if layout.rounded else {}
-    return Bounded(layout, SheetBoxes(layout, sheet), [], radii, SheetUsed(layout, sheet), sheet=sheet)
+    return NetworkBounds(
+        layout, _ArrayBoxes(layout, sheet), [], radii, _ArrayUsedBounds(layout, sheet), sheet=sheet
+    )
 
 
-def _picked(relaxation: Relaxation, index: Index) -> Relaxation:
+def _select_relaxation(relaxation: Relaxation, index: Index) -> Relaxation:
     return Relaxation(
         relaxation.sources,
         tuple(a[index] for a in relaxation.below),
@@ -219,31 +230,31 @@ def _picked(relaxation: Relaxation, index: Index) -> Relaxation:
     )
 
 
-def together(parts: Sequence[Bounded]) -> Bounded:
+def concatenate_bounds(parts: Sequence[NetworkBounds]) -> NetworkBounds:
     """The bounds of several batches as those of one."""
     if len(parts) == 1:
         return parts[0]
     sheets = [p.sheet for p in parts if p.sheet is not None]
     if len(sheets) == len(parts):
-        return presented(parts[0].layout, beside(sheets))
-    boxes = [stacked(several) for several in zip(*(p.boxes for p in parts), strict=True)]
-    relaxations = [_stacked_relaxations(r) for r in zip(*(p.relaxations for p in parts), strict=True)]
+        return bounds_from_arrays(parts[0].layout, concatenate_bound_arrays(sheets))
+    boxes = [concatenate_boxes(several) for several in zip(*(p.boxes for p in parts), strict=True)]
+    relaxations = [_concatenate_relaxations(r) for r in zip(*(p.relaxations for p in parts), strict=True)]
     radii = {v: np.concatenate([p.radii[v] for p in parts]) for v in parts[0].radii}
-    used = {v: _stacked_masks(parts, v) for v in sorted({v for p in parts for v in p.used})}
-    return Bounded(parts[0].layout, boxes, relaxations, radii, used)
+    used = {v: _concatenate_masks(parts, v) for v in sorted({v for p in parts for v in p.used})}
+    return NetworkBounds(parts[0].layout, boxes, relaxations, radii, used)
 
 
-def _stacked_masks(parts: Sequence[Bounded], value: int) -> Wanted:
+def _concatenate_masks(parts: Sequence[NetworkBounds], value: int) -> BoundMasks:
     none = [np.zeros(p.boxes[value].low.shape, dtype=np.bool_) for p in parts]
-    given = [p.used.get(value, Wanted(n, n)) for p, n in zip(parts, none, strict=True)]
-    return Wanted(np.concatenate([w.low for w in given]), np.concatenate([w.high for w in given]))
+    given = [p.used.get(value, BoundMasks(n, n)) for p, n in zip(parts, none, strict=True)]
+    return BoundMasks(np.concatenate([w.low for w in given]), np.concatenate([w.high for w in given]))
 
 
-def stacked(several: Sequence[Box]) -> Box:
-    return Box(np.concatenate([b.low for b in several]), np.concatenate([b.high for b in several]))
+def concatenate_boxes(several: Sequence[BoxArray]) -> BoxArray:
+    return BoxArray(np.concatenate([b.low for b in several]), np.concatenate([b.high for b in several]))
 
 
-def _stacked_relaxations(several: Sequence[Relaxation | None]) -> Relaxation | None:
+def _concatenate_relaxations(several: Sequence[Relaxation | None]) -> Relaxation | None:
     given = [r for r in several if r is not None]
     if not given:
         return None
@@ -257,10 +268,10 @@ def _stacked_relaxations(several: Sequence[Relaxation | None]) -> Relaxation | N
     )
 
 
-class _Pending:
+class _PendingRows:
     """Coefficients still to be substituted: rows >= sum of coefficients . value + constant - slack."""
 
-    def __init__(self, found: Bounded, rows: Array, value: int) -> None:
+    def __init__(self, found: NetworkBounds, rows: Array, value: int) -> None:
         self.found, self.boxes = found, found.boxes
         batch = len(found.boxes[0].low)
         self.coefficients = {value: rows}
@@ -273,7 +284,7 @@ class _Pending:
         if earlier is not None:
             # A sum may cancel, so the roundings of its parts are accounted for here.
             size = np.abs(earlier) + np.abs(part)
-            self.slack = self.slack + gamma(2) * _times(size, self.found.magnitude(value))
+            self.slack = self.slack + gamma_factor(2) * _multiply_rows(size, self.found.magnitude(value))
             part, inexact = earlier + part, True
         self.coefficients[value], self.inexact[value] = part, inexact
 
@@ -281,45 +292,49 @@ class _Pending:
         """Roundings of the coefficients of a value."""
         if not self.inexact[value]:
             return
-        size = gamma(1) * self.found.magnitude(value)
-        self.slack = self.slack + _times(np.abs(rows), size + TINY) + TINY * (1.0 + size.sum(-1)[:, None])
+        size = gamma_factor(1) * self.found.magnitude(value)
+        self.slack = (
+            self.slack + _multiply_rows(np.abs(rows), size + TINY) + TINY * (1.0 + size.sum(-1)[:, None])
+        )
 
     def account_affine(self, value: int, rows: Array) -> None:
         """The same, and those of the affine step that follows."""
         size, fixed = self.found.cost(value)
-        self.slack = self.slack + _times(np.abs(rows), size) + fixed
+        self.slack = self.slack + _multiply_rows(np.abs(rows), size) + fixed
 
     def round(self, value: int, rows: Array) -> None:
         """What float32 rounding of a value can change."""
-        self.slack = self.slack + (1.0 + gamma(rows.shape[-1] + 2)) * _times(
+        self.slack = self.slack + (1.0 + gamma_factor(rows.shape[-1] + 2)) * _multiply_rows(
             np.abs(rows), self.found.radii[value]
         )
 
 
-def _times(coefficients: Array, vectors: Array) -> Array:
+def _multiply_rows(coefficients: Array, vectors: Array) -> Array:
     product: Array = np.matmul(coefficients, vectors[..., None])[..., 0]
     return product
 
 
-def substituted(found: Bounded, rows: Array, value: int, trace: dict[int, Array] | None = None) -> Planes:
+def back_substitute_rows(
+    found: NetworkBounds, rows: Array, value: int, trace: dict[int, Array] | None = None
+) -> Planes:
     """Planes below rows @ value over the input boxes."""
-    return _finished(_Pending(found, rows, value), value, trace)
+    return _finish_substitution(_PendingRows(found, rows, value), value, trace)
 
 
-def entries_below(found: Bounded, value: int, entry: NDArray[np.intp], sign: Array) -> Planes:
+def planes_below_entries(found: NetworkBounds, value: int, entry: NDArray[np.intp], sign: Array) -> Planes:
     """Planes below sign * entry of a value, (batch, rows) of them; each sign is 1, -1, or 0 for nothing."""
     node = found.layout.network.nodes[value - 1]
     if not isinstance(node, Affine):
         width = found.boxes[value].low.shape[-1]
-        return substituted(found, sign[..., None] * (entry[..., None] == np.arange(width)), value)
-    pending = _Pending(found, sign[..., None] * node.weights[entry], node.source)
+        return back_substitute_rows(found, sign[..., None] * (entry[..., None] == np.arange(width)), value)
+    pending = _PendingRows(found, sign[..., None] * node.weights[entry], node.source)
     _add_constant(pending, sign * node.bias[entry])
     # Weights times 1 or -1 are exact; what is left is the rounding of a float32 evaluation.
     pending.slack = pending.slack + np.take_along_axis(found.effect(value), entry, axis=1) + TINY
-    return _finished(pending, node.source, None)
+    return _finish_substitution(pending, node.source, None)
 
 
-def _finished(pending: _Pending, value: int, trace: dict[int, Array] | None) -> Planes:
+def _finish_substitution(pending: _PendingRows, value: int, trace: dict[int, Array] | None) -> Planes:
     """Everything up to a value substituted."""
     found, nodes = pending.found, pending.found.layout.network.nodes
     with np.errstate(all="ignore"):
@@ -330,18 +345,20 @@ def _finished(pending: _Pending, value: int, trace: dict[int, Array] | None) -> 
                     trace[number] = taken
                 if number in found.radii and number not in found.layout.absolute:
                     pending.round(number, taken)
-                _step(nodes[number - 1], found.relaxations[number - 1], number, taken, pending)
+                _substitute_node(nodes[number - 1], found.relaxations[number - 1], number, taken, pending)
         width = found.layout.network.width
         shape = (*pending.constant.shape, width)
         reached = np.broadcast_to(pending.coefficients.get(0, np.zeros(shape)), shape)
         if 0 in pending.coefficients:
             pending.account(0, reached)
-        constant = down(pending.constant - pending.slack)
+        constant = round_down(pending.constant - pending.slack)
     usable = np.isfinite(reached).all(axis=-1) & np.isfinite(constant)
     return Planes(np.where(usable[..., None], reached, 0.0), np.where(usable, constant, -np.inf))
 
 
-def _step(node: Node, relaxation: Relaxation | None, number: int, rows: Array, pending: _Pending) -> None:
+def _substitute_node(
+    node: Node, relaxation: Relaxation | None, number: int, rows: Array, pending: _PendingRows
+) -> None:
     match node:
         case Affine(source, weights, bias):
             pending.account_affine(number, rows)
@@ -350,9 +367,9 @@ def _step(node: Node, relaxation: Relaxation | None, number: int, rows: Array, p
             _add_constant(pending, rows @ bias)
         case Pick(source, indices):
             pending.account(number, rows)
-            part = scattered(rows, indices, pending.boxes[source].low.shape[-1])
-            size = _times(np.abs(rows), pending.found.magnitude(source)[:, indices])
-            pending.slack = pending.slack + gamma(indices.size) * size
+            part = scatter_rows(rows, indices, pending.boxes[source].low.shape[-1])
+            size = _multiply_rows(np.abs(rows), pending.found.magnitude(source)[:, indices])
+            pending.slack = pending.slack + gamma_factor(indices.size) * size
             pending.add(source, part, False)
         case Join(several):
             pending.account(number, rows)
@@ -364,31 +381,33 @@ def _step(node: Node, relaxation: Relaxation | None, number: int, rows: Array, p
         case Elementwise(source, Constant.ADD, constant):
             pending.account(number, rows)
             amount = constant.astype(np.float64)
-            pending.slack = pending.slack + gamma(amount.size + 2) * (np.abs(rows) @ np.abs(amount))
+            pending.slack = pending.slack + gamma_factor(amount.size + 2) * (np.abs(rows) @ np.abs(amount))
             pending.add(source, rows, False)
             _add_constant(pending, rows @ amount)
         case _:
             assert relaxation is not None
             pending.account(number, rows)
-            _relaxation(relaxation, rows, pending)
+            _substitute_relaxation(relaxation, rows, pending)
 
 
-def _add_constant(pending: _Pending, amount: Array) -> None:
+def _add_constant(pending: _PendingRows, amount: Array) -> None:
     pending.constant = pending.constant + amount
-    pending.slack = pending.slack + gamma(1) * np.abs(pending.constant)
+    pending.slack = pending.slack + gamma_factor(1) * np.abs(pending.constant)
 
 
-def _relaxation(node: Relaxation, rows: Array, pending: _Pending) -> None:
+def _substitute_relaxation(node: Relaxation, rows: Array, pending: _PendingRows) -> None:
     """Positive coefficients meet the function below, negative ones the function above."""
     negative = np.minimum(rows, 0.0)
     positive = rows - negative
-    met = _times(negative, node.above_constant)
-    size = -met if (node.above_constant >= 0).all() else -_times(negative, np.abs(node.above_constant))
+    met = _multiply_rows(negative, node.above_constant)
+    size = (
+        -met if (node.above_constant >= 0).all() else -_multiply_rows(negative, np.abs(node.above_constant))
+    )
     if node.below_constant.any():
-        below = _times(positive, node.below_constant)
+        below = _multiply_rows(positive, node.below_constant)
         met = met + below
-        size = size + _times(positive, np.abs(node.below_constant))
-    pending.slack = pending.slack + gamma(rows.shape[-1] + 3) * size + TINY
+        size = size + _multiply_rows(positive, np.abs(node.below_constant))
+    pending.slack = pending.slack + gamma_factor(rows.shape[-1] + 3) * size + TINY
     _add_constant(pending, met)
     in_place = len(node.sources) == 1 and len(rows) == len(node.below_constant)
     for source, lower, upper in zip(node.sources, node.below, node.above, strict=True):

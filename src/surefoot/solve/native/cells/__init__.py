@@ -1,7 +1,22 @@
 """Thousands of small questions over one network, answered together."""
 
-from surefoot.solve.native.cells.batch import answer
-from surefoot.solve.native.cells.grid import Table, tabulated
-from surefoot.solve.native.cells.questions import Answers, Outcome, Questions, System, chooses
+from surefoot.solve.native.cells.batch import answer_batch_queries
+from surefoot.solve.native.cells.grid import OutputTable, tabulate_network
+from surefoot.solve.native.cells.questions import (
+    BatchAnswers,
+    BatchQueries,
+    QueryOutcome,
+    RowSystem,
+    argmax_row_system,
+)
 
-__all__ = ["Answers", "Outcome", "Questions", "System", "Table", "answer", "chooses", "tabulated"]
+__all__ = [
+    "BatchAnswers",
+    "BatchQueries",
+    "OutputTable",
+    "QueryOutcome",
+    "RowSystem",
+    "answer_batch_queries",
+    "argmax_row_system",
+    "tabulate_network",
+]

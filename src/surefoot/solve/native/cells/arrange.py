@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.network.outward import TINY, Array, gamma
-from surefoot.solve.native.cells.questions import Mask, Numbers, Questions, System
+from surefoot.network.outward import TINY, Array, gamma_factor
+from surefoot.solve.native.cells.questions import BatchQueries, Mask, Numbers, RowSystem
 
 _EXACT = 2.0**52  # sums of integers up to this size are exact in float64
 _PLACES = 20  # binary places of coefficients that are multiplied up
@@ -34,20 +34,20 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stacked:
+class StackedDemands:
     """All demands in one array; shorter ones end with rows of zeros whose offset is infinity."""
 
     inputs: Array  # (demands, rows, inputs)
     outputs: Array  # (demands, rows, outputs)
     offsets: Array  # (demands, rows)
 
-    def pick(self, demand: Numbers) -> Stacked:
-        return Stacked(self.inputs[demand], self.outputs[demand], self.offsets[demand])
+    def pick(self, demand: Numbers) -> StackedDemands:
+        return StackedDemands(self.inputs[demand], self.outputs[demand], self.offsets[demand])
 
 
-def stacked(demands: Sequence[Demand], inputs: int, outputs: int) -> Stacked:
+def _stack_demands(demands: Sequence[Demand], inputs: int, outputs: int) -> StackedDemands:
     most = max((len(d.offsets) for d in demands), default=0)
-    found = Stacked(
+    found = StackedDemands(
         np.zeros((len(demands), most, inputs)),
         np.zeros((len(demands), most, outputs)),
         np.full((len(demands), most), np.inf),
@@ -60,7 +60,7 @@ def stacked(demands: Sequence[Demand], inputs: int, outputs: int) -> Stacked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guard:
+class _InputGuard:
     """One row over inputs: its factors per input that it reads, its offsets per question."""
 
     factors: tuple[tuple[int, float | Array], ...]  # of an input; an array if systems differ
@@ -70,14 +70,14 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guards:
+class InputGuards:
     """Rows over inputs: `coefficients` and `strict` per system, `offsets` per question."""
 
     coefficients: Array  # (systems, guards, inputs)
     strict: Mask  # (systems, guards)
     offsets: Array  # (questions, guards)
     system: Numbers
-    each: tuple[Guard, ...]
+    each: tuple[_InputGuard, ...]
 
     def rows(self, question: Numbers) -> tuple[Array, Array, Mask]:
         system = self.system[question]
@@ -85,56 +85,56 @@ class Guards:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arranged:
-    questions: Questions
+class ArrangedQueries:
+    questions: BatchQueries
     low: Array
     high: Array
     demands: tuple[Demand, ...]
     demand: Numbers  # of each question
-    stacked: Stacked
-    guards: Guards
+    stacked: StackedDemands
+    guards: InputGuards
 
 
-def arranged(questions: Questions) -> Arranged:
+def arrange_queries(questions: BatchQueries) -> ArrangedQueries:
     low, high = questions.low + 0.0, questions.high + 0.0
     whole = questions.whole
     low[:, whole], high[:, whole] = np.ceil(low[:, whole]), np.floor(high[:, whole])
     demands: dict[bytes, tuple[int, Demand]] = {}
     demand = np.zeros(len(questions), dtype=np.int64)
-    most = max((int((~_reads(questions, s)).sum()) for s in questions.systems), default=0)
+    most = max((int((~_rows_reading_outputs(questions, s)).sum()) for s in questions.systems), default=0)
     width, count = questions.network.width, len(questions.systems)
     coefficients, strict = np.zeros((count, most, width)), np.zeros((count, most), dtype=np.bool_)
     offsets = np.full((len(questions), most), np.inf)
     for number, system in enumerate(questions.systems):
         members = np.flatnonzero(questions.system == number)
-        reads = _reads(questions, system)
+        reads = _rows_reading_outputs(questions, system)
         of_system = questions.offsets[members][:, : len(reads)]
-        demand[members] = _demands(system, reads, of_system, width, demands)
-        guards, limits = _scaled(system.coefficients[~reads, :width], of_system[:, ~reads])
+        demand[members] = _number_demands(system, reads, of_system, width, demands)
+        guards, limits = _scale_to_integers(system.coefficients[~reads, :width], of_system[:, ~reads])
         coefficients[number, : len(guards)] = guards
-        sharp, strict[number, : len(guards)] = _sharpened(guards, limits, system.strict[~reads], whole)
+        sharp, strict[number, : len(guards)] = _sharpen_offsets(guards, limits, system.strict[~reads], whole)
         offsets[members, : len(guards)] = sharp
     distinct = tuple(d for _, d in demands.values())
-    return Arranged(
+    return ArrangedQueries(
         questions,
         low,
         high,
         distinct,
         demand,
-        stacked(distinct, width, questions.network.outputs),
-        _guards(
+        _stack_demands(distinct, width, questions.network.outputs),
+        _build_guards(
             coefficients, strict, offsets, questions.system, whole, np.maximum(np.abs(low), np.abs(high))
         ),
     )
 
 
-def _reads(questions: Questions, system: System) -> Mask:
+def _rows_reading_outputs(questions: BatchQueries, system: RowSystem) -> Mask:
     reads: Mask = (system.coefficients[:, questions.network.width :] != 0).any(axis=1)
     return reads
 
 
-def _demands(
-    system: System, reads: Mask, offsets: Array, width: int, known: dict[bytes, tuple[int, Demand]]
+def _number_demands(
+    system: RowSystem, reads: Mask, offsets: Array, width: int, known: dict[bytes, tuple[int, Demand]]
 ) -> Numbers:
     """The number of each question's demand; new ones are noted in `known`."""
     distinct, inverse = np.unique(offsets[:, reads], axis=0, return_inverse=True)
@@ -152,7 +152,7 @@ def _demands(
     return np.array(numbers, dtype=np.int64)[inverse.reshape(-1)]
 
 
-def _scaled(rows: Array, offsets: Array) -> tuple[Array, Array]:
+def _scale_to_integers(rows: Array, offsets: Array) -> tuple[Array, Array]:
     """Rows of small binary fractions multiplied up to integers, which costs nothing."""
     factors = np.ones(len(rows))
     for _ in range(_PLACES):
@@ -164,7 +164,7 @@ def _scaled(rows: Array, offsets: Array) -> tuple[Array, Array]:
     return rows * factors[:, None], offsets * factors
 
 
-def _sharpened(rows: Array, offsets: Array, strict: Mask, whole: Mask) -> tuple[Array, Mask]:
+def _sharpen_offsets(rows: Array, offsets: Array, strict: Mask, whole: Mask) -> tuple[Array, Mask]:
     """Rows with integer coefficients on integer inputs: the next integer below, and no longer strict."""
     integral = (rows == np.round(rows)).all(axis=1) & ((rows == 0) | whole).all(axis=1)
     small = (np.abs(offsets) < _EXACT) | np.isinf(offsets)
@@ -173,9 +173,9 @@ def _sharpened(rows: Array, offsets: Array, strict: Mask, whole: Mask) -> tuple[
     return np.where(integral, lowered, offsets), strict & ~integral
 
 
-def _guards(
+def _build_guards(
     coefficients: Array, strict: Mask, offsets: Array, system: Numbers, whole: Mask, reach: Array
-) -> Guards:
+) -> InputGuards:
     largest = reach.max(axis=0, initial=0.0)
     each = []
     for number in range(offsets.shape[1]):
@@ -190,17 +190,17 @@ def _guards(
         small = (np.abs(rows) @ largest < _EXACT).all() and (np.abs(asked[asked != np.inf]) < _EXACT).all()
         exact = bool(integral and small and not strictness.any())
         one = bool(strictness[0]) if (strictness == strictness[0]).all() else strictness
-        each.append(Guard(factors, np.ascontiguousarray(asked), one, exact))
-    return Guards(coefficients, strict, offsets, system, tuple(each))
+        each.append(_InputGuard(factors, np.ascontiguousarray(asked), one, exact))
+    return InputGuards(coefficients, strict, offsets, system, tuple(each))
 
 
-def _of(value: float | bool | Array | Mask, system: Numbers) -> Any:
+def _value_of_system(value: float | bool | Array | Mask, system: Numbers) -> Any:
     """What a value per system is for each question."""
     return value[system] if isinstance(value, np.ndarray) else value
 
 
-def contracted(
-    guards: Guards, whole: Mask, question: Numbers, low: Array, high: Array
+def contract_by_guards(
+    guards: InputGuards, whole: Mask, question: Numbers, low: Array, high: Array
 ) -> tuple[Array, Array, Mask, Mask]:
     """Boxes shrunk to where each guard can hold; which are left, and where all guards surely hold.
 
@@ -211,11 +211,11 @@ def contracted(
     system = guards.system[question]
     columns, ends = [low[:, i] for i in range(low.shape[1])], [high[:, i] for i in range(low.shape[1])]
     for guard in guards.each:
-        offset, strict = guard.offsets[question], _of(guard.strict, system)
+        offset, strict = guard.offsets[question], _value_of_system(guard.strict, system)
         bottom, top, size = np.zeros(len(low)), np.zeros(len(low)), np.zeros(len(low))
         terms = []
         for axis, factor in guard.factors:
-            by = _of(factor, system)
+            by = _value_of_system(factor, system)
             first, second = by * columns[axis], by * ends[axis]
             least, most = np.minimum(first, second), np.maximum(first, second)
             terms.append((axis, by, least))
@@ -228,14 +228,15 @@ def contracted(
             room = offset - bottom
         else:
             error = (
-                gamma(2 * len(terms) + 6) * (size + np.where(np.isinf(offset), 0.0, np.abs(offset))) + TINY
+                gamma_factor(2 * len(terms) + 6) * (size + np.where(np.isinf(offset), 0.0, np.abs(offset)))
+                + TINY
             )
             gap = bottom - offset
             alive &= np.where(strict, gap < error, gap <= error)
             inside &= np.where(strict, top - offset < -error, top - offset <= -error)
             room = error - gap
         for axis, by, least in terms:
-            columns[axis], ends[axis] = _limited(
+            columns[axis], ends[axis] = _limit_input(
                 columns[axis], ends[axis], room + least, by, bool(whole[axis])
             )
     low, high = np.stack(columns, axis=1), np.stack(ends, axis=1)
@@ -243,7 +244,7 @@ def contracted(
     return low, high, alive, inside
 
 
-def _limited(low: Array, high: Array, room: Array, by: float | Array, whole: bool) -> tuple[Array, Array]:
+def _limit_input(low: Array, high: Array, room: Array, by: float | Array, whole: bool) -> tuple[Array, Array]:
     """The bounds of an input whose multiple is at most `room`; a little wider, or inward to integers."""
     if isinstance(by, float) and abs(by) == 1.0:
         limit = room * by
@@ -263,14 +264,14 @@ def _limited(low: Array, high: Array, room: Array, by: float | Array, whole: boo
     return np.maximum(low, lower), np.minimum(high, upper)
 
 
-def held(guards: Guards, question: Numbers, points: Array) -> tuple[Mask, Mask]:
+def evaluate_guards(guards: InputGuards, question: Numbers, points: Array) -> tuple[Mask, Mask]:
     """Which points surely satisfy the guards of their question, and which surely do not."""
     holds, fails = np.ones(len(points), dtype=np.bool_), np.zeros(len(points), dtype=np.bool_)
     system = guards.system[question]
     for guard in guards.each:
         offset, total, size = guard.offsets[question], np.zeros(len(points)), np.zeros(len(points))
         for axis, factor in guard.factors:
-            product = _of(factor, system) * points[:, axis]
+            product = _value_of_system(factor, system) * points[:, axis]
             total = total + product
             if not guard.exact:
                 size += np.abs(product)
@@ -279,7 +280,8 @@ def held(guards: Guards, question: Numbers, points: Array) -> tuple[Mask, Mask]:
             fails |= total > offset
             continue
         error = (
-            gamma(len(guard.factors) + 6) * (size + np.where(np.isinf(offset), 0.0, np.abs(offset))) + TINY
+            gamma_factor(len(guard.factors) + 6) * (size + np.where(np.isinf(offset), 0.0, np.abs(offset)))
+            + TINY
         )
         gap = total - offset
         holds &= gap < -error

@@ -17,7 +17,14 @@ from surefoot.errors import InvalidProblem
 from surefoot.network.outward import Array
 from surefoot.problem.network import Array32, Network
 from surefoot.solve.native.cells.arrange import Demand
-from surefoot.solve.native.cells.points import CHUNK, UNCLEAR, Codes, closer, judged, together
+from surefoot.solve.native.cells.points import (
+    CHUNK,
+    UNCLEAR,
+    Codes,
+    evaluate_chunk,
+    judge_points,
+    judge_points_closely,
+)
 from surefoot.solve.native.cells.questions import Numbers
 
 MOST = 1e9  # points of a table
@@ -28,7 +35,7 @@ _STEP = 16 * CHUNK
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class OutputTable:
     """All points low .. low + shape - 1, the last axis fastest. Codes of demands are remembered."""
 
     network: Network
@@ -38,12 +45,12 @@ class Table:
     outputs: Array32  # (outputs, points)
     radius: Array  # (outputs, chunks): of the stored outputs
     memory: int  # bytes that remembered tallies may take
-    tallies: Tallies
+    tallies: DemandTallies
 
     def numbers(self, points: Array) -> Numbers:
         """The positions of points in the table."""
         places = (points - self.low).astype(np.int64)
-        return places @ np.array(strides(self.shape), dtype=np.int64)
+        return places @ np.array(_axis_strides(self.shape), dtype=np.int64)
 
     def points(self, numbers: Numbers) -> Array:
         places = np.stack(np.unravel_index(numbers, self.shape), axis=-1)
@@ -69,7 +76,7 @@ class Table:
 
 
 @dataclass(slots=True, eq=False)
-class Tallies:
+class DemandTallies:
     """A cache: the codes of all points for several demands, one slot each, and their prefix sums."""
 
     axes: tuple[int, ...]  # those with more than one point
@@ -95,7 +102,7 @@ class Tallies:
             self.sums = np.concatenate([self.sums, np.zeros((more, self.sums.shape[1]), dtype=np.int64)])
 
 
-def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _axis_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     found = [1]
     for extent in shape[:0:-1]:
         found.append(found[-1] * extent)
@@ -107,7 +114,9 @@ def bytes_needed(network: Network, size: int) -> int:
     return size * (4 * network.outputs + 1 + 8 + 8)
 
 
-def tabulated(network: Network, low: Array, high: Array, float32: bool, memory: int = 1 << 29) -> Table:
+def tabulate_network(
+    network: Network, low: Array, high: Array, float32: bool, memory: int = 1 << 29
+) -> OutputTable:
     """The network at every integer point of a box."""
     low, high = np.ceil(np.asarray(low, dtype=np.float64)), np.floor(np.asarray(high, dtype=np.float64))
     if low.shape != (network.width,) or high.shape != low.shape or not (low <= high).all():
@@ -118,10 +127,10 @@ def tabulated(network: Network, low: Array, high: Array, float32: bool, memory: 
     size = int(np.prod(shape))
     outputs = np.empty((network.outputs, size), dtype=np.float32)
     radius = np.empty((network.outputs, -(-size // CHUNK)))
-    places, extents = np.array(strides(shape), dtype=np.int64), np.array(shape)
+    places, extents = np.array(_axis_strides(shape), dtype=np.int64), np.array(shape)
     for chunk, start in enumerate(range(0, size, CHUNK)):
         numbers = np.arange(start, min(start + CHUNK, size))
-        found, reach = together(network, low + (numbers[:, None] // places) % extents, float32)
+        found, reach = evaluate_chunk(network, low + (numbers[:, None] // places) % extents, float32)
         with np.errstate(over="ignore"):
             outputs[:, start : start + CHUNK] = found
         most = np.maximum(found.max(axis=1), -found.min(axis=1))
@@ -130,22 +139,22 @@ def tabulated(network: Network, low: Array, high: Array, float32: bool, memory: 
         array.setflags(write=False)
     axes = tuple(i for i, n in enumerate(shape) if n > 1) or (0,)
     corners = tuple(shape[i] + 1 for i in axes)
-    tallies = Tallies(
+    tallies = DemandTallies(
         axes,
-        strides(corners),
+        _axis_strides(corners),
         np.empty((0, size), dtype=np.uint8),
         np.empty((0, int(np.prod(corners))), dtype=np.int64),
     )
-    return Table(network, float32, low, shape, outputs, radius, memory, tallies)
+    return OutputTable(network, float32, low, shape, outputs, radius, memory, tallies)
 
 
-def most_slots(table: Table) -> int:
+def most_slots(table: OutputTable) -> int:
     """How many demands may be remembered; one always."""
     tallies = table.tallies
     return max(1, int(table.memory // (tallies.codes.shape[1] + 8 * tallies.sums.shape[1])))
 
 
-def tallied(table: Table, demands: Sequence[Demand]) -> list[int]:
+def tally_demands(table: OutputTable, demands: Sequence[Demand]) -> list[int]:
     """The slots of these demands, at most `most_slots` of them; older ones are forgotten if need be."""
     tallies, most = table.tallies, most_slots(table)
     keys = [d.key() for d in demands]
@@ -157,13 +166,13 @@ def tallied(table: Table, demands: Sequence[Demand]) -> list[int]:
     for key, demand in zip(keys, demands, strict=True):
         if key not in tallies.slots:
             slot = len(tallies.slots)
-            tallies.codes[slot] = _codes(table, demand)
-            _sum(table, slot)
+            tallies.codes[slot] = _demand_codes(table, demand)
+            _compute_prefix_sums(table, slot)
             tallies.slots[key] = slot
     return [tallies.slots[k] for k in keys]
 
 
-def _codes(table: Table, demand: Demand) -> Codes:
+def _demand_codes(table: OutputTable, demand: Demand) -> Codes:
     size = table.size
     codes = np.empty(size, dtype=np.uint8)
     reads = bool(demand.inputs.any())
@@ -172,15 +181,15 @@ def _codes(table: Table, demand: Demand) -> Codes:
         part = slice(start, min(start + CHUNK, size))
         outputs = table.outputs[:, part].astype(np.float64)
         points = table.points(np.arange(part.start, part.stop)) if reads else nowhere
-        codes[part] = judged(demand, points, outputs, table.radius[:, chunk])
+        codes[part] = judge_points(demand, points, outputs, table.radius[:, chunk])
     unclear = np.flatnonzero(codes == UNCLEAR)
     for start in range(0, len(unclear), _STEP):
         some = unclear[start : start + _STEP]
-        codes[some] = closer(table.network, demand, table.points(some), table.float32)
+        codes[some] = judge_points_closely(table.network, demand, table.points(some), table.float32)
     return codes
 
 
-def _sum(table: Table, slot: int) -> None:
+def _compute_prefix_sums(table: OutputTable, slot: int) -> None:
     """The prefix sums of a slot from its codes."""
     tallies = table.tallies
     extents = [table.shape[i] for i in tallies.axes]

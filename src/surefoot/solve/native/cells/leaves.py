@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.cells.arrange import Arranged, held
-from surefoot.solve.native.cells.grid import Table
-from surefoot.solve.native.cells.ledger import Ledger
+from surefoot.solve.native.cells.arrange import ArrangedQueries, evaluate_guards
+from surefoot.solve.native.cells.grid import OutputTable
+from surefoot.solve.native.cells.ledger import OutcomeRecord
 from surefoot.solve.native.cells.points import (
     CHUNK,
     EITHER,
@@ -19,12 +19,12 @@ from surefoot.solve.native.cells.points import (
     UNCLEAR,
     YES,
     Codes,
-    closer,
-    evaluated,
-    exactly,
-    fractions,
-    judged,
-    judged_each,
+    evaluate_with_radius,
+    fractions_from_array,
+    judge_point_exactly,
+    judge_points,
+    judge_points_by_demand,
+    judge_points_closely,
 )
 from surefoot.solve.native.cells.questions import Mask, Numbers
 
@@ -33,7 +33,7 @@ _GROUP = 64  # points with the same demand that are worth a call of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
+class QueryBoxes:
     """A batch of boxes, each with the number of its question."""
 
     low: Array
@@ -43,8 +43,8 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.question)
 
-    def pick(self, index: Mask | Numbers | slice) -> Boxes:
-        return Boxes(self.low[index], self.high[index], self.question[index])
+    def pick(self, index: Mask | Numbers | slice) -> QueryBoxes:
+        return QueryBoxes(self.low[index], self.high[index], self.question[index])
 
     def sizes(self) -> Array:
         """How many integer points each has; as float64, for there may be very many."""
@@ -52,17 +52,17 @@ class Boxes:
         return counts
 
 
-def joined(several: list[Boxes]) -> Boxes:
+def join_query_boxes(several: list[QueryBoxes]) -> QueryBoxes:
     if len(several) == 1:
         return several[0]
-    return Boxes(
+    return QueryBoxes(
         np.concatenate([b.low for b in several]),
         np.concatenate([b.high for b in several]),
         np.concatenate([b.question for b in several]),
     )
 
 
-def pieces(boxes: Boxes, most: int = POINTS) -> Iterator[Boxes]:
+def split_by_points(boxes: QueryBoxes, most: int = POINTS) -> Iterator[QueryBoxes]:
     """Cuts of a batch, each with about `most` points."""
     ends = np.cumsum(boxes.sizes())
     start, count = 0, len(boxes)
@@ -73,7 +73,7 @@ def pieces(boxes: Boxes, most: int = POINTS) -> Iterator[Boxes]:
         start = end
 
 
-def every_point(boxes: Boxes) -> tuple[Array, Numbers]:
+def integer_box_points(boxes: QueryBoxes) -> tuple[Array, Numbers]:
     """All integer points of all boxes, box by box, and the position of the box of each."""
     extents = np.maximum(boxes.high - boxes.low + 1.0, 0.0).astype(np.int64)
     sizes = extents.prod(axis=1)
@@ -91,60 +91,68 @@ def every_point(boxes: Boxes) -> tuple[Array, Numbers]:
     return points, owner
 
 
-def enumerate_boxes(work: Arranged, ledger: Ledger, boxes: Boxes, table: Table | None) -> None:
+def enumerate_boxes(
+    work: ArrangedQueries, ledger: OutcomeRecord, boxes: QueryBoxes, table: OutputTable | None
+) -> None:
     """Settle the questions of these boxes as far as their points can."""
-    for part in pieces(boxes.pick(ledger.unsettled(boxes.question))):
-        if ledger.budget.spent():
+    for part in split_by_points(boxes.pick(ledger.lacks_witness(boxes.question))):
+        if ledger.budget.is_spent():
             ledger.leave_open(part.question, "time ran out before all its points were looked at")
             continue
-        part = part.pick(ledger.unsettled(part.question))
-        points, owner = every_point(part)
-        look(work, ledger, points, part.question[owner], table)
+        part = part.pick(ledger.lacks_witness(part.question))
+        points, owner = integer_box_points(part)
+        check_query_points(work, ledger, points, part.question[owner], table)
 
 
-def look(
-    work: Arranged, ledger: Ledger, points: Array, question: Numbers, table: Table | None = None
+def check_query_points(
+    work: ArrangedQueries,
+    ledger: OutcomeRecord,
+    points: Array,
+    question: Numbers,
+    table: OutputTable | None = None,
 ) -> None:
     """Note what some points say about their questions."""
-    holds, fails = held(work.guards, question, points)
+    holds, fails = evaluate_guards(work.guards, question, points)
     kept = ~fails
     points, question, holds = points[kept], question[kept], holds[kept]
     if not len(points):
         return
-    codes = _codes(work, points, question, table)
-    note(work, ledger, points, question, codes, holds)
+    codes = _point_codes(work, points, question, table)
+    record_point_codes(work, ledger, points, question, codes, holds)
 
 
-def note(work: Arranged, ledger: Ledger, points: Array, question: Numbers, codes: Codes, holds: Mask) -> None:
+def record_point_codes(
+    work: ArrangedQueries, ledger: OutcomeRecord, points: Array, question: Numbers, codes: Codes, holds: Mask
+) -> None:
     """Enter points with their codes; `holds`: their guards surely hold, else that is looked at exactly."""
     codes = np.where(holds | (codes == NO), codes, UNCLEAR)
     sure = codes == YES
-    ledger.satisfied(question[sure], points[sure])
+    ledger.record_witnesses(question[sure], points[sure])
     either = codes == EITHER
-    ledger.possible(question[either], points[either])
+    ledger.record_possible(question[either], points[either])
     for i in np.flatnonzero(codes == UNCLEAR):
-        if ledger.budget.spent():
+        if ledger.budget.is_spent():
             ledger.leave_open(question[i : i + 1], "time ran out before a tie was looked at exactly")
-        elif ledger.unsettled(question[i : i + 1])[0]:
+        elif ledger.lacks_witness(question[i : i + 1])[0]:
             code = _exact_code(work, ledger, int(question[i]), points[i])
             if code == YES:
-                ledger.satisfied(question[i : i + 1], points[i : i + 1])
+                ledger.record_witnesses(question[i : i + 1], points[i : i + 1])
             elif code == EITHER:
-                ledger.possible(question[i : i + 1], points[i : i + 1])
+                ledger.record_possible(question[i : i + 1], points[i : i + 1])
 
 
-def _exact_code(work: Arranged, ledger: Ledger, question: int, point: Array) -> int:
+def _exact_code(work: ArrangedQueries, ledger: OutcomeRecord, question: int, point: Array) -> int:
     """Guards and demand of one question at one point, without any doubt left but that of rounding."""
-    if not guarded(work, question, fractions(point)):
+    if not satisfies_guards(work, question, fractions_from_array(point)):
         return NO
     key = int(work.demand[question]), point.tobytes()
     if key not in ledger.looked_at:
         asked = work.questions
-        ledger.looked_at[key] = exactly(asked.network, work.demands[key[0]], point, asked.float32)
+        ledger.looked_at[key] = judge_point_exactly(asked.network, work.demands[key[0]], point, asked.float32)
     return ledger.looked_at[key]
 
 
-def guarded(work: Arranged, question: int, point: Sequence[Fraction]) -> bool:
+def satisfies_guards(work: ArrangedQueries, question: int, point: Sequence[Fraction]) -> bool:
     """Whether a point satisfies the guards of a question, exactly."""
     rows, offsets, strict = (a[0].tolist() for a in work.guards.rows(np.array([question])))
     for row, offset, is_strict in zip(rows, offsets, strict, strict=True):
@@ -155,40 +163,40 @@ def guarded(work: Arranged, question: int, point: Sequence[Fraction]) -> bool:
     return True
 
 
-def _codes(work: Arranged, points: Array, question: Numbers, table: Table | None) -> Codes:
+def _point_codes(work: ArrangedQueries, points: Array, question: Numbers, table: OutputTable | None) -> Codes:
     network, float32 = work.questions.network, work.questions.float32
     if table is not None:
         outputs, radius = table.at(table.numbers(points))
     else:
-        unique, inverse = _distinct(points)
-        outputs, radius = evaluated(network, points[unique], float32)
+        unique, inverse = _distinct_points(points)
+        outputs, radius = evaluate_with_radius(network, points[unique], float32)
         outputs, radius = outputs[:, inverse], radius[:, inverse]
     demand = work.demand[question]
     codes = np.empty(len(points), dtype=np.uint8)
-    groups = _alike(demand)
+    groups = _group_equal_demands(demand)
     if len(groups) * _GROUP > len(points):
         for start in range(0, len(points), CHUNK):
             part = slice(start, start + CHUNK)
             asked = work.stacked.pick(demand[part])
-            codes[part] = judged_each(asked, points[part], outputs[:, part], radius[:, part])
+            codes[part] = judge_points_by_demand(asked, points[part], outputs[:, part], radius[:, part])
     else:
         for group in groups:
             same = work.demands[demand[group[0]]]
-            codes[group] = judged(same, points[group], outputs[:, group], radius[:, group])
+            codes[group] = judge_points(same, points[group], outputs[:, group], radius[:, group])
     unclear = np.flatnonzero(codes == UNCLEAR)
-    for some in _alike(demand[unclear]):
+    for some in _group_equal_demands(demand[unclear]):
         group = unclear[some]
-        codes[group] = closer(network, work.demands[demand[group[0]]], points[group], float32)
+        codes[group] = judge_points_closely(network, work.demands[demand[group[0]]], points[group], float32)
     return codes
 
 
-def _alike(demand: Numbers) -> list[Numbers]:
+def _group_equal_demands(demand: Numbers) -> list[Numbers]:
     """Positions of equal demands."""
     order = np.argsort(demand, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(demand[order])) + 1) if len(demand) else []
 
 
-def _distinct(points: Array) -> tuple[Numbers, Numbers]:
+def _distinct_points(points: Array) -> tuple[Numbers, Numbers]:
     """Positions of the different points, and for each point the position among these."""
     low, high = points.min(axis=0), points.max(axis=0)
     extents = high - low + 1.0

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.network.linear import Planes
-from surefoot.network.outward import TINY, Array, Box, down, gamma
+from surefoot.network.outward import TINY, Array, BoxArray, gamma_factor, round_down
 from surefoot.network.rounding import error_bounds
 from surefoot.problem.network import Network
-from surefoot.solve.native.bounding.bounds import bounded
-from surefoot.solve.native.bounding.layout import Layout
-from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.cells.arrange import Arranged, Stacked
-from surefoot.solve.native.cells.leaves import Boxes
+from surefoot.solve.native.bounding.bounds import bound_box_batch
+from surefoot.solve.native.bounding.layout import BoundingPlan
+from surefoot.solve.native.bounding.substitute import NetworkBounds
+from surefoot.solve.native.cells.arrange import ArrangedQueries, StackedDemands
+from surefoot.solve.native.cells.leaves import QueryBoxes
 from surefoot.solve.native.cells.questions import Mask
 
 _STEPS = 8  # of the weights
@@ -28,75 +28,75 @@ _PIECE = 64  # boxes bounded together: their coefficients stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closed:
+class BoxBounds:
     """Which boxes have no solution; the others shrunk, a point of each that looks best, and where to cut."""
 
     closed: Mask
-    boxes: Boxes
+    boxes: QueryBoxes
     best: Array
     influence: Array  # per input: how much the planes vary with it
 
 
-def bound(work: Arranged, plan: Layout, boxes: Boxes) -> Closed:
+def bound_query_boxes(work: ArrangedQueries, plan: BoundingPlan, boxes: QueryBoxes) -> BoxBounds:
     """One pass over boxes whose questions may have different demands."""
     closed = np.zeros(len(boxes), dtype=np.bool_)
     low, high = boxes.low.copy(), boxes.high.copy()
     best, influence = boxes.low.copy(), np.zeros_like(boxes.low)
     for start in range(0, len(boxes), _PIECE):
         part = slice(start, start + _PIECE)
-        found = _bound(work, plan, boxes.pick(part))
+        found = _bound_piece(work, plan, boxes.pick(part))
         closed[part], best[part], influence[part] = found.closed, found.best, found.influence
         low[part], high[part] = found.boxes.low, found.boxes.high
-    return Closed(closed, Boxes(low, high, boxes.question), best, influence)
+    return BoxBounds(closed, QueryBoxes(low, high, boxes.question), best, influence)
 
 
-def _bound(work: Arranged, plan: Layout, boxes: Boxes) -> Closed:
+def _bound_piece(work: ArrangedQueries, plan: BoundingPlan, boxes: QueryBoxes) -> BoxBounds:
     asked, demand = work.questions, work.stacked.pick(work.demand[boxes.question])
-    found = bounded(plan, boxes.low, boxes.high, {})
-    doubt = _rounding(asked.network, asked.whole, found) if asked.float32 else None
-    planes = _with_guards(work, boxes, _planes(found, demand, doubt))
+    found = bound_box_batch(plan, boxes.low, boxes.high, {})
+    doubt = _rounding_radii(asked.network, asked.whole, found) if asked.float32 else None
+    planes = _append_guard_planes(work, boxes, _demand_planes(found, demand, doubt))
     box = found.boxes[0]
-    weights, best = _weights(planes, box)
+    weights, best = _ascend_weights(planes, box)
     closed = (planes.minimum(box) > 0).any(axis=1)
     if not closed.all():
-        together = _combined(work, found, demand, boxes, weights, doubt)
+        together = _combined_plane(work, found, demand, boxes, weights, doubt)
         closed |= together.minimum(box)[:, 0] > 0
         coefficients = np.concatenate([planes.coefficients, together.coefficients], axis=1)
         planes = Planes(coefficients, np.concatenate([planes.constant, together.constant], axis=1))
-    shrunk, empty = _shrunk(planes, boxes, asked.whole)
+    shrunk, empty = _contract_boxes(planes, boxes, asked.whole)
     slopes = np.abs(planes.coefficients)
     influence = (slopes * (boxes.high - boxes.low)[:, None]).max(axis=1)
-    return Closed(closed | empty, shrunk, best, influence)
+    return BoxBounds(closed | empty, shrunk, best, influence)
 
 
-def _rounding(network: Network, whole: Mask, found: Bounded) -> Array:
+def _rounding_radii(network: Network, whole: Mask, found: NetworkBounds) -> Array:
     """How far float32 outputs can be from exact ones, per box; integers up to 2^24 are not rounded."""
     box = found.boxes[0]
     rounds = bool((~whole).any() or (box.magnitude > 2.0**24).any())
     return error_bounds(network, box.low, box.high, input_rounding=rounds, values=found.boxes)
 
 
-def _planes(found: Bounded, demand: Stacked, doubt: Array | None) -> Planes:
+def _demand_planes(found: NetworkBounds, demand: StackedDemands, doubt: Array | None) -> Planes:
     """Planes below (inputs . x + outputs . y - offset) for the rows of a demand."""
     below = found.below(demand.outputs)
     box = found.boxes[0]
     with np.errstate(all="ignore"):
         coefficients = below.coefficients + demand.inputs
-        lost = gamma(1) * (np.abs(coefficients) @ box.magnitude[:, :, None])[..., 0]
+        lost = gamma_factor(1) * (np.abs(coefficients) @ box.magnitude[:, :, None])[..., 0]
         constant = below.constant - demand.offsets
-        lost = lost + gamma(2) * (np.abs(below.constant) + np.abs(demand.offsets)) + TINY
+        lost = lost + gamma_factor(2) * (np.abs(below.constant) + np.abs(demand.offsets)) + TINY
         if doubt is not None:
             lost = lost + (np.abs(demand.outputs) @ doubt[:, :, None])[..., 0] * (1.0 + 2.0**-40)
-        constant = down(constant - lost)
-    return _usable(coefficients, constant)
+        constant = round_down(constant - lost)
+    return _drop_infinite_planes(coefficients, constant)
 
 
-def _usable(coefficients: Array, constant: Array) -> Planes:
+def _drop_infinite_planes(coefficients: Array, constant: Array) -> Planes:
     known = np.isfinite(coefficients).all(axis=-1) & np.isfinite(constant)
     return Planes(np.where(known[..., None], coefficients, 0.0), np.where(known, constant, -np.inf))
 
 
-def _with_guards(work: Arranged, boxes: Boxes, planes: Planes) -> Planes:
+def _append_guard_planes(work: ArrangedQueries, boxes: QueryBoxes, planes: Planes) -> Planes:
     rows, offsets, _ = work.guards.rows(boxes.question)
     return Planes(
         np.concatenate([planes.coefficients, rows], axis=1),
@@ -104,7 +104,7 @@ def _with_guards(work: Arranged, boxes: Boxes, planes: Planes) -> Planes:
     )
 
 
-def _weights(planes: Planes, box: Box) -> tuple[Array, Array]:
+def _ascend_weights(planes: Planes, box: BoxArray) -> tuple[Array, Array]:
     """Good weights of the planes, and the point where their combination is least. No proof rests on them."""
     usable = np.isfinite(planes.constant)
     constant = np.where(usable, planes.constant, 0.0)
@@ -129,8 +129,13 @@ def _weights(planes: Planes, box: Box) -> tuple[Array, Array]:
     return best, point
 
 
-def _combined(
-    work: Arranged, found: Bounded, demand: Stacked, boxes: Boxes, weights: Array, doubt: Array | None
+def _combined_plane(
+    work: ArrangedQueries,
+    found: NetworkBounds,
+    demand: StackedDemands,
+    boxes: QueryBoxes,
+    weights: Array,
+    doubt: Array | None,
 ) -> Planes:
     """The plane below one weighted sum of all rows, with the rounding of that sum taken off."""
     count = demand.offsets.shape[1]
@@ -147,21 +152,23 @@ def _combined(
         size_inputs = (share @ np.abs(inputs))[:, 0] + np.abs(below.coefficients[:, 0])
         size = (size_inputs * of_inputs).sum(axis=1) + (size_outputs * of_outputs).sum(axis=1)
         size = size + (weights * np.abs(offsets)).sum(axis=1) + np.abs(below.constant[:, 0])
-        lost = gamma(weights.shape[1] + 6) * size + TINY
+        lost = gamma_factor(weights.shape[1] + 6) * size + TINY
         if doubt is not None:
             lost = lost + (size_outputs * doubt).sum(axis=1) * (1.0 + 2.0**-40)
-        constant = down(below.constant - ((weights * offsets).sum(axis=1) + lost)[:, None])
-    return _usable(coefficients, constant)
+        constant = round_down(below.constant - ((weights * offsets).sum(axis=1) + lost)[:, None])
+    return _drop_infinite_planes(coefficients, constant)
 
 
-def _shrunk(planes: Planes, boxes: Boxes, whole: Mask) -> tuple[Boxes, Mask]:
+def _contract_boxes(planes: Planes, boxes: QueryBoxes, whole: Mask) -> tuple[QueryBoxes, Mask]:
     """The part of each box where every plane can be <= 0, rounded outward (integers inward)."""
     low, high, rows = boxes.low[:, None], boxes.high[:, None], planes.coefficients
     with np.errstate(all="ignore"):
         at_low, at_high = rows * low, rows * high
         least = np.minimum(at_low, at_high)
         size = np.maximum(np.abs(at_low), np.abs(at_high)).sum(axis=2) + np.abs(planes.constant)
-        room = (gamma(2 * rows.shape[2] + 6) * size + TINY - planes.constant - least.sum(axis=2))[..., None]
+        room = (gamma_factor(2 * rows.shape[2] + 6) * size + TINY - planes.constant - least.sum(axis=2))[
+            ..., None
+        ]
         limit = (room + least) / rows
         slack = np.abs(limit) * 2.0**-50 + TINY
         above = np.where(rows > 0, limit + slack, np.inf)
@@ -169,5 +176,5 @@ def _shrunk(planes: Planes, boxes: Boxes, whole: Mask) -> tuple[Boxes, Mask]:
     above = np.where(np.isnan(above), np.inf, above).min(axis=1)
     below = np.where(np.isnan(below), -np.inf, below).max(axis=1)
     above, below = np.where(whole, np.floor(above), above), np.where(whole, np.ceil(below), below)
-    shrunk = Boxes(np.maximum(boxes.low, below), np.minimum(boxes.high, above), boxes.question)
+    shrunk = QueryBoxes(np.maximum(boxes.low, below), np.minimum(boxes.high, above), boxes.question)
     return shrunk, np.asarray((shrunk.low > shrunk.high).any(axis=1))

@@ -26,7 +26,7 @@ LARGEST = 1e100  # of a number in a question: products stay in range
 LARGEST_WHOLE = 2.0**52
 
 
-class Outcome(IntEnum):
+class QueryOutcome(IntEnum):
     UNSAT = 0  # no point of the box satisfies all rows, in any order of summation
     SAT = 1  # the witness does: in exact arithmetic, or in the reference float32 evaluation
     POSSIBLE = (
@@ -36,33 +36,35 @@ class Outcome(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class System:
+class RowSystem:
     """Rows over [inputs, outputs], each at most (strict: less than) an offset that the question gives."""
 
     coefficients: Array  # (rows, inputs + outputs)
     strict: Mask  # (rows,)
 
-    def and_also(self, coefficients: object, strict: object = False) -> System:
+    def and_also(self, coefficients: object, strict: object = False) -> RowSystem:
         """More rows below these; rows that are only as long as the inputs do not read the outputs."""
         more = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
         width = self.coefficients.shape[1]
         padded = np.zeros((len(more), width))
         padded[:, : more.shape[1]] = more
         strictness = np.broadcast_to(np.asarray(strict, dtype=np.bool_), (len(more),))
-        return System(np.concatenate([self.coefficients, padded]), np.concatenate([self.strict, strictness]))
+        return RowSystem(
+            np.concatenate([self.coefficients, padded]), np.concatenate([self.strict, strictness])
+        )
 
 
-def chooses(network: Network, action: int, among: Sequence[int] | None = None) -> System:
+def argmax_row_system(network: Network, action: int, among: Sequence[int] | None = None) -> RowSystem:
     """Output `action` is the largest, the lowest index of equals: a row for each other one, offset 0."""
     others = [j for j in (range(network.outputs) if among is None else among) if j != action]
     rows = np.zeros((len(others), network.width + network.outputs))
     rows[np.arange(len(others)), network.width + np.array(others, dtype=np.int64)] = 1.0
     rows[:, network.width + action] = -1.0
-    return System(rows, np.array([j < action for j in others], dtype=np.bool_))
+    return RowSystem(rows, np.array([j < action for j in others], dtype=np.bool_))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Questions:
+class BatchQueries:
     """Question i: box low[i] .. high[i], rows of systems[system[i]] against offsets[i].
 
     Shorter systems use the first offsets of their line. An offset of infinity takes its row out.
@@ -72,7 +74,7 @@ class Questions:
     low: Array  # (questions, inputs)
     high: Array
     whole: Mask  # (inputs,): those that are integers; the others are real numbers
-    systems: tuple[System, ...]
+    systems: tuple[RowSystem, ...]
     system: Numbers  # (questions,)
     offsets: Array  # (questions, rows of the longest system)
     float32: bool = True  # outputs of float32 inference, inputs rounded first; False: real arithmetic
@@ -108,7 +110,7 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answers:
+class BatchAnswers:
     """One outcome per question; the same for any order of the questions unless time ran out."""
 
     outcomes: NDArray[np.int8]
@@ -120,12 +122,12 @@ class Answers:
     @property
     def possible(self) -> Mask:
         """What a sound over-approximation has to keep: everything but UNSAT."""
-        kept: Mask = self.outcomes != Outcome.UNSAT
+        kept: Mask = self.outcomes != QueryOutcome.UNSAT
         return kept
 
     def witness(self, question: int) -> tuple[Fraction, ...] | None:
         if question in self.exact:
             return self.exact[question]
-        if self.outcomes[question] not in (Outcome.SAT, Outcome.POSSIBLE):
+        if self.outcomes[question] not in (QueryOutcome.SAT, QueryOutcome.POSSIBLE):
             return None
         return tuple(Fraction(x) for x in self.points[question].tolist())

@@ -10,25 +10,25 @@ import numpy as np
 from surefoot.network.rounding import error_bounds
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.term import Const, Term, Var
-from surefoot.query.linear import Linear, as_term
-from surefoot.query.query import Answer, NetworkCall, Quantity, Query, Undecided, Why
-from surefoot.solve.native.cells.questions import Questions
-from surefoot.solve.native.solver import decide
+from surefoot.query.linear import LinearForm, term_from_linear
+from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Undecided, UndecidedReason
+from surefoot.solve.native.cells.questions import BatchQueries
+from surefoot.solve.native.solver import decide_native_query
 
 
-def query(questions: Questions, index: int) -> Query | None:
+def build_single_query(questions: BatchQueries, index: int) -> Query | None:
     """The query of a question; None where float32 inference may overflow on its box.
 
     The outputs of float32 inference are those within its error bound of the exact ones: no solution is lost.
     """
     network, low, high = questions.network, questions.low[index], questions.high[index]
-    quantities: list[Quantity] = []
+    quantities: list[QueryVariable] = []
     for i in range(network.width):
         ends = Fraction(low[i]), Fraction(high[i])
         kind = Int(-(-ends[0] // 1), ends[1] // 1) if questions.whole[i] else Real(*ends)
-        quantities.append(Quantity(f"x{i}", kind))
+        quantities.append(QueryVariable(f"x{i}", kind))
     outputs = tuple(f"y{j}" for j in range(network.outputs))
-    quantities += [Quantity(name, Real()) for name in outputs]
+    quantities += [QueryVariable(name, Real()) for name in outputs]
     slack: tuple[Fraction, ...] = ()
     if questions.float32:
         errors = error_bounds(network, low, high, input_rounding=True).tolist()
@@ -37,10 +37,10 @@ def query(questions: Questions, index: int) -> Query | None:
         slack = tuple(map(Fraction, errors))
     names = [q.name for q in quantities]
     call = NetworkCall(network, tuple(Var(q.name) for q in quantities[: network.width]), outputs, slack)
-    return Query(tuple(quantities), tuple(_rows(questions, index, names)), (call,))
+    return Query(tuple(quantities), tuple(_row_constraints(questions, index, names)), (call,))
 
 
-def _rows(questions: Questions, index: int, names: list[str]) -> list[Term]:
+def _row_constraints(questions: BatchQueries, index: int, names: list[str]) -> list[Term]:
     system = questions.systems[questions.system[index]]
     rows: list[Term] = []
     for row, strict, offset in zip(
@@ -48,15 +48,15 @@ def _rows(questions: Questions, index: int, names: list[str]) -> list[Term]:
     ):
         if offset == np.inf:
             continue
-        linear = Linear(tuple((n, Fraction(c)) for n, c in zip(names, row, strict=True) if c))
-        left, right = as_term(linear), Const(Fraction(offset))
+        linear = LinearForm(tuple((n, Fraction(c)) for n, c in zip(names, row, strict=True) if c))
+        left, right = term_from_linear(linear), Const(Fraction(offset))
         rows.append(left < right if strict else left <= right)
     return rows
 
 
-def decided(questions: Questions, index: int, seed: int, seconds: float) -> Answer:
+def decide_single_query(questions: BatchQueries, index: int, seed: int, seconds: float) -> Answer:
     """The answer of the search; `Sat` gives a point, which for float32 inference is only a candidate."""
-    asked = query(questions, index)
+    asked = build_single_query(questions, index)
     if asked is None:
-        return Undecided(Why.NUMERICS, "float32 inference may overflow on this box")
-    return decide(asked, seed, seconds=seconds)
+        return Undecided(UndecidedReason.NUMERICS, "float32 inference may overflow on this box")
+    return decide_native_query(asked, seed, seconds=seconds)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from struct import pack
 
-from surefoot.work.machine.text import Function
+from surefoot.work.machine.text import IrFunction
 
 LANES = 8
 BLOCKS = (4, 2)  # vectors of a row that are summed side by side: widths are padded to two vectors
@@ -22,7 +22,7 @@ DECLARED = "\n".join(
 )
 
 
-class Layer(IntEnum):
+class LayerWord(IntEnum):
     """Words of the record of a layer; the first record is that of the inputs."""
 
     WIDTH = 0
@@ -42,7 +42,7 @@ class Layer(IntEnum):
     MASK = 14  # 1 for the entries that are rounded, 0 for the others
 
 
-class Factor(IntEnum):
+class RoundingFactor(IntEnum):
     """Numbers of a layer, for the account of rounding."""
 
     INTERVAL = 0  # of its interval from what it reads
@@ -54,7 +54,7 @@ class Factor(IntEnum):
     RADIUS_BACK = 6
 
 
-class Field(IntEnum):
+class TableField(IntEnum):
     """Words of the table that every function gets."""
 
     LAYERS = 0
@@ -93,7 +93,7 @@ class Field(IntEnum):
     WORK = 33  # sheets of one row each
 
 
-class Buffer(IntEnum):
+class ScratchBuffer(IntEnum):
     """Parts of the scratch memory. Two rows of coefficients are substituted side by side."""
 
     ONE = 0  # coefficients of both rows, turn by turn
@@ -118,7 +118,7 @@ class Buffer(IntEnum):
     ALIVE = 19  # from here a list of entries for every layer, after its length
 
 
-class Work(IntEnum):
+class AscentArray(IntEnum):
     """Sheets of one row for an ascent."""
 
     MET = 0  # coefficients after each ReLU
@@ -128,52 +128,52 @@ class Work(IntEnum):
     BEST_MET = 4
 
 
-class State(IntEnum):
+class PlaneState(IntEnum):
     CONSTANT = 0
     SLACK = 2
     LEAST = 4
     COSTS = 6  # sum of all costs of a box so far
 
 
-class Code(Function):
+class ChainFunction(IrFunction):
     """A function over the table, with numbers and vectors of numbers."""
 
     def __init__(self, name: str, more: str = "", *, internal: bool = True) -> None:
         super().__init__(name, "ptr %table" + more, internal=internal)
 
-    def field(self, field: Field) -> str:
+    def field(self, field: TableField) -> str:
         return self.load("%table", str(int(field)))
 
-    def address(self, field: Field) -> str:
+    def address(self, field: TableField) -> str:
         return self.pointer(self.field(field))
 
     def pointer(self, number: str) -> str:
         return self.value(f"inttoptr i64 {number} to ptr")
 
     def layer(self, number: str) -> str:
-        return self.at(self.address(Field.LAYERS), self.mul(number, str(len(Layer))))
+        return self.at(self.address(TableField.LAYERS), self.mul(number, str(len(LayerWord))))
 
-    def word(self, layer: str, field: Layer) -> str:
+    def word(self, layer: str, field: LayerWord) -> str:
         return self.load(layer, str(int(field)))
 
-    def array(self, layer: str, field: Layer) -> str:
+    def array(self, layer: str, field: LayerWord) -> str:
         return self.pointer(self.word(layer, field))
 
-    def factor(self, layer: str, which: Factor) -> str:
-        return self.load(self.array(layer, Layer.FACTORS), str(int(which)), "double")
+    def factor(self, layer: str, which: RoundingFactor) -> str:
+        return self.load(self.array(layer, LayerWord.FACTORS), str(int(which)), "double")
 
-    def sheet(self, field: Field, box: str, column: str = "0") -> str:
+    def sheet(self, field: TableField, box: str, column: str = "0") -> str:
         """Where the numbers of a box begin, or those of one of its columns."""
-        place = self.add(self.mul(box, self.field(Field.COLUMNS)), column)
+        place = self.add(self.mul(box, self.field(TableField.COLUMNS)), column)
         return self.at(self.address(field), place, "double")
 
-    def buffer(self, which: Buffer) -> str:
-        place = self.mul(self.field(Field.SCRATCH_SIZE), str(int(which)))
-        return self.at(self.address(Field.SCRATCH), place, "double")
+    def buffer(self, which: ScratchBuffer) -> str:
+        place = self.mul(self.field(TableField.SCRATCH_SIZE), str(int(which)))
+        return self.at(self.address(TableField.SCRATCH), place, "double")
 
-    def work(self, which: Work, column: str = "0") -> str:
-        place = self.add(self.mul(self.field(Field.COLUMNS), str(int(which))), column)
-        return self.at(self.address(Field.WORK), place, "double")
+    def work(self, which: AscentArray, column: str = "0") -> str:
+        place = self.add(self.mul(self.field(TableField.COLUMNS), str(int(which))), column)
+        return self.at(self.address(TableField.WORK), place, "double")
 
     def place(self, kind: str, start: str) -> str:
         """A local variable of any kind."""
@@ -183,23 +183,23 @@ class Code(Function):
         self.do(f"store {kind} {start}, ptr {name}")
         return name
 
-    def read(self, place: str, kind: str) -> str:
+    def load_place(self, place: str, kind: str) -> str:
         return self.value(f"load {kind}, ptr {place}, align 8")
 
-    def write(self, place: str, value: str, kind: str) -> None:
+    def store_place(self, place: str, value: str, kind: str) -> None:
         self.do(f"store {kind} {value}, ptr {place}, align 8")
 
     def vector(self, base: str, index: str) -> str:
-        return self.read(self.at(base, index, "double"), V)
+        return self.load_place(self.at(base, index, "double"), V)
 
     def put_vector(self, base: str, index: str, value: str) -> None:
-        self.write(self.at(base, index, "double"), value, V)
+        self.store_place(self.at(base, index, "double"), value, V)
 
     def number(self, base: str, index: str) -> str:
-        return self.read(self.at(base, index, "double"), "double")
+        return self.load_place(self.at(base, index, "double"), "double")
 
     def put_number(self, base: str, index: str, value: str) -> None:
-        self.write(self.at(base, index, "double"), value, "double")
+        self.store_place(self.at(base, index, "double"), value, "double")
 
     def fill(self, base: str, padded: str) -> None:
         """Zeros."""
@@ -210,12 +210,12 @@ class Code(Function):
         with self.vectors(padded) as i:
             self.put_vector(target, i, self.vector(source, i))
 
-    def spread(self, number: str) -> str:
+    def broadcast_number(self, number: str) -> str:
         """A vector of equal numbers."""
         one = self.value(f"insertelement {V} poison, double {number}, i64 0")
         return self.value(f"shufflevector {V} {one}, {V} poison, <{LANES} x i32> zeroinitializer")
 
-    def spread_bit(self, bit: str) -> str:
+    def broadcast_bit(self, bit: str) -> str:
         one = self.value(f"insertelement {B} poison, i1 {bit}, i64 0")
         return self.value(f"shufflevector {B} {one}, {B} poison, <{LANES} x i32> zeroinitializer")
 
@@ -255,21 +255,21 @@ class Code(Function):
 
     def constant(self, number: float, kind: str = V) -> str:
         """A literal; as a vector all of its entries."""
-        text = _hexadecimal(number)
+        text = _float_to_hex(number)
         return text if kind != V else "<" + ", ".join(f"double {text}" for _ in range(LANES)) + ">"
 
-    def sum_up(self) -> str:
+    def running_sum(self) -> str:
         """A running sum, a vector of them."""
         place = self.place(V, "zeroinitializer")
-        self.write(place, "zeroinitializer", V)
+        self.store_place(place, "zeroinitializer", V)
         return place
 
-    def gather(self, place: str, part: str) -> None:
+    def add_to_sum(self, place: str, part: str) -> None:
         """Add a vector to a running sum."""
-        self.write(place, self.plus(self.read(place, V), part), V)
+        self.store_place(place, self.plus(self.load_place(place, V), part), V)
 
-    def gathered(self, place: str) -> str:
-        return self.total(self.read(place, V))
+    def reduce_sum(self, place: str) -> str:
+        return self.total(self.load_place(place, V))
 
     @contextmanager
     def vectors(self, padded: str) -> Iterator[str]:
@@ -283,5 +283,5 @@ class Code(Function):
             yield
 
 
-def _hexadecimal(number: float) -> str:
+def _float_to_hex(number: float) -> str:
     return "0x" + pack(">d", number).hex().upper()

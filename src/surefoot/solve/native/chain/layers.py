@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import Array, gamma
+from surefoot.network.outward import Array, gamma_factor
 from surefoot.network.rounding import SMALLEST, UNIT32
 from surefoot.problem.network import (
     Activation,
@@ -25,17 +25,24 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solve.native.chain.code import BLOCKS, LANES, Buffer, Factor, Field, Layer
+from surefoot.solve.native.chain.code import (
+    BLOCKS,
+    LANES,
+    LayerWord,
+    RoundingFactor,
+    ScratchBuffer,
+    TableField,
+)
 from surefoot.solve.native.problem import Mask
 
 ALL = -1  # in place of the number of a value: all of them side by side, as in a sheet
 _PAD = BLOCKS[-1] * LANES
-_WORDS, _FACTORS = len(Layer), len(Factor)
+_WORDS, _FACTORS = len(LayerWord), len(RoundingFactor)
 LEAST = 64  # ReLUs: smaller networks are bounded before the machine code is loaded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chain:
+class ReluChain:
     """The records of the layers, and where their entries are in a sheet."""
 
     records: NDArray[np.int64]
@@ -62,24 +69,24 @@ class _Link:
     once: bool = False  # float32 rounds its result once, or not at all
 
 
-def chain_of(
+def chain_from_network(
     network: Network, bounded: frozenset[int], rounded: Mapping[int, Mask], inputs: frozenset[int]
-) -> Chain | None:
+) -> ReluChain | None:
     """The tables of a network, None if it is something else than a chain.
 
     `bounded`: values that back-substitution bounds; `rounded`: those that float32 rounds; `inputs`: those of
     these that are input vectors of calls.
     """
-    found = _links(network, inputs)
+    found = _chain_links(network, inputs)
     if found is None:
         return None
     links, relus = found
     if sum(len(link.bias) for link, after in pairwise(links) if after.bent) < LEAST:
         return None
-    return _tables(network.width, links, relus, bounded, rounded)
+    return _build_chain_tables(network.width, links, relus, bounded, rounded)
 
 
-def _links(network: Network, inputs: frozenset[int]) -> tuple[list[_Link], dict[int, int]] | None:
+def _chain_links(network: Network, inputs: frozenset[int]) -> tuple[list[_Link], dict[int, int]] | None:
     links: list[_Link] = []
     relus: dict[int, int] = {}
     current, bent, joined = 0, False, False
@@ -98,7 +105,7 @@ def _links(network: Network, inputs: frozenset[int]) -> tuple[list[_Link], dict[
                 bent = False
             case _:
                 wide = len(links[-1].bias) if links else network.width
-                link = None if bent or joined else _plain(node, number, current, wide)
+                link = None if bent or joined else _link_of_linear_node(node, number, current, wide)
                 if link is None:
                     return None
                 links.append(link)
@@ -106,7 +113,7 @@ def _links(network: Network, inputs: frozenset[int]) -> tuple[list[_Link], dict[
     return None if bent or joined != (links[-1].direct is not None) or not relus else (links, relus)
 
 
-def _plain(node: Node, number: int, current: int, wide: int) -> _Link | None:
+def _link_of_linear_node(node: Node, number: int, current: int, wide: int) -> _Link | None:
     """What only moves or shifts entries, as an affine layer; `wide`: how many it reads."""
     match node:
         case Pick(source, indices) if source == current:
@@ -117,29 +124,29 @@ def _plain(node: Node, number: int, current: int, wide: int) -> _Link | None:
             return None
 
 
-def _tables(
+def _build_chain_tables(
     inputs: int,
     links: list[_Link],
     relus: dict[int, int],
     bounded: frozenset[int],
     rounded: Mapping[int, Mask],
-) -> Chain:
-    memory = _Memory(_numbers(inputs, links))
+) -> ReluChain:
+    memory = _Memory(_count_numbers(inputs, links))
     factors = [0.0] * _FACTORS
-    factors[Factor.INTERVAL] = gamma(2 * inputs + 4)
-    factors[Factor.LINES] = gamma(8 + 2 * sum(len(link.bias) for link in links))
+    factors[RoundingFactor.INTERVAL] = gamma_factor(2 * inputs + 4)
+    factors[RoundingFactor.LINES] = gamma_factor(8 + 2 * sum(len(link.bias) for link in links))
     first = [0] * _WORDS
-    first[Layer.WIDTH], first[Layer.PADDED] = inputs, _up(inputs)
-    first[Layer.FACTORS] = memory.put_row(factors, _FACTORS)
+    first[LayerWord.WIDTH], first[LayerWord.PADDED] = inputs, _padded_width(inputs)
+    first[LayerWord.FACTORS] = memory.put_row(factors, _FACTORS)
     rows = [first]
-    column, columns, before = _up(inputs), {0: slice(0, inputs)}, inputs
+    column, columns, before = _padded_width(inputs), {0: slice(0, inputs)}, inputs
     for link in links:
-        width, padded = len(link.bias), _up(len(link.bias))
-        row = _record(memory, link, before, inputs)
-        row[Layer.WANTED], row[Layer.COLUMN] = int(link.value in bounded), column
+        width, padded = len(link.bias), _padded_width(len(link.bias))
+        row = _layer_record(memory, link, before, inputs)
+        row[LayerWord.WANTED], row[LayerWord.COLUMN] = int(link.value in bounded), column
         if link.value in rounded and (link.once is False or rounded[link.value].any()):
-            row[Layer.ROUNDED] = 2 if link.once else 1
-            row[Layer.MASK] = memory.put_row(rounded[link.value], padded)
+            row[LayerWord.ROUNDED] = 2 if link.once else 1
+            row[LayerWord.MASK] = memory.put_row(rounded[link.value], padded)
         rows.append(row)
         columns[link.value] = slice(column, column + width)
         column, before = column + padded, width
@@ -151,14 +158,18 @@ def _tables(
         bent[columns[source]] = True
     columns[ALL] = slice(0, column)
     # Room for every layer, and for the atoms of the last one with those that are equalities twice.
-    widest = max(_up(inputs), 2 * before, *(_up(len(link.bias)) for link in links))
+    widest = max(_padded_width(inputs), 2 * before, *(_padded_width(len(link.bias)) for link in links))
     records = np.array(rows, dtype=np.int64)
-    scratch = np.zeros((Buffer.ALIVE + len(records), widest + _PAD))
-    scratch[Buffer.EVERY].view(np.int64)[:] = np.arange(scratch.shape[1])
-    table = np.zeros(len(Field), dtype=np.int64)
-    table[Field.LAYERS], table[Field.LAST], table[Field.COLUMNS] = address_of(records), len(links), column
-    table[Field.SCRATCH], table[Field.SCRATCH_SIZE] = address_of(scratch), scratch.shape[1]
-    return Chain(
+    scratch = np.zeros((ScratchBuffer.ALIVE + len(records), widest + _PAD))
+    scratch[ScratchBuffer.EVERY].view(np.int64)[:] = np.arange(scratch.shape[1])
+    table = np.zeros(len(TableField), dtype=np.int64)
+    table[TableField.LAYERS], table[TableField.LAST], table[TableField.COLUMNS] = (
+        address_of(records),
+        len(links),
+        column,
+    )
+    table[TableField.SCRATCH], table[TableField.SCRATCH_SIZE] = address_of(scratch), scratch.shape[1]
+    return ReluChain(
         records,
         memory.numbers,
         tuple(link.value for link in links),
@@ -172,31 +183,31 @@ def _tables(
     )
 
 
-def _record(memory: _Memory, link: _Link, before: int, inputs: int) -> list[int]:
+def _layer_record(memory: _Memory, link: _Link, before: int, inputs: int) -> list[int]:
     """The words of a layer that reads `before` entries."""
-    width, padded, wide = len(link.bias), _up(len(link.bias)), _up(before)
+    width, padded, wide = len(link.bias), _padded_width(len(link.bias)), _padded_width(before)
     row = [0] * _WORDS
-    row[Layer.WIDTH], row[Layer.PADDED] = width, padded
-    row[Layer.SOURCE], row[Layer.SOURCE_PADDED] = before, wide
-    row[Layer.WEIGHTS] = memory.put(link.weights, wide)
-    row[Layer.TURNED] = memory.put(link.weights.T, padded)
-    row[Layer.BIAS] = memory.put_row(link.bias, padded)
-    row[Layer.BENT] = int(link.bent)
+    row[LayerWord.WIDTH], row[LayerWord.PADDED] = width, padded
+    row[LayerWord.SOURCE], row[LayerWord.SOURCE_PADDED] = before, wide
+    row[LayerWord.WEIGHTS] = memory.put_matrix(link.weights, wide)
+    row[LayerWord.TURNED] = memory.put_matrix(link.weights.T, padded)
+    row[LayerWord.BIAS] = memory.put_row(link.bias, padded)
+    row[LayerWord.BENT] = int(link.bent)
     if link.direct is not None:
-        row[Layer.DIRECT] = memory.put(link.direct, _up(inputs))
-        row[Layer.DIRECT_TURNED] = memory.put(link.direct.T, padded)
+        row[LayerWord.DIRECT] = memory.put_matrix(link.direct, _padded_width(inputs))
+        row[LayerWord.DIRECT_TURNED] = memory.put_matrix(link.direct.T, padded)
     reads = before + (0 if link.direct is None else inputs)
-    row[Layer.FACTORS] = memory.put_row(_factors(link, width, reads), _FACTORS)
+    row[LayerWord.FACTORS] = memory.put_row(_rounding_factors(link, width, reads), _FACTORS)
     return row
 
 
-def _numbers(inputs: int, links: list[_Link]) -> int:
+def _count_numbers(inputs: int, links: list[_Link]) -> int:
     """Enough room for what the records point to."""
     total, before = _FACTORS, inputs
     for link in links:
-        width, padded = len(link.bias), _up(len(link.bias))
-        total += width * _up(before) + before * padded + 2 * padded + _FACTORS
-        total += 0 if link.direct is None else width * _up(inputs) + inputs * padded
+        width, padded = len(link.bias), _padded_width(len(link.bias))
+        total += width * _padded_width(before) + before * padded + 2 * padded + _FACTORS
+        total += 0 if link.direct is None else width * _padded_width(inputs) + inputs * padded
         before = width
     return total
 
@@ -208,18 +219,18 @@ class _Memory:
         self.numbers, self.used = np.zeros(count), 0
         self.base = address_of(self.numbers)
 
-    def put(self, array: Array, columns: int) -> int:
+    def put_matrix(self, array: Array, columns: int) -> int:
         """The address of an array with zeros on the right of its rows."""
-        start = self._taken(len(array) * columns)
+        start = self._reserve_numbers(len(array) * columns)
         self.numbers[start : self.used].reshape(len(array), columns)[:, : array.shape[1]] = array
         return self.base + 8 * start
 
     def put_row(self, row: Array | Mask | list[float], columns: int) -> int:
-        start = self._taken(columns)
+        start = self._reserve_numbers(columns)
         self.numbers[start : start + len(row)] = row
         return self.base + 8 * start
 
-    def _taken(self, size: int) -> int:
+    def _reserve_numbers(self, size: int) -> int:
         """Where the next numbers begin."""
         start, self.used = self.used, self.used + size
         if self.used > len(self.numbers):
@@ -227,17 +238,17 @@ class _Memory:
         return start
 
 
-def _factors(link: _Link, width: int, reads: int) -> list[float]:
+def _rounding_factors(link: _Link, width: int, reads: int) -> list[float]:
     factors = [0.0] * _FACTORS
-    factors[Factor.INTERVAL] = gamma(reads + 2)
-    factors[Factor.BACK] = gamma(width + 2)
-    factors[Factor.RADIUS_BACK] = 1.0 + gamma(width + 4)
+    factors[RoundingFactor.INTERVAL] = gamma_factor(reads + 2)
+    factors[RoundingFactor.BACK] = gamma_factor(width + 2)
+    factors[RoundingFactor.RADIUS_BACK] = 1.0 + gamma_factor(width + 4)
     # See `bounding.rounding`.
-    share, sure = UNIT32 if link.once else (reads + 1) * UNIT32, 1.0 + gamma(reads + 16)
+    share, sure = UNIT32 if link.once else (reads + 1) * UNIT32, 1.0 + gamma_factor(reads + 16)
     relative = share if link.once else share / max(1.0 - share, 0.5)
-    factors[Factor.RADIUS] = relative * sure if share < 0.5 else inf
-    factors[Factor.RADIUS_LEAST] = (1 if link.once else 4 * reads + 4) * SMALLEST * sure
-    factors[Factor.RADIUS_ROOM] = (1.0 + relative) * sure
+    factors[RoundingFactor.RADIUS] = relative * sure if share < 0.5 else inf
+    factors[RoundingFactor.RADIUS_LEAST] = (1 if link.once else 4 * reads + 4) * SMALLEST * sure
+    factors[RoundingFactor.RADIUS_ROOM] = (1.0 + relative) * sure
     return factors
 
 
@@ -249,5 +260,5 @@ def address_of(array: Array | NDArray[np.int64] | NDArray[np.bool_]) -> int:
         return int(array.ctypes.data)
 
 
-def _up(width: int) -> int:
+def _padded_width(width: int) -> int:
     return -(-width // _PAD) * _PAD

@@ -11,34 +11,34 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import Array, Box
+from surefoot.network.outward import Array, BoxArray
 from surefoot.solve.native.chain.backward import backward_functions
 from surefoot.solve.native.chain.climb import climb_functions
-from surefoot.solve.native.chain.code import DECLARED, Field, Layer, Work
+from surefoot.solve.native.chain.code import DECLARED, AscentArray, LayerWord, TableField
 from surefoot.solve.native.chain.forward import forward_functions
-from surefoot.solve.native.chain.layers import ALL, Chain, address_of
+from surefoot.solve.native.chain.layers import ALL, ReluChain, address_of
 from surefoot.solve.native.chain.points import points_functions
-from surefoot.work.machine.code import Machine, cache_folder, compiled
+from surefoot.work.machine.code import Machine, cache_folder, compile_llvm_ir
 
 WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
-Words: TypeAlias = dict[Field, int | Array | NDArray[np.bool_]]  # of the table; an array is its address
+Words: TypeAlias = dict[TableField, int | Array | NDArray[np.bool_]]  # of the table; an array is its address
 _SHEETS = (
-    Field.LOW,
-    Field.HIGH,
-    Field.BELOW,
-    Field.ABOVE,
-    Field.CONSTANT,
-    Field.COST,
-    Field.REAL,
-    Field.RADIUS,
+    TableField.LOW,
+    TableField.HIGH,
+    TableField.BELOW,
+    TableField.ABOVE,
+    TableField.CONSTANT,
+    TableField.COST,
+    TableField.REAL,
+    TableField.RADIUS,
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet:
+class BoundArrays:
     """What is known about a batch of boxes."""
 
-    chain: Chain
+    chain: ReluChain
     low: Array
     high: Array
     below: Array
@@ -50,19 +50,21 @@ class Sheet:
     used_low: NDArray[np.bool_]
     used_high: NDArray[np.bool_]
 
-    def pick(self, index: Any) -> Sheet:
-        return Sheet(self.chain, *(getattr(self, name)[index] for name in _NAMES))
+    def pick(self, index: Any) -> BoundArrays:
+        return BoundArrays(self.chain, *(getattr(self, name)[index] for name in _NAMES))
 
-    def box(self, value: int) -> Box:
+    def box(self, value: int) -> BoxArray:
         at = self.chain.columns[value]
-        return Box(self.low[:, at], self.high[:, at])
+        return BoxArray(self.low[:, at], self.high[:, at])
 
-    def inheritance(self) -> Box:
+    def inheritance(self) -> BoxArray:
         """What holds for all parts of the boxes, and is not found by intervals alone."""
         chosen = self.chain.bounded
-        return Box(np.where(chosen, self.low, -np.inf), np.where(chosen, self.high, np.inf))
+        return BoxArray(np.where(chosen, self.low, -np.inf), np.where(chosen, self.high, np.inf))
 
-    def with_bounds(self, value: int, box: Box, low: NDArray[np.bool_], high: NDArray[np.bool_]) -> Sheet:
+    def with_bounds(
+        self, value: int, box: BoxArray, low: NDArray[np.bool_], high: NDArray[np.bool_]
+    ) -> BoundArrays:
         """The same with another box for a layer, for its parts; `low`, `high`: what is still in use."""
         changed = {"low": box.low, "high": box.high, "used_low": low, "used_high": high}
         arrays = {name: getattr(self, name).copy() for name in changed}
@@ -79,158 +81,164 @@ class Sheet:
         """How many of the first box are open."""
         return int(np.count_nonzero((self.low[0] < 0.0) & (self.high[0] > 0.0) & self.chain.bent))
 
-    def in_reals(self) -> Sheet:
+    def in_reals(self) -> BoundArrays:
         """Without the rounding of float32."""
         return replace(self, cost=self.real)
 
 
-_NAMES = tuple(name for name in Sheet.__dataclass_fields__ if name != "chain")
+_NAMES = tuple(name for name in BoundArrays.__dataclass_fields__ if name != "chain")
 
 
 @lru_cache(maxsize=1)
-def machine() -> dict[str, Callable[[int], int]] | None:
+def load_chain_functions() -> dict[str, Callable[[int], int]] | None:
     """The functions in machine code; None where it cannot be had."""
     functions = (*backward_functions(), *forward_functions(WORTH), *climb_functions(), *points_functions())
     text = "\n".join([DECLARED, *(f.text() for f in functions), ""])
     try:
-        code = compiled(text, cache_folder(), 2)
+        code = compile_llvm_ir(text, cache_folder(), 2)
     except (ImportError, OSError, RuntimeError) as error:
         logging.getLogger(__name__).info("no machine code: %s", error)
         return None
     names = ("bound", "below", "climb", "values")
-    return {name: partial(_called, code, code.function(name)) for name in names}
+    return {name: partial(_call_function, code, code.function(name)) for name in names}
 
 
-def _called(code: Machine, function: Callable[[int], int], table: int) -> int:
+def _call_function(code: Machine, function: Callable[[int], int], table: int) -> int:
     """The code must live as long as its functions."""
     return function(table)
 
 
-def _run(name: str, chain: Chain, boxes: int, fields: Words) -> None:
+def _run_function(name: str, chain: ReluChain, boxes: int, fields: Words) -> None:
     """Call a function with these words."""
-    functions, table = machine(), chain.table.copy()
+    functions, table = load_chain_functions(), chain.table.copy()
     assert functions is not None
-    table[Field.BOXES] = boxes
+    table[TableField.BOXES] = boxes
     for field, given in fields.items():
         table[field] = given if isinstance(given, int) else address_of(given)
     functions[name](address_of(table))
 
 
-def bound(chain: Chain, box: Box, known: Mapping[int, Box], substitutes: bool) -> Sheet:
+def bound_chain_boxes(
+    chain: ReluChain, box: BoxArray, known: Mapping[int, BoxArray], substitutes: bool
+) -> BoundArrays:
     """Bounds of all layers; where a number leaves the range of float64 they say nothing."""
     boxes, inputs = len(box.low), box.low.shape[1]
     sheets = np.empty((len(_SHEETS), boxes, chain.width))
-    sheets[:, :, : chain.records[0, Layer.PADDED]] = 0.0
+    sheets[:, :, : chain.records[0, LayerWord.PADDED]] = 0.0
     sheets[0, :, :inputs], sheets[1, :, :inputs] = box.low, box.high
     used = np.zeros((2, boxes, chain.width), dtype=np.bool_)
-    return _computed(chain, sheets, used, known, substitutes, 1)
+    return _compute_bound_arrays(chain, sheets, used, known, substitutes, 1)
 
 
-def rebound(sheet: Sheet, value: int, box: Box, low: NDArray[np.bool_], high: NDArray[np.bool_]) -> Sheet:
+def replace_layer_box(
+    sheet: BoundArrays, value: int, box: BoxArray, low: NDArray[np.bool_], high: NDArray[np.bool_]
+) -> BoundArrays:
     """The same with another box for a layer and what follows from it; `low`, `high`: what is still in use."""
     sheets = np.stack([getattr(sheet, name) for name in _NAMES[: len(_SHEETS)]])
     used = np.stack([sheet.used_low, sheet.used_high])
-    at, ends = sheet.chain.columns[value], unknown(sheet.chain, len(sheet.low))
+    at, ends = sheet.chain.columns[value], vacuous_box(sheet.chain, len(sheet.low))
     used[0][:, at], used[1][:, at] = low, high
     ends.low[:, at], ends.high[:, at] = box.low, box.high
     start = 1 + sheet.chain.values.index(value)
-    return _computed(sheet.chain, sheets, used, {ALL: ends}, False, start)
+    return _compute_bound_arrays(sheet.chain, sheets, used, {ALL: ends}, False, start)
 
 
-def _computed(
-    chain: Chain,
+def _compute_bound_arrays(
+    chain: ReluChain,
     sheets: Array,
     used: NDArray[np.bool_],
-    known: Mapping[int, Box],
+    known: Mapping[int, BoxArray],
     substitutes: bool,
     start: int,
-) -> Sheet:
+) -> BoundArrays:
     at, step = address_of(sheets), sheets.strides[0]
     fields: Words = {field: at + i * step for i, field in enumerate(_SHEETS)}
     at, step = address_of(used), used.strides[0]
-    fields |= {Field.USED_LOW: at, Field.USED_HIGH: at + step}
-    fields |= {Field.SUBSTITUTES: int(substitutes), Field.START: start}
+    fields |= {TableField.USED_LOW: at, TableField.USED_HIGH: at + step}
+    fields |= {TableField.SUBSTITUTES: int(substitutes), TableField.START: start}
     if known:
         whole = known[ALL]
         low, high = np.ascontiguousarray(whole.low), np.ascontiguousarray(whole.high)
-        fields |= {Field.KNOWN_LOW: low, Field.KNOWN_HIGH: high}
-    _run("bound", chain, sheets.shape[1], fields)
+        fields |= {TableField.KNOWN_LOW: low, TableField.KNOWN_HIGH: high}
+    _run_function("bound", chain, sheets.shape[1], fields)
     if not np.isfinite(sheets[:2]).all():
         sheets[0] = np.nan_to_num(sheets[0], nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
         sheets[1] = np.nan_to_num(sheets[1], nan=np.inf, posinf=np.inf, neginf=np.inf)
-    return Sheet(chain, *sheets, *used)
+    return BoundArrays(chain, *sheets, *used)
 
 
-def values_at(chain: Chain, points: Array) -> Array:
+def chain_values_at(chain: ReluChain, points: Array) -> Array:
     """The last layer at some points, in plain float64."""
-    outputs, count = int(chain.records[-1, Layer.WIDTH]), len(points)
+    outputs, count = int(chain.records[-1, LayerWord.WIDTH]), len(points)
     pairs = -(-count // 2)
     given = np.zeros((2 * pairs, points.shape[1]))
     given[:count] = points
     found = np.empty((2 * pairs, outputs))
-    _run("values", chain, pairs, {Field.ROWS: given, Field.PLANES: found})
+    _run_function("values", chain, pairs, {TableField.ROWS: given, TableField.PLANES: found})
     return found[:count]
 
 
-def unknown(chain: Chain, boxes: int) -> Box:
+def vacuous_box(chain: ReluChain, boxes: int) -> BoxArray:
     """Bounds that say nothing."""
     shape = (boxes, chain.width)
-    return Box(np.full(shape, -np.inf), np.full(shape, np.inf))
+    return BoxArray(np.full(shape, -np.inf), np.full(shape, np.inf))
 
 
-def with_slopes(sheet: Sheet, slopes: Array) -> Sheet:
+def replace_lower_slopes(sheet: BoundArrays, slopes: Array) -> BoundArrays:
     """The same with these slopes below open ReLUs."""
     movable = (sheet.low < 0.0) & (sheet.high > 0.0)
     return replace(sheet, below=np.where(movable, slopes, sheet.below))
 
 
-def beside(several: Sequence[Sheet]) -> Sheet:
+def concatenate_bound_arrays(several: Sequence[BoundArrays]) -> BoundArrays:
     """The sheets of several batches as that of one."""
     parts = ([getattr(sheet, name) for sheet in several] for name in _NAMES)
-    return Sheet(several[0].chain, *(np.concatenate(part) for part in parts))
+    return BoundArrays(several[0].chain, *(np.concatenate(part) for part in parts))
 
 
-def planes_below(sheet: Sheet, rows: Array, trace: Array | None = None) -> tuple[Array, Array, Array]:
+def chain_planes_below(
+    sheet: BoundArrays, rows: Array, trace: Array | None = None
+) -> tuple[Array, Array, Array]:
     """Coefficients and constants of planes below rows of the last layer, and their least values.
 
     Rows of shape (1 or boxes, rows, entries of the last layer); `trace` is filled with what meets the ReLUs.
     """
     boxes, count = len(sheet.low), rows.shape[1]
-    wide, inputs = (int(sheet.chain.records[i, Layer.WIDTH]) for i in (-1, 0))
+    wide, inputs = (int(sheet.chain.records[i, LayerWord.WIDTH]) for i in (-1, 0))
     if rows.shape[2] != wide or len(rows) not in (1, boxes):
         raise ValueError(f"rows of shape {rows.shape} for {boxes} boxes and {wide} outputs")
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     planes, (constants, least) = np.empty((boxes, count, inputs)), np.empty((2, boxes, count))
-    fields = _relaxed(sheet, sheet.below) | {
-        Field.ROWS: rows,
-        Field.ROW_COUNT: count,
-        Field.ROW_STEP: count * wide if len(rows) > 1 else 0,
-        Field.PLANES: planes,
-        Field.CONSTANTS: constants,
-        Field.LEAST: least,
+    fields = _relaxation_fields(sheet, sheet.below) | {
+        TableField.ROWS: rows,
+        TableField.ROW_COUNT: count,
+        TableField.ROW_STEP: count * wide if len(rows) > 1 else 0,
+        TableField.PLANES: planes,
+        TableField.CONSTANTS: constants,
+        TableField.LEAST: least,
     }
     if trace is not None:
-        fields[Field.TRACE] = trace
-    _run("below", sheet.chain, boxes, fields)
+        fields[TableField.TRACE] = trace
+    _run_function("below", sheet.chain, boxes, fields)
     if not np.isfinite(least).all():
         lost = ~np.isfinite(least)
         planes[lost], constants[lost], least[lost] = 0.0, -np.inf, -np.inf
     return planes, constants, least
 
 
-def _relaxed(sheet: Sheet, below: Array) -> Words:
+def _relaxation_fields(sheet: BoundArrays, below: Array) -> Words:
     return {
-        Field.LOW: sheet.low,
-        Field.HIGH: sheet.high,
-        Field.BELOW: below,
-        Field.ABOVE: sheet.above,
-        Field.CONSTANT: sheet.constant,
-        Field.COST: sheet.cost,
+        TableField.LOW: sheet.low,
+        TableField.HIGH: sheet.high,
+        TableField.BELOW: below,
+        TableField.ABOVE: sheet.above,
+        TableField.CONSTANT: sheet.constant,
+        TableField.COST: sheet.cost,
     }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Climbed:
+class ChainAscent:
     """The best plane of each box: multipliers of the last layer, slopes below ReLUs, and what they give."""
 
     rows: Array
@@ -242,14 +250,16 @@ class Climbed:
     gains: Array  # per input, how much a narrower one would straighten
 
 
-def climbed(sheet: Sheet, rows: Array, shares: Array, scales: Array, steps: int) -> Climbed:
+def ascend_chain_slopes(
+    sheet: BoundArrays, rows: Array, shares: Array, scales: Array, steps: int
+) -> ChainAscent:
     """Ascend from shares of some rows, (boxes, rows) of them with their scales."""
     chain = sheet.chain
-    boxes, inputs = len(sheet.low), int(chain.records[0, Layer.WIDTH])
+    boxes, inputs = len(sheet.low), int(chain.records[0, LayerWord.WIDTH])
     rows, shares = np.ascontiguousarray(rows), np.array(shares)
     scales = np.ascontiguousarray(np.broadcast_to(scales, shares.shape))
     none = np.full(boxes, -np.inf)
-    found = Climbed(
+    found = ChainAscent(
         (shares * scales) @ rows,
         sheet.below.copy(),
         np.zeros((boxes, inputs)),
@@ -258,19 +268,19 @@ def climbed(sheet: Sheet, rows: Array, shares: Array, scales: Array, steps: int)
         none.copy(),
         np.zeros((boxes, inputs)),
     )
-    fields = _relaxed(sheet, found.slopes) | {
-        Field.ROWS: rows,
-        Field.ROW_COUNT: len(rows),
-        Field.SHARES: shares,
-        Field.SCALES: scales,
-        Field.STEPS: steps,
-        Field.MULTIPLIERS: found.rows,
-        Field.PLANES: found.planes,
-        Field.CONSTANTS: found.constants,
-        Field.LEAST: found.least,
-        Field.HEIGHTS: found.heights,
-        Field.GAINS: found.gains,
-        Field.WORK: np.empty((len(Work), chain.width)),
+    fields = _relaxation_fields(sheet, found.slopes) | {
+        TableField.ROWS: rows,
+        TableField.ROW_COUNT: len(rows),
+        TableField.SHARES: shares,
+        TableField.SCALES: scales,
+        TableField.STEPS: steps,
+        TableField.MULTIPLIERS: found.rows,
+        TableField.PLANES: found.planes,
+        TableField.CONSTANTS: found.constants,
+        TableField.LEAST: found.least,
+        TableField.HEIGHTS: found.heights,
+        TableField.GAINS: found.gains,
+        TableField.WORK: np.empty((len(AscentArray), chain.width)),
     }
-    _run("climb", chain, boxes, fields)
+    _run_function("climb", chain, boxes, fields)
     return found

@@ -22,9 +22,25 @@ last ascent, `bound` with a price of the cut for each neuron that is clipped, `s
 are multiples of powers of two, slopes of 1/128, so the checker sees the numbers of the search (log).
 """
 
-from surefoot.solve.native.dual.bounding.ascend import Steps
-from surefoot.solve.native.dual.layered import Layered, layered
-from surefoot.solve.native.dual.search import refute
-from surefoot.solve.native.dual.state import Answer, Candidate, GaveUp, Refuted, Settings
+from surefoot.solve.native.dual.bounding.ascend import AscentSteps
+from surefoot.solve.native.dual.layered import ChainProblem, build_chain_problem
+from surefoot.solve.native.dual.search import refute_chain_problem
+from surefoot.solve.native.dual.state import (
+    CandidatePoint,
+    ChainRefutation,
+    ReluSearchAnswer,
+    ReluSearchSettings,
+    SearchGaveUp,
+)
 
-__all__ = ["Answer", "Candidate", "GaveUp", "Layered", "Refuted", "Settings", "Steps", "layered", "refute"]
+__all__ = [
+    "AscentSteps",
+    "CandidatePoint",
+    "ChainProblem",
+    "ChainRefutation",
+    "ReluSearchAnswer",
+    "ReluSearchSettings",
+    "SearchGaveUp",
+    "build_chain_problem",
+    "refute_chain_problem",
+]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.layered import Layered, evaluate
+from surefoot.solve.native.dual.layered import ChainProblem, evaluate_chain_rows
 
 
-def gradient(problem: Layered, before: list[Array], shares: Array) -> Array:
+def violation_gradient(problem: ChainProblem, before: list[Array], shares: Array) -> Array:
     """The gradient at each point of the rows' violations, weighted by its shares (points, rows)."""
     back = shares @ problem.rows
     for w, value in zip(problem.weights[::-1], before[::-1], strict=True):
@@ -17,7 +17,7 @@ def gradient(problem: Layered, before: list[Array], shares: Array) -> Array:
     return slopes
 
 
-def starts(problem: Layered, random: np.random.Generator, count: int) -> Array:
+def sample_chain_starts(problem: ChainProblem, random: np.random.Generator, count: int) -> Array:
     """Random points, a quarter of them corners."""
     share = random.random((count, len(problem.low)))
     share[: count // 4] = np.rint(share[: count // 4])
@@ -25,8 +25,8 @@ def starts(problem: Layered, random: np.random.Generator, count: int) -> Array:
     return points
 
 
-def descend(
-    problem: Layered,
+def descend_chain_violation(
+    problem: ChainProblem,
     points: Array,
     random: np.random.Generator,
     turns: int,
@@ -43,14 +43,14 @@ def descend(
     sharpness = 20.0 / max(float(size.mean()), 1e-300)
     for turn in range(turns):
         points = np.where(problem.whole, np.rint(points), points)
-        violation, before = evaluate(problem, points)
+        violation, before = evaluate_chain_rows(problem, points)
         worst = violation.max(axis=1)
         better = worst < least
         best, least = np.where(better[:, None], points, best), np.where(better, worst, least)
         if least.min() < -enough:
             break
         share = np.exp((violation - worst[:, None]) * sharpness)
-        slopes = gradient(problem, before, share / share.sum(axis=1, keepdims=True))
+        slopes = violation_gradient(problem, before, share / share.sum(axis=1, keepdims=True))
         length = first * (1.0 - turn / turns) + 0.002
         points = points - length * width * np.sign(slopes) * random.random((len(points), 1))
         points = np.minimum(np.maximum(points, problem.low), problem.high)

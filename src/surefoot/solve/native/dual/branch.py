@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.network.outward import TINY, Array
-from surefoot.solve.native.dual.bounding.ascend import Ascent
-from surefoot.solve.native.dual.bounding.bounds import Clipped, clip_first_layer
-from surefoot.solve.native.dual.bounding.domains import Domains
-from surefoot.solve.native.dual.bounding.kernel import Compiled
+from surefoot.solve.native.dual.bounding.ascend import DualAscent
+from surefoot.solve.native.dual.bounding.bounds import ClippedBounds, clip_first_layer
+from surefoot.solve.native.dual.bounding.domains import ReluDomains
+from surefoot.solve.native.dual.bounding.kernel import DualProblem
 from surefoot.solve.native.dual.layered import Indices, Mask
 
 _LEAST_CLIP = 0.03  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
 
 
-def worthwhile(c: Compiled, still: Domains, a: Ascent) -> Clipped:
+def clip_worthwhile_neurons(c: DualProblem, still: ReluDomains, a: DualAscent) -> ClippedBounds:
     """Bounds of undecided neurons of the first layer, where they gain enough.
 
     With one hidden layer only of those whose chord is in use; else the bounds of deeper ones rest on all.
@@ -34,25 +34,25 @@ def worthwhile(c: Compiled, still: Domains, a: Ascent) -> Clipped:
     return clipped.take(rises | falls)
 
 
-def _gap(lower: Array, upper: Array) -> Array:
+def _relaxation_gap(lower: Array, upper: Array) -> Array:
     """The largest distance between ReLU and chord."""
     found: Array = np.maximum(-lower, 0.0) * np.maximum(upper, 0.0) / np.maximum(upper - lower, TINY)
     return found
 
 
-def scores(c: Compiled, domains: Domains, a: Ascent, weight: Array | float) -> Array:
+def branching_scores(c: DualProblem, domains: ReluDomains, a: DualAscent, weight: Array | float) -> Array:
     """What the relaxation of each neuron of each open sub-domain may cost; -1 where it is decided.
 
     The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
     it counts little: its slope is free to fit. What other rows might need counts as little.
     """
-    gap = _gap(domains.lower, domains.upper)
+    gap = _relaxation_gap(domains.lower, domains.upper)
     score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
     found: Array = np.where(domains.phase == 0, score, -1.0)
     return found
 
 
-def likely_on(a: Ascent, neurons: Indices) -> Mask:
+def likely_on(a: DualAscent, neurons: Indices) -> Mask:
     """Where the averaged point of the relaxation has the neuron on."""
     on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
     return on

@@ -14,14 +14,14 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.bounding.ascend import Ascent, ascend
-from surefoot.solve.native.dual.bounding.domains import Domains, joined, split_neurons
-from surefoot.solve.native.dual.bounding.program import solve
-from surefoot.solve.native.dual.bounding.propagate import influence
-from surefoot.solve.native.dual.branch import likely_on, scores
+from surefoot.solve.native.dual.bounding.ascend import DualAscent, ascend_dual_bound
+from surefoot.solve.native.dual.bounding.domains import ReluDomains, join_relu_domains, split_neurons
+from surefoot.solve.native.dual.bounding.program import solve_leaf_program
+from surefoot.solve.native.dual.bounding.propagate import shared_input_influence
+from surefoot.solve.native.dual.branch import branching_scores, likely_on
 from surefoot.solve.native.dual.layered import Indices, Mask
-from surefoot.solve.native.dual.log import Dual, Multipliers, Split
-from surefoot.solve.native.dual.state import Search, tried
+from surefoot.solve.native.dual.log import DualEntry, Multipliers, SplitEntry
+from surefoot.solve.native.dual.state import ReluSearch, keep_first_solution
 
 _FEW = 16  # sub-domains: as long as there are not more, they are divided at two neurons each
 _TRIED, _TRIAL_STEPS = 8, 2  # neurons of a sub-domain that are tried, and steps of ascent of each trial
@@ -29,13 +29,13 @@ _CLOSED = 1.3  # what a closed part counts, where 1 is to gain all that was miss
 _TRIAL_SIZE = 1 << 20  # neurons of all trials together that are bounded at once
 
 
-def branched(s: Search, still: Domains, a: Ascent, without: Mask) -> None:
+def branch_relu_domains(s: ReluSearch, still: ReluDomains, a: DualAscent, without: Mask) -> None:
     """Split sub-domains, or solve them where nothing is left to split."""
-    score = scores(s.c, still, a, influence(s.c, still) if s.propagates else 1.0)
+    score = branching_scores(s.c, still, a, shared_input_influence(s.c, still) if s.propagates else 1.0)
     best = score.argmax(axis=1)
     splits = score[np.arange(len(still)), best] > 0.0
     for i in np.flatnonzero(~splits & ~without).tolist():
-        _leaf(s, still.part(i, i + 1))
+        _decide_leaf(s, still.part(i, i + 1))
     rows = np.flatnonzero(splits & ~without)
     if not len(rows):
         return
@@ -48,40 +48,40 @@ def branched(s: Search, still: Domains, a: Ascent, without: Mask) -> None:
     elif 4 * len(rows) + s.stack.count <= _FEW and ((score > 0.0).sum(axis=1) > 1).all():
         _split_twice(s, parents, np.argsort(-score, axis=1, kind="stable")[:, :2])
     else:
-        _split(s, parents, best[rows], likely_on(a, best)[rows])
+        _split_domains(s, parents, best[rows], likely_on(a, best)[rows])
 
 
-def _numbered(s: Search, nodes: Indices, neurons: Indices) -> tuple[Indices, Indices]:
+def _log_neuron_splits(s: ReluSearch, nodes: Indices, neurons: Indices) -> tuple[Indices, Indices]:
     """Numbers of the parts of these nodes where the neuron is off, and where it is on."""
     numbers = s.log.number(2 * len(nodes))
     if s.log.wanted:
         each = zip(nodes.tolist(), neurons.tolist(), numbers[::2].tolist(), strict=True)
         for node, neuron, number in each:
-            s.log.add(node, Split(neuron, -1, 0, number))
+            s.log.add(node, SplitEntry(neuron, -1, 0, number))
     return numbers[::2], numbers[1::2]
 
 
-def _both(s: Search, parents: Domains, neurons: Indices) -> Domains:
+def _split_both_phases(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> ReluDomains:
     """All parts where the neuron is off, then all where it is on."""
-    below, above = _numbered(s, parents.node, neurons)
+    below, above = _log_neuron_splits(s, parents.node, neurons)
     off, on = split_neurons(parents, neurons, -1), split_neurons(parents, neurons, 1)
-    return replace(joined([off, on]), node=np.concatenate([below, above]))
+    return replace(join_relu_domains([off, on]), node=np.concatenate([below, above]))
 
 
-def _split(s: Search, parents: Domains, neurons: Indices, on_first: Mask) -> None:
+def _split_domains(s: ReluSearch, parents: ReluDomains, neurons: Indices, on_first: Mask) -> None:
     # What is pushed last is looked at first.
-    children = _both(s, parents, neurons)
+    children = _split_both_phases(s, parents, neurons)
     count = len(parents)
     later = np.arange(count) + np.where(on_first, 0, count)
     s.stack.push(children.take(later))
     s.stack.push(children.take((later + count) % (2 * count)))
 
 
-def _split_twice(s: Search, parents: Domains, neurons: Indices) -> None:
+def _split_twice(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> None:
     """Four parts of each, by the signs of two neurons."""
     first, second = np.tile(neurons[:, 0], 4), np.tile(neurons[:, 1], 4)
-    halves = np.concatenate(_numbered(s, parents.node, neurons[:, 0]))
-    quarters = np.concatenate(_numbered(s, halves, np.tile(neurons[:, 1], 2)))
+    halves = np.concatenate(_log_neuron_splits(s, parents.node, neurons[:, 0]))
+    quarters = np.concatenate(_log_neuron_splits(s, halves, np.tile(neurons[:, 1], 2)))
     count, each = len(parents), np.arange(len(quarters))
     children = parents.take(each % count)
     for neuron, on in ((first, each // count % 2 > 0), (second, each // count > 1)):
@@ -93,21 +93,21 @@ def _split_twice(s: Search, parents: Domains, neurons: Indices) -> None:
     s.stack.push(replace(children, fresh=second, rounds=rounds, node=quarters))
 
 
-def _look_ahead(s: Search, parents: Domains, score: Array, bound: Array) -> None:
+def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array) -> None:
     """Try some neurons of each sub-domain, and split it at the one whose parts both gain most."""
     count, many = len(parents), min(_TRIED, score.shape[1])
     neurons = np.argpartition(-score, many - 1, axis=1)[:, :many]
     each = np.repeat(np.arange(count), many)
     some, chosen = parents.take(each), neurons.reshape(-1)
-    both = joined([split_neurons(some, chosen, -1), split_neurons(some, chosen, 1)])
-    found = ascend(s.c, both, replace(s.settings.steps, count=_TRIAL_STEPS))
+    both = join_relu_domains([split_neurons(some, chosen, -1), split_neurons(some, chosen, 1)])
+    found = ascend_dual_bound(s.c, both, replace(s.settings.steps, count=_TRIAL_STEPS))
     missing = np.tile(np.maximum(-bound, 1e-9)[each], 2)
     gain = np.full(len(both), _CLOSED)
     gain[found.open] = np.clip(1.0 + found.bound / missing[found.open], 0.0, 1.0)
     off, on = gain.reshape(2, count, many)
     worth = np.where(np.take_along_axis(score, neurons, axis=1) > 0.0, (off + 0.02) * (on + 0.02), -1.0)
     place = np.arange(count) * many + worth.argmax(axis=1)
-    below, above = _numbered(s, parents.node, chosen[place])
+    below, above = _log_neuron_splits(s, parents.node, chosen[place])
     taken = np.concatenate([place, place + count * many])
     children = replace(
         both.take(taken),
@@ -120,23 +120,23 @@ def _look_ahead(s: Search, parents: Domains, score: Array, bound: Array) -> None
     if s.log.wanted and closed.any():
         of = Multipliers(children.theta, children.phase, children.lower, children.row_weights)
         for i in np.flatnonzero(closed).tolist():
-            s.log.add(int(children.node[i]), Dual(of, i, closing=True))
+            s.log.add(int(children.node[i]), DualEntry(of, i, closing=True))
     s.stack.push(children.take(~closed))
 
 
-def _leaf(s: Search, domain: Domains) -> None:
-    solved = solve(s.c, domain)
+def _decide_leaf(s: ReluSearch, domain: ReluDomains) -> None:
+    solved = solve_leaf_program(s.c, domain)
     if solved is None:
         s.unresolved += 1
         return
-    checked = ascend(s.c, solved.domain, replace(s.settings.steps, count=0))
+    checked = ascend_dual_bound(s.c, solved.domain, replace(s.settings.steps, count=0))
     if checked.closed[0]:
         of = Multipliers(checked.theta, domain.phase, domain.lower, checked.row_weights)
-        s.log.add(int(domain.node[0]), Dual(of, 0, closing=True))
+        s.log.add(int(domain.node[0]), DualEntry(of, 0, closing=True))
         return
-    inside = solve(s.c, domain, keep_phases=True)
+    inside = solve_leaf_program(s.c, domain, keep_phases=True)
     points = [leaf.point for leaf in (inside, solved) if leaf is not None]
-    if any(tried(s, point[None], domain.low, domain.high) for point in points):
+    if any(keep_first_solution(s, point[None], domain.low, domain.high) for point in points):
         return
     whole = s.c.problem.whole & (domain.low[0] < domain.high[0])
     if not whole.any():
@@ -145,7 +145,7 @@ def _leaf(s: Search, domain: Domains) -> None:
     _split_input(s, domain, points[0], whole)
 
 
-def _split_input(s: Search, domain: Domains, point: Array, whole: Mask) -> None:
+def _split_input(s: ReluSearch, domain: ReluDomains, point: Array, whole: Mask) -> None:
     """Divide a whole-valued input: the most fractional one, else the widest."""
     fraction = np.where(whole, np.abs(point - np.rint(point)), -1.0)
     width = np.where(whole, domain.high[0] - domain.low[0], -1.0)
@@ -154,6 +154,6 @@ def _split_input(s: Search, domain: Domains, point: Array, whole: Mask) -> None:
     below, above = domain.high.copy(), domain.low.copy()
     below[0, chosen], above[0, chosen] = value, value + 1.0
     numbers, rounds, fresh = s.log.number(2), np.zeros(1, dtype=np.int64), np.full(1, -1)
-    s.log.add(int(domain.node[0]), Split(-1, chosen, int(value), int(numbers[0])))
+    s.log.add(int(domain.node[0]), SplitEntry(-1, chosen, int(value), int(numbers[0])))
     s.stack.push(replace(domain, high=below, node=numbers[:1], rounds=rounds, fresh=fresh))
     s.stack.push(replace(domain, low=above, node=numbers[1:], rounds=rounds, fresh=fresh))

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import TINY, Array, gamma
+from surefoot.network.outward import TINY, Array, gamma_factor
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -19,7 +19,7 @@ _UP = 1.0 + 2.0**-30  # makes up for the rounding of the few float64 operations 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layered:
+class ChainProblem:
     """Is there an x with low <= x <= high, whole where said, and rows @ y(x) + direct @ x <= offsets?
 
     y(x) puts the outputs of all copies side by side. A neuron before its ReLU is its exact linear function
@@ -57,7 +57,7 @@ class Layered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class ChainInputs:
     """What the copies read: maps @ x + shift, up to errors that include those of representation.
 
     With `single` the chain is evaluated in float32, in any order of summation (docs/certificates.md, 4).
@@ -69,21 +69,21 @@ class Reading:
     single: bool = False
 
 
-def plain(reading: Reading) -> bool:
+def are_plain_chain_inputs(reading: ChainInputs) -> bool:
     """Whether every copy reads different inputs as they are."""
     used = reading.maps != 0.0
     same = bool((reading.maps == used).all() and not reading.shift.any())
     return same and bool(used.sum(axis=1).max() <= 1 and used.sum(axis=2).max() <= 1)
 
 
-def picking(index: Indices, inputs: int) -> Reading:
+def _inputs_by_index(index: Indices, inputs: int) -> ChainInputs:
     """Copy t reads x[index[t]]."""
     maps = np.zeros((*index.shape, inputs))
     np.put_along_axis(maps, index[:, :, None], 1.0, axis=2)
-    return Reading(maps, np.zeros(index.shape), np.zeros(index.shape))
+    return ChainInputs(maps, np.zeros(index.shape), np.zeros(index.shape))
 
 
-def layered(
+def build_chain_problem(
     weights: tuple[Array, ...],
     biases: tuple[Array, ...],
     low: Array,
@@ -92,48 +92,48 @@ def layered(
     offsets: Array,
     *,
     index: Indices | None = None,
-    reading: Reading | None = None,
+    reading: ChainInputs | None = None,
     whole: Mask | None = None,
     direct: Array | None = None,
     row_errors: Array | None = None,
     direct_errors: Array | None = None,
     offset_errors: Array | None = None,
-) -> Layered:
+) -> ChainProblem:
     """A checked question. Rows known up to an error are weakened until they contain every meaning."""
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     if reading is None:
         index = np.arange(weights[0].shape[1])[None] if index is None else np.asarray(index, dtype=np.int64)
         if index.min() < 0 or index.max() >= len(low):
             raise ValueError(f"a copy reads input {index.min()} or {index.max()} of {len(low)}")
-        reading = picking(index, len(low))
+        reading = _inputs_by_index(index, len(low))
     weights = tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights)
     biases = tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases)
     rows, offsets = np.atleast_2d(np.asarray(rows, dtype=np.float64)), np.array(offsets, dtype=np.float64)
     direct = np.zeros((len(offsets), len(low))) if direct is None else np.asarray(direct, dtype=np.float64)
     whole = np.zeros(len(low), dtype=np.bool_) if whole is None else np.asarray(whole, dtype=np.bool_)
-    _check(weights, biases, reading, low, high, whole, rows, direct, offsets)
+    _check_shapes(weights, biases, reading, low, high, whole, rows, direct, offsets)
     copies, size = len(reading.maps), np.maximum(np.abs(low), np.abs(high))
-    noise, blur = _noise(weights, biases, reading, low, high)
+    noise, blur = _noise_bounds(weights, biases, reading, low, high)
     first = np.concatenate([weights[0] @ part for part in reading.maps])
     bias = np.concatenate([weights[0] @ part + biases[0] for part in reading.shift])
-    problem = Layered(
+    problem = ChainProblem(
         first, bias, weights[1:], biases[1:], noise, copies, low, high, whole, rows, direct, offsets
     )
     slack = np.abs(rows) @ blur
     if row_errors is not None:
-        slack = slack + np.abs(row_errors) @ magnitudes(problem).outputs
+        slack = slack + np.abs(row_errors) @ term_magnitudes(problem).outputs
     if direct_errors is not None:
         slack = slack + np.abs(direct_errors) @ size
     if offset_errors is not None:
         slack = slack + np.abs(offset_errors)
     if slack.any():
         many = rows.shape[1] + len(low) + 8
-        slack = slack + gamma(many) * (np.abs(offsets) + slack) + TINY
+        slack = slack + gamma_factor(many) * (np.abs(offsets) + slack) + TINY
     problem.offsets[...] = offsets + slack
     return problem
 
 
-def with_rows(problem: Layered, chosen: Mask) -> Layered:
+def select_problem_rows(problem: ChainProblem, chosen: Mask) -> ChainProblem:
     """The question with some of its rows."""
     return replace(
         problem,
@@ -143,10 +143,10 @@ def with_rows(problem: Layered, chosen: Mask) -> Layered:
     )
 
 
-def _check(
+def _check_shapes(
     weights: tuple[Array, ...],
     biases: tuple[Array, ...],
-    reading: Reading,
+    reading: ChainInputs,
     low: Array,
     high: Array,
     whole: Mask,
@@ -177,20 +177,20 @@ def _check(
         raise ValueError("a lower bound exceeds its upper bound")
 
 
-def _noise(
-    weights: tuple[Array, ...], biases: tuple[Array, ...], reading: Reading, low: Array, high: Array
+def _noise_bounds(
+    weights: tuple[Array, ...], biases: tuple[Array, ...], reading: ChainInputs, low: Array, high: Array
 ) -> tuple[Array, Array]:
     """How far neurons and outputs can be from their exact functions of what precedes them."""
     centre = 0.5 * low + 0.5 * high
     middle = reading.maps @ centre + reading.shift
     size = np.abs(reading.maps) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(reading.shift)
     reach = np.abs(reading.maps) @ np.maximum(high - centre, centre - low) + reading.errors
-    blur = gamma(len(low) + 8) * size
+    blur = gamma_factor(len(low) + 8) * size
     least, most = middle - reach - blur, middle + reach + blur
     before = reading.errors @ np.abs(weights[0]).T
-    if not plain(reading):  # the first layer is multiplied out in float64
+    if not are_plain_chain_inputs(reading):  # the first layer is multiplied out in float64
         many = sum(reading.maps.shape[1:]) + 4
-        before = before + gamma(many) * (size @ np.abs(weights[0]).T + np.abs(biases[0])) + TINY
+        before = before + gamma_factor(many) * (size @ np.abs(weights[0]).T + np.abs(biases[0])) + TINY
     found = []
     for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
         size = np.maximum(np.abs(least), np.abs(most)) @ np.abs(w).T + np.abs(b)
@@ -202,14 +202,16 @@ def _noise(
             own = np.where(size * (1.0 + relative) < _LARGEST_SINGLE, own, np.inf)
         centre, reach = 0.5 * least + 0.5 * most, 0.5 * most - 0.5 * least
         middle = centre @ w.T + b
-        reach = reach @ np.abs(w).T + own + gamma(w.shape[1] + 8) * size + (before if layer == 0 else 0.0)
+        reach = (
+            reach @ np.abs(w).T + own + gamma_factor(w.shape[1] + 8) * size + (before if layer == 0 else 0.0)
+        )
         least, most = np.maximum(middle - reach, 0.0), np.maximum(middle + reach, 0.0)
         found.append((own + (before if layer == 0 else 0.0)).reshape(-1) * _UP)
     return np.concatenate(found[:-1]), found[-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Magnitudes:
+class TermMagnitudes:
     """Sums of absolute values of all terms, over the whole box, from which rounding errors follow.
 
     Every slope of a relaxation lies in [0, 1] and every intercept is at most the neuron's magnitude. So the
@@ -224,11 +226,11 @@ class Magnitudes:
     relative: float
 
 
-def magnitudes(problem: Layered) -> Magnitudes:
+def term_magnitudes(problem: ChainProblem) -> TermMagnitudes:
     copies, inputs = problem.copies, len(problem.low)
     count = 4 * inputs + 4 * len(problem.offsets) + 32 * len(problem.weights) + 32
     count += 4 * (problem.neurons + copies * len(problem.biases[-1]))
-    relative = gamma(count)
+    relative = gamma_factor(count)
     safe = 1.0 + relative  # makes up for the rounding of the magnitudes themselves
     size = np.maximum(np.abs(problem.low), np.abs(problem.high))
     value = np.abs(problem.first) @ size + np.abs(problem.first_bias)
@@ -239,10 +241,10 @@ def magnitudes(problem: Layered) -> Magnitudes:
         more = problem.noise[problem.slices[layer + 1]] if layer + 1 < len(problem.weights) else 0.0
         found.append((value.reshape(-1) + more) * safe + TINY)
     rows = np.abs(problem.rows) @ found[-1] + np.abs(problem.direct) @ size + np.abs(problem.offsets)
-    return Magnitudes(np.concatenate(found[:-1]), found[-1], rows * safe + TINY, relative)
+    return TermMagnitudes(np.concatenate(found[:-1]), found[-1], rows * safe + TINY, relative)
 
 
-def evaluate(problem: Layered, points: Array) -> tuple[Array, list[Array]]:
+def evaluate_chain_rows(problem: ChainProblem, points: Array) -> tuple[Array, list[Array]]:
     """By how much each row is violated, and the values of the neurons layer by layer, in float64."""
     value = points @ problem.first.T + problem.first_bias
     before = [value]

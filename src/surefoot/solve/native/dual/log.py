@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.bounding.bounds import Clipped
-from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, NEAR, SLOPE_GRID, Compiled
+from surefoot.solve.native.dual.bounding.bounds import ClippedBounds
+from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, NEAR, SLOPE_GRID, DualProblem
 from surefoot.solve.native.dual.layered import Indices, Mask
-from surefoot.solve.native.proof.steps import packed
+from surefoot.solve.native.proof.steps import pack_slopes
 
 _BYTES = 500_000_000  # a log that may take more is given up
 _BYTES_OF_NEURON = 120  # in every sub-domain: a few rounds, each with slopes, bounds and phases
@@ -30,7 +30,7 @@ class Multipliers:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitEntry:
     """The node was divided by a neuron's sign or, at an input, into x <= value and x >= value + 1."""
 
     neuron: int  # -1: an input was divided
@@ -40,7 +40,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dual:
+class DualEntry:
     """A cut, or with `closing` the end of a node."""
 
     of: Multipliers
@@ -49,16 +49,16 @@ class Dual:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class BoundsEntry:
     """Bounds of neurons, from `start` to `end` in the arrays."""
 
-    of: Clipped
+    of: ClippedBounds
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class NarrowedEntry:
     """The box followed from the sign of a neuron, and intervals followed from the box."""
 
     neuron: int
@@ -66,20 +66,20 @@ class Narrowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Forwarded:
+class IntervalsEntry:
     """Intervals followed from the box."""
 
 
 @dataclass(frozen=True, slots=True)
-class Empty:
+class EmptyEntry:
     """Bounds contradict each other."""
 
 
-Entry = Split | Dual | Bounds | Narrowed | Forwarded | Empty
+Entry = SplitEntry | DualEntry | BoundsEntry | NarrowedEntry | IntervalsEntry | EmptyEntry
 
 
 @dataclass(slots=True)
-class Log:
+class SplittingLog:
     """A growing record; with `wanted` False nothing is kept."""
 
     wanted: bool
@@ -99,17 +99,17 @@ class Log:
         if self.wanted:
             self.entries.setdefault(node, []).append(entry)
 
-    def add_bounds(self, nodes: Indices, clipped: Clipped) -> None:
+    def add_bounds(self, nodes: Indices, clipped: ClippedBounds) -> None:
         """Bounds of a batch whose sub-domains have these numbers."""
         if self.wanted and len(clipped.rows):
             ends = np.searchsorted(clipped.rows, np.arange(len(nodes) + 1)).tolist()
             for node, start, end in zip(nodes.tolist(), ends, ends[1:], strict=False):
                 if end > start:
-                    self.add(node, Bounds(clipped, start, end))
+                    self.add(node, BoundsEntry(clipped, start, end))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Naming:
+class CertificateNames:
     """How the certificate speaks of neurons and rows."""
 
     before: tuple[tuple[int, ...], ...]  # value before the ReLU, by layer and copy
@@ -118,38 +118,38 @@ class Naming:
     atoms: tuple[tuple[int, int], ...]  # of every row its atom, and 1 or -1 for the other side of an equality
 
 
-def certificate_steps(c: Compiled, log: Log, names: Naming) -> list[object]:
+def certificate_steps(c: DualProblem, log: SplittingLog, names: CertificateNames) -> list[object]:
     """The whole proof, in preorder, about set 0."""
-    written = _Written(c, names)
+    written = _StepWriter(c, names)
     steps: list[object] = written.intervals() if names.folded else []
     waiting = [0]
     while waiting:
         for entry in log.entries.get(waiting.pop(), ()):
             match entry:
-                case Split(neuron, place, value, below):
+                case SplitEntry(neuron, place, value, below):
                     value_number, index = written.places[neuron] if neuron >= 0 else (0, place)
                     steps.append(["split", value_number, index, value])
                     waiting.extend((below + 1, below))
-                case Dual(of, row, closing):
+                case DualEntry(of, row, closing):
                     found = written.multipliers(of, row)
                     steps.append(["drop", [0], found] if closing else ["cut", [[[0], found]]])
-                case Bounds(of, start, end):
+                case BoundsEntry(of, start, end):
                     steps.extend(written.bounds(of, start, end))
-                case Narrowed(neuron, phase):
+                case NarrowedEntry(neuron, phase):
                     found = {"bounds": [[*written.places[neuron], -phase]]}
                     steps.append(["cut", [[[0], found]]])
                     steps.extend(written.intervals())
-                case Forwarded():
+                case IntervalsEntry():
                     steps.extend(written.intervals())
-                case Empty():
+                case EmptyEntry():
                     steps.append(["drop", [0], {}])
     return steps
 
 
-class _Written:
+class _StepWriter:
     """Numbers of the search as those of the certificate: all multipliers times one power of two."""
 
-    def __init__(self, c: Compiled, names: Naming) -> None:
+    def __init__(self, c: DualProblem, names: CertificateNames) -> None:
         self.names = names
         self.factor = max(float(c.grid[0]), MULTIPLIER_GRID)
         self.power = round(log2(self.factor))
@@ -197,13 +197,13 @@ class _Written:
             decided = np.where(of.lower[row] >= 0.0, SLOPE_GRID, 0.0)
             every = np.where(unstable, theta * SLOPE_GRID, decided).astype(np.uint8)
             found["slopes"] = {
-                value: [packed(every[block].tobytes()), None]
+                value: [pack_slopes(every[block].tobytes()), None]
                 for value, block in self.blocks
                 if told[block].any()
             }
         return found
 
-    def bounds(self, of: Clipped, start: int, end: int) -> list[object]:
+    def bounds(self, of: ClippedBounds, start: int, end: int) -> list[object]:
         by_value: dict[int, list[object]] = {}
         neurons = of.neurons[start:end].tolist()
         lower = self._prices(of.lower_price[start:end], np.isfinite(of.lower[start:end]))
@@ -224,9 +224,9 @@ class _Written:
             elif price in known:
                 yield known[price]
             else:
-                yield known.setdefault(price, (self._short(price),))
+                yield known.setdefault(price, (self._price_text(price),))
 
-    def _short(self, price: float) -> str:
+    def _price_text(self, price: float) -> str:
         """A positive number of few binary digits as a multiplier of the certificate's cut, exactly."""
         top, bottom = price.as_integer_ratio()
         return f"0x{top:x}p{1 - bottom.bit_length() - self.power}"

@@ -13,21 +13,39 @@ from surefoot.network.exact import exact_outputs
 from surefoot.network.outward import TINY, Array
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Activation, Affine, Network, Shape
-from surefoot.query.bounds import Interval, declared, float32_within, intersect, simplify
-from surefoot.query.claim import written
-from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
-from surefoot.query.linear import Linear, constant, linearise, minus, scaled, variable
+from surefoot.query.bounds import (
+    Interval,
+    declared_box,
+    float32_within,
+    intersect_intervals,
+    simplify_formula,
+)
+from surefoot.query.claim import linear_form_to_json
+from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
+from surefoot.query.linear import (
+    LinearForm,
+    constant_form,
+    linearise_term,
+    scale_form,
+    subtract_forms,
+    variable_form,
+)
 from surefoot.query.query import NetworkCall, Query
-from surefoot.solve.native.dual.layered import Layered, Reading, layered, plain
-from surefoot.solve.native.dual.log import Naming
-from surefoot.solve.native.names import dependence, exactly_scaled, substituted
+from surefoot.solve.native.dual.layered import (
+    ChainInputs,
+    ChainProblem,
+    are_plain_chain_inputs,
+    build_chain_problem,
+)
+from surefoot.solve.native.dual.log import CertificateNames
+from surefoot.solve.native.names import scale_exactly, solve_defining_equalities, substitute_linear_names
 
 _SINGLE_UNIT, _SINGLE_TINY = 2.0**-24, 2.0**-126
 
 Choice = tuple[int, int]
 
 
-def chain(network: Network) -> tuple[tuple[Array, ...], tuple[Array, ...]] | None:
+def chain_layers(network: Network) -> tuple[tuple[Array, ...], tuple[Array, ...]] | None:
     """Weights and biases of a network that alternates affine and ReLU nodes and begins and ends affine."""
     weights, biases = [], []
     for number, node in enumerate(network.nodes):
@@ -42,18 +60,20 @@ def chain(network: Network) -> tuple[tuple[Array, ...], tuple[Array, ...]] | Non
     return (tuple(weights), tuple(biases)) if len(network.nodes) % 2 and len(weights) > 1 else None
 
 
-def alternatives(formulas: Sequence[Formula], most: int) -> list[tuple[list[Choice], list[Atom]]] | None:
+def choice_alternatives(
+    formulas: Sequence[Formula], most: int
+) -> list[tuple[list[Choice], list[LinearAtom]]] | None:
     """Every way to choose from the disjunctions: the choices as a certificate has them, and all atoms.
 
     None if there are more than `most`.
     """
-    found: list[tuple[list[Choice], list[Atom]]] = []
-    waiting: list[tuple[list[Choice], list[Formula]]] = [([], list(_flat(formulas)))]
+    found: list[tuple[list[Choice], list[LinearAtom]]] = []
+    waiting: list[tuple[list[Choice], list[Formula]]] = [([], list(_flatten_conjunctions(formulas)))]
     while waiting:
         choices, parts = waiting.pop()
         place = next((i for i, part in enumerate(parts) if isinstance(part, AnyOf)), None)
         if place is None:
-            found.append((choices, [part for part in parts if isinstance(part, Atom)]))
+            found.append((choices, [part for part in parts if isinstance(part, LinearAtom)]))
             if len(found) > most:
                 return None
             continue
@@ -63,33 +83,33 @@ def alternatives(formulas: Sequence[Formula], most: int) -> list[tuple[list[Choi
             return None
         rest = parts[:place] + parts[place + 1 :]
         waiting.extend(
-            ([*choices, (place, i)], [*rest, *_flat([part])])
+            ([*choices, (place, i)], [*rest, *_flatten_conjunctions([part])])
             for i, part in reversed(list(enumerate(chosen.parts)))
         )
     return found
 
 
-def _flat(formulas: Sequence[Formula]) -> Iterator[Formula]:
+def _flatten_conjunctions(formulas: Sequence[Formula]) -> Iterator[Formula]:
     for formula in formulas:
         if isinstance(formula, All):
-            yield from _flat(formula.parts)
+            yield from _flatten_conjunctions(formula.parts)
         else:
             yield formula
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class ChainCase:
     """One way to choose from the disjunctions."""
 
     query: Query
     choices: list[Choice]
     definitions: list[tuple[str, int]]  # variable, and the conjunct that defines it
-    defined: Mapping[str, Linear]
+    defined: Mapping[str, LinearForm]
     names: tuple[str, ...]  # the free quantities
     bounds: tuple[tuple[Fraction, Fraction], ...]
     calls: tuple[NetworkCall, ...]
-    inputs: tuple[tuple[Linear, ...], ...]  # of every call, over free quantities
-    atoms: tuple[Atom, ...]  # over free quantities and outputs; none: it contradicts itself at sight
+    inputs: tuple[tuple[LinearForm, ...], ...]  # of every call, over free quantities
+    atoms: tuple[LinearAtom, ...]  # over free quantities and outputs; none: it contradicts itself at sight
 
     def frame(self) -> dict[str, object]:
         """The certificate's case without its steps."""
@@ -98,7 +118,7 @@ class Case:
             found["choose"] = [list(choice) for choice in self.choices]
         if self.definitions:
             found["define"] = [list(definition) for definition in self.definitions]
-        found["atoms"] = [[atom.relation.value, written(atom.linear)] for atom in self.atoms]
+        found["atoms"] = [[atom.relation.value, linear_form_to_json(atom.linear)] for atom in self.atoms]
         found["sets"] = [list(range(len(self.atoms)))] if self.atoms else []
         return found
 
@@ -118,18 +138,20 @@ class Case:
             values.update(zip(call.outputs, outputs, strict=True))
         for name, form in self.defined.items():
             values[name] = form.at(values)
-        return {name: _typed(kind, values[name]) for name, kind in kinds.items()}
+        return {name: _typed_value(kind, values[name]) for name, kind in kinds.items()}
 
 
-def _typed(kind: Bool | Int | Real, value: Fraction) -> bool | int | Fraction:
+def _typed_value(kind: Bool | Int | Real, value: Fraction) -> bool | int | Fraction:
     if isinstance(kind, Bool) and value in (0, 1):
         return bool(value)
     return int(value) if isinstance(kind, Int) and value.denominator == 1 else value
 
 
-def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_inputs: int) -> Case | None:
+def build_chain_case(
+    query: Query, choices: list[Choice], conjuncts: list[LinearAtom], least_inputs: int
+) -> ChainCase | None:
     """What is to be shown for one choice; None if some call reads another one's output, or bounds miss."""
-    known = dependence(query, conjuncts)
+    known = solve_defining_equalities(query, conjuncts)
     remaining, definitions = set(known.used), []
     names_defined = iter(known.defined)
     for place, atom in enumerate(conjuncts):
@@ -141,61 +163,67 @@ def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_in
         q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs
     )
     inputs = tuple(
-        tuple(substituted(linearise(term), known.defined) for term in call.inputs) for call in query.calls
+        tuple(substitute_linear_names(linearise_term(term), known.defined) for term in call.inputs)
+        for call in query.calls
     )
     read = {name for forms in inputs for form in forms for name, _ in form.coefficients}
     if len(read) < least_inputs or not read <= free.keys():
         return None
-    box = declared(query.quantities)
+    box = declared_box(query.quantities)
     parts = [atom for atom in conjuncts if atom not in known.used]
     for quantity in query.quantities:
         if quantity.name in known.defined or quantity.name in outputs:
             low, high = box[quantity.name]
-            value = variable(quantity.name)
+            value = variable_form(quantity.name)
             if low is not None:
-                parts.append(Atom(minus(constant(low), value), Relation.LE))
+                parts.append(LinearAtom(subtract_forms(constant_form(low), value), Relation.LE))
             if high is not None:
-                parts.append(Atom(minus(value, constant(high)), Relation.LE))
+                parts.append(LinearAtom(subtract_forms(value, constant_form(high)), Relation.LE))
     atoms = dict.fromkeys(
-        Atom(exactly_scaled(substituted(atom.linear, known.defined)), atom.relation) for atom in parts
+        LinearAtom(scale_exactly(substitute_linear_names(atom.linear, known.defined)), atom.relation)
+        for atom in parts
     )
     for atom in (*conjuncts, *atoms):  # with definitions put in, as a checker does: it must not know more
-        _narrow(atom, free, box)
+        _narrow_variable(atom, free, box)
     ends = [box[name] for name in free]
     bounds = tuple((low, high) for low, high in ends if low is not None and high is not None)
     if len(bounds) < len(ends):
         return None
-    kept = tuple(atom for atom in atoms if not _always(atom, box, free))
+    kept = tuple(atom for atom in atoms if not _always_holds(atom, box, free))
     if any(low > high for low, high in bounds) or any(atom.linear.is_constant() for atom in kept):
         kept = ()  # no number is within some bounds, or a comparison of numbers is false
     elif not kept:
         return None
-    return Case(query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, kept)
+    return ChainCase(
+        query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, kept
+    )
 
 
-def _always(atom: Atom, box: Mapping[str, Interval], free: Container[str]) -> bool:
+def _always_holds(atom: LinearAtom, box: Mapping[str, Interval], free: Container[str]) -> bool:
     """Whether an atom over free quantities holds in the whole box."""
-    return all(name in free for name, _ in atom.linear.coefficients) and simplify(atom, box) == All()
+    return all(name in free for name, _ in atom.linear.coefficients) and simplify_formula(atom, box) == All()
 
 
-def _narrow(atom: Atom, free: Container[str], box: dict[str, Interval]) -> None:
+def _narrow_variable(atom: LinearAtom, free: Container[str], box: dict[str, Interval]) -> None:
     """A comparison with one free quantity bounds it."""
     if len(atom.linear.coefficients) != 1 or atom.linear.coefficients[0][0] not in free:
         return
     ((name, factor),) = atom.linear.coefficients
     end = -atom.linear.constant / factor
     both = atom.relation is Relation.EQ
-    box[name] = intersect(
+    box[name] = intersect_intervals(
         box[name], (end if factor < 0 or both else None, end if factor > 0 or both else None)
     )
 
 
-def question(case: Case, weights: tuple[Array, ...], biases: tuple[Array, ...]) -> tuple[Layered, Naming]:
+def chain_problem_of_case(
+    case: ChainCase, weights: tuple[Array, ...], biases: tuple[Array, ...]
+) -> tuple[ChainProblem, CertificateNames]:
     """The case in float64, weakened by errors of representation; and how a certificate names its parts."""
     count = len(case.names)
     place = {name: i for i, name in enumerate(case.names)}
-    low = np.array([_below(a) for a, _ in case.bounds])
-    high = np.array([-_below(-b) for _, b in case.bounds])
+    low = np.array([_float_below(a) for a, _ in case.bounds])
+    high = np.array([-_float_below(-b) for _, b in case.bounds])
     size = np.maximum(np.abs(low), np.abs(high))
     outputs = {name: i for i, name in enumerate(name for call in case.calls for name in call.outputs)}
     whole = {q.name for q in case.query.quantities if isinstance(q.kind, Bool | Int)}
@@ -204,12 +232,12 @@ def question(case: Case, weights: tuple[Array, ...], biases: tuple[Array, ...]) 
     for number, atom in enumerate(case.atoms):
         signs = (1, -1) if atom.relation is Relation.EQ else (1,)
         for sign in signs:
-            form = scaled(atom.linear, Fraction(sign))
+            form = scale_form(atom.linear, Fraction(sign))
             row, own = np.zeros((2, len(outputs))), np.zeros((2, count))
             for name, exact in form.coefficients:
                 target, i = (own, place[name]) if name in place else (row, outputs[name])
-                target[:, i] = _near(exact)
-            offset, missed = _near(-form.constant)
+                target[:, i] = _nearest_float(exact)
+            offset, missed = _nearest_float(-form.constant)
             rows.append(row)
             direct.append(own)
             offsets.append(offset)
@@ -217,10 +245,10 @@ def question(case: Case, weights: tuple[Array, ...], biases: tuple[Array, ...]) 
             atoms.append((number, sign))
     for i, slack in enumerate(s for call in case.calls for s in (call.slack or (0,) * len(call.outputs))):
         if not case.calls[0].float32:
-            size_of_outputs[i] = -_below(Fraction(-slack))
+            size_of_outputs[i] = -_float_below(Fraction(-slack))
     stacked, own_stacked = np.array(rows), np.array(direct)
-    reading = _reading(case, place, size)
-    problem = layered(
+    reading = _build_chain_inputs(case, place, size)
+    problem = build_chain_problem(
         weights,
         biases,
         low,
@@ -238,15 +266,15 @@ def question(case: Case, weights: tuple[Array, ...], biases: tuple[Array, ...]) 
     span = len(case.calls[0].network.nodes) + 1
     first = [1 + t * span for t in range(len(case.calls))]
     layers = range(len(weights) - 1)
-    return problem, Naming(
+    return problem, CertificateNames(
         tuple(tuple(start + 1 + 2 * layer for start in first) for layer in layers),
         tuple(tuple(start + 2 + 2 * layer for start in first) for layer in layers),
-        not plain(reading),
+        not are_plain_chain_inputs(reading),
         tuple(atoms),
     )
 
 
-def _reading(case: Case, place: Mapping[str, int], size: Array) -> Reading:
+def _build_chain_inputs(case: ChainCase, place: Mapping[str, int], size: Array) -> ChainInputs:
     """The inputs of all calls; in float32 whatever is no float32 quantity alone is rounded."""
     kinds = {q.name: q.kind for q in case.query.quantities}
     single = case.calls[0].float32
@@ -255,13 +283,13 @@ def _reading(case: Case, place: Mapping[str, int], size: Array) -> Reading:
     alone: list[tuple[int, int, int]] = []
     for t, forms in enumerate(case.inputs):
         for i, form in enumerate(forms):
-            name = _variable(form)
+            name = _single_variable(form)
             if name is not None and not (single and not _is_single(kinds[name])):
                 alone.append((t, i, place[name]))
                 continue
-            shift[t, i], errors[t, i] = _near(form.constant)
+            shift[t, i], errors[t, i] = _nearest_float(form.constant)
             for name, exact in form.coefficients:
-                near, missed = _near(exact)
+                near, missed = _nearest_float(exact)
                 maps[t, i, place[name]] = near
                 errors[t, i] += missed * size[place[name]]
             if single:
@@ -270,10 +298,10 @@ def _reading(case: Case, place: Mapping[str, int], size: Array) -> Reading:
     if alone:
         maps[tuple(np.array(alone).T)] = 1.0
     errors *= 1 + 1e-12
-    return Reading(maps, shift, errors, single)
+    return ChainInputs(maps, shift, errors, single)
 
 
-def _variable(form: Linear) -> str | None:
+def _single_variable(form: LinearForm) -> str | None:
     """The name, if the form is a quantity alone."""
     if len(form.coefficients) != 1 or form.constant or form.coefficients[0][1] != 1:
         return None
@@ -284,7 +312,7 @@ def _is_single(kind: Bool | Int | Real) -> bool:
     return isinstance(kind, Real) and kind.float32
 
 
-def _near(exact: Fraction) -> tuple[float, float]:
+def _nearest_float(exact: Fraction) -> tuple[float, float]:
     """The nearest float64 and an upper bound of what it misses."""
     near = float(exact)
     if near.as_integer_ratio() == (exact.numerator, exact.denominator):
@@ -293,7 +321,7 @@ def _near(exact: Fraction) -> tuple[float, float]:
     return near, float(missed) * (1 + 1e-12) + TINY if missed else 0.0
 
 
-def _below(value: Fraction) -> float:
+def _float_below(value: Fraction) -> float:
     near = float(value)
     if near.as_integer_ratio() == (value.numerator, value.denominator):
         return near

@@ -16,17 +16,35 @@ import numpy as np
 
 from surefoot.network.outward import Array
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.query.claim import WrittenLater, claim
+from surefoot.query.claim import LazyProof, write_unsat_claim
 from surefoot.query.formula import Formula
-from surefoot.query.query import Answer, Json, Number, Proof, Query, Sat, Undecided, Unsat, Why
-from surefoot.solve.native.dual.attack import descend
-from surefoot.solve.native.dual.bounding.kernel import Compiled
-from surefoot.solve.native.dual.layered import Layered, with_rows
-from surefoot.solve.native.dual.log import Log, Naming, certificate_steps
-from surefoot.solve.native.dual.read import Case, alternatives, case_of, chain, question
-from surefoot.solve.native.dual.search import all_violated, needed, resumed, started
-from surefoot.solve.native.dual.state import Candidate, GaveUp, Limit, Refuted, Search, Settings
-from surefoot.solve.native.witness import satisfied
+from surefoot.query.query import Answer, Json, Number, Proof, Query, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.solve.native.dual.attack import descend_chain_violation
+from surefoot.solve.native.dual.bounding.kernel import DualProblem
+from surefoot.solve.native.dual.layered import ChainProblem, select_problem_rows
+from surefoot.solve.native.dual.log import CertificateNames, SplittingLog, certificate_steps
+from surefoot.solve.native.dual.read import (
+    ChainCase,
+    build_chain_case,
+    chain_layers,
+    chain_problem_of_case,
+    choice_alternatives,
+)
+from surefoot.solve.native.dual.search import (
+    all_rows_violated,
+    needed_rows,
+    resume_relu_search,
+    start_relu_search,
+)
+from surefoot.solve.native.dual.state import (
+    CandidatePoint,
+    ChainRefutation,
+    ReluSearch,
+    ReluSearchSettings,
+    SearchGaveUp,
+    SearchLimit,
+)
+from surefoot.solve.native.witness import satisfies_within_enclosure
 
 LEAST_INPUTS = 7  # below, splitting inputs is better
 MOST_CASES = 16
@@ -37,7 +55,9 @@ _NEEDED_STEPS = 2  # of ascent to see that a row says nothing
 _BYTES = 900_000_000  # of sub-domains that wait
 
 
-def either(by_neurons: Neurons, by_inputs: Callable[[float], Answer], deadline: float) -> Answer:
+def alternate_searches(
+    by_neurons: ReluSplitting, by_inputs: Callable[[float], Answer], deadline: float
+) -> Answer:
     """The first answer of two searches that take turns, each longer than the one before.
 
     Neither is better for all networks with many inputs. The first goes on where it was, the second starts
@@ -48,7 +68,7 @@ def either(by_neurons: Neurons, by_inputs: Callable[[float], Answer], deadline: 
     while answer is None or isinstance(answer, Undecided):
         nodes, now = 4 * nodes, monotonic()
         share = max(_LEAST_SECONDS, 2 * (now - started))
-        until = deadline if answer is None or answer.why is Why.MEMORY else now + share
+        until = deadline if answer is None or answer.why is UndecidedReason.MEMORY else now + share
         answer = by_inputs(min(deadline, until))
         if not isinstance(answer, Undecided) or until >= deadline:
             break
@@ -56,14 +76,14 @@ def either(by_neurons: Neurons, by_inputs: Callable[[float], Answer], deadline: 
     return answer
 
 
-def attempt(
+def attempt_relu_splitting(
     query: Query, formulas: Sequence[Formula], deadline: float, *, least_inputs: int = LEAST_INPUTS
 ) -> Answer | None:
     """The answer to a lowered query whose constraints are `formulas`; None: not a query for this search."""
-    return Neurons(query, formulas, least_inputs=least_inputs)(deadline)
+    return ReluSplitting(query, formulas, least_inputs=least_inputs)(deadline)
 
 
-class Neurons:
+class ReluSplitting:
     """A search by neurons for a lowered query, which can be interrupted.
 
     Call it with a time of `monotonic` and how many sub-domains it may look at by then. None: this search does
@@ -81,12 +101,12 @@ class Neurons:
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.query, self.formulas = query, formulas
-        self.cases = _cases(query, formulas, least_inputs)
+        self.cases = _build_cases(query, formulas, least_inputs)
         self.proved: list[Callable[[], Json]] = []
         self.refuted = 0
         self.deadline = 0.0
-        self.running: tuple[Search, Naming, _Tried] | None = None
-        self.settings = Settings(
+        self.running: tuple[ReluSearch, CertificateNames, _ExactAcceptor] | None = None
+        self.settings = ReluSearchSettings(
             batch=batch,
             log=True,
             seed=seed,
@@ -104,26 +124,26 @@ class Neurons:
             case = self.cases[self.refuted]
             if not case.atoms:
                 self.refuted += 1
-                self.proved.append(partial(_at_sight, case))
+                self.proved.append(partial(_render_empty_case, case))
                 continue
-            self.running = self.running or self._started(case)
+            self.running = self.running or self._start_case(case)
             if self.running is None:
                 return None
             search, names, tried = self.running
-            match resumed(search, most_nodes):
-                case Candidate():
+            match resume_relu_search(search, most_nodes):
+                case CandidatePoint():
                     return Sat(tried.assignment)
-                case GaveUp(count, _, Limit.TIME | Limit.NODES, nodes):
-                    return Undecided(Why.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
-                case GaveUp(count, _, Limit.OPEN, nodes):
-                    return Undecided(Why.MEMORY, f"{nodes} sub-domains looked at, {count} open")
-                case GaveUp():
+                case SearchGaveUp(count, _, SearchLimit.TIME | SearchLimit.NODES, nodes):
+                    return Undecided(UndecidedReason.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
+                case SearchGaveUp(count, _, SearchLimit.OPEN, nodes):
+                    return Undecided(UndecidedReason.MEMORY, f"{nodes} sub-domains looked at, {count} open")
+                case SearchGaveUp():
                     self.cases = None
                     return None
-                case Refuted(compiled, log, _):
+                case ChainRefutation(compiled, log, _):
                     self.refuted, self.running = self.refuted + 1, None
                     if log.wanted:
-                        self.proved.append(partial(_written, case, compiled, log, names))
+                        self.proved.append(partial(_render_case, case, compiled, log, names))
         return Unsat(self._proof() if len(self.proved) == len(self.cases) else None)
 
     def first_nodes(self) -> int:
@@ -133,20 +153,20 @@ class Neurons:
         work = _FIRST_WORK * (_PATIENT if inputs >= _MANY_INPUTS else 1)
         return max(100, work // max(neurons, 1))
 
-    def _started(self, case: Case) -> tuple[Search, Naming, _Tried] | None:
-        layers = chain(self.query.calls[0].network)
+    def _start_case(self, case: ChainCase) -> tuple[ReluSearch, CertificateNames, _ExactAcceptor] | None:
+        layers = chain_layers(self.query.calls[0].network)
         assert layers is not None
         try:
-            problem, names = question(case, *layers)
+            problem, names = chain_problem_of_case(case, *layers)
         except (ValueError, OverflowError):  # weights that are no numbers, or numbers beyond float64
             return None
-        if len(problem.offsets) > 1 and not all_violated(problem, self.settings.seed):
-            keep = needed(problem, replace(self.settings.steps, count=_NEEDED_STEPS))
-            problem = with_rows(problem, keep)
+        if len(problem.offsets) > 1 and not all_rows_violated(problem, self.settings.seed):
+            keep = needed_rows(problem, replace(self.settings.steps, count=_NEEDED_STEPS))
+            problem = select_problem_rows(problem, keep)
             names = replace(names, atoms=tuple(a for a, k in zip(names.atoms, keep, strict=True) if k))
-        tried = _Tried(case, problem, self.settings.seed)
-        settings = replace(self.settings, most_open=_BYTES // _size(problem), accepts=tried)
-        return started(problem, settings), names, tried
+        tried = _ExactAcceptor(case, problem, self.settings.seed)
+        settings = replace(self.settings, most_open=_BYTES // _domain_bytes(problem), accepts=tried)
+        return start_relu_search(problem, settings), names, tried
 
     def _proof(self) -> Proof | None:
         single = self.query.calls[0].float32
@@ -154,21 +174,23 @@ class Neurons:
             return None  # the format has no slack
         arithmetic = "float32" if single else "real"
         query, formulas, cases = self.query, self.formulas, tuple(self.proved)
-        return WrittenLater(arithmetic, lambda: (claim(query, formulas), tuple(case() for case in cases)))
+        return LazyProof(
+            arithmetic, lambda: (write_unsat_claim(query, formulas), tuple(case() for case in cases))
+        )
 
 
-def _at_sight(case: Case) -> Json:
+def _render_empty_case(case: ChainCase) -> Json:
     return {**case.frame(), "steps": []}
 
 
-def _written(case: Case, compiled: Compiled, log: Log, names: Naming) -> Json:
+def _render_case(case: ChainCase, compiled: DualProblem, log: SplittingLog, names: CertificateNames) -> Json:
     return {**case.frame(), "steps": certificate_steps(compiled, log, names)}
 
 
-class _Tried:
+class _ExactAcceptor:
     """Accepts a point if an assignment from it satisfies the query exactly; keeps that assignment."""
 
-    def __init__(self, case: Case, problem: Layered, seed: int) -> None:
+    def __init__(self, case: ChainCase, problem: ChainProblem, seed: int) -> None:
         self.case, self.problem, self.seed = case, problem, seed
         self.assignment: Mapping[str, Number] = {}
 
@@ -178,32 +200,32 @@ class _Tried:
         jitter = 1e-3 * (problem.high - problem.low) * (random.random((16, len(point))) - 0.5)
         jitter[0] = 0.0
         nearby = np.minimum(np.maximum(point + jitter, problem.low), problem.high)
-        best, worst = descend(problem, nearby, random, 20, first=0.03, enough=np.inf)
+        best, worst = descend_chain_violation(problem, nearby, random, 20, first=0.03, enough=np.inf)
         for candidate in (best[int(np.argmin(worst))], point):
             try:
                 assignment = self.case.assignment(candidate)
             except Undefined:
                 continue
-            if satisfied(self.case.query, assignment):
+            if satisfies_within_enclosure(self.case.query, assignment):
                 self.assignment = assignment
                 return True
         return False
 
 
-def _cases(query: Query, formulas: Sequence[Formula], least_inputs: int) -> list[Case] | None:
-    if not query.calls or chain(query.calls[0].network) is None:
+def _build_cases(query: Query, formulas: Sequence[Formula], least_inputs: int) -> list[ChainCase] | None:
+    if not query.calls or chain_layers(query.calls[0].network) is None:
         return None
     first = query.calls[0]
     if any(call.network is not first.network or call.float32 != first.float32 for call in query.calls):
         return None
-    ways = alternatives(formulas, MOST_CASES)
+    ways = choice_alternatives(formulas, MOST_CASES)
     if not ways:
         return None
-    cases = [case_of(query, choices, atoms, least_inputs) for choices, atoms in ways]
+    cases = [build_chain_case(query, choices, atoms, least_inputs) for choices, atoms in ways]
     found = [case for case in cases if case is not None]
     return found if len(found) == len(cases) else None
 
 
-def _size(problem: Layered) -> int:
+def _domain_bytes(problem: ChainProblem) -> int:
     """Bytes of one sub-domain."""
     return 8 * (3 * len(problem.low) + len(problem.offsets) + 4) + 25 * problem.neurons

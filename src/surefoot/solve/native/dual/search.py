@@ -10,32 +10,37 @@ from dataclasses import replace
 
 import numpy as np
 
-from surefoot.solve.native.dual.attack import descend, starts
-from surefoot.solve.native.dual.bounding.ascend import Ascent, Steps, ascend
+from surefoot.solve.native.dual.attack import descend_chain_violation, sample_chain_starts
+from surefoot.solve.native.dual.bounding.ascend import AscentSteps, DualAscent, ascend_dual_bound
 from surefoot.solve.native.dual.bounding.bounds import (
-    apply,
-    by_intervals,
     contract_by_fresh_splits,
-    contracted,
-    shrinkage,
-    tighten_deep,
+    contract_by_inequality,
+    intersect_neuron_bounds,
+    largest_shrinkage,
+    tighten_by_intervals,
+    tighten_deep_neurons,
 )
-from surefoot.solve.native.dual.bounding.domains import Domains, Stack, root, settle
-from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, compiled
-from surefoot.solve.native.dual.bounding.propagate import propagated
-from surefoot.solve.native.dual.branch import worthwhile
-from surefoot.solve.native.dual.divide import branched
-from surefoot.solve.native.dual.layered import Layered, Mask, evaluate
-from surefoot.solve.native.dual.log import Dual, Empty, Log, Multipliers, Narrowed
+from surefoot.solve.native.dual.bounding.domains import (
+    ReluDomains,
+    ReluDomainStack,
+    fix_stable_phases,
+    root_relu_domain,
+)
+from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, prepare_dual_problem
+from surefoot.solve.native.dual.bounding.propagate import propagate_single_rows
+from surefoot.solve.native.dual.branch import clip_worthwhile_neurons
+from surefoot.solve.native.dual.divide import branch_relu_domains
+from surefoot.solve.native.dual.layered import ChainProblem, Mask, evaluate_chain_rows
+from surefoot.solve.native.dual.log import DualEntry, EmptyEntry, Multipliers, NarrowedEntry, SplittingLog
 from surefoot.solve.native.dual.state import (
-    Answer,
-    Candidate,
-    GaveUp,
-    Limit,
-    Refuted,
-    Search,
-    Settings,
-    tried,
+    CandidatePoint,
+    ChainRefutation,
+    ReluSearch,
+    ReluSearchAnswer,
+    ReluSearchSettings,
+    SearchGaveUp,
+    SearchLimit,
+    keep_first_solution,
 )
 
 MOST_NODES = 10**9
@@ -45,143 +50,151 @@ _ATTACKS, _TURNS, _FIRST_TURNS = 16, 12, 8  # points of an attack of each kind, 
 _SAMPLES = 8
 
 
-def refute(problem: Layered, settings: Settings | None = None, most_nodes: int = MOST_NODES) -> Answer:
+def refute_chain_problem(
+    problem: ChainProblem, settings: ReluSearchSettings | None = None, most_nodes: int = MOST_NODES
+) -> ReluSearchAnswer:
     """Close every sub-domain, or find a point, or say why neither."""
-    return resumed(started(problem, settings or Settings()), most_nodes)
+    return resume_relu_search(start_relu_search(problem, settings or ReluSearchSettings()), most_nodes)
 
 
-def all_violated(problem: Layered, seed: int) -> bool:
+def all_rows_violated(problem: ChainProblem, seed: int) -> bool:
     """Whether a few points violate every row: then none holds in the whole box."""
-    points = starts(problem, np.random.default_rng(seed), _SAMPLES)
-    return bool((evaluate(problem, points)[0] > 0.0).any(axis=0).all())
+    points = sample_chain_starts(problem, np.random.default_rng(seed), _SAMPLES)
+    return bool((evaluate_chain_rows(problem, points)[0] > 0.0).any(axis=0).all())
 
 
-def needed(problem: Layered, steps: Steps) -> Mask:
+def needed_rows(problem: ChainProblem, steps: AscentSteps) -> Mask:
     """Which rows do not hold in the whole box anyway, as far as bounds tell; one at least."""
     count = len(problem.offsets)
     opposite = replace(
         problem, rows=-problem.rows, direct=-problem.direct, offsets=np.negative(problem.offsets)
     )
-    c, first = compiled(opposite), root(opposite)
-    by_intervals(c, first)
+    c, first = prepare_dual_problem(opposite), root_relu_domain(opposite)
+    tighten_by_intervals(c, first)
     theta = (first.upper > -first.lower).astype(np.float64)
-    tighten_deep(c, first, first.phase == 0)
+    tighten_deep_neurons(c, first, first.phase == 0)
     each = replace(first, theta=theta).take(np.zeros(count, dtype=np.int64))
     each = replace(each, row_weights=np.eye(count))
-    left = ~ascend(c, each, steps, fixed_rows=True).closed
+    left = ~ascend_dual_bound(c, each, steps, fixed_rows=True).closed
     if not left.any():
         left[0] = True
     return left
 
 
-def started(problem: Layered, settings: Settings) -> Search:
+def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> ReluSearch:
     """A search that has not looked at anything yet."""
     random = np.random.default_rng(settings.seed)
-    s = Search(compiled(problem), settings, Log(settings.log, problem.neurons), Stack(), random)
-    _begin(s)
+    s = ReluSearch(
+        prepare_dual_problem(problem),
+        settings,
+        SplittingLog(settings.log, problem.neurons),
+        ReluDomainStack(),
+        random,
+    )
+    _push_root(s)
     return s
 
 
-def _begin(s: Search) -> None:
+def _push_root(s: ReluSearch) -> None:
     """Put the whole box on an empty stack."""
     problem = s.c.problem
-    s.log, s.stack = Log(s.settings.log, problem.neurons), Stack()
-    first = root(problem)
-    by_intervals(s.c, first)
+    s.log, s.stack = SplittingLog(s.settings.log, problem.neurons), ReluDomainStack()
+    first = root_relu_domain(problem)
+    tighten_by_intervals(s.c, first)
     theta = (first.upper > -first.lower).astype(np.float64)
     weights = np.rint(first.row_weights * MULTIPLIER_GRID) / MULTIPLIER_GRID
     s.stack.push(replace(first, theta=theta, row_weights=weights))
 
 
-def resumed(s: Search, most_nodes: int = MOST_NODES) -> Answer:
+def resume_relu_search(s: ReluSearch, most_nodes: int = MOST_NODES) -> ReluSearchAnswer:
     """Go on until the end or a limit; after a limit this can be called again with a higher one."""
     if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
-        return GaveUp(1, -np.inf, Limit.RANGE, 0)
-    why: Limit | None = None
+        return SearchGaveUp(1, -np.inf, SearchLimit.RANGE, 0)
+    why: SearchLimit | None = None
     while s.stack.count and s.found is None and why is None:
         if s.nodes > s.settings.patience[len(s.c.slices) > 1] and not (s.looks_ahead or s.propagates):
             s.looks_ahead, s.unresolved, s.worst = True, 0, np.inf
-            _begin(s)
-        _batch(s, s.stack.pop(s.settings.batch))
+            _push_root(s)
+        _process_batch(s, s.stack.pop(s.settings.batch))
         s.settings.progress(s.nodes, s.stack.count, s.worst)
-        why = _limit(s, most_nodes)
+        why = _exceeded_limit(s, most_nodes)
     if s.found is not None:
-        return Candidate(s.found, s.nodes)
+        return CandidatePoint(s.found, s.nodes)
     if s.stack.count and why is not None:
-        return GaveUp(s.stack.count + s.unresolved, s.worst, why, s.nodes)
+        return SearchGaveUp(s.stack.count + s.unresolved, s.worst, why, s.nodes)
     if s.unresolved:
-        return GaveUp(s.unresolved, s.worst, Limit.TIES, s.nodes)
-    return Refuted(s.c, s.log, s.nodes)
+        return SearchGaveUp(s.unresolved, s.worst, SearchLimit.TIES, s.nodes)
+    return ChainRefutation(s.c, s.log, s.nodes)
 
 
-def _limit(s: Search, most_nodes: int) -> Limit | None:
+def _exceeded_limit(s: ReluSearch, most_nodes: int) -> SearchLimit | None:
     if s.stack.count > s.settings.most_open:
-        return Limit.OPEN
+        return SearchLimit.OPEN
     if s.nodes > (_PROMISING if s.propagates else 1) * most_nodes:
-        return Limit.NODES
-    return Limit.TIME if s.settings.expired() else None
+        return SearchLimit.NODES
+    return SearchLimit.TIME if s.settings.expired() else None
 
 
-def _batch(s: Search, domains: Domains) -> None:
+def _process_batch(s: ReluSearch, domains: ReluDomains) -> None:
     """Bound, contract and split one batch."""
     s.nodes += int((domains.rounds == 0).sum())
-    domains = _own(domains)
+    domains = _copy_arrays(domains)
     if s.propagates:
-        domains = propagated(s.c, domains, s.log)[0]
+        domains = propagate_single_rows(s.c, domains, s.log)[0]
     elif (gained := contract_by_fresh_splits(s.c, domains)).any():
-        _narrow(s, domains, gained)
+        _tighten_contracted(s, domains, gained)
     if len(s.c.slices) > 1:
-        for clipped in tighten_deep(s.c, domains, domains.bent & (domains.phase == 0)):
+        for clipped in tighten_deep_neurons(s.c, domains, domains.bent & (domains.phase == 0)):
             s.log.add_bounds(domains.node, clipped)
-    domains = _without_empty(s, domains)
+    domains = _drop_empty_domains(s, domains)
     if not len(domains):
         return
-    settle(domains)
-    still, a = _bounded(s, domains)
+    fix_stable_phases(domains)
+    still, a = _ascend_batch(s, domains)
     if not len(still):
         return
     if s.nodes >= s.next_trial:
-        _trial(s, still)
+        _try_propagation(s, still)
     s.worst = min(s.worst, float(a.bound.min()))
     likely = np.concatenate([a.points, a.last])
     low, high = np.concatenate([still.low, still.low]), np.concatenate([still.high, still.high])
-    if not (tried(s, likely, low, high) or _attack(s, a)):
+    if not (keep_first_solution(s, likely, low, high) or _attack_periodically(s, a)):
         if s.propagates:
-            branched(s, still, a, np.zeros(len(still), dtype=np.bool_))
+            branch_relu_domains(s, still, a, np.zeros(len(still), dtype=np.bool_))
         else:
-            _proceed(s, still, a)
+            _contract_and_branch(s, still, a)
 
 
-def _trial(s: Search, still: Domains) -> None:
+def _try_propagation(s: ReluSearch, still: ReluDomains) -> None:
     """Whether single rows shrink the boxes by much more than the combination of all: then they are used."""
     s.next_trial = 2 * s.nodes
     if 1 < len(s.c.problem.offsets) <= _FEW_ROWS and len(still) >= _LEAST and not s.propagates:
         some = still.part(0, min(len(still), _TRIAL))
-        s.propagates = bool(np.median(propagated(s.c, some, Log(False))[1]) > _PAYS)
+        s.propagates = bool(np.median(propagate_single_rows(s.c, some, SplittingLog(False))[1]) > _PAYS)
 
 
-def _bounded(s: Search, domains: Domains) -> tuple[Domains, Ascent]:
+def _ascend_batch(s: ReluSearch, domains: ReluDomains) -> tuple[ReluDomains, DualAscent]:
     """The sub-domains that an ascent leaves open, and where it ended."""
-    a = ascend(s.c, domains, s.settings.steps)
+    a = ascend_dual_bound(s.c, domains, s.settings.steps)
     if s.log.wanted and a.closed.any():
         of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
         for i in np.flatnonzero(a.closed).tolist():
-            s.log.add(int(domains.node[i]), Dual(of, i, closing=True))
+            s.log.add(int(domains.node[i]), DualEntry(of, i, closing=True))
     still = replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open)
     return replace(still, bent=a.after < 0.0), a
 
 
-def _narrow(s: Search, domains: Domains, gained: Mask) -> None:
+def _tighten_contracted(s: ReluSearch, domains: ReluDomains, gained: Mask) -> None:
     """Intervals, in place, for boxes that became smaller."""
     part = domains.take(gained)
-    by_intervals(s.c, part)
+    tighten_by_intervals(s.c, part)
     domains.lower[gained], domains.upper[gained] = part.lower, part.upper
     phases = np.take_along_axis(part.phase, part.fresh[:, None], axis=1)[:, 0]
     for node, neuron, phase in zip(part.node.tolist(), part.fresh.tolist(), phases.tolist(), strict=True):
-        s.log.add(node, Narrowed(neuron, phase))
+        s.log.add(node, NarrowedEntry(neuron, phase))
 
 
-def _own(domains: Domains) -> Domains:
+def _copy_arrays(domains: ReluDomains) -> ReluDomains:
     """Copies of the arrays that are changed in place."""
     return replace(
         domains,
@@ -196,53 +209,57 @@ def _own(domains: Domains) -> Domains:
     )
 
 
-def _without_empty(s: Search, domains: Domains) -> Domains:
-    empty = _empty(domains)
+def _drop_empty_domains(s: ReluSearch, domains: ReluDomains) -> ReluDomains:
+    empty = _empty_domains(domains)
     if not empty.any():
         return domains
     for node in domains.node[empty].tolist():
-        s.log.add(node, Empty())
+        s.log.add(node, EmptyEntry())
     return domains.take(~empty)
 
 
-def _empty(domains: Domains) -> Mask:
+def _empty_domains(domains: ReluDomains) -> Mask:
     gone: Mask = np.asarray((domains.low > domains.high).any(axis=1))
     return gone | np.asarray((domains.lower > domains.upper).any(axis=1))
 
 
-def _attack(s: Search, a: Ascent) -> bool:
+def _attack_periodically(s: ReluSearch, a: DualAscent) -> bool:
     """Now and then, ever more rarely: go downhill from what the relaxation likes, and from anywhere."""
     s.batches += 1
     if s.batches < s.next_attack:
         return False
     s.next_attack = 4 * s.batches
     problem = s.c.problem
-    points = np.concatenate([a.points[:_ATTACKS], starts(problem, s.random, _ATTACKS)])
-    points, worst = descend(problem, points, s.random, _TURNS if s.batches > 1 else _FIRST_TURNS)
+    points = np.concatenate([a.points[:_ATTACKS], sample_chain_starts(problem, s.random, _ATTACKS)])
+    points, worst = descend_chain_violation(
+        problem, points, s.random, _TURNS if s.batches > 1 else _FIRST_TURNS
+    )
     best = int(worst.argmin())
-    return bool(worst[best] <= 0.0) and tried(s, points[best : best + 1], problem.low, problem.high)
+    return bool(worst[best] <= 0.0) and keep_first_solution(
+        s, points[best : best + 1], problem.low, problem.high
+    )
 
 
-def _proceed(s: Search, still: Domains, a: Ascent) -> None:
+def _contract_and_branch(s: ReluSearch, still: ReluDomains, a: DualAscent) -> None:
     """Contract the open sub-domains; look at some again, split the others."""
     if s.log.wanted:
         # Copies: neurons that bounds decide below lose their slopes, which the cut was made with.
         of = Multipliers(still.theta.copy(), still.phase.copy(), still.lower.copy(), still.row_weights)
         for i, node in enumerate(still.node.tolist()):
-            s.log.add(node, Dual(of, i, closing=False))
-    low, high = contracted(still.low, still.high, a.slopes, a.room, s.c.problem.whole)
-    gain = shrinkage(still, low, high)
+            s.log.add(node, DualEntry(of, i, closing=False))
+    low, high = contract_by_inequality(still.low, still.high, a.slopes, a.room, s.c.problem.whole)
+    gain = largest_shrinkage(still, low, high)
     limit = a.room + np.einsum("ij,ij->i", a.slopes, a.last)
     still = replace(still, low=low, high=high, cut=a.slopes, limit=limit)
-    clipped = worthwhile(s.c, still, a)
-    apply(still, clipped)
+    clipped = clip_worthwhile_neurons(s.c, still, a)
+    intersect_neuron_bounds(still, clipped)
     s.log.add_bounds(still.node, clipped)
-    empty = _empty(still)
+    empty = _empty_domains(still)
     for node in still.node[empty].tolist():
-        s.log.add(node, Empty())
-    settle(still)
+        s.log.add(node, EmptyEntry())
+    fix_stable_phases(still)
     again = (gain > s.settings.again) & (still.rounds < s.settings.most_rounds) & ~empty
     if again.any():
         more = still.take(again)
         s.stack.push(replace(more, rounds=more.rounds + 1, fresh=np.full(len(more), -1)))
-    branched(s, still, a, again | empty)
+    branch_relu_domains(s, still, a, again | empty)

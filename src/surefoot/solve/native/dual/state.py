@@ -9,19 +9,19 @@ from enum import Enum
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.bounding.ascend import Steps
-from surefoot.solve.native.dual.bounding.domains import Stack
-from surefoot.solve.native.dual.bounding.kernel import Compiled
-from surefoot.solve.native.dual.layered import evaluate
-from surefoot.solve.native.dual.log import Log
+from surefoot.solve.native.dual.bounding.ascend import AscentSteps
+from surefoot.solve.native.dual.bounding.domains import ReluDomainStack
+from surefoot.solve.native.dual.bounding.kernel import DualProblem
+from surefoot.solve.native.dual.layered import evaluate_chain_rows
+from surefoot.solve.native.dual.log import SplittingLog
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReluSearchSettings:
     """How to search. The same settings give the same search, unless `expired` cuts it short."""
 
     batch: int = 256
-    steps: Steps = field(default_factory=Steps)
+    steps: AscentSteps = field(default_factory=AscentSteps)
     most_open: int = 100_000  # sub-domains waiting, a bound of the memory
     again: float = 0.2  # a box that lost this share of some width is tried again before it is split
     most_rounds: int = 2
@@ -35,23 +35,23 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Refuted:
+class ChainRefutation:
     """No point satisfies all rows, in exact arithmetic."""
 
-    compiled: Compiled
-    log: Log
+    compiled: DualProblem
+    log: SplittingLog
     nodes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class CandidatePoint:
     """A point that satisfies all rows in float64; to be checked exactly by whoever asked."""
 
     point: Array
     nodes: int
 
 
-class Limit(Enum):
+class SearchLimit(Enum):
     """What ended a search before its end."""
 
     TIME = "time is up"
@@ -62,24 +62,24 @@ class Limit(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class GaveUp:
+class SearchGaveUp:
     open: int
     bound: float  # the least bound seen among the open sub-domains; they would be closed by a positive one
-    why: Limit
+    why: SearchLimit
     nodes: int
 
 
-Answer = Refuted | Candidate | GaveUp
+ReluSearchAnswer = ChainRefutation | CandidatePoint | SearchGaveUp
 
 
 @dataclass(slots=True)
-class Search:
+class ReluSearch:
     """The running search."""
 
-    c: Compiled
-    settings: Settings
-    log: Log
-    stack: Stack
+    c: DualProblem
+    settings: ReluSearchSettings
+    log: SplittingLog
+    stack: ReluDomainStack
     random: np.random.Generator
     nodes: int = 0
     batches: int = 0
@@ -92,15 +92,17 @@ class Search:
     looks_ahead: bool = False  # whether neurons to split are tried before one is chosen
 
 
-def tried(s: Search, points: Array, low: Array, high: Array) -> bool:
+def keep_first_solution(s: ReluSearch, points: Array, low: Array, high: Array) -> bool:
     """Keep the first of these points that satisfies all rows."""
     problem = s.c.problem
     points = np.where(problem.whole, np.rint(points), points)
     points = np.minimum(np.maximum(points, low), high)
-    good = (evaluate(problem, points)[0] <= 0.0).all(axis=1)
+    good = (evaluate_chain_rows(problem, points)[0] <= 0.0).all(axis=1)
     for i in np.flatnonzero(good).tolist():
         # Once more alone: another order of summation may decide a tie otherwise.
-        if (evaluate(problem, points[i : i + 1])[0] <= 0.0).all() and s.settings.accepts(points[i]):
+        if (evaluate_chain_rows(problem, points[i : i + 1])[0] <= 0.0).all() and s.settings.accepts(
+            points[i]
+        ):
             s.found = points[i]
             return True
     return False

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.bounding.passes import forward, gradient
-from surefoot.solve.native.chain.layers import Chain
-from surefoot.solve.native.chain.sheets import values_at
-from surefoot.solve.native.problem import Compiled, truth
+from surefoot.solve.native.bounding.passes import forward_values, input_gradient
+from surefoot.solve.native.chain.layers import ReluChain
+from surefoot.solve.native.chain.sheets import chain_values_at
+from surefoot.solve.native.problem import CompiledQuery, tree_violation
 
 STEPS = 60
 _FEW, _FEW_STEPS = 32, 8  # starts and steps that find most solutions to which gradients lead
@@ -19,7 +19,7 @@ _SAMPLES = 96  # points that are looked at before anything else
 _CORNERS = 64
 
 
-def settled(problem: Compiled, points: Array) -> Array:
+def snap_to_input_domain(problem: CompiledQuery, points: Array) -> Array:
     """The points moved into the box and onto whole or float32 numbers."""
     low, high = problem.low, problem.high
     points = np.minimum(np.maximum(points, low), high)
@@ -33,7 +33,7 @@ def settled(problem: Compiled, points: Array) -> Array:
     return points
 
 
-def starts(problem: Compiled, random: np.random.Generator, count: int) -> Array:
+def _sample_attack_starts(problem: CompiledQuery, random: np.random.Generator, count: int) -> Array:
     """The centre, some corners, and random points."""
     width = problem.high - problem.low
     share = random.random((count, len(width)))
@@ -43,18 +43,18 @@ def starts(problem: Compiled, random: np.random.Generator, count: int) -> Array:
     return problem.low + share * width
 
 
-def violation(problem: Compiled, outputs: Array) -> Array:
+def formula_violation(problem: CompiledQuery, outputs: Array) -> Array:
     """Per point, by how much the formula fails; negative where it holds with room to spare."""
-    return truth(problem.tree, np.where(problem.equal, np.abs(outputs), outputs))
+    return tree_violation(problem.tree, np.where(problem.equal, np.abs(outputs), outputs))
 
 
-def known(violations: Array) -> Array:
+def replace_nan_violations(violations: Array) -> Array:
     """What is no number counts as the worst."""
     return np.where(np.isnan(violations), np.inf, violations)
 
 
-def descend(
-    problem: Compiled,
+def descend_atom_violation(
+    problem: CompiledQuery,
     sets: Sequence[tuple[int, ...]],
     points: Array,
     low: Array,
@@ -80,39 +80,41 @@ def descend(
     far = bool(problem.whole.any()) or not problem.free.all()
     moves = far or bool(problem.single.any())
     for step in range(steps):
-        values = forward(problem.network, points)
-        rounded = settled(problem, points) if moves else points
+        values = forward_values(problem.network, points)
+        rounded = snap_to_input_domain(problem, points) if moves else points
         # That inputs are float32 numbers hardly changes the outputs, and solutions are checked exactly.
-        outputs = forward(problem.network, rounded)[-1] if far else values[-1]
-        found = known(violation(problem, outputs))
+        outputs = forward_values(problem.network, rounded)[-1] if far else values[-1]
+        found = replace_nan_violations(formula_violation(problem, outputs))
         better = found < worst
         best[better], worst[better] = rounded[better], found[better]
         if enough(best, worst):
             break
         if step == 0:
             scale = np.nan_to_num(np.median(np.abs(values[-1]), axis=0), nan=1.0) + 1e-9
-        seeds = wanted * _pull(problem, values[-1] / scale) / scale
-        slope = gradient(problem.network, values, seeds) * width
+        seeds = wanted * _atom_weights(problem, values[-1] / scale) / scale
+        slope = input_gradient(problem.network, values, seeds) * width
         momentum = 0.7 * momentum + slope / (np.abs(slope).max(axis=1, keepdims=True, initial=0.0) + 1e-300)
         rate = first_rate * (1.0 - step / steps) ** 2 + 1e-4
         points = np.clip(points - rate * width * np.clip(momentum, -1, 1), low, high)
     return best, worst
 
 
-def outputs_at(problem: Compiled, chain: Chain | None, points: Array) -> Array:
+def atom_values_at(problem: CompiledQuery, chain: ReluChain | None, points: Array) -> Array:
     """The atoms at some points; `chain`: the same network for machine code."""
-    return forward(problem.network, points)[-1] if chain is None else values_at(chain, points)
+    return forward_values(problem.network, points)[-1] if chain is None else chain_values_at(chain, points)
 
 
-def sampled(problem: Compiled, chain: Chain | None, random: np.random.Generator) -> Array | None:
+def sample_solution(
+    problem: CompiledQuery, chain: ReluChain | None, random: np.random.Generator
+) -> Array | None:
     """The best of some points, if it satisfies the formula in floats."""
-    points = settled(problem, starts(problem, random, _SAMPLES))
-    found = known(violation(problem, outputs_at(problem, chain, points)))
+    points = snap_to_input_domain(problem, _sample_attack_starts(problem, random, _SAMPLES))
+    found = replace_nan_violations(formula_violation(problem, atom_values_at(problem, chain, points)))
     best = int(np.argmin(found))
     return points[best] if found[best] <= 0 else None
 
 
-def _pull(problem: Compiled, outputs: Array) -> Array:
+def _atom_weights(problem: CompiledQuery, outputs: Array) -> Array:
     """How much each atom pulls: the worst one most, those that hold with some room not at all."""
     size = np.where(problem.equal, np.abs(outputs), outputs)
     share = np.exp(np.clip(8.0 * (size - size.max(axis=1, keepdims=True)), -50, 0))
@@ -121,8 +123,8 @@ def _pull(problem: Compiled, outputs: Array) -> Array:
     return pull
 
 
-def attack(
-    problem: Compiled,
+def attack_whole_box(
+    problem: CompiledQuery,
     sets: Sequence[tuple[int, ...]],
     random: np.random.Generator,
     enough: Callable[[Array, Array], bool],
@@ -130,10 +132,12 @@ def attack(
 ) -> tuple[Array, Array]:
     """Candidates from the whole box, best first; unless `thorough`, a few steps from the best starts only."""
     count = max(_RESTARTS, min(4 * len(sets), 1024))
-    first, steps = starts(problem, random, count), STEPS
+    first, steps = _sample_attack_starts(problem, random, count), STEPS
     if not thorough:
-        found = known(violation(problem, forward(problem.network, first)[-1]))
+        found = replace_nan_violations(formula_violation(problem, forward_values(problem.network, first)[-1]))
         first, steps = first[np.argsort(found, kind="stable")[:_FEW]], _FEW_STEPS
-    points, worst = descend(problem, sets, first, problem.low, problem.high, steps=steps, enough=enough)
+    points, worst = descend_atom_violation(
+        problem, sets, first, problem.low, problem.high, steps=steps, enough=enough
+    )
     order = np.argsort(worst, kind="stable")
     return points[order], worst[order]

@@ -11,14 +11,27 @@ import numpy as np
 from surefoot.network.outward import Array
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.query.query import Query, Sat
-from surefoot.solve.native.bounding.passes import forward
-from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.chain.layers import Chain
-from surefoot.solve.native.guess.attack import attack, descend, known, outputs_at, sampled, settled, violation
-from surefoot.solve.native.guess.mixed import choices
-from surefoot.solve.native.guess.vertex import corners
-from surefoot.solve.native.problem import Compiled
-from surefoot.solve.native.witness import assigned, columns, inside, satisfied
+from surefoot.solve.native.bounding.passes import forward_values
+from surefoot.solve.native.bounding.substitute import NetworkBounds
+from surefoot.solve.native.chain.layers import ReluChain
+from surefoot.solve.native.guess.attack import (
+    atom_values_at,
+    attack_whole_box,
+    descend_atom_violation,
+    formula_violation,
+    replace_nan_violations,
+    sample_solution,
+    snap_to_input_domain,
+)
+from surefoot.solve.native.guess.mixed import enumerate_milp_points
+from surefoot.solve.native.guess.vertex import enumerate_piece_corners
+from surefoot.solve.native.problem import CompiledQuery
+from surefoot.solve.native.witness import (
+    assignment_from_columns,
+    column_values,
+    nearest_input_point,
+    satisfies_within_enclosure,
+)
 
 _TRIES = 4  # candidates of a batch that are evaluated exactly
 _DOWNHILL = 32  # candidates of a batch that are moved downhill
@@ -31,15 +44,15 @@ _DIGITS = (None, 12, 6)  # to which a corner is rounded: the program's own round
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guesses:
+class FalsificationTask:
     """What is needed to look for solutions of one compiled query."""
 
     query: Query
-    problem: Compiled
+    problem: CompiledQuery
     sets: tuple[tuple[int, ...], ...]
     deadline: float
     random: np.random.Generator
-    chain: Chain | None  # the network for machine code
+    chain: ReluChain | None  # the network for machine code
 
     @property
     def slack(self) -> list[int]:
@@ -48,13 +61,13 @@ class Guesses:
         return [i for i, name in enumerate(self.problem.names) if name not in own]
 
 
-def at_once(g: Guesses) -> Sat | None:
+def find_by_sampling(g: FalsificationTask) -> Sat | None:
     """A solution near one of some points, before anything is bounded."""
-    point = sampled(g.problem, g.chain, g.random)
-    return None if point is None else _solution(g, point)
+    point = sample_solution(g.problem, g.chain, g.random)
+    return None if point is None else _solution_inside(g, point)
 
 
-def attacked(g: Guesses, thorough: bool) -> Sat | None:
+def find_by_attack(g: FalsificationTask, thorough: bool) -> Sat | None:
     """A solution that gradient descent from many points of the box finds."""
     if not g.sets:  # nothing holds in the box, which is not all there is (`curtailed`)
         return None
@@ -63,79 +76,81 @@ def attacked(g: Guesses, thorough: bool) -> Sat | None:
     def enough(points: Array, worst: Array) -> bool:
         best = int(np.argmin(worst))
         if worst[best] <= 0 and len(tried) < _TRIES:
-            tried.append(_solution(g, points[best]))
+            tried.append(_solution_inside(g, points[best]))
         return (bool(tried) and tried[-1] is not None) or monotonic() > g.deadline
 
-    points, worst = attack(g.problem, g.sets, g.random, enough, thorough)
+    points, worst = attack_whole_box(g.problem, g.sets, g.random, enough, thorough)
     found = tried[-1] if tried else None
-    return found or _first(g, points, worst) or _on_the_edge(g, points, worst)
+    return found or _first_solution(g, points, worst) or _find_at_corners(g, points, worst)
 
 
-def chosen(g: Guesses, found: Bounded, bends: range) -> Sat | None:
+def find_by_milp(g: FalsificationTask, found: NetworkBounds, bends: range) -> Sat | None:
     """A solution that a mixed-integer program finds; `bends`: how many neurons may be undecided."""
-    for point in choices(g.problem, found, g.sets[:_EDGES], bends):
-        if (answer := exactly(g, point)) is not None or monotonic() > g.deadline:
+    for point in enumerate_milp_points(g.problem, found, g.sets[:_EDGES], bends):
+        if (answer := confirm_solution_exactly(g, point)) is not None or monotonic() > g.deadline:
             return answer
     return None
 
 
-def among(g: Guesses, points: Array, downhill: bool) -> Sat | None:
+def find_among_points(g: FalsificationTask, points: Array, downhill: bool) -> Sat | None:
     """A solution among points that the bounds found worst, or a few steps downhill from the best of them."""
-    points = settled(g.problem, points)
-    worst = known(violation(g.problem, outputs_at(g.problem, g.chain, points)))
-    answer = _first(g, points, worst)
+    points = snap_to_input_domain(g.problem, points)
+    worst = replace_nan_violations(formula_violation(g.problem, atom_values_at(g.problem, g.chain, points)))
+    answer = _first_solution(g, points, worst)
     if answer is not None or not downhill:
         return answer
     best = points[np.argsort(worst, kind="stable")[: max(_DOWNHILL, len(points) // 2)]]
     low, high = g.problem.low, g.problem.high
     steps = 8 if len(points) < _MANY else 20  # next to bounds of many boxes it costs nothing
-    return _first(g, *descend(g.problem, g.sets, best, low, high, steps=steps, first_rate=0.02))
+    return _first_solution(
+        g, *descend_atom_violation(g.problem, g.sets, best, low, high, steps=steps, first_rate=0.02)
+    )
 
 
-def _on_the_edge(g: Guesses, points: Array, worst: Array) -> Sat | None:
+def _find_at_corners(g: FalsificationTask, points: Array, worst: Array) -> Sat | None:
     """A solution at a corner of the linear piece in which the best point lies, if that is almost one."""
     low, high = g.problem.low, g.problem.high
     with np.errstate(all="ignore"):
-        size = np.abs(forward(g.problem.network, points)[-1]).max(initial=0.0)
+        size = np.abs(forward_values(g.problem.network, points)[-1]).max(initial=0.0)
     for point, off in zip(points[:_EDGES], worst[:_EDGES], strict=False):
         if not off <= _ALMOST * size:
             continue
         for several in g.sets[:_EDGES]:
-            for corner in corners(g.problem, several, point):
+            for corner in enumerate_piece_corners(g.problem, several, point):
                 rounded = [corner if d is None else np.round(corner, d) for d in _DIGITS]
                 for near in np.unique(np.clip(rounded, low, high), axis=0):
-                    if (answer := exactly(g, near)) is not None:
+                    if (answer := confirm_solution_exactly(g, near)) is not None:
                         return answer
                 if monotonic() > g.deadline:
                     return None
     return None
 
 
-def _first(g: Guesses, points: Array, worst: Array) -> Sat | None:
+def _first_solution(g: FalsificationTask, points: Array, worst: Array) -> Sat | None:
     """The first of the best candidates that is a solution."""
     for index in np.argsort(worst, kind="stable")[:_TRIES]:
-        if worst[index] <= 0 and (answer := _solution(g, points[index])) is not None:
+        if worst[index] <= 0 and (answer := _solution_inside(g, points[index])) is not None:
             return answer
     return None
 
 
-def _solution(g: Guesses, point: Array) -> Sat | None:
+def _solution_inside(g: FalsificationTask, point: Array) -> Sat | None:
     """A solution near a point that satisfies the formula in floats, as far inside as a few steps find.
 
     A witness well inside also survives float32 inference, so slack is used only where there is no other.
     """
     problem = g.problem
-    outputs = outputs_at(problem, g.chain, settled(problem, point[None]))
+    outputs = atom_values_at(problem, g.chain, snap_to_input_domain(problem, point[None]))
     room = _INSIDE * float(np.abs(outputs).max(initial=0.0))
-    is_inside = bool(violation(problem, outputs)[0] < -room)
-    if is_inside and not g.slack and (answer := exactly(g, point)) is not None:
+    is_inside = bool(formula_violation(problem, outputs)[0] < -room)
+    if is_inside and not g.slack and (answer := confirm_solution_exactly(g, point)) is not None:
         return answer
     low, high = problem.low.copy(), problem.high.copy()
     low[g.slack] = high[g.slack] = 0.0
     start = np.clip(point, low, high)
     jitter = 1e-3 * (high - low) * (g.random.random((16, len(low))) - 0.5)
     jitter[0] = 0.0
-    points, worst = descend(
+    points, worst = descend_atom_violation(
         problem,
         g.sets,
         np.clip(start + jitter, low, high),
@@ -146,15 +161,15 @@ def _solution(g: Guesses, point: Array) -> Sat | None:
         enough=lambda best, worst: bool(worst.min() < -room),
     )
     best = int(np.argmin(worst))
-    answer = exactly(g, points[best]) if worst[best] <= 0 else None
-    return answer or exactly(g, point)
+    answer = confirm_solution_exactly(g, points[best]) if worst[best] <= 0 else None
+    return answer or confirm_solution_exactly(g, point)
 
 
-def exactly(g: Guesses, point: Array | list[Fraction]) -> Sat | None:
+def confirm_solution_exactly(g: FalsificationTask, point: Array | list[Fraction]) -> Sat | None:
     """A solution if the point, moved to where the inputs can be, satisfies the query exactly."""
     try:
-        values = columns(g.problem, inside(g.problem, list(point)))
+        values = column_values(g.problem, nearest_input_point(g.problem, list(point)))
     except Undefined:
         return None
-    assignment = assigned(g.problem, values)
-    return Sat(assignment) if satisfied(g.query, assignment) else None
+    assignment = assignment_from_columns(g.problem, values)
+    return Sat(assignment) if satisfies_within_enclosure(g.query, assignment) else None

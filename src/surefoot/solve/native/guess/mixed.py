@@ -25,10 +25,10 @@ from surefoot.problem.network import (
     Node,
     Pick,
 )
-from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.guess.vertex import has_pieces
-from surefoot.solve.native.linear_program import minimise
-from surefoot.solve.native.problem import Compiled, Mask
+from surefoot.solve.native.bounding.substitute import NetworkBounds
+from surefoot.solve.native.guess.vertex import has_only_relus
+from surefoot.solve.native.linear_program import minimise_program
+from surefoot.solve.native.problem import CompiledQuery, Mask
 
 FEW_BENDS = 24  # neurons that are not decided: so few cost little
 MOST_BENDS = 48  # ... and with so many HiGHS may take as long as a small search by bounds
@@ -38,7 +38,7 @@ _LARGEST = 1e7  # numbers beyond which its tolerance says nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Form:
+class _AffineForm:
     """A value as a linear function of the inputs and of the neurons that are not decided."""
 
     rows: Array
@@ -46,58 +46,58 @@ class _Form:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Bend:
+class _OpenNeurons:
     """Neurons of one value that are not decided: before the ReLU, columns after it, and their bounds."""
 
-    before: _Form
+    before: _AffineForm
     columns: IndexArray
     low: Array
     high: Array
 
 
-def choices(
-    problem: Compiled, found: Bounded, sets: Sequence[tuple[int, ...]], bends: range
+def enumerate_milp_points(
+    problem: CompiledQuery, found: NetworkBounds, sets: Sequence[tuple[int, ...]], bends: range
 ) -> Iterator[Array]:
     """Points of the box at which the atoms of a set hold in floats; `found`: bounds over that box alone.
 
     `bends`: how many neurons may be undecided.
     """
-    if not has_pieces(problem.network) or (problem.whole & ~problem.free).any():
+    if not has_only_relus(problem.network) or (problem.whole & ~problem.free).any():
         return
     if found.sheet is not None and found.sheet.open_relus() not in bends:
         return
     undecided = [
         (v, straddling)
         for v, node in enumerate(problem.network.nodes, start=1)
-        if isinstance(node, Activation) and (straddling := _straddling(found, node)).any()
+        if isinstance(node, Activation) and (straddling := _open_neurons(found, node)).any()
     ]
     count = sum(int(straddling.sum()) for _, straddling in undecided)
     if count not in bends:
         return
-    forms, neurons = _forms(problem, found, dict(undecided), count)
+    forms, neurons = _network_forms(problem, found, dict(undecided), count)
     atoms = forms[-1]
     if not all(np.isfinite(f.rows).all() and np.abs(f.rows).max(initial=0.0) < _LARGEST for f in forms):
         return
     for several in sets:
-        yield from _points(problem, atoms, several, neurons, count)
+        yield from _milp_points(problem, atoms, several, neurons, count)
 
 
-def _straddling(found: Bounded, node: Activation) -> Mask:
+def _open_neurons(found: NetworkBounds, node: Activation) -> Mask:
     box = found.boxes[node.source]
     return np.asarray((box.low[0] < 0) & (box.high[0] > 0))
 
 
-def _forms(
-    problem: Compiled, found: Bounded, bends: dict[int, Mask], count: int
-) -> tuple[list[_Form], list[_Bend]]:
+def _network_forms(
+    problem: CompiledQuery, found: NetworkBounds, bends: dict[int, Mask], count: int
+) -> tuple[list[_AffineForm], list[_OpenNeurons]]:
     """Every value of the network, and the neurons that have a column of their own."""
     inputs = len(problem.low)
-    forms = [_Form(np.eye(inputs, inputs + count), np.zeros(inputs))]
-    neurons: list[_Bend] = []
+    forms = [_AffineForm(np.eye(inputs, inputs + count), np.zeros(inputs))]
+    neurons: list[_OpenNeurons] = []
     free = inputs
     for value, node in enumerate(problem.network.nodes, start=1):
         if not isinstance(node, Activation):
-            forms.append(_linear(node, forms))
+            forms.append(_linear_node_form(node, forms))
             continue
         before, box = forms[node.source], found.boxes[node.source]
         on = (box.low[0] >= 0).astype(np.float64)
@@ -108,28 +108,30 @@ def _forms(
             free += len(index)
             rows[index], constant[index] = 0.0, 0.0
             rows[index, columns] = 1.0
-            inner = _Form(before.rows[index], before.constant[index])
-            neurons.append(_Bend(inner, columns, box.low[0, index], box.high[0, index]))
-        forms.append(_Form(rows, constant))
+            inner = _AffineForm(before.rows[index], before.constant[index])
+            neurons.append(_OpenNeurons(inner, columns, box.low[0, index], box.high[0, index]))
+        forms.append(_AffineForm(rows, constant))
     return forms, neurons
 
 
-def _linear(node: Node, forms: Sequence[_Form]) -> _Form:
+def _linear_node_form(node: Node, forms: Sequence[_AffineForm]) -> _AffineForm:
     match node:
         case Affine(source, weights, bias):
-            return _Form(weights @ forms[source].rows, weights @ forms[source].constant + bias)
+            return _AffineForm(weights @ forms[source].rows, weights @ forms[source].constant + bias)
         case Elementwise(source, kind, constant):
             given, amount = forms[source], constant.astype(np.float64)
             if kind is Constant.ADD:
-                return _Form(given.rows, given.constant + amount)
+                return _AffineForm(given.rows, given.constant + amount)
             factor = amount if kind is Constant.MULTIPLY else 1.0 / amount
-            return _Form(given.rows * factor[:, None], given.constant * factor)
+            return _AffineForm(given.rows * factor[:, None], given.constant * factor)
         case Combine(left, right, _):
-            return _Form(forms[left].rows + forms[right].rows, forms[left].constant + forms[right].constant)
+            return _AffineForm(
+                forms[left].rows + forms[right].rows, forms[left].constant + forms[right].constant
+            )
         case Pick(source, indices):
-            return _Form(forms[source].rows[indices], forms[source].constant[indices])
+            return _AffineForm(forms[source].rows[indices], forms[source].constant[indices])
         case Join(several):
-            return _Form(
+            return _AffineForm(
                 np.concatenate([forms[s].rows for s in several]),
                 np.concatenate([forms[s].constant for s in several]),
             )
@@ -137,8 +139,12 @@ def _linear(node: Node, forms: Sequence[_Form]) -> _Form:
             raise AssertionError("activations have columns of their own")
 
 
-def _points(
-    problem: Compiled, atoms: _Form, several: Sequence[int], neurons: Sequence[_Bend], count: int
+def _milp_points(
+    problem: CompiledQuery,
+    atoms: _AffineForm,
+    several: Sequence[int],
+    neurons: Sequence[_OpenNeurons],
+    count: int,
 ) -> Iterator[Array]:
     """The point deepest inside the atoms of a set, for the neurons that are on in a first solution; that one.
 
@@ -156,7 +162,7 @@ def _points(
             rows.append(row[None])
             right.append(np.array([-sign * atoms.constant[j] / size]))
     for bend in neurons:
-        block = _block(bend, width, count)
+        block = _relu_big_m_rows(bend, width, count)
         rows.append(block[0])
         right.append(block[1])
     matrix, bounds = np.concatenate(rows), np.concatenate(right)
@@ -164,7 +170,9 @@ def _points(
     high = np.concatenate([problem.high, *(b.high for b in neurons), np.ones(count), [0.0]])
     whole = np.concatenate([problem.whole, np.zeros(count, np.bool_), np.ones(count, np.bool_), [False]])
     nothing = np.zeros(width)
-    first = minimise(nothing, matrix, bounds, low, high, whole=whole, most_nodes=_NODES, most_steps=_STEPS)
+    first = minimise_program(
+        nothing, matrix, bounds, low, high, whole=whole, most_nodes=_NODES, most_steps=_STEPS
+    )
     if first is None:
         return
     fixed = np.rint(first.columns)
@@ -172,13 +180,13 @@ def _points(
     low[-1], high[-1] = -1.0, np.inf
     cost = nothing.copy()
     cost[-1] = 1.0
-    second = minimise(cost, matrix, bounds, low, high, most_steps=_STEPS)
+    second = minimise_program(cost, matrix, bounds, low, high, most_steps=_STEPS)
     if second is not None:
         yield second.columns[:inputs]
     yield first.columns[:inputs]
 
 
-def _block(bend: _Bend, width: int, count: int) -> tuple[Array, Array]:
+def _relu_big_m_rows(bend: _OpenNeurons, width: int, count: int) -> tuple[Array, Array]:
     """y >= x, y <= x - low (1 - on), y <= high on, for x before and y after the ReLU."""
     own = np.arange(len(bend.columns))
     before = np.zeros((len(own), width))

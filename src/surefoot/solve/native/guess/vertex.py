@@ -26,9 +26,9 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solve.native.bounding.passes import forward
-from surefoot.solve.native.linear_program import minimise
-from surefoot.solve.native.problem import Compiled
+from surefoot.solve.native.bounding.passes import forward_values
+from surefoot.solve.native.linear_program import minimise_program
+from surefoot.solve.native.problem import CompiledQuery
 
 _PIECES = 8  # tried around one point
 _NEAR = 1e-4  # of how far a neuron can move in the box: closer to zero it may be on either side
@@ -38,7 +38,7 @@ _TOUCHES = 1e-7  # an atom that fails by less, relative to its steepest slope, m
 Sides = dict[tuple[int, int], bool]  # value and entry of a neuron: on or off
 
 
-def has_pieces(network: Network) -> bool:
+def has_only_relus(network: Network) -> bool:
     """Whether every bend of the network is a ReLU."""
     return all(
         n.shape is Shape.RELU
@@ -48,14 +48,14 @@ def has_pieces(network: Network) -> bool:
     )
 
 
-def corners(problem: Compiled, several: Sequence[int], point: Array) -> Iterator[Array]:
+def enumerate_piece_corners(problem: CompiledQuery, several: Sequence[int], point: Array) -> Iterator[Array]:
     """Points of the box at which the atoms of a set may hold, one for each piece around a point."""
     network, span = problem.network, problem.high - problem.low
-    if not has_pieces(network):
+    if not has_only_relus(network):
         return
-    values = [v[0] for v in forward(network, point[None])]
+    values = [v[0] for v in forward_values(network, point[None])]
     bends = sorted({n.source for n in network.nodes if isinstance(n, Activation)})
-    slopes = _slopes(network, values, {})
+    slopes = _value_derivatives(network, values, {})
     close = [
         (abs(values[v][i]) / reach[i], v, i)
         for v in bends
@@ -64,20 +64,20 @@ def corners(problem: Compiled, several: Sequence[int], point: Array) -> Iterator
     ]
     near = [(v, i) for _, v, i in sorted(close)[:_BORDERS]]
     for sides in islice(product((True, False), repeat=len(near)), _PIECES):
-        found = _corner(problem, several, point, values, bends, dict(zip(near, sides, strict=True)))
+        found = _best_corner(problem, several, point, values, bends, dict(zip(near, sides, strict=True)))
         if found is not None:
             yield found
 
 
-def _slopes(network: Network, values: Sequence[Array], chosen: Sides) -> list[Array]:
+def _value_derivatives(network: Network, values: Sequence[Array], chosen: Sides) -> list[Array]:
     """The derivatives of every value, one row per input."""
     found = [np.eye(len(values[0]))]
     for node in network.nodes:
-        found.append(_derived(node, found, values, chosen))
+        found.append(_node_derivative(node, found, values, chosen))
     return found
 
 
-def _derived(node: Node, found: Sequence[Array], values: Sequence[Array], chosen: Sides) -> Array:
+def _node_derivative(node: Node, found: Sequence[Array], values: Sequence[Array], chosen: Sides) -> Array:
     match node:
         case Affine(source, weights, _):
             result: Array = found[source] @ weights.T
@@ -88,7 +88,7 @@ def _derived(node: Node, found: Sequence[Array], values: Sequence[Array], chosen
             factor = constant.astype(np.float64)
             return found[source] * (factor if kind is Constant.MULTIPLY else 1.0 / factor)
         case Activation(source, _, _):
-            return found[source] * _on(source, values, chosen)
+            return found[source] * _active_neurons(source, values, chosen)
         case Combine(left, right, _):
             return found[left] + found[right]
         case Pick(source, indices):
@@ -97,7 +97,7 @@ def _derived(node: Node, found: Sequence[Array], values: Sequence[Array], chosen
             return np.concatenate([found[s] for s in parts], axis=1)
 
 
-def _on(value: int, values: Sequence[Array], chosen: Sides) -> Array:
+def _active_neurons(value: int, values: Sequence[Array], chosen: Sides) -> Array:
     on = (values[value] > 0).astype(np.float64)
     for (where, index), side in chosen.items():
         if where == value:
@@ -105,8 +105,8 @@ def _on(value: int, values: Sequence[Array], chosen: Sides) -> Array:
     return on
 
 
-def _corner(
-    problem: Compiled,
+def _best_corner(
+    problem: CompiledQuery,
     several: Sequence[int],
     point: Array,
     values: Sequence[Array],
@@ -114,7 +114,7 @@ def _corner(
     chosen: Sides,
 ) -> Array | None:
     """Where the worst atom is best in one piece; None if it fails there."""
-    slopes = _slopes(problem.network, values, chosen)
+    slopes = _value_derivatives(problem.network, values, chosen)
     rows, right, counted = [], [], []
     for j in several:
         size = max(float(np.abs(slopes[-1][:, j]).max(initial=0.0)), 1e-12)
@@ -123,13 +123,13 @@ def _corner(
             right.append(sign * (slopes[-1][:, j] @ point - values[-1][j]) / size)
             counted.append(-1.0)
     for v in bends:
-        side = 1.0 - 2.0 * _on(v, values, chosen)
+        side = 1.0 - 2.0 * _active_neurons(v, values, chosen)
         reach = np.maximum((problem.high - problem.low) @ np.abs(slopes[v]), 1e-12)
         movable = np.flatnonzero(np.abs(values[v]) <= reach)
         rows.extend((side * slopes[v] / reach).T[movable])
         right.extend((side * (point @ slopes[v] - values[v]) / reach)[movable])
         counted.extend([0.0] * len(movable))
-    found = minimise(
+    found = minimise_program(
         np.append(np.zeros(len(point)), 1.0),
         np.column_stack([np.array(rows), counted]),
         np.array(right),

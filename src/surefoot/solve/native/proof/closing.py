@@ -12,36 +12,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.network.outward import Box
-from surefoot.solve.native.bounding.bounds import forwarded, inherited, known_box, replaced
-from surefoot.solve.native.bounding.domains import Domains
-from surefoot.solve.native.bounding.layout import Layout
-from surefoot.solve.native.bounding.substitute import Bounded, Wanted
+from surefoot.network.outward import BoxArray
+from surefoot.solve.native.bounding.bounds import (
+    forward_interval,
+    inherit_bounds,
+    known_box,
+    replace_value_box,
+)
+from surefoot.solve.native.bounding.domains import BoxDomains
+from surefoot.solve.native.bounding.layout import BoundingPlan
+from surefoot.solve.native.bounding.substitute import BoundMasks, NetworkBounds
 from surefoot.solve.native.problem import Mask
-from surefoot.solve.native.proof.steps import Refutation
-from surefoot.solve.native.proof.trial import needed_last, refuted_by
+from surefoot.solve.native.proof.steps import CubeRefutation
+from surefoot.solve.native.proof.trial import needed_last_bounds, refuted_by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closing:
+class RefutedBoxes:
     """Boxes of a batch that the search has refuted, and how."""
 
-    domains: Domains
-    found: Bounded
-    trials: Mapping[int, Refutation]
+    domains: BoxDomains
+    found: NetworkBounds
+    trials: Mapping[int, CubeRefutation]
     lenient: Mask  # where real arithmetic is enough
 
     def __len__(self) -> int:
         return len(self.domains)
 
-    def pick(self, members: Mask) -> Closing:
+    def pick(self, members: Mask) -> RefutedBoxes:
         if members.all():
             return self
         index = np.flatnonzero(members)
         trials = {number: trial.pick(index) for number, trial in self.trials.items()}
-        return Closing(self.domains.pick(index), self.found.pick(index), trials, self.lenient[index])
+        return RefutedBoxes(self.domains.pick(index), self.found.pick(index), trials, self.lenient[index])
 
-    def closed_by(self, found: Bounded) -> Mask:
+    def closed_by(self, found: NetworkBounds) -> Mask:
         """The boxes all of whose sets are refuted with these bounds."""
         closed = np.ones(len(self), dtype=np.bool_)
         for number, trial in self.trials.items():
@@ -51,11 +56,13 @@ class Closing:
         return closed
 
 
-def levels(plan: Layout, closing: Closing) -> list[tuple[Closing, Bounded, Mask]]:
+def closing_levels(
+    plan: BoundingPlan, closing: RefutedBoxes
+) -> list[tuple[RefutedBoxes, NetworkBounds, Mask]]:
     """Bounds that close boxes, the fewest first: those still open, bounds, and which of them they close."""
     found = []
     has_bounds = any(np.isfinite(box.low).any() for box in closing.domains.known.values())
-    for level in (_inherited, _fewer, _all)[0 if has_bounds else 1 :]:
+    for level in (_inherited_bounds, _fewer_bounds, _computed_bounds)[0 if has_bounds else 1 :]:
         part = level(plan, closing)
         closed = closing.closed_by(part)
         found.append((closing, part, closed))
@@ -65,33 +72,33 @@ def levels(plan: Layout, closing: Closing) -> list[tuple[Closing, Bounded, Mask]
     return found
 
 
-def _inherited(plan: Layout, closing: Closing) -> Bounded:
+def _inherited_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBounds:
     """Nothing but what a box has from the one that it is a part of."""
-    return inherited(plan, closing.domains.box, closing.domains.known)
+    return inherit_bounds(plan, closing.domains.box, closing.domains.known)
 
 
-def _fewer(plan: Layout, closing: Closing) -> Bounded:
+def _fewer_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBounds:
     """Of the last layer only bounds without which the refutations would lose too much."""
     part = closing.found
     last = max(part.used, default=0)
     if last not in plan.signs or last != max(plan.kept):
         return part
     everyone = np.arange(len(closing))
-    before = forwarded(part, last).intersect(known_box(plan, closing.domains.known, last, everyone))
-    needed = Wanted(*(np.zeros(before.low.shape, dtype=np.bool_) for _ in range(2)))
+    before = forward_interval(part, last).intersect(known_box(plan, closing.domains.known, last, everyone))
+    needed = BoundMasks(*(np.zeros(before.low.shape, dtype=np.bool_) for _ in range(2)))
     for number, trial in closing.trials.items():
         here = closing.domains.alive[:, number]
         if here.any():
-            wanted = needed_last(part, trial, last, before)
+            wanted = needed_last_bounds(part, trial, last, before)
             needed.low[here] |= wanted.low[here]
             needed.high[here] |= wanted.high[here]
     used = part.used[last]
     low, high = used.low & needed.low, used.high & needed.high
     now = part.boxes[last]
-    box = Box(np.where(low, now.low, before.low), np.where(high, now.high, before.high))
-    return replaced(part, last, box, Wanted(low, high))
+    box = BoxArray(np.where(low, now.low, before.low), np.where(high, now.high, before.high))
+    return replace_value_box(part, last, box, BoundMasks(low, high))
 
 
-def _all(plan: Layout, closing: Closing) -> Bounded:
+def _computed_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBounds:
     """All that the search has computed."""
     return closing.found

@@ -16,47 +16,53 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import Array, Box
-from surefoot.solve.native.bounding.bounds import forwarded, known_box, replaced
-from surefoot.solve.native.bounding.domains import Domains
-from surefoot.solve.native.bounding.layout import Layout
-from surefoot.solve.native.bounding.substitute import Bounded, Wanted, presented
-from surefoot.solve.native.bounding.views import View
-from surefoot.solve.native.goal import Goal
-from surefoot.solve.native.problem import Compiled, Mask
-from surefoot.solve.native.proof.closing import Closing, levels
-from surefoot.solve.native.proof.steps import Compact, Refutation, cut_step, drop_step, slopes_steps
-from surefoot.solve.native.proof.trial import cut_box, refutation, refuted_by
+from surefoot.network.outward import Array, BoxArray
+from surefoot.solve.native.bounding.bounds import forward_interval, known_box, replace_value_box
+from surefoot.solve.native.bounding.domains import BoxDomains
+from surefoot.solve.native.bounding.layout import BoundingPlan
+from surefoot.solve.native.bounding.substitute import BoundMasks, NetworkBounds, bounds_from_arrays
+from surefoot.solve.native.bounding.views import CubeBounds
+from surefoot.solve.native.goal import GoalCubes
+from surefoot.solve.native.problem import CompiledQuery, Mask
+from surefoot.solve.native.proof.closing import RefutedBoxes, closing_levels
+from surefoot.solve.native.proof.steps import (
+    CompactRefutation,
+    CubeRefutation,
+    cut_step,
+    drop_step,
+    slopes_steps,
+)
+from surefoot.solve.native.proof.trial import quantise_refutation, refuted_by, remaining_box
 
 _WAITING = 1024  # closed boxes that wait to be written; one takes some twenty kilobytes
 _SHRINK = 0.97  # a cut is worth a step if it leaves at most this part of some side of the box
 
 
-Step: TypeAlias = list[object]
+ProofStep: TypeAlias = list[object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Later:
+class DeferredSteps:
     """Steps of one box that are written when somebody reads the proof."""
 
-    write: Callable[[list[Step]], None]  # adds them to the steps so far
+    write: Callable[[list[ProofStep]], None]  # adds them to the steps so far
 
 
-Entry: TypeAlias = Step | Later
+LogEntry: TypeAlias = ProofStep | DeferredSteps
 
 
 @dataclass(slots=True)
-class Ledger:
+class ProofLog:
     """The tree of states so far: steps of each, and how it was split."""
 
-    problem: Compiled
-    plan: Layout
-    goal: Goal
-    steps: dict[int, list[Entry]] = field(default_factory=lambda: {0: []})
+    problem: CompiledQuery
+    plan: BoundingPlan
+    goal: GoalCubes
+    steps: dict[int, list[LogEntry]] = field(default_factory=lambda: {0: []})
     splits: dict[int, tuple[list[object], int, int]] = field(default_factory=dict)
-    waiting: list[Closing] = field(default_factory=list)  # closed boxes whose steps are not written yet
+    waiting: list[RefutedBoxes] = field(default_factory=list)  # closed boxes whose steps are not written yet
 
-    def split(self, node: int, step: list[object]) -> tuple[int, int]:
+    def split_node(self, node: int, step: list[object]) -> tuple[int, int]:
         """The numbers of the two parts."""
         first = len(self.steps)
         self.steps[first], self.steps[first + 1] = [], []
@@ -64,48 +70,53 @@ class Ledger:
         return first, first + 1
 
 
-def confirm(
-    ledger: Ledger, domains: Domains, found: Bounded, views: Sequence[View], refuted: Mask, lenient: Mask
-) -> tuple[Mask, Box, dict[int, Box]]:
+def confirm_box_batch(
+    ledger: ProofLog,
+    domains: BoxDomains,
+    found: NetworkBounds,
+    views: Sequence[CubeBounds],
+    refuted: Mask,
+    lenient: Mask,
+) -> tuple[Mask, BoxArray, dict[int, BoxArray]]:
     """Write the steps for a batch of boxes: which sets stay alive, where, and bounds to be inherited.
 
     `refuted` says what the search knows; `lenient`: boxes where real arithmetic is enough.
     """
     alive = domains.alive.copy()
-    trials = {v.number: refutation(v, found) for v in views}
+    trials = {v.number: quantise_refutation(v, found) for v in views}
     pending: Mask = ~np.asarray((alive & ~refuted).any(axis=1))
     if pending.any():
-        closing = Closing(domains, found, trials, lenient).pick(pending)
-        alive[np.flatnonzero(pending)[_closed(ledger, closing)]] = False
+        closing = RefutedBoxes(domains, found, trials, lenient).pick(pending)
+        alive[np.flatnonzero(pending)[_close_boxes(ledger, closing)]] = False
     rest = np.flatnonzero(alive.any(axis=1))
     if not rest.size:
         return alive, domains.box, domains.known
-    return _go_on(ledger, domains, found, trials, alive, refuted, lenient, rest)
+    return _log_open_boxes(ledger, domains, found, trials, alive, refuted, lenient, rest)
 
 
-def _closed(ledger: Ledger, closing: Closing) -> Mask:
+def _close_boxes(ledger: ProofLog, closing: RefutedBoxes) -> Mask:
     """Which of these boxes steps close; by machine code they wait to be written, up to a number of them."""
     if ledger.plan.chain is None:
-        return _settled(ledger, closing)
+        return _write_closed_boxes(ledger, closing)
     closed = closing.closed_by(closing.found)
     if closed.any():
         ledger.waiting.append(closing.pick(closed))
         if sum(map(len, ledger.waiting)) > _WAITING:
-            settle(ledger)
+            write_waiting_steps(ledger)
     return closed
 
 
-def settle(ledger: Ledger) -> None:
+def write_waiting_steps(ledger: ProofLog) -> None:
     """Write the steps of all boxes that wait."""
     for closing in ledger.waiting:
-        _settled(ledger, closing)
+        _write_closed_boxes(ledger, closing)
     ledger.waiting.clear()
 
 
-def _settled(ledger: Ledger, closing: Closing) -> Mask:
+def _write_closed_boxes(ledger: ProofLog, closing: RefutedBoxes) -> Mask:
     """Write the steps of boxes that are closed, with the fewest bounds that close them."""
     done: set[int] = set()
-    for some, part, closed in levels(ledger.plan, closing):
+    for some, part, closed in closing_levels(ledger.plan, closing):
         chosen = np.flatnonzero(closed)
         done.update(some.domains.node[chosen].tolist())
         _write_bounds(ledger, some.domains, part, chosen, np.arange(len(some)))
@@ -114,16 +125,16 @@ def _settled(ledger: Ledger, closing: Closing) -> Mask:
     return np.array([node in done for node in closing.domains.node.tolist()], dtype=np.bool_)
 
 
-def _go_on(
-    ledger: Ledger,
-    domains: Domains,
-    found: Bounded,
-    trials: Mapping[int, Refutation],
+def _log_open_boxes(
+    ledger: ProofLog,
+    domains: BoxDomains,
+    found: NetworkBounds,
+    trials: Mapping[int, CubeRefutation],
     alive: Mask,
     refuted: Mask,
     lenient: Mask,
     rest: NDArray[np.intp],
-) -> tuple[Mask, Box, dict[int, Box]]:
+) -> tuple[Mask, BoxArray, dict[int, BoxArray]]:
     """Boxes that stay open: bounds to be inherited, sets that are refuted here, and a cut."""
     everyone = rest.size == len(alive)
     part = found if everyone else found.pick(rest)
@@ -133,47 +144,51 @@ def _go_on(
         if here.any():
             gone[:, number] = here & refuted_by(part, trial.pick(rest), lenient[rest])
     alive[rest] &= ~gone
-    hull, worth = _hull(part, trials, alive[rest], rest)
+    hull, worth = _hull_of_cubes(part, trials, alive[rest], rest)
     light = ~worth & ~gone.any(axis=1)
-    part = _lighter(ledger, domains, part, light, rest)
+    part = _drop_last_bounds(ledger, domains, part, light, rest)
     _write_bounds(ledger, domains, part, np.arange(rest.size), rest)
     _write_drops(ledger, domains, trials, rest, gone)
-    box = _cut_off(ledger, domains, trials, alive, hull, worth, rest) if worth.any() else domains.box
+    box = _apply_cuts(ledger, domains, trials, alive, hull, worth, rest) if worth.any() else domains.box
     if everyone:
         return alive, box, part.inheritance(domains.known)
     known = found.inheritance(domains.known)
     for value, own in part.inheritance(domains.known).items():
-        kept = known[value] = Box(known[value].low.copy(), known[value].high.copy())
+        kept = known[value] = BoxArray(known[value].low.copy(), known[value].high.copy())
         kept.low[rest], kept.high[rest] = own.low, own.high
     return alive, box, known
 
 
-def _cut_off(
-    ledger: Ledger,
-    domains: Domains,
-    trials: Mapping[int, Refutation],
+def _apply_cuts(
+    ledger: ProofLog,
+    domains: BoxDomains,
+    trials: Mapping[int, CubeRefutation],
     alive: Mask,
-    hull: Box,
+    hull: BoxArray,
     worth: Mask,
     rest: NDArray[np.intp],
-) -> Box:
+) -> BoxArray:
     """The boxes of the batch, with some of the rest shrunk to their hulls."""
     members = rest[worth]
-    box = Box(domains.box.low.copy(), domains.box.high.copy())
+    box = BoxArray(domains.box.low.copy(), domains.box.high.copy())
     box.low[members], box.high[members] = hull.low[worth], hull.high[worth]
     given = {n: trial.pick(members).compact() for n, trial in trials.items()}
     for row, member in enumerate(members.tolist()):
         entries = [([n], given[n][row]) for n in np.flatnonzero(alive[member]).tolist()]
         step = partial(_add_cut, ledger, entries)
-        ledger.steps[int(domains.node[member])].append(Later(step))
+        ledger.steps[int(domains.node[member])].append(DeferredSteps(step))
     return box
 
 
-def _add_cut(ledger: Ledger, entries: list[tuple[list[int], Compact]], steps: list[Step]) -> None:
+def _add_cut(
+    ledger: ProofLog, entries: list[tuple[list[int], CompactRefutation]], steps: list[ProofStep]
+) -> None:
     steps.append(cut_step(ledger.problem, ledger.plan.chain, entries))
 
 
-def _lighter(ledger: Ledger, domains: Domains, part: Bounded, light: Mask, rest: NDArray[np.intp]) -> Bounded:
+def _drop_last_bounds(
+    ledger: ProofLog, domains: BoxDomains, part: NetworkBounds, light: Mask, rest: NDArray[np.intp]
+) -> NetworkBounds:
     """Where nothing is refuted or cut off: bounds of the last layer only where they decide a sign.
 
     No other bound depends on them, and a part that needs them computes better ones.
@@ -184,33 +199,37 @@ def _lighter(ledger: Ledger, domains: Domains, part: Bounded, light: Mask, rest:
     known = known_box(ledger.plan, domains.known, last, rest)
     now, used = part.boxes[last], part.used[last]
     decided = (now.low >= 0) | (now.high <= 0) | ~light[:, None]
-    wanted = Wanted(used.low & decided, used.high & decided)
+    wanted = BoundMasks(used.low & decided, used.high & decided)
     if part.sheet is not None:  # intervals of the parts are within those of the whole
-        box = Box(np.where(decided, now.low, known.low), np.where(decided, now.high, known.high))
-        return presented(ledger.plan, part.sheet.with_bounds(last, box, wanted.low, wanted.high))
-    before = forwarded(part, last).intersect(known)
-    box = Box(np.where(decided, now.low, before.low), np.where(decided, now.high, before.high))
-    return replaced(part, last, box, wanted)
+        box = BoxArray(np.where(decided, now.low, known.low), np.where(decided, now.high, known.high))
+        return bounds_from_arrays(ledger.plan, part.sheet.with_bounds(last, box, wanted.low, wanted.high))
+    before = forward_interval(part, last).intersect(known)
+    box = BoxArray(np.where(decided, now.low, before.low), np.where(decided, now.high, before.high))
+    return replace_value_box(part, last, box, wanted)
 
 
-def _hull(
-    part: Bounded, trials: Mapping[int, Refutation], alive: Mask, rest: NDArray[np.intp]
-) -> tuple[Box, Mask]:
+def _hull_of_cubes(
+    part: NetworkBounds, trials: Mapping[int, CubeRefutation], alive: Mask, rest: NDArray[np.intp]
+) -> tuple[BoxArray, Mask]:
     """The hull of what the living sets leave, and where that is worth a step."""
     low, high = np.full_like(part.boxes[0].low, np.inf), np.full_like(part.boxes[0].high, -np.inf)
     for number in range(alive.shape[1]):
         here = alive[:, number]
         if here.any():
-            left = cut_box(part, trials[number].pick(rest))
+            left = remaining_box(part, trials[number].pick(rest))
             low = np.where(here[:, None], np.minimum(low, left.low), low)
             high = np.where(here[:, None], np.maximum(high, left.high), high)
     whole = part.boxes[0]
     shorter = (high - low) < _SHRINK * (whole.high - whole.low)
-    return Box(low, high), np.asarray(shorter.any(axis=1) & alive.any(axis=1))
+    return BoxArray(low, high), np.asarray(shorter.any(axis=1) & alive.any(axis=1))
 
 
 def _write_bounds(
-    ledger: Ledger, domains: Domains, part: Bounded, chosen: NDArray[np.intp], members: NDArray[np.intp]
+    ledger: ProofLog,
+    domains: BoxDomains,
+    part: NetworkBounds,
+    chosen: NDArray[np.intp],
+    members: NDArray[np.intp],
 ) -> None:
     """Slopes, interval bounds and back-substitutions of some boxes of a part, in order of the values."""
     if not chosen.size:
@@ -219,7 +238,7 @@ def _write_bounds(
     if part.sheet is not None:
         used = np.packbits(np.stack([part.sheet.used_low[chosen], part.sheet.used_high[chosen]], 1), axis=2)
         for node, bits in zip(nodes, used, strict=True):
-            ledger.steps[node].append(Later(partial(_add_sheet_bounds, ledger, bits)))
+            ledger.steps[node].append(DeferredSteps(partial(_add_sheet_bounds, ledger, bits)))
         return
     values = list(part.used)
     several = [np.concatenate([w.low[chosen], w.high[chosen]], axis=1) for w in part.used.values()]
@@ -227,45 +246,50 @@ def _write_bounds(
     for row, (node, index) in enumerate(zip(nodes, chosen.tolist(), strict=True)):
         slopes = slopes_steps(ledger.problem, part, index)
         own = {v: (bits[row], masks.shape[1]) for v, bits, masks in zip(values, packed, several, strict=True)}
-        ledger.steps[node].append(Later(partial(_add_bounds, ledger, slopes, own)))
+        ledger.steps[node].append(DeferredSteps(partial(_add_bounds, ledger, slopes, own)))
 
 
-def _add_sheet_bounds(ledger: Ledger, bits: NDArray[np.uint8], steps: list[Step]) -> None:
+def _add_sheet_bounds(ledger: ProofLog, bits: NDArray[np.uint8], steps: list[ProofStep]) -> None:
     """`bits`: which lower and which upper bounds of all entries are used."""
     plan = ledger.plan
     assert plan.chain is not None
     used = np.unpackbits(bits, axis=1, count=plan.chain.width)
     values = [value for value in plan.kept if value not in plan.plain]
-    rows = {value: _rows(used[:, plan.chain.columns[value]].reshape(-1)) for value in values}
+    rows = {value: _bound_row_numbers(used[:, plan.chain.columns[value]].reshape(-1)) for value in values}
     _add_forward(ledger, rows, steps)
 
 
 def _add_bounds(
-    ledger: Ledger, slopes: list[Step], used: Mapping[int, tuple[NDArray[np.uint8], int]], steps: list[Step]
+    ledger: ProofLog,
+    slopes: list[ProofStep],
+    used: Mapping[int, tuple[NDArray[np.uint8], int]],
+    steps: list[ProofStep],
 ) -> None:
     steps.extend(slopes)
-    rows = {value: _rows(np.unpackbits(bits, count=count)) for value, (bits, count) in used.items()}
+    rows = {
+        value: _bound_row_numbers(np.unpackbits(bits, count=count)) for value, (bits, count) in used.items()
+    }
     _add_forward(ledger, rows, steps)
 
 
-def _add_forward(ledger: Ledger, rows: Mapping[int, list[int]], steps: list[Step]) -> None:
+def _add_forward(ledger: ProofLog, rows: Mapping[int, list[int]], steps: list[ProofStep]) -> None:
     """Intervals of all values in order, and rows of those that are substituted back."""
     places, plan = ledger.problem.places, ledger.plan
     for value in range(1, max((*plan.kept, *plan.rounded), default=0) + 1):
         if places[value] < 0:
             continue
-        _forward(steps, places[value])
+        _append_forward_step(steps, places[value])
         if rows.get(value):
             steps.append(["bound", places[value], rows[value]])
 
 
-def _rows(used: NDArray[np.uint8]) -> list[int]:
+def _bound_row_numbers(used: NDArray[np.uint8]) -> list[int]:
     """Twice the entry, plus 1 for an upper bound; lower bounds first."""
     half = used.size // 2
     return [2 * j if j < half else 2 * (j - half) + 1 for j in np.flatnonzero(used).tolist()]
 
 
-def _forward(steps: list[Step], place: int) -> None:
+def _append_forward_step(steps: list[ProofStep], place: int) -> None:
     """Interval bounds of one more value, in the same step as those of the value before if possible."""
     last = steps[-1] if steps else []
     if last and last[0] == "forward" and last[-1] == place - 1:
@@ -275,9 +299,9 @@ def _forward(steps: list[Step], place: int) -> None:
 
 
 def _write_drops(
-    ledger: Ledger,
-    domains: Domains,
-    trials: Mapping[int, Refutation],
+    ledger: ProofLog,
+    domains: BoxDomains,
+    trials: Mapping[int, CubeRefutation],
     members: NDArray[np.intp],
     sets: Mask,
 ) -> None:
@@ -287,15 +311,15 @@ def _write_drops(
         given = trials[number].pick(here).compact()
         for row, member in zip(given, here.tolist(), strict=True):
             step = partial(_add_drop, ledger, number, row)
-            ledger.steps[int(domains.node[member])].append(Later(step))
+            ledger.steps[int(domains.node[member])].append(DeferredSteps(step))
 
 
-def _add_drop(ledger: Ledger, number: int, given: Compact, steps: list[Step]) -> None:
+def _add_drop(ledger: ProofLog, number: int, given: CompactRefutation, steps: list[ProofStep]) -> None:
     steps.append(drop_step(ledger.problem, ledger.plan.chain, [number], given))
 
 
-def halved(
-    ledger: Ledger, rest: Domains, column: NDArray[np.intp], left: Array, right: Array
+def log_box_splits(
+    ledger: ProofLog, rest: BoxDomains, column: NDArray[np.intp], left: Array, right: Array
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split every box between the end of its left and the start of its right part, and number the parts."""
     numbers = []
@@ -304,20 +328,20 @@ def halved(
     ):
         # Between two neighbours of float32: the reader moves both ends to them.
         place = int(below) if ledger.problem.whole[entry] else (0.5 * below + 0.5 * above).hex()
-        numbers.append(ledger.split(node, ["split", 0, entry, place]))
+        numbers.append(ledger.split_node(node, ["split", 0, entry, place]))
     first, second = zip(*numbers, strict=True)
     return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
 
 
-def vanished(ledger: Ledger, nodes: NDArray[np.int64], sets: Mask) -> None:
+def log_empty_boxes(ledger: ProofLog, nodes: NDArray[np.int64], sets: Mask) -> None:
     """Boxes without a point: of those everything is true."""
     for member in np.flatnonzero(sets.any(axis=1)):
         steps = ledger.steps[int(nodes[member])]
         steps.append(["drop", np.flatnonzero(sets[member]).tolist(), {}])
 
 
-def closed_exactly(
-    ledger: Ledger, node: int, sets: Iterable[int], weights: Sequence[Fraction] | None
+def log_exact_refutation(
+    ledger: ProofLog, node: int, sets: Iterable[int], weights: Sequence[Fraction] | None
 ) -> None:
     """Sets that exact arithmetic refutes: at a point, or by multipliers of the atoms of the set."""
     numbers = [int(n) for n in sets]

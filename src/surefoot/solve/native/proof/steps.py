@@ -11,41 +11,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.bounding.lines import COARSE, FINE, needs_slopes, shares
-from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.chain.layers import ALL, Chain
-from surefoot.solve.native.problem import Compiled
+from surefoot.solve.native.bounding.lines import COARSE, FINE, needs_slopes, quotient_plane_choice
+from surefoot.solve.native.bounding.substitute import NetworkBounds
+from surefoot.solve.native.chain.layers import ALL, ReluChain
+from surefoot.solve.native.problem import CompiledQuery
 
 _SHORT = 24  # bytes that are not worth packing
 UNIT = 2**16  # multipliers of atoms are whole numbers up to this
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Refutation:
+class CubeRefutation:
     """Multipliers of atoms (whole numbers) and slopes below ReLUs, per box."""
 
     row: Array
     below: dict[int, Array]  # multiples of 1/COARSE
 
-    def pick(self, members: NDArray[np.intp]) -> Refutation:
-        return Refutation(self.row[members], {v: s[members] for v, s in self.below.items()})
+    def pick(self, members: NDArray[np.intp]) -> CubeRefutation:
+        return CubeRefutation(self.row[members], {v: s[members] for v, s in self.below.items()})
 
-    def compact(self) -> list[Compact]:
+    def compact(self) -> list[CompactRefutation]:
         """The same for each box, in little memory."""
         below = {v: np.rint(s * COARSE).astype(np.uint8) for v, s in self.below.items()}
         rows = self.row.astype(np.int32)
-        return [Compact(row, {v: s[i] for v, s in below.items()}) for i, row in enumerate(rows)]
+        return [CompactRefutation(row, {v: s[i] for v, s in below.items()}) for i, row in enumerate(rows)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compact:
+class CompactRefutation:
     """Multipliers and slopes of one box as they are written."""
 
     row: NDArray[np.int32]
     below: dict[int, NDArray[np.uint8]]
 
 
-def packed(slopes: bytes) -> str:
+def pack_slopes(slopes: bytes) -> str:
     """Slopes as text: in base64, of a zlib stream if that is shorter."""
     plain = b64encode(slopes).decode()
     if len(slopes) < _SHORT:
@@ -53,7 +53,9 @@ def packed(slopes: bytes) -> str:
     return min(plain, "~" + b64encode(compress(slopes, 9)).decode(), key=len)
 
 
-def multipliers(problem: Compiled, chain: Chain | None, given: Compact) -> dict[str, object]:
+def _render_multipliers(
+    problem: CompiledQuery, chain: ReluChain | None, given: CompactRefutation
+) -> dict[str, object]:
     """The `m` of a step for one box."""
     atoms = [[int(j), int(given.row[j])] for j in np.flatnonzero(given.row)]
     found: dict[str, object] = {"atoms": atoms}
@@ -61,25 +63,27 @@ def multipliers(problem: Compiled, chain: Chain | None, given: Compact) -> dict[
     if chain is not None:
         below = {relu: below[ALL][chain.columns[relu]] for relu in chain.relus}
     if below:
-        found["slopes"] = {str(problem.places[v]): [packed(s.tobytes()), None] for v, s in below.items()}
+        found["slopes"] = {str(problem.places[v]): [pack_slopes(s.tobytes()), None] for v, s in below.items()}
     return found
 
 
-def _bytes(slopes: Array) -> str:
-    return packed(np.rint(slopes * COARSE).astype(np.uint8).tobytes())
+def _pack_coarse_slopes(slopes: Array) -> str:
+    return pack_slopes(np.rint(slopes * COARSE).astype(np.uint8).tobytes())
 
 
-def drop_step(problem: Compiled, chain: Chain | None, sets: list[int], given: Compact) -> list[object]:
-    return ["drop", sets, multipliers(problem, chain, given)]
+def drop_step(
+    problem: CompiledQuery, chain: ReluChain | None, sets: list[int], given: CompactRefutation
+) -> list[object]:
+    return ["drop", sets, _render_multipliers(problem, chain, given)]
 
 
 def cut_step(
-    problem: Compiled, chain: Chain | None, entries: Sequence[tuple[list[int], Compact]]
+    problem: CompiledQuery, chain: ReluChain | None, entries: Sequence[tuple[list[int], CompactRefutation]]
 ) -> list[object]:
-    return ["cut", [[sets, multipliers(problem, chain, given)] for sets, given in entries]]
+    return ["cut", [[sets, _render_multipliers(problem, chain, given)] for sets, given in entries]]
 
 
-def slopes_steps(problem: Compiled, part: Bounded, index: int) -> list[list[object]]:
+def slopes_steps(problem: CompiledQuery, part: NetworkBounds, index: int) -> list[list[object]]:
     """What sets the slopes of smooth functions, clips and quotients for one box."""
     steps: list[list[object]] = []
     if part.sheet is not None:
@@ -87,14 +91,17 @@ def slopes_steps(problem: Compiled, part: Bounded, index: int) -> list[list[obje
     for value, node in enumerate(part.layout.network.nodes, start=1):
         relaxation = part.relaxations[value - 1]
         if relaxation is not None and needs_slopes(node):
-            lower, upper = _words(relaxation.below[0][index]), _words(relaxation.above[0][index])
+            lower, upper = (
+                _pack_fine_slopes(relaxation.below[0][index]),
+                _pack_fine_slopes(relaxation.above[0][index]),
+            )
             steps.append(["slopes", problem.places[value], lower, upper])
-        chosen = shares(node, part.boxes, index)
+        chosen = quotient_plane_choice(node, part.boxes, index)
         if chosen is not None:
-            lower, upper = map(_bytes, chosen)
+            lower, upper = map(_pack_coarse_slopes, chosen)
             steps.append(["slopes", problem.places[value], lower, upper])
     return steps
 
 
-def _words(slopes: Array) -> str:
-    return packed(np.minimum(np.rint(slopes * FINE), FINE - 1).astype("<u2").tobytes())
+def _pack_fine_slopes(slopes: Array) -> str:
+    return pack_slopes(np.minimum(np.rint(slopes * FINE), FINE - 1).astype("<u2").tobytes())

@@ -5,33 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.network.linear import Planes
-from surefoot.network.outward import Array, Box
+from surefoot.network.outward import Array, BoxArray
 from surefoot.problem.network import Activation
 from surefoot.solve.native.bounding.lines import COARSE
-from surefoot.solve.native.bounding.refute import contracted
-from surefoot.solve.native.bounding.substitute import Bounded, Wanted
-from surefoot.solve.native.bounding.views import View
+from surefoot.solve.native.bounding.refute import contract_by_planes
+from surefoot.solve.native.bounding.substitute import BoundMasks, NetworkBounds
+from surefoot.solve.native.bounding.views import CubeBounds
 from surefoot.solve.native.problem import Mask
-from surefoot.solve.native.proof.steps import UNIT, Refutation
+from surefoot.solve.native.proof.steps import UNIT, CubeRefutation
 
 _AFFORD = 0.4  # how much of the margin of a refutation may be spent on bounds that are left out
 _NEAR = 1e-10  # relative: what rounding may make of a bound that is 0
 _MARGIN = 1e-7  # relative: room for the fixed-point arithmetic of a reader
 
 
-def refutation(seen: View, found: Bounded) -> Refutation:
+def quantise_refutation(seen: CubeBounds, found: NetworkBounds) -> CubeRefutation:
     """The multipliers that the search found, in the numbers that a certificate holds."""
     size = np.abs(seen.row).max(axis=1, keepdims=True)
     with np.errstate(all="ignore"):
         row = np.where(size > 0, np.rint(seen.row / size * UNIT), 0.0)
     below = {
-        v: _decided(v, np.rint(np.minimum(np.maximum(s, 0.0), 1.0) * COARSE) / COARSE, found)
+        v: _fix_decided_slopes(v, np.rint(np.minimum(np.maximum(s, 0.0), 1.0) * COARSE) / COARSE, found)
         for v, s in seen.below.items()
     }
-    return Refutation(row, below)
+    return CubeRefutation(row, below)
 
 
-def _decided(value: int, slopes: Array, found: Bounded) -> Array:
+def _fix_decided_slopes(value: int, slopes: Array, found: NetworkBounds) -> Array:
     """Slopes below ReLUs; where the sign of the argument is open by rounding only, those of that sign.
 
     A reader that rounds less sees the sign and takes no other slope.
@@ -46,33 +46,35 @@ def _decided(value: int, slopes: Array, found: Bounded) -> Array:
     return np.where(box.low >= -near, 1.0, np.where(box.high <= near, 0.0, slopes))
 
 
-def refuted_by(part: Bounded, trial: Refutation, lenient: Mask) -> Mask:
+def refuted_by(part: NetworkBounds, trial: CubeRefutation, lenient: Mask) -> Mask:
     """For which boxes the multipliers give a bound that is positive with room to spare."""
     found = part.with_slopes(trial.below)
-    closed = _positive(found, trial)
+    closed = _has_positive_bound(found, trial)
     if lenient.any() and part.radii:
-        closed = closed | (lenient & _positive(found.in_reals(), trial))
+        closed = closed | (lenient & _has_positive_bound(found.in_reals(), trial))
     return closed
 
 
-def _positive(found: Bounded, trial: Refutation) -> Mask:
+def _has_positive_bound(found: NetworkBounds, trial: CubeRefutation) -> Mask:
     (plane, least), box = found.least(trial.row[:, None]), found.boxes[0]
     with np.errstate(all="ignore"):
         size = (np.abs(plane.coefficients[:, 0]) * box.magnitude).sum(axis=1) + np.abs(plane.constant[:, 0])
         return np.asarray(least[:, 0] > _MARGIN * size)
 
 
-def cut_box(part: Bounded, trial: Refutation) -> Box:
+def remaining_box(part: NetworkBounds, trial: CubeRefutation) -> BoxArray:
     """The part of each box that the inequality leaves, widened a little."""
     found, box = part.with_slopes(trial.below), part.boxes[0]
     plane, least = found.least(trial.row[:, None])
     with np.errstate(all="ignore"):
         size = (np.abs(plane.coefficients) * box.magnitude[:, None]).sum(axis=2) + np.abs(plane.constant)
     looser = Planes(plane.coefficients, plane.constant)
-    return contracted(looser, least - _MARGIN * size, box)
+    return contract_by_planes(looser, least - _MARGIN * size, box)
 
 
-def needed_last(part: Bounded, trial: Refutation, value: int, before: Box) -> Wanted:
+def needed_last_bounds(
+    part: NetworkBounds, trial: CubeRefutation, value: int, before: BoxArray
+) -> BoundMasks:
     """Which bounds of a value, the last one that ReLUs read, a refutation needs.
 
     What a bound is worth: the coefficient that meets the line above the ReLU, times how much higher that line
@@ -85,19 +87,23 @@ def needed_last(part: Bounded, trial: Refutation, value: int, before: Box) -> Wa
     for number, node in enumerate(part.layout.network.nodes, start=1):
         if isinstance(node, Activation) and node.source == value and number in trace:
             weight += np.maximum(-trace[number][:, 0], 0.0)
-    least = _gap(now.low, now.high)
+    least = _relaxation_gap(now.low, now.high)
     losses = np.concatenate(
-        [weight * (_gap(before.low, now.high) - least), weight * (_gap(now.low, before.high) - least)], axis=1
+        [
+            weight * (_relaxation_gap(before.low, now.high) - least),
+            weight * (_relaxation_gap(now.low, before.high) - least),
+        ],
+        axis=1,
     )
     order = np.argsort(losses, axis=1, kind="stable")
     spent = np.cumsum(np.take_along_axis(losses, order, axis=1), axis=1)
     needed = np.zeros(losses.shape, dtype=np.bool_)
     np.put_along_axis(needed, order, spent > _AFFORD * room[:, None], axis=1)
     width = now.low.shape[1]
-    return Wanted(needed[:, :width], needed[:, width:])
+    return BoundMasks(needed[:, :width], needed[:, width:])
 
 
-def _gap(low: Array, high: Array) -> Array:
+def _relaxation_gap(low: Array, high: Array) -> Array:
     """How far the line above a ReLU is from it at most."""
     with np.errstate(all="ignore"):
         return np.where((low < 0) & (high > 0), -low * high / (high - low), 0.0)

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from surefoot.query.claim import written
+from surefoot.query.claim import linear_form_to_json
 from surefoot.query.query import Json
-from surefoot.solve.native.problem import Compiled
-from surefoot.solve.native.proof.ledger import Later, Ledger, Step, settle
+from surefoot.solve.native.problem import CompiledQuery
+from surefoot.solve.native.proof.ledger import DeferredSteps, ProofLog, ProofStep, write_waiting_steps
 
 
-def case(ledger: Ledger) -> Json:
+def render_proof_case(ledger: ProofLog) -> Json:
     """Definitions, atoms, sets and all steps in preorder."""
-    settle(ledger)
+    write_waiting_steps(ledger)
     problem, goal = ledger.problem, ledger.goal
     found: dict[str, object] = {}
     if problem.equations:
         found["define"] = [[name, position] for name, position in problem.equations]
-    found["atoms"] = [[_relation(problem, j), written(form)] for j, form in enumerate(problem.forms)]
+    found["atoms"] = [
+        [_relation_symbol(problem, j), linear_form_to_json(form)] for j, form in enumerate(problem.forms)
+    ]
     found["sets"] = [list(several) for several in (*goal.sets, *goal.opposed)]
-    found["steps"] = [*_opposed(ledger), *_preorder(ledger)]
+    found["steps"] = [*_opposed_steps(ledger), *_preorder_steps(ledger)]
     return found
 
 
-def _relation(problem: Compiled, atom: int) -> str:
+def _relation_symbol(problem: CompiledQuery, atom: int) -> str:
     return "=" if problem.equal[atom] else "<" if problem.strict[atom] else "<="
 
 
-def _opposed(ledger: Ledger) -> list[list[object]]:
+def _opposed_steps(ledger: ProofLog) -> list[list[object]]:
     """The sets that were left out of the search: one or two atoms of each hold nowhere."""
     first = len(ledger.goal.sets)
     return [
@@ -34,14 +36,14 @@ def _opposed(ledger: Ledger) -> list[list[object]]:
     ]
 
 
-def _preorder(ledger: Ledger) -> list[Step]:
-    steps: list[Step] = []
+def _preorder_steps(ledger: ProofLog) -> list[ProofStep]:
+    steps: list[ProofStep] = []
     waiting = [0] if ledger.goal.sets else []
     while waiting:
         node = waiting.pop()
-        begun: list[Step] = []
+        begun: list[ProofStep] = []
         for entry in ledger.steps[node]:
-            if isinstance(entry, Later):
+            if isinstance(entry, DeferredSteps):
                 entry.write(begun)
             else:
                 begun.append(entry)

@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.solve.sampling.boundary.lattice import Stops, power, stops
+from surefoot.solve.sampling.boundary.lattice import StoppingPlaces, scaled_power, stopping_places
 from surefoot.solve.sampling.boundary.table import Boundary, Floats, Integers
 
 _CELLS = 256  # ends of cells evaluated together
@@ -36,7 +36,7 @@ _TIE = 1e-9  # estimates nearer than this are compared exactly
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissBound:
     """P(|p^ - p| > eps) <= `bound` for every p; `at` ends the worst cell; or `why` there is no bound."""
 
     bound: float
@@ -45,24 +45,24 @@ class Missing:
     why: str = ""
 
 
-def missing(boundary: Boundary) -> Missing:
+def bound_miss_probability(boundary: Boundary) -> MissBound:
     """Bound the probability of a wrong answer for all p."""
     if not boundary.is_ordered:
-        return Missing(1.0, why="its estimates are not in the order of its places")
+        return MissBound(1.0, why="its estimates are not in the order of its places")
     if not _is_convex(boundary):
-        return Missing(
+        return MissBound(
             1.0, why="some place stops within a standard deviation: its term is not convex in a cell"
         )
-    places = stops(boundary)
-    ends = _ends(boundary, places)
-    reach = _reach(places)
+    places = stopping_places(boundary)
+    ends = _cell_ends(boundary, places)
+    reach = _relevant_range(places)
     count = len(places.runs)
     worst, at = 0.0, 0.0
     for begin in range(0, len(ends.p), _CELLS):
         part = slice(begin, begin + _CELLS)
         p, q = ends.p[part], 1 - ends.p[part]
-        low, lower = _terms(places, reach, p, q)
-        high, upper = _terms(places, reach, q, p)  # the upper side is the lower one seen from 1 - p
+        low, lower = _relevant_terms(places, reach, p, q)
+        high, upper = _relevant_terms(places, reach, q, p)  # the upper side is the lower one seen from 1 - p
         terms, index = np.concatenate([low, high]), np.concatenate([lower, 2 * count - 1 - upper])
         if 2 * (count - 1) == boundary.most:  # half of an even number of runs is on both sides: take it once
             terms, index = terms[index != count], index[index != count]
@@ -70,11 +70,11 @@ def missing(boundary: Boundary) -> Missing:
             missed = (index[:, None] < below[part]) | (index[:, None] >= above[part])
             sums = np.sum(terms, axis=0, where=missed)
             if not np.all(np.isfinite(sums)):
-                return Missing(1.0, why="a sum overflowed")
+                return MissBound(1.0, why="a sum overflowed")
             if np.max(sums) > worst:
                 worst, at = float(np.max(sums)), float(p[np.argmax(sums)])
     enlarged = worst * (1 + (32 * boundary.most + 1000) * 2.0**-52) + 4 * count * _NEGLIGIBLE
-    return Missing(enlarged if enlarged <= 1 else 1.0, at, len(ends.p))
+    return MissBound(enlarged if enlarged <= 1 else 1.0, at, len(ends.p))
 
 
 def _is_convex(boundary: Boundary) -> bool:
@@ -84,7 +84,7 @@ def _is_convex(boundary: Boundary) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Ends:
+class _CellEnds:
     """Ends of cells in [0, 1/2], rounded, and which of the 2 J + 2 places in order miss p beside them.
 
     Just below the end the places before `below` and from `above` on, just above it those before `upto` and
@@ -98,30 +98,30 @@ class _Ends:
     beyond: Integers
 
 
-def _ends(boundary: Boundary, places: Stops) -> _Ends:
+def _cell_ends(boundary: Boundary, places: StoppingPlaces) -> _CellEnds:
     count = len(places.runs)
     runs = np.concatenate([places.runs, places.runs[::-1]])
     wins = np.concatenate([np.arange(count), (places.runs - np.arange(count))[::-1]])
     share, eps = wins / runs, boundary.eps
-    rank, next_rank = _ranks(wins, runs)
-    far = _positions(share, wins, runs, share + 2 * float(eps), 2 * eps)
-    near = _positions(share, wins, runs, share - 2 * float(eps), -2 * eps)
-    ups = (_shifted(wins, runs, eps), rank, next_rank, *far)
-    downs = (_shifted(wins, runs, -eps), *near, rank, next_rank)
+    rank, next_rank = _estimate_ranks(wins, runs)
+    far = _target_positions(share, wins, runs, share + 2 * float(eps), 2 * eps)
+    near = _target_positions(share, wins, runs, share - 2 * float(eps), -2 * eps)
+    ups = (_shift_estimates(wins, runs, eps), rank, next_rank, *far)
+    downs = (_shift_estimates(wins, runs, -eps), *near, rank, next_rank)
     half = _around_half(share, wins, runs, eps)
     p, below, upto, above, beyond = (np.concatenate(column) for column in zip(ups, downs, half, strict=True))
     order = np.argsort(p, kind="stable")
     order = order[(p[order] > 0) & (p[order] <= 0.5)]
-    return _Ends(p[order], below[order], upto[order], above[order], beyond[order])
+    return _CellEnds(p[order], below[order], upto[order], above[order], beyond[order])
 
 
-def _shifted(wins: Integers, runs: Integers, shift: Fraction) -> Floats:
+def _shift_estimates(wins: Integers, runs: Integers, shift: Fraction) -> Floats:
     """Estimate + shift, correctly rounded as quotients of integers are."""
     a, b = shift.numerator, shift.denominator
     return np.array([(k * b + n * a) / (n * b) for k, n in zip(wins.tolist(), runs.tolist(), strict=True)])
 
 
-def _ranks(wins: Integers, runs: Integers) -> tuple[Integers, Integers]:
+def _estimate_ranks(wins: Integers, runs: Integers) -> tuple[Integers, Integers]:
     """For each place how many estimates are smaller than its own, and how many are not larger."""
     grows = [0] * len(wins)
     pairs = list(zip(wins.tolist(), runs.tolist(), strict=True))
@@ -132,7 +132,7 @@ def _ranks(wins: Integers, runs: Integers) -> tuple[Integers, Integers]:
     return rank, np.searchsorted(rank, rank, side="right")
 
 
-def _positions(
+def _target_positions(
     share: Floats, wins: Integers, runs: Integers, target: Floats, shift: Fraction
 ) -> tuple[Integers, Integers]:
     """How many estimates are below the target (own estimate + shift), and how many are not above it."""
@@ -158,7 +158,7 @@ def _around_half(
     return (np.array([0.5]), *(np.array([c]) for c in counts))
 
 
-def _reach(places: Stops) -> tuple[Floats, Floats]:
+def _relevant_range(places: StoppingPlaces) -> tuple[Floats, Floats]:
     """Between which p the term of a place on the lower side may exceed the negligible."""
     j = np.arange(len(places.runs))
     share = j / places.runs
@@ -167,34 +167,36 @@ def _reach(places: Stops) -> tuple[Floats, Floats]:
     low = np.maximum(share - np.sqrt(2 * spread * share * (1 - share)), 0.0)
     rows = np.arange(len(j))
     with np.errstate(invalid="ignore"):
-        high = np.where(_single(places, rows, high, 1 - high) <= _NEGLIGIBLE / 2, high, 1.0)
-        low = np.where(_single(places, rows, low, 1 - low) <= _NEGLIGIBLE / 2, low, 0.0)
+        high = np.where(_single_terms(places, rows, high, 1 - high) <= _NEGLIGIBLE / 2, high, 1.0)
+        low = np.where(_single_terms(places, rows, low, 1 - low) <= _NEGLIGIBLE / 2, low, 0.0)
     return low, high
 
 
-def _single(places: Stops, j: Integers, p: Floats, q: Floats) -> Floats:
+def _single_terms(places: StoppingPlaces, j: Integers, p: Floats, q: Floats) -> Floats:
     """Terms of single places, by repeated squaring."""
-    first, scale = power(p, j)
-    second, shift = power(q, places.runs[j] - j)
+    first, scale = scaled_power(p, j)
+    second, shift = scaled_power(q, places.runs[j] - j)
     exponent = places.exponent[j] + scale + shift
     mantissa = places.mantissa[j] * first * second
     return np.asarray(np.maximum(np.ldexp(mantissa, np.maximum(exponent, -990)), _FLOOR), dtype=float)
 
 
-def _terms(places: Stops, reach: tuple[Floats, Floats], p: Floats, q: Floats) -> tuple[Floats, Integers]:
+def _relevant_terms(
+    places: StoppingPlaces, reach: tuple[Floats, Floats], p: Floats, q: Floats
+) -> tuple[Floats, Integers]:
     """Terms (rows: places, columns: p) of the places on the lower side that may matter, and their numbers."""
     matters = np.nonzero((reach[1] >= p.min()) & (reach[0] <= p.max()))[0]
     if not len(matters):
         return np.empty((0, len(p))), matters
     parts = np.split(matters, np.nonzero(np.diff(matters) > _GAP)[0] + 1)
-    chains = [_chain(places, int(part[0]), int(part[-1]), p, q) for part in parts]
+    chains = [_chain_terms(places, int(part[0]), int(part[-1]), p, q) for part in parts]
     return np.concatenate(chains), np.concatenate([np.arange(part[0], part[-1] + 1) for part in parts])
 
 
-def _chain(places: Stops, first: int, last: int, p: Floats, q: Floats) -> Floats:
+def _chain_terms(places: StoppingPlaces, first: int, last: int, p: Floats, q: Floats) -> Floats:
     """Terms of consecutive places, each from the one before."""
     rows = np.empty((last - first + 1, len(p)))
-    rows[0] = _single(places, np.full(len(p), first), p, q)
+    rows[0] = _single_terms(places, np.full(len(p), first), p, q)
     with np.errstate(over="ignore"):
         ratio = np.ldexp(
             places.mantissa[first + 1 : last + 1] / places.mantissa[first:last],
@@ -204,15 +206,15 @@ def _chain(places: Stops, first: int, last: int, p: Floats, q: Floats) -> Floats
     powers = {-1: 1 / q, 0: np.ones(len(q))}
     for row, (factor, more) in enumerate(zip(ratio.tolist(), failures.tolist(), strict=True), start=1):
         if more not in powers:
-            mantissa, exponent = power(q, np.array([more]))
+            mantissa, exponent = scaled_power(q, np.array([more]))
             powers[more] = np.ldexp(mantissa, exponent)
         if factor > _HUGE or powers[more].min() < 1 / _HUGE:
-            rows[row] = _single(places, np.full(len(p), first + row), p, q)
+            rows[row] = _single_terms(places, np.full(len(p), first + row), p, q)
             continue
         np.multiply(rows[row - 1], factor * p, out=rows[row])
         rows[row] *= powers[more]
         if rows[row - 1].min() <= _FLOOR:  # not the neighbour's term but more: begin anew
             lost = rows[row - 1] <= _FLOOR
-            rows[row, lost] = _single(places, np.full(int(lost.sum()), first + row), p[lost], q[lost])
+            rows[row, lost] = _single_terms(places, np.full(int(lost.sum()), first + row), p[lost], q[lost])
         np.maximum(rows[row], _FLOOR, out=rows[row])
     return rows

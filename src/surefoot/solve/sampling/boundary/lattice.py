@@ -26,7 +26,7 @@ _EVERY = 32  # runs after which the strip is trimmed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stops:
+class StoppingPlaces:
     """The places on the lower side in order: `runs[j]` with j successes, and how many ways lead there."""
 
     runs: Integers
@@ -34,21 +34,21 @@ class Stops:
     exponent: Integers
 
 
-def stops(boundary: Boundary) -> Stops:
+def stopping_places(boundary: Boundary) -> StoppingPlaces:
     """Every place where the boundary stops with at most as many successes as failures."""
     shares = shares_reaching(boundary)
-    mantissas, exponents = combinations(boundary)
+    mantissas, exponents = binomial_coefficients(boundary)
     ways, shift = np.frexp(mantissas * shares)
-    return Stops(np.array(boundary.least, dtype=np.int64), ways, exponents + shift)
+    return StoppingPlaces(np.array(boundary.least, dtype=np.int64), ways, exponents + shift)
 
 
 def expected_runs(boundary: Boundary, p: float) -> float:
     """The mean number of runs if p is the probability; for display, not rigorous."""
-    places, total = stops(boundary), 0.0
+    places, total = stopping_places(boundary), 0.0
     for chance in (p, 1 - p):
         j = np.arange(len(places.runs))
-        first, scale = power(np.array([chance]), j)
-        second, shift = power(np.array([1 - chance]), places.runs - j)
+        first, scale = scaled_power(np.array([chance]), j)
+        second, shift = scaled_power(np.array([1 - chance]), places.runs - j)
         exponents = np.clip(places.exponent + scale + shift, -1000, 1000)
         chances = np.ldexp(places.mantissa * first * second, exponents)
         if 2 * (len(j) - 1) == boundary.most:
@@ -87,28 +87,28 @@ def shares_reaching(boundary: Boundary) -> Floats:
     return np.maximum(found, _LEAST)
 
 
-def combinations(boundary: Boundary) -> tuple[Floats, Integers]:
+def binomial_coefficients(boundary: Boundary) -> tuple[Floats, Integers]:
     """C(least[j], j) for every j as mantissas and exponents."""
     mantissas = np.empty(len(boundary.least))
     exponents = np.empty(len(boundary.least), dtype=np.int64)
     value, exponent, n = 1.0, 0, 0
     for j, runs in enumerate(boundary.least):
         if j:  # C(n, j) = C(n, j - 1) (n - j + 1) / j
-            value, exponent = _renormed(value * (n - j + 1) / j, exponent)
+            value, exponent = _normalise_mantissa(value * (n - j + 1) / j, exponent)
         while n < runs:  # C(n, j) = C(n - 1, j) n / (n - j)
             n += 1
             if n > j:
-                value, exponent = _renormed(value * n / (n - j), exponent)
+                value, exponent = _normalise_mantissa(value * n / (n - j), exponent)
         mantissas[j], exponents[j] = value, exponent
     return mantissas, exponents
 
 
-def _renormed(value: float, exponent: int) -> tuple[float, int]:
+def _normalise_mantissa(value: float, exponent: int) -> tuple[float, int]:
     mantissa, shift = math.frexp(value)
     return mantissa, exponent + shift
 
 
-def power(base: Floats, exponent: Integers) -> tuple[Floats, Integers]:
+def scaled_power(base: Floats, exponent: Integers) -> tuple[Floats, Integers]:
     """base ** exponent as mantissas and exponents of 2, within a factor (1 + 2^-53)^(2 * exponent)."""
     result, scale = np.ones(np.broadcast_shapes(base.shape, exponent.shape)), np.zeros((), dtype=np.int64)
     left = int(exponent.max(initial=0))

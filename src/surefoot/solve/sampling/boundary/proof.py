@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.solve.sampling.boundary.coverage import missing
+from surefoot.solve.sampling.boundary.coverage import bound_miss_probability
 from surefoot.solve.sampling.boundary.table import Boundary, chen_boundary, clopper_pearson_boundary
 
 _ATTEMPTS = 40
@@ -22,12 +22,14 @@ class ProvedBoundary:
     level: Fraction
 
 
-def prove(make: Callable[[Fraction, Fraction], Boundary], eps: Fraction, delta: Fraction) -> ProvedBoundary:
+def prove_boundary(
+    make: Callable[[Fraction, Fraction], Boundary], eps: Fraction, delta: Fraction
+) -> ProvedBoundary:
     """The boundary of a rule at level delta, or at the first lower one for which the proof goes through."""
     level = delta
     for _ in range(_ATTEMPTS):
         boundary = make(eps, level)
-        found = missing(boundary)
+        found = bound_miss_probability(boundary)
         if not found.why and Fraction(found.bound) <= delta:
             return ProvedBoundary(boundary, found.bound, level)
         level *= Fraction(49, 50)
@@ -37,8 +39,8 @@ def prove(make: Callable[[Fraction, Fraction], Boundary], eps: Fraction, delta: 
 
 
 def prove_clopper_pearson(eps: Fraction, delta: Fraction) -> ProvedBoundary:
-    return prove(clopper_pearson_boundary, eps, delta)
+    return prove_boundary(clopper_pearson_boundary, eps, delta)
 
 
 def prove_chen(eps: Fraction, delta: Fraction) -> ProvedBoundary:
-    return prove(chen_boundary, eps, delta)
+    return prove_boundary(chen_boundary, eps, delta)

@@ -32,7 +32,7 @@ def user_folder(environment: Mapping[str, str]) -> Path | None:
     return Path(environment["HOME"]) / ".cache" / "surefoot" if environment.get("HOME") else None
 
 
-def kept(
+def load_or_prove(
     folder: Path | None, method: str, eps: Fraction, delta: Fraction, make: Callable[[], ProvedBoundary]
 ) -> ProvedBoundary:
     """The boundary from the folder if it is there and sound, otherwise made now and put there."""
@@ -41,22 +41,22 @@ def kept(
     head = {"surefoot-boundary": _VERSION, "method": method, "eps": str(eps), "delta": str(delta)}
     name = hashlib.sha256(json.dumps(head).encode()).hexdigest()[:24]
     path = folder / "boundaries" / f"{method}-{name}.json"
-    found = _read(path, head)
+    found = _read_boundary(path, head)
     if found is None or Fraction(found.miss) > delta or not found.boundary.is_ordered:
         found = make()
-        _write(path, head, found)
+        _write_boundary(path, head, found)
     return found
 
 
-def _digest(content: Mapping[str, object]) -> str:
+def _content_digest(content: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _read(path: Path, head: Mapping[str, object]) -> ProvedBoundary | None:
+def _read_boundary(path: Path, head: Mapping[str, object]) -> ProvedBoundary | None:
     try:
         stored = json.loads(path.read_text(encoding="ascii"))
         content = {key: value for key, value in stored.items() if key != "sha256"}
-        if stored["sha256"] != _digest(content) or any(content.get(key) != head[key] for key in head):
+        if stored["sha256"] != _content_digest(content) or any(content.get(key) != head[key] for key in head):
             return None
         boundary = Boundary(
             Fraction(content["eps"]), tuple(accumulate(int(step) for step in content["steps"]))
@@ -66,10 +66,10 @@ def _read(path: Path, head: Mapping[str, object]) -> ProvedBoundary | None:
         return None  # whatever is wrong with it: it is made again
 
 
-def _write(path: Path, head: Mapping[str, object], proved: ProvedBoundary) -> None:
+def _write_boundary(path: Path, head: Mapping[str, object], proved: ProvedBoundary) -> None:
     steps = [proved.boundary.least[0], *(b - a for a, b in pairwise(proved.boundary.least))]
     content = {**head, "level": str(proved.level), "miss": proved.miss.hex(), "steps": steps}
-    text = json.dumps({**content, "sha256": _digest(content)})
+    text = json.dumps({**content, "sha256": _content_digest(content)})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False, encoding="ascii") as part:

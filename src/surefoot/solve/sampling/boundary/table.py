@@ -24,7 +24,7 @@ from surefoot.errors import InvalidProblem, Unsupported
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
-Enough: TypeAlias = Callable[[Floats, Floats], NDArray[np.bool_]]  # (runs, rarer outcomes): stop here?
+StoppingRule: TypeAlias = Callable[[Floats, Floats], NDArray[np.bool_]]  # (runs, rarer outcomes): stop here?
 
 LONGEST = 80_000  # runs of a table that is made and proved on demand: some seconds
 
@@ -61,7 +61,7 @@ class Boundary:
         return all(i * n <= (i + 1) * m for i, (m, n) in enumerate(pairwise(self.least)))
 
 
-def where_enough(eps: Fraction, enough: Enough, longest: int) -> Boundary:
+def tabulate_rule(eps: Fraction, enough: StoppingRule, longest: int) -> Boundary:
     """The table of a rule that stops at (n, j) and, with the same j, at every larger n.
 
     Where a rule would have a lower count wait for a higher one to stop, the lower one stops as well: the
@@ -87,7 +87,7 @@ def where_enough(eps: Fraction, enough: Enough, longest: int) -> Boundary:
     return Boundary(eps, tuple(np.minimum(least[: most // 2 + 1], most).tolist()))
 
 
-def half_width(runs: Floats, rarer: Floats, alpha: float) -> Floats:
+def clopper_pearson_half_width(runs: Floats, rarer: Floats, alpha: float) -> Floats:
     """The larger side of the Clopper-Pearson interval around its estimate, not rigorous."""
     share = rarer / runs
     low = np.where(rarer == 0, 0.0, betaincinv(np.maximum(rarer, 1), runs - rarer + 1, alpha / 2))
@@ -95,7 +95,7 @@ def half_width(runs: Floats, rarer: Floats, alpha: float) -> Floats:
     return np.asarray(np.maximum(share - low, high - share), dtype=float)
 
 
-def hoeffding_runs(eps: Fraction, delta: Fraction) -> int:
+def _hoeffding_runs(eps: Fraction, delta: Fraction) -> int:
     """About ln(2 / delta) / (2 eps²): more runs than any good rule needs."""
     return int(np.log(2 / float(delta)) / (2 * float(eps) ** 2)) + 2
 
@@ -104,11 +104,11 @@ def clopper_pearson_boundary(eps: Fraction, alpha: Fraction) -> Boundary:
     """Stop as soon as the interval at level 1 - alpha is within eps of the estimate on both sides."""
 
     def enough(runs: Floats, rarer: Floats) -> NDArray[np.bool_]:
-        return np.asarray(half_width(runs, rarer, float(alpha)) <= float(eps))
+        return np.asarray(clopper_pearson_half_width(runs, rarer, float(alpha)) <= float(eps))
 
     quantile = float(ndtri(1 - float(alpha) / 2))
     about = 1.05 * (quantile / (2 * float(eps))) ** 2 + 10 / float(eps) + 50
-    return where_enough(eps, enough, int(about))
+    return tabulate_rule(eps, enough, int(about))
 
 
 def chen_boundary(eps: Fraction, delta: Fraction) -> Boundary:
@@ -123,7 +123,7 @@ def chen_boundary(eps: Fraction, delta: Fraction) -> Boundary:
         distance = np.abs(rarer / runs - 0.5) - 2 * precision / 3
         return np.asarray(runs >= factor * (0.25 - distance**2))
 
-    return where_enough(eps, enough, hoeffding_runs(eps, delta) + 8)
+    return tabulate_rule(eps, enough, _hoeffding_runs(eps, delta) + 8)
 
 
 def fixed_boundary(eps: Fraction, runs: int) -> Boundary:

@@ -10,15 +10,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.shield.campaign import Size, campaign_facts, guarded_runs
-from surefoot.cli.commands.shield.made import make, shown_share
+from surefoot.cli.commands.shield.campaign import EvaluationSize, evaluate_guarded_network, evaluation_to_json
+from surefoot.cli.commands.shield.made import make_certified_shield, render_share
 from surefoot.cli.commands.shield.paper.overhead import overhead_cells, shield_overhead
-from surefoot.engines.barrier.find import too_large
+from surefoot.engines.barrier.find import template_objection
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
 from surefoot.studies.control.problem import stays_safe
-from surefoot.studies.control.tables import file_of, printed
-from surefoot.verdict.words import cut_short
+from surefoot.studies.control.tables import network_file_of_row, read_paper_rows
+from surefoot.verdict.words import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -26,11 +26,11 @@ HEAD = ("benchmark", "degree", "rules", "covered", "seconds", "interventions", "
         "overhead: C", "overhead: Python")  # fmt: skip
 
 
-def made_degrees(
+def print_degree_table(
     only: tuple[str, ...],
     cap: float,
     folder: Path | None,
-    size: Size,
+    size: EvaluationSize,
     tell: Callable[[str], None],
     as_json: bool,
 ) -> int:
@@ -51,11 +51,11 @@ def made_degrees(
         print(f"| {' | '.join(HEAD)} |", f"| {' | '.join(['---'] * len(HEAD))} |", sep="\n")
     try:
         for row in wanted:
-            done.append(degree_row(row, cap, folder, size, tell))
+            done.append(measure_degree_row(row, cap, folder, size, tell))
             if not as_json:
                 print(f"| {' | '.join(done[-1]['cells'])} |", flush=True)
     except KeyboardInterrupt:
-        mark = cut_short(len(done), len(wanted), "rows")
+        mark = interruption_note(len(done), len(wanted), "rows")
     if as_json:
         facts = {"study": "control", "table": 2, "cap": cap, "size": asdict(size), "rows": done}
         print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
@@ -66,40 +66,40 @@ def made_degrees(
     return 1 if any(row["unsafe with shield"] for row in done) else 0
 
 
-def degree_row(
-    row: dict[str, Any], cap: float, folder: Path | None, size: Size, tell: Callable[[str], None]
+def measure_degree_row(
+    row: dict[str, Any], cap: float, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
 ) -> dict[str, Any]:
     """A synthesis without the network as oracle, as the degree alone is to make the difference."""
     budget, began = Budget(cap, size.seed, tell), processor_time()
-    made = make(stays_safe(row["problem"]), (row["degree"],), budget)
+    made = make_certified_shield(stays_safe(row["problem"]), (row["degree"],), budget)
     found = {
         **row,
         "rules": len(made.found.branches),
-        "covered": shown_share(made.found.covered_share(made.system.initial)),
+        "covered": render_share(made.found.covered_share(made.system.initial)),
         "certified": made.accepted,
         "seconds": round(processor_time() - began, 1),
-        "timeout": budget.spent() and bool(made.found.uncovered),
-        "refused": too_large(len(made.system.variables), row["degree"]) is not None,
+        "timeout": budget.is_spent() and bool(made.found.uncovered),
+        "refused": template_objection(len(made.system.variables), row["degree"]) is not None,
         "trouble": made.found.trouble,
     }
-    file = file_of(row["problem"], printed(1, (row["problem"],))[0], folder)
+    file = network_file_of_row(row["problem"], read_paper_rows(1, (row["problem"],))[0], folder)
     policy = None if file is None else stays_safe(row["problem"], load_policy(file).network).policy
-    shielded = guarded_runs(made, policy, size, tell)
+    shielded = evaluate_guarded_network(made, policy, size, tell)
     if made.found.interrupted or (shielded is not None and shielded.interrupted):
         raise KeyboardInterrupt  # a row is measured whole or not at all
     costs = shield_overhead(made, policy, file, tell)
     found |= {
         "network": None if file is None else file.name,
-        "campaign": None if shielded is None else campaign_facts(shielded)["network and shield"],
+        "campaign": None if shielded is None else evaluation_to_json(shielded)["network and shield"],
         "unsafe with shield": 0
         if shielded is None or shielded.shielded is None
         else shielded.shielded.failures,
         "overhead": None if costs is None else costs.facts(),
     }
-    return found | {"cells": _cells(found, overhead_cells(costs, row.get("paper_overhead")))}
+    return found | {"cells": _row_cells(found, overhead_cells(costs, row.get("paper_overhead")))}
 
 
-def _cells(row: dict[str, Any], overhead: tuple[str, str]) -> list[str]:
+def _row_cells(row: dict[str, Any], overhead: tuple[str, str]) -> list[str]:
     if row["refused"]:
         seconds = "too large"
     else:

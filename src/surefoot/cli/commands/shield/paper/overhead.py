@@ -21,9 +21,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot.cli.commands.shield.made import Made
+from surefoot.cli.commands.shield.made import ShieldSynthesis
 from surefoot.compile.batch import BatchGuard
-from surefoot.engines.shield.campaign.plant import Floats, Plant, by_network, covered_boxes, drawn_starts
+from surefoot.engines.shield.campaign.plant import (
+    BatchPlant,
+    Floats,
+    by_network,
+    covered_boxes,
+    draw_start_states,
+)
 from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Network, Shape
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 
@@ -106,19 +112,19 @@ class Overhead:
 
 
 def shield_overhead(
-    made: Made, policy: Policy | None, file: Path | None, tell: Callable[[str], None]
+    made: ShieldSynthesis, policy: Policy | None, file: Path | None, tell: Callable[[str], None]
 ) -> Overhead | None:
     """Of the shield of a synthesis, if it has one; `file`: the network for onnxruntime."""
     if not made.accepted or not isinstance(made.problem.policy, ShieldedPolicy):
         return None
     tell("overhead: timing the shield and the network")
-    states, proposed = asked(made, policy)
+    states, proposed = sample_proposals(made, policy)
     network = policy.network if isinstance(policy, NeuralPolicy) else None
-    works = step_works(written(made), states, proposed) | network_works(network, file, states)
-    least = in_turns(works)
+    works = step_works(_load_exported_step(made), states, proposed) | network_works(network, file, states)
+    least = time_in_turns(works)
     by = "onnxruntime" if "onnxruntime" in least else "numpy"
     own = least["python"] - least["idle"]
-    return Overhead(own, c_step(made, states, proposed), least.get(by), by, least.get("numpy"))
+    return Overhead(own, time_c_step(made, states, proposed), least.get(by), by, least.get("numpy"))
 
 
 def overhead_cells(costs: Overhead | None, paper: float | None) -> tuple[str, str]:
@@ -129,13 +135,13 @@ def overhead_cells(costs: Overhead | None, paper: float | None) -> tuple[str, st
     return f"{texts[0]} / {printed}", f"{texts[1]} / {printed}"
 
 
-def asked(made: Made, policy: Policy | None) -> tuple[Floats, Floats]:
+def sample_proposals(made: ShieldSynthesis, policy: Policy | None) -> tuple[Floats, Floats]:
     """States along runs from covered starts and what the network proposes there; without one, anything."""
     generator, guard = np.random.default_rng(0), BatchGuard(made.guard())
-    plant = Plant(made.system)
+    plant = BatchPlant(made.system)
     low, high = (np.clip(ends, -1e3, 1e3) for ends in plant.ends())
     propose = by_network(policy, made.system) if isinstance(policy, NeuralPolicy) else None
-    states = drawn_starts(
+    states = draw_start_states(
         covered_boxes([b.set.proof for b in made.found.branches], made.system.initial), LANES, generator
     )
     rows, wanted = [], []
@@ -147,11 +153,13 @@ def asked(made: Made, policy: Policy | None) -> tuple[Floats, Floats]:
         if step % APART == 0:
             rows.append(states)
             wanted.append(proposed)
-        states = plant.step(states, guard.step(states, proposed).applied, plant.drawn(LANES, generator))
+        states = plant.step(
+            states, guard.step(states, proposed).applied, plant.draw_disturbances(LANES, generator)
+        )
     return np.concatenate(rows), np.concatenate(wanted)
 
 
-def in_turns(works: Mapping[str, Work]) -> dict[str, float]:
+def time_in_turns(works: Mapping[str, Work]) -> dict[str, float]:
     """Of each, the least nanoseconds for one of the states."""
     least = dict.fromkeys(works, float("inf"))
     for _ in range(ROUNDS):
@@ -162,13 +170,13 @@ def in_turns(works: Mapping[str, Work]) -> dict[str, float]:
     return least
 
 
-def written(made: Made) -> Callable[[Any, Any], Any]:
+def _load_exported_step(made: ShieldSynthesis) -> Callable[[Any, Any], Any]:
     """The step of the exported Python module."""
     with TemporaryDirectory() as folder:
-        return imported(made, Path(folder))
+        return import_exported_step(made, Path(folder))
 
 
-def imported(made: Made, folder: Path) -> Callable[[Any, Any], Any]:
+def import_exported_step(made: ShieldSynthesis, folder: Path) -> Callable[[Any, Any], Any]:
     """The step of the Python module, written to a folder."""
     path = folder / "surefoot_guard.py"
     path.write_text(made.python(), "utf-8")
@@ -202,11 +210,14 @@ def step_works(step: Callable[[Any, Any], Any], states: Floats, proposed: Floats
 
 def network_works(network: Network | None, file: Path | None, states: Floats) -> dict[str, Work]:
     """One evaluation for each state, as it is given by a plant in float64."""
-    asks = {"onnxruntime": runtime(file), "numpy": None if network is None else by_numpy(network)}
-    return {name: _each(ask, list(states)) for name, ask in asks.items() if ask is not None}
+    asks = {
+        "onnxruntime": _onnxruntime_network(file),
+        "numpy": None if network is None else _numpy_network(network),
+    }
+    return {name: _evaluate_each(ask, list(states)) for name, ask in asks.items() if ask is not None}
 
 
-def _each(ask: Ask, rows: list[Floats]) -> Work:
+def _evaluate_each(ask: Ask, rows: list[Floats]) -> Work:
     def asking() -> None:
         for row in rows:
             ask(row)
@@ -214,7 +225,7 @@ def _each(ask: Ask, rows: list[Floats]) -> Work:
     return asking
 
 
-def runtime(file: Path | None) -> Ask | None:
+def _onnxruntime_network(file: Path | None) -> Ask | None:
     """By onnxruntime on one thread."""
     if file is None or find_spec("onnxruntime") is None:
         return None
@@ -227,7 +238,7 @@ def runtime(file: Path | None) -> Ask | None:
     return lambda state: session.run(None, {name: state[None].astype(np.float32)})[0][0]
 
 
-def by_numpy(network: Network) -> Ask | None:
+def _numpy_network(network: Network) -> Ask | None:
     """Layer after layer; None: the network is not made of such layers alone."""
     parts: list[Ask] = []
     for number, node in enumerate(network.nodes):
@@ -254,7 +265,7 @@ def by_numpy(network: Network) -> Ask | None:
     return ask
 
 
-def c_step(made: Made, states: Floats, proposed: Floats) -> float | None:
+def time_c_step(made: ShieldSynthesis, states: Floats, proposed: Floats) -> float | None:
     """Nanoseconds of the exported C; None: there is no compiler."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:

@@ -8,15 +8,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.shield.campaign import Measured, Size, campaign_facts, measured
-from surefoot.cli.commands.shield.made import Made, make, shapes_for, shown_share
+from surefoot.cli.commands.shield.campaign import (
+    EvaluationSize,
+    ShieldEvaluation,
+    evaluate_shield,
+    evaluation_to_json,
+)
+from surefoot.cli.commands.shield.made import ShieldSynthesis, make_certified_shield, render_share, shapes_for
 from surefoot.cli.commands.shield.paper.overhead import Overhead, overhead_cells, shield_overhead
 from surefoot.engines.shield.campaign.runs import Campaign
 from surefoot.problem.network import Affine, Network
 from surefoot.studies.control.problem import stays_safe
-from surefoot.studies.control.tables import Printed, network_of, printed
+from surefoot.studies.control.tables import PaperRow, network_of_row, read_paper_rows
 from surefoot.training.control.recipes import training_seconds
-from surefoot.verdict.words import cut_short
+from surefoot.verdict.words import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -27,31 +32,31 @@ HEAD = (
 )  # fmt: skip
 
 
-def made_table(
+def print_paper_table(
     table: int,
     only: tuple[str, ...],
     folder: Path | None,
-    size: Size,
+    size: EvaluationSize,
     tell: Callable[[str], None],
     as_json: bool,
 ) -> int:
     """Print the rows as they are done; exit 1 if a shielded run was unsafe."""
     done: list[dict[str, Any]] = []
     mark = ""
-    rows = printed(table, only)
+    rows = read_paper_rows(table, only)
     if not as_json:
         print("In each cell: measured / printed in the paper. Overhead: one step of the shield in percent of")
         print(
             "the network alone. Steps: until a steady state. ?: not all runs, interrupted or out of time.\n"
         )
-        print(_line(HEAD), _line(["---"] * len(HEAD)), sep="\n")
+        print(_table_line(HEAD), _table_line(["---"] * len(HEAD)), sep="\n")
     try:
         for row in rows:
-            done.append(_row(row, folder, size, tell))
+            done.append(_measure_row(row, folder, size, tell))
             if not as_json:
-                print(_line(done[-1]["cells"]), flush=True)
+                print(_table_line(done[-1]["cells"]), flush=True)
     except KeyboardInterrupt:
-        mark = cut_short(len(done), len(rows), "rows")
+        mark = interruption_note(len(done), len(rows), "rows")
     if as_json:
         facts = {"study": "control", "table": table, "size": asdict(size), "rows": done}
         print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
@@ -62,41 +67,43 @@ def made_table(
     return 1 if any(row["unsafe with shield"] for row in done) else 0
 
 
-def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], None]) -> dict[str, Any]:
-    found = network_of(row, folder)
+def _measure_row(
+    row: PaperRow, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    found = network_of_row(row, folder)
     network, whose, file = (None, "none", None) if found is None else found
     problem = stays_safe(row.problem, network)
     began = processor_time()
-    made = make(problem, shapes_for(), Budget(size.seconds, size.seed, tell))
+    made = make_certified_shield(problem, shapes_for(), Budget(size.seconds, size.seed, tell))
     seconds = processor_time() - began
-    known = measured(made, problem.policy, size, tell)
+    known = evaluate_shield(made, problem.policy, size, tell)
     if made.found.interrupted or known.interrupted:  # a row is measured whole or not at all
         raise KeyboardInterrupt
     trained = None if file is None else training_seconds(file)
     costs = shield_overhead(made, problem.policy, file, tell)
-    guarded = _guarded(known)
+    guarded = _guarded_campaigns(known)
     return {
         "problem": row.problem,
         "paper": asdict(row),
-        "network": {"from": whose, "hidden": hidden(network), "training cpu seconds": trained},
+        "network": {"from": whose, "hidden": hidden_sizes(network), "training cpu seconds": trained},
         "rules": len(made.found.branches),
         "covered": str(made.found.covered_share(made.system.initial)),
         "certified": made.accepted,
         "synthesis cpu seconds": round(seconds, 1),
-        "campaigns": campaign_facts(known),
+        "campaigns": evaluation_to_json(known),
         "shielded steps": sum(c.taken for c in guarded),
         "unsafe with shield": sum(c.failures for c in guarded),
         "overhead": None if costs is None else costs.facts(),
-        "cells": _cells(row, made, known, costs, (trained, seconds), hidden(network)),
+        "cells": _row_cells(row, made, known, costs, (trained, seconds), hidden_sizes(network)),
     }
 
 
-def _guarded(known: Measured) -> list[Campaign]:
+def _guarded_campaigns(known: ShieldEvaluation) -> list[Campaign]:
     """Everything that happened under the program or the shield."""
     return [c for c in (known.shielded, known.program, *(c for _, c in known.adversaries)) if c is not None]
 
 
-def hidden(network: Network | None) -> str:
+def hidden_sizes(network: Network | None) -> str:
     """The sizes of the hidden layers."""
     if network is None:
         return "none"
@@ -104,49 +111,49 @@ def hidden(network: Network | None) -> str:
     return "x".join(map(str, sizes[:-1]))
 
 
-def _cells(
-    row: Printed,
-    made: Made,
-    known: Measured,
+def _row_cells(
+    row: PaperRow,
+    made: ShieldSynthesis,
+    known: ShieldEvaluation,
     costs: Overhead | None,
     seconds: tuple[float | None, float],
     sizes: str,
 ) -> list[str]:
     """Ours, and after a bar the paper's; `seconds`: of training and of synthesis."""
-    shielded, guarded, share = known.shielded, _guarded(known), "–"
+    shielded, guarded, share = known.shielded, _guarded_campaigns(known), "–"
     if known.needed is not None and known.needed[1]:
         share = f"{100 * known.needed[0] / known.needed[1]:.0f} %"
     return [
         row.problem,
         f"{len(made.system.variables)} / {row.variables}",
         f"{sizes} / {row.network}",
-        f"{'–' if seconds[0] is None else f'{seconds[0]:.1f}'} / {_printed(row.training_seconds)}",
-        f"{_failures(known.alone)} / {row.failures}",
+        f"{'–' if seconds[0] is None else f'{seconds[0]:.1f}'} / {_show_number(row.training_seconds)}",
+        f"{_show_failures(known.alone)} / {row.failures}",
         f"{len(made.found.branches)} / {row.branches}",
-        shown_share(made.found.covered_share(made.system.initial)),
+        render_share(made.found.covered_share(made.system.initial)),
         f"{seconds[1]:.1f} / {row.synthesis_seconds:g}",
         f"{'–' if shielded is None else shielded.interventions} / {row.interventions}",
         share,
         f"{sum(c.failures for c in guarded)} in {sum(c.taken for c in guarded):,} steps" if guarded else "–",
         *overhead_cells(costs, row.overhead),
-        f"{_steps(shielded)} / {_printed(row.steps_network)}",
-        f"{_steps(known.program)} / {_printed(row.steps_program)}",
-        _failures(known.regulator),
-        _failures(known.learnt),
+        f"{_show_steps(shielded)} / {_show_number(row.steps_network)}",
+        f"{_show_steps(known.program)} / {_show_number(row.steps_program)}",
+        _show_failures(known.regulator),
+        _show_failures(known.learnt),
     ]
 
 
-def _failures(campaign: Campaign | None) -> str:
+def _show_failures(campaign: Campaign | None) -> str:
     return "–" if campaign is None else f"{campaign.failures}{'' if campaign.complete else '?'}"
 
 
-def _steps(campaign: Campaign | None) -> str:
+def _show_steps(campaign: Campaign | None) -> str:
     return "–" if campaign is None or campaign.steps_to_steady is None else f"{campaign.steps_to_steady:.1f}"
 
 
-def _printed(value: float | None) -> str:
+def _show_number(value: float | None) -> str:
     return "–" if value is None else f"{value:g}"
 
 
-def _line(cells: Sequence[str]) -> str:
+def _table_line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"

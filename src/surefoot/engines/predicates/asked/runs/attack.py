@@ -8,15 +8,15 @@ from fractions import Fraction
 from itertools import islice
 from random import Random
 
-from surefoot.engines.predicates.asked.cubes import Cube, Point, ends, meet
-from surefoot.engines.predicates.asked.search import Search
-from surefoot.engines.predicates.graph import as_state
+from surefoot.engines.predicates.asked.cubes import Cube, Point, fraction_bounds, meet_cube_sets
+from surefoot.engines.predicates.asked.search import SymbolicSearch
+from surefoot.engines.predicates.graph import state_from_scalars
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Bool, Choice, Int, Law, Real
-from surefoot.problem.meaning.simulate import simulate
+from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, State, holds, is_initial
+from surefoot.problem.semantics import Move, State, holds_in_state, is_initial
 from surefoot.verdict.verdict import Trace
 from surefoot.work.budget import Budget
 
@@ -25,7 +25,7 @@ RUNS = 8
 STEPS = 50  # made before time is looked at
 
 
-def attack(search: Search, budget: Budget, seconds: float) -> Trace | None:
+def falsify_by_simulation(search: SymbolicSearch, budget: Budget, seconds: float) -> Trace | None:
     """A run to a bad state, if one is met within the time."""
     problem, rng = _with_laws(search.dynamics.problem), Random(budget.seed)
     assert isinstance(problem.property, Never)
@@ -36,11 +36,11 @@ def attack(search: Search, budget: Budget, seconds: float) -> Trace | None:
             states: list[State] = [start]
             moves: list[Move] = []
             while len(moves) < length:
-                if clock.spent():
+                if clock.is_spent():
                     return None
                 try:
-                    part = simulate(problem, states[-1], STEPS, rng)
-                    bad = [holds(problem, s, problem.property.bad) for s in part.states]
+                    part = simulate_run(problem, states[-1], STEPS, rng)
+                    bad = [holds_in_state(problem, s, problem.property.bad) for s in part.states]
                 except SurefootError:  # an error of the model, or an assumption that is never met
                     break
                 if True in bad:
@@ -57,7 +57,7 @@ def attack(search: Search, budget: Budget, seconds: float) -> Trace | None:
 def _with_laws(problem: Problem) -> Problem:
     """The same problem, in which values that are chosen freely are drawn between their bounds."""
 
-    def drawn(choice: Choice) -> Choice:
+    def add_law(choice: Choice) -> Choice:
         match choice.kind:
             case Int(int() as low, int() as high) if choice.law is None:
                 return replace(choice, law=Law("integer", (Fraction(low), Fraction(high))))
@@ -70,27 +70,27 @@ def _with_laws(problem: Problem) -> Problem:
 
     environment = problem.environment
     components = tuple(
-        replace(c, edges=tuple(replace(e, chosen=tuple(map(drawn, e.chosen))) for e in c.edges))
+        replace(c, edges=tuple(replace(e, chosen=tuple(map(add_law, e.chosen))) for e in c.edges))
         for c in environment.components
     )
     return replace(problem, environment=replace(environment, components=components))
 
 
-def some_starts(search: Search, rng: Random) -> Iterator[State]:
+def some_starts(search: SymbolicSearch, rng: Random) -> Iterator[State]:
     """Starts from the list, or corners of the start condition that satisfy it, and points in between."""
     dynamics, expansion = search.dynamics, search.expansion
     environment = dynamics.problem.environment
     if search.starts is not None:
         several = list(search.starts)
         rng.shuffle(several)
-        yield from (as_state(dynamics, p) for p in several)
+        yield from (state_from_scalars(dynamics, p) for p in several)
         return
     cubes = [w.cube for w in expansion.ways[expansion.moves :]]
-    places = meet(cubes, [_initial_places(search, rng)], expansion.kinds)
+    places = meet_cube_sets(cubes, [_initial_places(search, rng)], expansion.kinds)
     for _ in range(20 * RUNS):
         if not places:
             return
-        state = as_state(dynamics, _corner(search, rng.choice(places), rng))
+        state = state_from_scalars(dynamics, _random_corner(search, rng.choice(places), rng))
         try:
             if is_initial(environment, state):
                 yield state
@@ -98,7 +98,7 @@ def some_starts(search: Search, rng: Random) -> Iterator[State]:
             continue
 
 
-def _initial_places(search: Search, rng: Random) -> Cube:
+def _initial_places(search: SymbolicSearch, rng: Random) -> Cube:
     """A location to start in for every component that has several."""
     components = search.dynamics.problem.environment.components
     several = [c for c in components if len(c.locations) > 1]
@@ -107,11 +107,11 @@ def _initial_places(search: Search, rng: Random) -> Cube:
     return Cube({n: (p, p) for n, p in zip(names, places, strict=True)}, ())
 
 
-def _corner(search: Search, cube: Cube, rng: Random) -> Point:
+def _random_corner(search: SymbolicSearch, cube: Cube, rng: Random) -> Point:
     """Each value at one of its two ends, or a whole number between them."""
     point = {}
     for name in search.expansion.space.names:
-        low, high = ends(name, cube, search.expansion.kinds)
+        low, high = fraction_bounds(name, cube, search.expansion.kinds)
         assert low is not None
         assert high is not None
         between = low + rng.randint(0, max(0, int(high - low)))

@@ -18,20 +18,20 @@ from random import Random
 
 import numpy as np
 
-from surefoot.encode.leap import Leap
-from surefoot.engines.predicates.asked.cubes import Cube, Point, in_rows
+from surefoot.encode.leap import TransitionBranch
+from surefoot.engines.predicates.asked.cubes import Cube, Point, bounds_to_rows
 from surefoot.engines.predicates.asked.runs.attack import some_starts
-from surefoot.engines.predicates.asked.search import Goal, Search
-from surefoot.engines.predicates.graph import as_state
-from surefoot.engines.predicates.moves import Dynamics, domain
+from surefoot.engines.predicates.asked.search import SymbolicSearch, UnsafeGoal
+from surefoot.engines.predicates.graph import state_from_scalars
+from surefoot.engines.predicates.moves import Dynamics, scalar_domain
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Array, Bool
-from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, State, holds, step, successors
-from surefoot.query.formula import AnyOf, Atom, Formula, Relation
-from surefoot.query.linear import constant, plus
-from surefoot.solve.native.cells.points import apart
+from surefoot.problem.semantics import Move, State, apply_move, enumerate_successors, holds_in_state
+from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
+from surefoot.query.linear import add_forms, constant_form
+from surefoot.solve.native.cells.points import evaluate_each_point
 from surefoot.verdict.verdict import Trace
 from surefoot.work.budget import Budget
 
@@ -42,7 +42,7 @@ TIMES = 4  # a margin is so many times what rounding may change
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ReferenceExploration:
     """What the reference comes to: a run to a bad state, or how many states, and whether these are all."""
 
     run: Trace | None
@@ -50,65 +50,65 @@ class Looked:
     all_of_them: bool
 
 
-def explored(search: Search, budget: Budget, seconds: float) -> Looked:
+def explore_reference(search: SymbolicSearch, budget: Budget, seconds: float) -> ReferenceExploration:
     """States that the reference reaches, nearest first, until one is bad or time is up."""
     problem = search.dynamics.problem
     assert isinstance(problem.property, Never)
     clock = Budget(min(seconds, budget.remaining()), budget.seed)
-    starts, complete = _starts(search, budget.seed)
+    starts, complete = _reference_starts(search, budget.seed)
     before: dict[Hashable, tuple[Hashable, Move] | None] = {}
     known: dict[Hashable, State] = {}
     waiting: deque[Hashable] = deque()
 
-    def met(state: State, how: tuple[Hashable, Move] | None) -> None:
+    def enqueue(state: State, how: tuple[Hashable, Move] | None) -> None:
         name = tuple(state.values())
         if name not in before:
             before[name], known[name] = how, state
             waiting.append(name)
 
     for state in starts:
-        met(state, None)
+        enqueue(state, None)
     while waiting:
-        if clock.spent() or len(before) > MOST_STATES:
-            return Looked(None, len(before), False)
+        if clock.is_spent() or len(before) > MOST_STATES:
+            return ReferenceExploration(None, len(before), False)
         name = waiting.popleft()
         with suppress(InvalidProblem):
-            if holds(problem, known[name], problem.property.bad):
-                return Looked(_trace(name, before, known), len(before), complete)
+            if holds_in_state(problem, known[name], problem.property.bad):
+                return ReferenceExploration(_trace_to_state(name, before, known), len(before), complete)
         try:
-            for move, after in _moves(search.dynamics, known[name]):
-                met({n: after[n] for n in known[name]}, (name, move))
+            for move, after in _reference_moves(search.dynamics, known[name]):
+                enqueue({n: after[n] for n in known[name]}, (name, move))
         except Unsupported:
             complete = False
-    return Looked(None, len(before), complete)
+    return ReferenceExploration(None, len(before), complete)
 
 
-def _starts(search: Search, seed: int) -> tuple[list[State], bool]:
+def _reference_starts(search: SymbolicSearch, seed: int) -> tuple[list[State], bool]:
     """The starts, and whether these are all."""
     dynamics = search.dynamics
     if search.starts is not None:
-        return [as_state(dynamics, p) for p in search.starts], True
+        return [state_from_scalars(dynamics, p) for p in search.starts], True
     with suppress(Unsupported):
-        return list(initial_states(dynamics.problem.environment, MOST_STATES)), True
+        return list(enumerate_initial_states(dynamics.problem.environment, MOST_STATES)), True
     return list(islice(some_starts(search, Random(seed)), SOME_STARTS)), False
 
 
-def _moves(dynamics: Dynamics, state: State) -> Iterator[tuple[Move, State]]:
+def _reference_moves(dynamics: Dynamics, state: State) -> Iterator[tuple[Move, State]]:
     """Every step of the reference; one that is an error of the model is left out."""
     problem = dynamics.problem
     try:
-        yield from [(s.move, s.state) for s in successors(problem, state)]
+        yield from [(s.move, s.state) for s in enumerate_successors(problem, state)]
     except InvalidProblem:
         for leap in {(s.leap.transition, s.leap.outcomes): s.leap for s in dynamics.steps}.values():
-            for chosen in _chosen(leap):
+            for chosen in _enumerate_chosen_values(leap):
                 move = Move(leap.transition, leap.outcomes, chosen)
                 with suppress(InvalidProblem):
-                    yield move, step(problem, state, move)
+                    yield move, apply_move(problem, state, move)
 
 
-def _chosen(leap: Leap) -> Iterator[dict[str, bool | int]]:
+def _enumerate_chosen_values(leap: TransitionBranch) -> Iterator[dict[str, bool | int]]:
     """All values that the environment may choose."""
-    spans = [None if isinstance(kind, Array) else domain(kind) for _, kind, _ in leap.chosen]
+    spans = [None if isinstance(kind, Array) else scalar_domain(kind) for _, kind, _ in leap.chosen]
     if None in spans:
         raise Unsupported("values are chosen among infinitely many")
     for values in product(*(s for s in spans if s is not None)):
@@ -118,7 +118,7 @@ def _chosen(leap: Leap) -> Iterator[dict[str, bool | int]]:
         }
 
 
-def _trace(
+def _trace_to_state(
     last: Hashable, before: Mapping[Hashable, tuple[Hashable, Move] | None], known: Mapping[Hashable, State]
 ) -> Trace:
     states, moves = [known[last]], []
@@ -129,45 +129,45 @@ def _trace(
     return Trace(tuple(states[::-1]), tuple(moves[::-1]))
 
 
-def margin_at(search: Search, points: Sequence[Point]) -> Fraction:
+def margin_at(search: SymbolicSearch, points: Sequence[Point]) -> Fraction:
     """Some times what rounding may change in an output at these points: a power of two."""
     space = search.expansion.space
     values = np.array([[float(p[n]) for n in space.names] for p in points])
-    _, radius = apart(space.network, values, True)
+    _, radius = evaluate_each_point(space.network, values, True)
     most = TIMES * float(np.where(np.isfinite(radius), radius, 1.0).max(initial=0.0))
     return Fraction(2) ** ceil(log2(most)) if most > 0 else LEAST
 
 
-def beyond(search: Search, margin: Fraction) -> Search:
+def require_margin(search: SymbolicSearch, margin: Fraction) -> SymbolicSearch:
     """The same search for runs to bad states in which comparisons of outputs hold by a margin.
 
     What was impossible or safe without it still is.
     """
     old = search.expansion
     outputs = frozenset(old.space.outputs)
-    ways = tuple(replace(w, cube=_apart(w.cube, outputs, margin)) for w in old.ways)
+    ways = tuple(replace(w, cube=_shift_cube(w.cube, outputs, margin)) for w in old.ways)
     earlier = [*old.earlier, (len(old.predicates), old.known)]
     new = replace(old, ways=ways, witnesses={}, known={}, earlier=earlier)
-    goals = tuple(Goal(_apart(g.cube, outputs, margin), True) for g in search.goals if g.bad)
-    return Search(search.dynamics, new, goals, search.starts, [], list(search.safe))
+    goals = tuple(UnsafeGoal(_shift_cube(g.cube, outputs, margin), True) for g in search.goals if g.bad)
+    return SymbolicSearch(search.dynamics, new, goals, search.starts, [], list(search.safe))
 
 
-def _apart(cube: Cube, outputs: frozenset[str], margin: Fraction) -> Cube:
-    found = in_rows(cube, outputs)
+def _shift_cube(cube: Cube, outputs: frozenset[str], margin: Fraction) -> Cube:
+    found = bounds_to_rows(cube, outputs)
     rows = tuple(_by_margin(row, outputs, margin) for row in found.rows)
-    clauses = (tuple(_shifted(p, outputs, margin) for p in c.parts) for c in found.clauses)
+    clauses = (tuple(_shift_formula(p, outputs, margin) for p in c.parts) for c in found.clauses)
     return Cube(found.box, rows, tuple(map(AnyOf, clauses)))
 
 
-def _shifted(condition: Formula, outputs: frozenset[str], margin: Fraction) -> Formula:
-    if isinstance(condition, Atom):
+def _shift_formula(condition: Formula, outputs: frozenset[str], margin: Fraction) -> Formula:
+    if isinstance(condition, LinearAtom):
         return _by_margin(condition, outputs, margin)
-    return replace(condition, parts=tuple(_shifted(p, outputs, margin) for p in condition.parts))
+    return replace(condition, parts=tuple(_shift_formula(p, outputs, margin) for p in condition.parts))
 
 
-def _by_margin(row: Atom, outputs: frozenset[str], margin: Fraction) -> Atom:
+def _by_margin(row: LinearAtom, outputs: frozenset[str], margin: Fraction) -> LinearAtom:
     """The comparison, by a margin; what demands equality stays as it is."""
     weight = sum((abs(c) for n, c in row.linear.coefficients if n in outputs), Fraction(0))
     if not weight or row.relation is Relation.EQ:
         return row
-    return Atom(plus(row.linear, constant(weight * margin)), row.relation)
+    return LinearAtom(add_forms(row.linear, constant_form(weight * margin)), row.relation)

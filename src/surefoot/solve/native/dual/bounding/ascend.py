@@ -7,18 +7,18 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.bounding.domains import Domains
+from surefoot.solve.native.dual.bounding.domains import ReluDomains
 from surefoot.solve.native.dual.bounding.kernel import (
     MULTIPLIER_GRID,
     NEAR,
     SLOPE_GRID,
-    Compiled,
-    Pass,
-    Relaxed,
-    backward,
-    forward,
-    relaxed,
-    rounding,
+    BackwardPass,
+    DomainRelaxation,
+    DualProblem,
+    dual_backward_pass,
+    dual_forward_pass,
+    dual_rounding_error,
+    relax_relu_domains,
 )
 from surefoot.solve.native.dual.layered import Indices, Mask
 
@@ -28,7 +28,7 @@ _HUGE = 1e300  # a bound beyond it comes from an overflow and proves nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class AscentSteps:
     """How to ascend."""
 
     count: int = 6
@@ -39,7 +39,7 @@ class Steps:
 
 
 @dataclass(slots=True, eq=False)
-class Ascent:
+class DualAscent:
     """Where an ascent ended. `closed` is about the sub-domains given, the rest about `open` ones."""
 
     closed: Mask
@@ -60,7 +60,7 @@ class _State:
     """The running ascent of the sub-domains that are still open."""
 
     rows: Indices
-    r: Relaxed
+    r: DomainRelaxation
     low: Array
     high: Array
     theta: Array
@@ -82,8 +82,8 @@ class _State:
 _ROWS = tuple(f.name for f in fields(_State) if f.name != "r")
 
 
-def _start(c: Compiled, domains: Domains, steps: Steps) -> _State:
-    r, theta = relaxed(domains), domains.theta.copy()
+def _start_ascent(c: DualProblem, domains: ReluDomains, steps: AscentSteps) -> _State:
+    r, theta = relax_relu_domains(domains), domains.theta.copy()
     # A neuron whose bound is zero up to rounding may have a sign for the checker, which then ignores slopes.
     on = (r.unstable > 0.0) & (domains.lower >= -NEAR * c.errors)
     off = (r.unstable > 0.0) & (domains.upper <= NEAR * c.errors) & ~on
@@ -108,16 +108,18 @@ def _start(c: Compiled, domains: Domains, steps: Steps) -> _State:
     )
 
 
-def ascend(c: Compiled, domains: Domains, steps: Steps, *, fixed_rows: bool = False) -> Ascent:
+def ascend_dual_bound(
+    c: DualProblem, domains: ReluDomains, steps: AscentSteps, *, fixed_rows: bool = False
+) -> DualAscent:
     """Close what can be closed, and say where the others stand. All multipliers stay on their grids."""
-    s = _start(c, domains, steps)
+    s = _start_ascent(c, domains, steps)
     closed = np.zeros(len(domains), dtype=np.bool_)
     theta, row_weights = s.theta.copy(), domains.row_weights.copy()
     averaged, count = 0, 0
     above = 1.0 + steps.margin / c.size.relative
     for turn in range(steps.count + 1):
-        found = backward(c, s.r, s.low, s.high, s.theta, s.row_weights)
-        error = rounding(c, s.r, s.theta, s.row_weights)
+        found = dual_backward_pass(c, s.r, s.low, s.high, s.theta, s.row_weights)
+        error = dual_rounding_error(c, s.r, s.theta, s.row_weights)
         done = (found.bound > error * above) & (found.bound < _HUGE)
         last = turn == steps.count
         if np.count_nonzero(done):
@@ -135,14 +137,14 @@ def ascend(c: Compiled, domains: Domains, steps: Steps, *, fixed_rows: bool = Fa
             found, error = found.take(still), error[still]
         if last or not len(s.rows):
             break
-        before, violation = forward(c, s.r, found)
+        before, violation = dual_forward_pass(c, s.r, found)
         if turn >= steps.count // 3:
             averaged += 1
             s.before += before
             s.points += found.point
-        _step(s, found, before, violation, steps, turn, fixed_rows)
+        _take_ascent_step(s, found, before, violation, steps, turn, fixed_rows)
     theta[s.rows], row_weights[s.rows] = s.theta, s.row_weights
-    return Ascent(
+    return DualAscent(
         closed,
         theta,
         row_weights,
@@ -157,8 +159,14 @@ def ascend(c: Compiled, domains: Domains, steps: Steps, *, fixed_rows: bool = Fa
     )
 
 
-def _step(
-    s: _State, found: Pass, before: Array, violation: Array, steps: Steps, turn: int, fixed_rows: bool
+def _take_ascent_step(
+    s: _State,
+    found: BackwardPass,
+    before: Array,
+    violation: Array,
+    steps: AscentSteps,
+    turn: int,
+    fixed_rows: bool,
 ) -> None:
     """One step of all multipliers, in place."""
     length = steps.length * (1.0 - 0.9 * turn / steps.count)
@@ -183,18 +191,18 @@ def _step(
     np.maximum(s.theta, 0.0, out=s.theta)
     np.minimum(s.theta, s.most, out=s.theta)
     if s.row_weights.shape[1] > 1 and not fixed_rows:
-        s.row_weights = _reweighted(s.row_weights, violation, steps.row_length * length)
-    to_grid(s.theta, s.grid)
+        s.row_weights = _reweight_rows(s.row_weights, violation, steps.row_length * length)
+    round_to_multiples(s.theta, s.grid)
 
 
-def to_grid(theta: Array, grid: Array) -> None:
+def round_to_multiples(theta: Array, grid: Array) -> None:
     """The nearest multiples of 1 / grid, in place."""
     theta *= grid
     np.rint(theta, out=theta)
     theta /= grid
 
 
-def _reweighted(row_weights: Array, violation: Array, length: float) -> Array:
+def _reweight_rows(row_weights: Array, violation: Array, length: float) -> Array:
     """Exponentiated gradient: rows that the relaxation violates more get more weight."""
     violation = violation - violation.sum(axis=1, keepdims=True) / violation.shape[1]
     violation *= length / (np.abs(violation).max(axis=1, keepdims=True) + 1e-12)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.network.outward import TINY, UNIT, Array
-from surefoot.solve.native.dual.bounding.domains import Domains
-from surefoot.solve.native.dual.bounding.kernel import Compiled
+from surefoot.solve.native.dual.bounding.domains import ReluDomains
+from surefoot.solve.native.dual.bounding.kernel import DualProblem
 from surefoot.solve.native.dual.layered import Indices, Mask
 
 CHUNK = 1 << 11  # functions at a time, so that the arrays stay in the cache
@@ -26,7 +26,9 @@ _DIGITS = 6  # binary digits of a price
 _LEAST_PRICE = 1e-30
 
 
-def contracted(low: Array, high: Array, slopes: Array, room: Array, whole: Mask) -> tuple[Array, Array]:
+def contract_by_inequality(
+    low: Array, high: Array, slopes: Array, room: Array, whole: Mask
+) -> tuple[Array, Array]:
     """The box that such an inequality leaves, row by row. A negative room leaves an empty box."""
     with np.errstate(all="ignore"):
         reach = (room[:, None] * (1.0 + 8 * UNIT) + TINY) / np.abs(slopes)
@@ -40,7 +42,7 @@ def contracted(low: Array, high: Array, slopes: Array, room: Array, whole: Mask)
     return np.maximum(low, new_low), np.minimum(high, new_high)
 
 
-def contract_by_fresh_splits(c: Compiled, domains: Domains) -> Mask:
+def contract_by_fresh_splits(c: DualProblem, domains: ReluDomains) -> Mask:
     """Shrink boxes in place by the newest split where it concerns the first layer; says which ones did.
 
     Those lose their cut: a certificate has one at a time, and the split took its place.
@@ -55,14 +57,14 @@ def contract_by_fresh_splits(c: Compiled, domains: Domains) -> Mask:
     old_low, old_high = domains.low[rows], domains.high[rows]
     bound = np.einsum("ij,ij->i", slopes, np.where(slopes >= 0.0, old_low, old_high))
     room = c.errors[neurons] - (bound - phase * c.problem.first_bias[neurons])
-    low, high = contracted(old_low, old_high, slopes, room, c.problem.whole)
+    low, high = contract_by_inequality(old_low, old_high, slopes, room, c.problem.whole)
     domains.low[rows], domains.high[rows] = low, high
     gained[rows] = ((low != old_low) | (high != old_high)).any(axis=1)
     domains.cut[gained], domains.limit[gained] = 0.0, 0.0
     return gained
 
 
-def shrinkage(domains: Domains, low: Array, high: Array) -> Array:
+def largest_shrinkage(domains: ReluDomains, low: Array, high: Array) -> Array:
     """The largest share of an input's width that each sub-domain loses."""
     width = domains.high - domains.low
     lost = 1.0 - (high - low) / np.where(width > 0.0, width, 1.0)
@@ -71,7 +73,7 @@ def shrinkage(domains: Domains, low: Array, high: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CutBox:
+class _CutBox:
     """Boxes and inequalities of a batch."""
 
     best: Array  # the end of each input where the left side is least
@@ -82,33 +84,35 @@ class CutBox:
     room: Array
     size: Array  # what the terms of the inequality add up to; `relative` times this is its rounding error
 
-    def greatest(self, c: Compiled, rows: Indices, slopes: Array) -> tuple[Array, Array]:
+    def greatest(self, c: DualProblem, rows: Indices, slopes: Array) -> tuple[Array, Array]:
         """Bounds above slopes . x, one function per row, and the prices that give them."""
         gain = slopes * self.direction[rows]
         width, cost, room = self.width[rows], self.cost[rows], self.room[rows]
-        price = _prices(gain, cost, self.total[rows], room)[1]
-        value = np.einsum("ij,ij->i", slopes, self.best[rows]) + _gained(gain, width, cost, room, price)
+        price = _knapsack_prices(gain, cost, self.total[rows], room)[1]
+        value = np.einsum("ij,ij->i", slopes, self.best[rows]) + _knapsack_gain(
+            gain, width, cost, room, price
+        )
         return value + (c.size.relative * price * self.size[rows] + TINY), price
 
-    def ends(self, c: Compiled, rows: Indices, slopes: Array) -> tuple[Array, Array, Array, Array]:
+    def ends(self, c: DualProblem, rows: Indices, slopes: Array) -> tuple[Array, Array, Array, Array]:
         """Bounds below and above slopes . x, one function per row, and the prices that give them."""
         gain = slopes * self.direction[rows]
         width, cost, room = self.width[rows], self.cost[rows], self.room[rows]
-        low_price, high_price = _prices(gain, cost, self.total[rows], room)
+        low_price, high_price = _knapsack_prices(gain, cost, self.total[rows], room)
         middle = np.einsum("ij,ij->i", slopes, self.best[rows])
-        high = middle + _gained(gain, width, cost, room, high_price)
-        low = middle - _gained(np.negative(gain, out=gain), width, cost, room, low_price)
+        high = middle + _knapsack_gain(gain, width, cost, room, high_price)
+        low = middle - _knapsack_gain(np.negative(gain, out=gain), width, cost, room, low_price)
         error = c.size.relative * self.size[rows]
         return low - (error * low_price + TINY), high + (error * high_price + TINY), low_price, high_price
 
-    def of_copies(self, reads: Indices) -> CutBox:
+    def of_copies(self, reads: Indices) -> _CutBox:
         """For functions of what one copy reads: a row for every sub-domain and copy."""
         copies = len(reads)
 
         def own(every: Array) -> Array:
             return every[:, reads].reshape(copies * len(every), reads.shape[1])
 
-        return CutBox(
+        return _CutBox(
             own(self.best),
             own(self.width),
             own(self.cost),
@@ -119,7 +123,7 @@ class CutBox:
         )
 
 
-def cut_box(c: Compiled, domains: Domains) -> CutBox:
+def _build_cut_box(c: DualProblem, domains: ReluDomains) -> _CutBox:
     """From the box and the cut of each sub-domain."""
     rising = domains.cut >= 0.0
     best = np.where(rising, domains.low, domains.high)
@@ -127,11 +131,11 @@ def cut_box(c: Compiled, domains: Domains) -> CutBox:
     size = np.einsum("ij,ij->i", 2.0 * (np.abs(best) + np.abs(width)), cost) + np.abs(domains.limit)
     room = domains.limit - np.einsum("ij,ij->i", domains.cut, best) + c.size.relative * size + TINY
     room = np.maximum(room, 0.0)
-    return CutBox(best, width, cost, width * cost, np.where(rising, 1.0, -1.0), room, size)
+    return _CutBox(best, width, cost, width * cost, np.where(rising, 1.0, -1.0), room, size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clipped:
+class ClippedBounds:
     """Bounds of some neurons of some sub-domains that hold on the box cut by the inequality."""
 
     rows: Indices  # in ascending order
@@ -141,8 +145,8 @@ class Clipped:
     lower_price: Array
     upper_price: Array
 
-    def take(self, chosen: Mask) -> Clipped:
-        return Clipped(
+    def take(self, chosen: Mask) -> ClippedBounds:
+        return ClippedBounds(
             self.rows[chosen],
             self.neurons[chosen],
             self.lower[chosen],
@@ -152,10 +156,10 @@ class Clipped:
         )
 
 
-def clip_first_layer(c: Compiled, domains: Domains, wanted: Mask) -> Clipped:
+def clip_first_layer(c: DualProblem, domains: ReluDomains, wanted: Mask) -> ClippedBounds:
     """Bounds of the wanted neurons, all of the first layer."""
     rows, neurons = np.nonzero(wanted)
-    copies, box = neurons // c.problem.widths[0], cut_box(c, domains).of_copies(c.reads)
+    copies, box = neurons // c.problem.widths[0], _build_cut_box(c, domains).of_copies(c.reads)
     found: list[tuple[Array, ...]] = []
     for start in range(0, max(len(rows), 1), CHUNK):
         part = slice(start, start + CHUNK)
@@ -165,17 +169,17 @@ def clip_first_layer(c: Compiled, domains: Domains, wanted: Mask) -> Clipped:
         middle, error = c.problem.first_bias[q], c.errors[q]
         found.append((low + middle - error, high + middle + error, low_price, high_price))
     parts = found[0] if len(found) == 1 else [np.concatenate(several) for several in zip(*found, strict=True)]
-    return Clipped(rows, neurons, *parts)
+    return ClippedBounds(rows, neurons, *parts)
 
 
-def apply(domains: Domains, clipped: Clipped) -> None:
+def intersect_neuron_bounds(domains: ReluDomains, clipped: ClippedBounds) -> None:
     """Intersect the bounds in place."""
     place = (clipped.rows, clipped.neurons)
     domains.lower[place] = np.maximum(domains.lower[place], clipped.lower)
     domains.upper[place] = np.minimum(domains.upper[place], clipped.upper)
 
 
-def _prices(gain: Array, cost: Array, total: Array, room: Array) -> tuple[Array, Array]:
+def _knapsack_prices(gain: Array, cost: Array, total: Array, room: Array) -> tuple[Array, Array]:
     """Prices of room that are nearly best for -gain and for gain.
 
     Any price gives a bound, so single precision does: the ratios gain / cost are sorted once for both sides,
@@ -202,7 +206,7 @@ def _prices(gain: Array, cost: Array, total: Array, room: Array) -> tuple[Array,
     return found[0], found[1]
 
 
-def _gained(gain: Array, width: Array, cost: Array, room: Array, price: Array) -> Array:
+def _knapsack_gain(gain: Array, width: Array, cost: Array, room: Array, price: Array) -> Array:
     """What can be gained at most, going from the best end at that price."""
     left = price[:, None] * cost
     np.subtract(gain, left, out=left)
@@ -211,7 +215,7 @@ def _gained(gain: Array, width: Array, cost: Array, room: Array, price: Array) -
     return value
 
 
-def by_intervals(c: Compiled, domains: Domains) -> None:
+def tighten_by_intervals(c: DualProblem, domains: ReluDomains) -> None:
     """Tighten `lower` and `upper` of all neurons in place, layer by layer."""
     problem = c.problem
     centre = 0.5 * domains.low + 0.5 * domains.high
@@ -229,7 +233,7 @@ def by_intervals(c: Compiled, domains: Domains) -> None:
         radius = (np.maximum(most, 0.0) - np.minimum(least, most)).reshape(centre.shape) * (0.5 + UNIT) + TINY
 
 
-def deep_bounds(c: Compiled, domains: Domains, layer: int, wanted: Mask) -> Clipped:
+def _bound_deep_neurons(c: DualProblem, domains: ReluDomains, layer: int, wanted: Mask) -> ClippedBounds:
     """Bounds of the wanted neurons of a layer after the first, by substituting back to the inputs.
 
     The line below an undecided ReLU has slope 1 where it is more on than off, else 0. Columns of `wanted` are
@@ -239,10 +243,10 @@ def deep_bounds(c: Compiled, domains: Domains, layer: int, wanted: Mask) -> Clip
     rows, places = np.nonzero(wanted)
     count = len(domains)
     lines = [
-        tuple(p.reshape(count, copies, w) for p in _lines(domains.lower[:, s], domains.upper[:, s]))
+        tuple(p.reshape(count, copies, w) for p in _relu_lines(domains.lower[:, s], domains.upper[:, s]))
         for s, w in zip(c.slices[:layer], wide, strict=False)
     ]
-    box = cut_box(c, domains)
+    box = _build_cut_box(c, domains)
     found: list[tuple[Array, ...]] = []
     for first in range(0, max(len(rows), 1), CHUNK):
         r, place = rows[first : first + CHUNK], places[first : first + CHUNK]
@@ -251,28 +255,30 @@ def deep_bounds(c: Compiled, domains: Domains, layer: int, wanted: Mask) -> Clip
         here = [tuple(p[twice, copy] for p in line) for line in lines]
         sign = np.repeat([-1.0, 1.0], len(r))  # -1: above minus the neuron, 1: above the neuron
         neuron = np.concatenate([neuron, neuron])
-        slopes, constant = _above(c, here, copy, sign[:, None] * c.problem.weights[layer - 1][neuron])
+        slopes, constant = _substitute_above(
+            c, here, copy, sign[:, None] * c.problem.weights[layer - 1][neuron]
+        )
         reach, price = box.greatest(c, twice, slopes)
         reach += constant + sign * c.problem.biases[layer - 1][neuron]
         reach += np.concatenate([c.errors[start + place]] * 2)
         half = len(r)
         found.append((-reach[:half], reach[half:], price[:half], price[half:]))
     parts = found[0] if len(found) == 1 else [np.concatenate(several) for several in zip(*found, strict=True)]
-    return Clipped(rows, places + start, *parts)
+    return ClippedBounds(rows, places + start, *parts)
 
 
-def tighten_deep(c: Compiled, domains: Domains, wanted: Mask) -> list[Clipped]:
+def tighten_deep_neurons(c: DualProblem, domains: ReluDomains, wanted: Mask) -> list[ClippedBounds]:
     """Tighten the wanted undecided neurons of all layers after the first, in place."""
     found = []
     for layer in range(1, len(c.slices)):
         s = c.slices[layer]
         here = wanted[:, s] & (domains.lower[:, s] < 0.0) & (domains.upper[:, s] > 0.0)
-        found.append(deep_bounds(c, domains, layer, here))
-        apply(domains, found[-1])
+        found.append(_bound_deep_neurons(c, domains, layer, here))
+        intersect_neuron_bounds(domains, found[-1])
     return found
 
 
-def _lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
+def _relu_lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
     """Slope below, slope above and intercept above of each ReLU."""
     on = lower >= 0.0
     unstable = ~on & (upper > 0.0)
@@ -283,8 +289,8 @@ def _lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
     return below, chord, intercept
 
 
-def _above(
-    c: Compiled, lines: list[tuple[Array, ...]], copy: Indices, coefficients: Array
+def _substitute_above(
+    c: DualProblem, lines: list[tuple[Array, ...]], copy: Indices, coefficients: Array
 ) -> tuple[Array, Array]:
     """Linear functions of the inputs above coefficients . (values after the ReLUs of the previous layer).
 

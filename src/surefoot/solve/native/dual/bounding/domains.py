@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.layered import Indices, Layered, Mask
+from surefoot.solve.native.dual.layered import ChainProblem, Indices, Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Domains:
+class ReluDomains:
     """One row per sub-domain: a box, bounds and phases of the neurons, and where the multipliers stand."""
 
     low: Array  # (domains, inputs)
@@ -32,29 +32,29 @@ class Domains:
     def __len__(self) -> int:
         return len(self.low)
 
-    def take(self, chosen: Mask | Indices) -> Domains:
-        return Domains(*(getattr(self, f)[chosen] for f in _FIELDS))
+    def take(self, chosen: Mask | Indices) -> ReluDomains:
+        return ReluDomains(*(getattr(self, f)[chosen] for f in _FIELDS))
 
-    def part(self, start: int, end: int) -> Domains:
-        return Domains(*(getattr(self, f)[start:end] for f in _FIELDS))
-
-
-_FIELDS = tuple(f.name for f in fields(Domains))
+    def part(self, start: int, end: int) -> ReluDomains:
+        return ReluDomains(*(getattr(self, f)[start:end] for f in _FIELDS))
 
 
-def joined(parts: list[Domains]) -> Domains:
+_FIELDS = tuple(f.name for f in fields(ReluDomains))
+
+
+def join_relu_domains(parts: list[ReluDomains]) -> ReluDomains:
     if len(parts) == 1:
         return parts[0]
-    return Domains(*(np.concatenate([getattr(p, f) for p in parts]) for f in _FIELDS))
+    return ReluDomains(*(np.concatenate([getattr(p, f) for p in parts]) for f in _FIELDS))
 
 
-def root(problem: Layered) -> Domains:
+def root_relu_domain(problem: ChainProblem) -> ReluDomains:
     """The whole box. Bounds of neurons follow from intervals."""
     rows = len(problem.offsets)
     low, high = problem.low.copy(), problem.high.copy()
     low[problem.whole] = np.ceil(low[problem.whole])
     high[problem.whole] = np.floor(high[problem.whole])
-    return Domains(
+    return ReluDomains(
         low[None],
         high[None],
         np.full((1, problem.neurons), -np.inf),
@@ -71,21 +71,21 @@ def root(problem: Layered) -> Domains:
     )
 
 
-class Stack:
+class ReluDomainStack:
     """Open sub-domains, the last pushed first."""
 
     def __init__(self) -> None:
-        self._parts: list[Domains] = []
+        self._parts: list[ReluDomains] = []
         self.count = 0
 
-    def push(self, domains: Domains) -> None:
+    def push(self, domains: ReluDomains) -> None:
         if len(domains):
             self._parts.append(domains)
             self.count += len(domains)
 
-    def pop(self, most: int) -> Domains:
+    def pop(self, most: int) -> ReluDomains:
         """Up to that many sub-domains; there must be one."""
-        taken: list[Domains] = []
+        taken: list[ReluDomains] = []
         room = most
         while self._parts and room > 0:
             part = self._parts.pop()
@@ -95,10 +95,10 @@ class Stack:
             taken.append(part)
             room -= len(part)
         self.count -= most - room
-        return joined(taken[::-1])
+        return join_relu_domains(taken[::-1])
 
 
-def split_neurons(parents: Domains, neurons: Indices, phase: int) -> Domains:
+def split_neurons(parents: ReluDomains, neurons: Indices, phase: int) -> ReluDomains:
     """The children of all parents in which their chosen neuron has that phase."""
     each = np.arange(len(parents))
     lower, upper, theta = parents.lower.copy(), parents.upper.copy(), parents.theta.copy()
@@ -113,7 +113,7 @@ def split_neurons(parents: Domains, neurons: Indices, phase: int) -> Domains:
     return replace(parents, lower=lower, upper=upper, phase=phases, theta=theta, fresh=neurons, rounds=rounds)
 
 
-def settle(domains: Domains) -> None:
+def fix_stable_phases(domains: ReluDomains) -> None:
     """Give neurons whose bounds have one sign that phase, in place: it holds at all wanted points.
 
     So they get a multiplier like split ones. Without it bounds that rest on a cut would be forgotten when the

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.network.outward import TINY, UNIT, Array
-from surefoot.solve.native.dual.bounding.domains import Domains
-from surefoot.solve.native.dual.layered import Indices, Layered, Magnitudes, Mask, magnitudes
+from surefoot.solve.native.dual.bounding.domains import ReluDomains
+from surefoot.solve.native.dual.layered import ChainProblem, Indices, Mask, TermMagnitudes, term_magnitudes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compiled:
+class DualProblem:
     """A question with what the inner loop needs, computed once."""
 
-    problem: Layered
-    size: Magnitudes
+    problem: ChainProblem
+    size: TermMagnitudes
     slices: tuple[slice, ...]
     biases: tuple[Array, ...]  # of every layer, outputs included, for all copies
     noise: tuple[Array | None, ...]  # of every hidden layer; None where there is none
@@ -39,13 +39,13 @@ class Compiled:
     own_first: Array  # (copies * width, inputs of a copy): the first layer over these inputs
 
 
-def compiled(problem: Layered) -> Compiled:
-    size, slices = magnitudes(problem), problem.slices
-    typical = _typical(problem)
+def prepare_dual_problem(problem: ChainProblem) -> DualProblem:
+    size, slices = term_magnitudes(problem), problem.slices
+    typical = _typical_coefficients(problem)
     middle = float(np.exp2(np.rint(np.log2(np.sort(typical)[len(typical) // 2]))))
-    reads = _reads(problem)
+    reads = _inputs_of_copies(problem)
     noise = tuple(problem.noise[s] if problem.noise[s].any() else None for s in slices)
-    return Compiled(
+    return DualProblem(
         problem,
         size,
         slices,
@@ -53,7 +53,7 @@ def compiled(problem: Layered) -> Compiled:
         noise,
         2.0 * size.relative * size.neurons + problem.noise + TINY,
         typical,
-        _chordal(problem, typical),
+        _chord_weights(problem, typical),
         np.full(problem.neurons, MULTIPLIER_GRID / middle),
         problem.first.reshape(problem.copies, -1, len(problem.low)),
         problem.first_bias.reshape(problem.copies, -1),
@@ -67,13 +67,13 @@ NEAR = 4.0  # times the error of a bound: it may be zero in exact arithmetic
 MULTIPLIER_GRID, SLOPE_GRID = 2.0**18, 128.0  # row weights and slopes are multiples of their inverses
 
 
-def _reads(problem: Layered) -> Indices:
+def _inputs_of_copies(problem: ChainProblem) -> Indices:
     used = (problem.first.reshape(problem.copies, -1, len(problem.low)) != 0.0).any(axis=1)
     found: Indices = np.argsort(~used, axis=1, kind="stable")[:, : max(int(used.sum(axis=1).max()), 1)]
     return found
 
 
-def _typical(problem: Layered) -> Array:
+def _typical_coefficients(problem: ChainProblem) -> Array:
     """The root mean square of a coefficient, layer by layer."""
     value = np.abs(problem.rows).mean(axis=0).reshape(problem.copies, -1)
     found = []
@@ -88,7 +88,7 @@ def _typical(problem: Layered) -> Array:
     return positive
 
 
-def _chordal(problem: Layered, typical: Array) -> Array:
+def _chord_weights(problem: ChainProblem, typical: Array) -> Array:
     """Of the last hidden layer the most negative coefficient in any row, of the others a typical one."""
     last = problem.weights[-1]
     after = problem.rows.reshape(-1, len(last)) @ last
@@ -97,7 +97,7 @@ def _chordal(problem: Layered, typical: Array) -> Array:
 
 
 @dataclass(slots=True, eq=False)
-class Relaxed:
+class DomainRelaxation:
     """The lines around each ReLU of a batch."""
 
     unstable: Array  # 1.0 or 0.0
@@ -112,7 +112,7 @@ class Relaxed:
         self.chord, self.intercept, self.phase = self.chord[rows], self.intercept[rows], self.phase[rows]
 
 
-def relaxed(domains: Domains) -> Relaxed:
+def relax_relu_domains(domains: ReluDomains) -> DomainRelaxation:
     lower, upper = domains.lower, domains.upper
     on = lower >= 0.0
     unstable = ~on & (upper > 0.0)
@@ -121,11 +121,13 @@ def relaxed(domains: Domains) -> Relaxed:
     # The computed chord may be a few units too flat or steep; the intercept makes up for it.
     intercept = np.where(unstable, 16 * UNIT * width - chord * lower + TINY, 0.0)
     phase = domains.phase.astype(np.float64)
-    return Relaxed(unstable.astype(np.float64), on.astype(np.float64), chord, intercept, phase, np.abs(phase))
+    return DomainRelaxation(
+        unstable.astype(np.float64), on.astype(np.float64), chord, intercept, phase, np.abs(phase)
+    )
 
 
 @dataclass(slots=True, eq=False)
-class Pass:
+class BackwardPass:
     """What one backward substitution found."""
 
     bound: Array  # (domains,): the least value of the right side, in plain float64
@@ -135,8 +137,8 @@ class Pass:
     positive: Array  # coefficients after each ReLU, the non-negative ones; zero elsewhere
     negative: Array
 
-    def take(self, chosen: Mask) -> Pass:
-        return Pass(
+    def take(self, chosen: Mask) -> BackwardPass:
+        return BackwardPass(
             self.bound[chosen],
             self.slopes[chosen],
             self.point[chosen],
@@ -146,7 +148,9 @@ class Pass:
         )
 
 
-def backward(c: Compiled, r: Relaxed, low: Array, high: Array, theta: Array, row_weights: Array) -> Pass:
+def dual_backward_pass(
+    c: DualProblem, r: DomainRelaxation, low: Array, high: Array, theta: Array, row_weights: Array
+) -> BackwardPass:
     problem, count = c.problem, len(low)
     below = theta * r.unstable
     below += r.on
@@ -173,10 +177,10 @@ def backward(c: Compiled, r: Relaxed, low: Array, high: Array, theta: Array, row
         slopes += row_weights @ problem.direct
     point = np.where(slopes >= 0.0, low, high)
     bound += np.einsum("ij,ij->i", slopes, point)
-    return Pass(bound, slopes, point, below, positive, negative)
+    return BackwardPass(bound, slopes, point, below, positive, negative)
 
 
-def forward(c: Compiled, r: Relaxed, found: Pass) -> tuple[Array, Array]:
+def dual_forward_pass(c: DualProblem, r: DomainRelaxation, found: BackwardPass) -> tuple[Array, Array]:
     """Values before each ReLU (domains, neurons), and violations of the rows, relaxed, at the point."""
     problem, count = c.problem, len(found.bound)
     before = np.empty_like(found.below)
@@ -196,7 +200,7 @@ def forward(c: Compiled, r: Relaxed, found: Pass) -> tuple[Array, Array]:
     return before, violation
 
 
-def rounding(c: Compiled, r: Relaxed, theta: Array, row_weights: Array) -> Array:
+def dual_rounding_error(c: DualProblem, r: DomainRelaxation, theta: Array, row_weights: Array) -> Array:
     """How far the bound of `backward` can be from its exact value, per domain; it errs on the safe side."""
     total = row_weights @ c.size.rows
     total += (theta * r.split) @ c.size.neurons

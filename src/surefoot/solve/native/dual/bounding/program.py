@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.bounding.ascend import to_grid
-from surefoot.solve.native.dual.bounding.domains import Domains
-from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, SLOPE_GRID, Compiled
+from surefoot.solve.native.dual.bounding.ascend import round_to_multiples
+from surefoot.solve.native.dual.bounding.domains import ReluDomains
+from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, SLOPE_GRID, DualProblem
 from surefoot.solve.native.dual.layered import Indices
 
 _FEASIBILITY = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solved:
+class LeafSolution:
     """The point that violates the inequalities least, and the sub-domain with the program's multipliers."""
 
     point: Array
-    domain: Domains
+    domain: ReluDomains
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Forms:
+class _ColumnForms:
     """Neurons before their ReLU, and rows, as functions of the columns."""
 
     neurons: Array
@@ -38,7 +38,9 @@ class _Forms:
     row_constants: Array
 
 
-def solve(c: Compiled, domain: Domains, *, keep_phases: bool = False) -> Solved | None:
+def solve_leaf_program(
+    c: DualProblem, domain: ReluDomains, *, keep_phases: bool = False
+) -> LeafSolution | None:
     """Solve for one sub-domain (a batch of one); None if the program could not be solved.
 
     By default phases may be violated like rows, so that the program always has multipliers which prove it
@@ -48,7 +50,7 @@ def solve(c: Compiled, domain: Domains, *, keep_phases: bool = False) -> Solved 
     lower, upper = domain.lower[0], domain.upper[0]
     split = np.flatnonzero(domain.phase[0])
     free = np.flatnonzero((domain.phase[0] == 0) & (lower < 0.0) & (upper > 0.0))
-    forms = _forms(c, lower, free)
+    forms = _build_column_forms(c, lower, free)
     low = np.concatenate([domain.low[0], np.zeros(len(free)), [-1.0]])
     high = np.concatenate([domain.high[0], upper[free], [np.inf]])
     sign = -domain.phase[0, split].astype(np.float64)
@@ -61,8 +63,10 @@ def solve(c: Compiled, domain: Domains, *, keep_phases: bool = False) -> Solved 
     if keep_phases:
         violable[len(forms.rows) :] = 0.0
     matrix = np.hstack([matrix * scale[:, None], violable[:, None]])
-    lines, line_right = _lines(problem.low.size, forms, lower[free], upper[free], free)
-    found = _run(np.vstack([matrix, lines]), np.concatenate([right * scale, line_right]), low, high)
+    lines, line_right = _relu_constraints(problem.low.size, forms, lower[free], upper[free], free)
+    found = _minimise_last_column(
+        np.vstack([matrix, lines]), np.concatenate([right * scale, line_right]), low, high
+    )
     if found is None:
         return None
     values, row_duals, column_duals = found
@@ -77,13 +81,13 @@ def solve(c: Compiled, domain: Domains, *, keep_phases: bool = False) -> Solved 
     share = by_line / np.maximum(by_line + np.maximum(by_zero, 0.0), 1e-300)
     theta[0, free] = np.where(by_line > 0.0, np.minimum(share, 1.0), 0.0)
     row_weights = multipliers[None, :count].copy()
-    _normalise(theta, row_weights, split)
-    to_grid(theta, np.where(domain.phase != 0, c.grid, SLOPE_GRID))
-    to_grid(row_weights, np.full(count, MULTIPLIER_GRID))
-    return Solved(values[:inputs], replace(domain, theta=theta, row_weights=row_weights))
+    _normalise_multipliers(theta, row_weights, split)
+    round_to_multiples(theta, np.where(domain.phase != 0, c.grid, SLOPE_GRID))
+    round_to_multiples(row_weights, np.full(count, MULTIPLIER_GRID))
+    return LeafSolution(values[:inputs], replace(domain, theta=theta, row_weights=row_weights))
 
 
-def _normalise(theta: Array, row_weights: Array, split: Indices) -> None:
+def _normalise_multipliers(theta: Array, row_weights: Array, split: Indices) -> None:
     """Only ratios of multipliers matter: rows that add up to 1, unless phases matter far more."""
     total = float(row_weights.sum())
     largest = float(theta[0, split].max(initial=0.0))
@@ -92,7 +96,7 @@ def _normalise(theta: Array, row_weights: Array, split: Indices) -> None:
     theta[0, split] *= factor
 
 
-def _forms(c: Compiled, lower: Array, free: Indices) -> _Forms:
+def _build_column_forms(c: DualProblem, lower: Array, free: Indices) -> _ColumnForms:
     problem, copies = c.problem, c.problem.copies
     column = np.full(problem.neurons, -1)
     column[free] = len(problem.low) + np.arange(len(free))
@@ -112,12 +116,14 @@ def _forms(c: Compiled, lower: Array, free: Indices) -> _Forms:
         constants.append(constant)
     rows = problem.rows @ value
     rows[:, : len(problem.low)] += problem.direct
-    return _Forms(
+    return _ColumnForms(
         np.vstack(forms[:-1]), np.concatenate(constants[:-1]), rows, problem.rows @ constant - problem.offsets
     )
 
 
-def _lines(inputs: int, forms: _Forms, lower: Array, upper: Array, free: Indices) -> tuple[Array, Array]:
+def _relu_constraints(
+    inputs: int, forms: _ColumnForms, lower: Array, upper: Array, free: Indices
+) -> tuple[Array, Array]:
     """z - y <= 0 and y <= chord(z) for every undecided neuron; the last column is not in them."""
     z, constants = forms.neurons[free], forms.constants[free]
     chord = upper / (upper - lower)
@@ -129,7 +135,9 @@ def _lines(inputs: int, forms: _Forms, lower: Array, upper: Array, free: Indices
     return np.hstack([matrix, np.zeros((len(matrix), 1))]), right
 
 
-def _run(matrix: Array, right: Array, low: Array, high: Array) -> tuple[Array, Array, Array] | None:
+def _minimise_last_column(
+    matrix: Array, right: Array, low: Array, high: Array
+) -> tuple[Array, Array, Array] | None:
     """Minimise the last column: values, multipliers of the rows, and of the lower ends of the columns."""
     import highspy
 

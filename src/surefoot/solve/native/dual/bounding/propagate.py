@@ -11,11 +11,16 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.bounding.bounds import by_intervals, contracted
-from surefoot.solve.native.dual.bounding.domains import Domains
-from surefoot.solve.native.dual.bounding.kernel import Compiled, backward, relaxed, rounding
+from surefoot.solve.native.dual.bounding.bounds import contract_by_inequality, tighten_by_intervals
+from surefoot.solve.native.dual.bounding.domains import ReluDomains
+from surefoot.solve.native.dual.bounding.kernel import (
+    DualProblem,
+    dual_backward_pass,
+    dual_rounding_error,
+    relax_relu_domains,
+)
 from surefoot.solve.native.dual.layered import Mask
-from surefoot.solve.native.dual.log import Dual, Forwarded, Log, Multipliers
+from surefoot.solve.native.dual.log import DualEntry, IntervalsEntry, Multipliers, SplittingLog
 
 _ROUNDS = 8
 _GOES_ON = 0.5  # logarithm of a share of the volume of a box: less is not worth another round
@@ -23,15 +28,17 @@ _NEARLY = 0.01
 _MOST = 20.0  # what one input counts at most
 
 
-def propagated(c: Compiled, domains: Domains, log: Log) -> tuple[Domains, Array]:
+def propagate_single_rows(
+    c: DualProblem, domains: ReluDomains, log: SplittingLog
+) -> tuple[ReluDomains, Array]:
     """The sub-domains that are left, and the logarithm of what part of each given box is left, negated."""
     gone = np.zeros(len(domains))
     here = np.arange(len(domains))
     active = np.ones(len(domains), dtype=np.bool_)
-    domains = _own(domains)
+    domains = _copy_arrays(domains)
     for _ in range(_ROUNDS):
-        part = _own(domains.take(active))
-        closed, gain = _round(c, part, log)
+        part = _copy_arrays(domains.take(active))
+        closed, gain = _propagate_once(c, part, log)
         rows = np.flatnonzero(active)
         for name in ("low", "high", "lower", "upper", "cut", "limit"):
             getattr(domains, name)[rows] = getattr(part, name)
@@ -46,16 +53,16 @@ def propagated(c: Compiled, domains: Domains, log: Log) -> tuple[Domains, Array]
     return domains, gone
 
 
-def _own(domains: Domains) -> Domains:
+def _copy_arrays(domains: ReluDomains) -> ReluDomains:
     names = ("low", "high", "lower", "upper", "cut", "limit")
     return replace(domains, **{name: getattr(domains, name).copy() for name in names})
 
 
-def _round(c: Compiled, domains: Domains, log: Log) -> tuple[Mask, Array]:
+def _propagate_once(c: DualProblem, domains: ReluDomains, log: SplittingLog) -> tuple[Mask, Array]:
     """Every row once, then intervals; in place. Which sub-domains are closed, and what the others lost."""
     count = len(domains)
     closed = np.zeros(count, dtype=np.bool_)
-    lines = relaxed(domains)
+    lines = relax_relu_domains(domains)
     # A ReLU that may well be off says nothing: the others must not pay for it.
     nearly_on = (domains.phase == 0) & (-domains.lower <= _NEARLY * domains.upper)
     theta = nearly_on.astype(np.float64)
@@ -63,9 +70,9 @@ def _round(c: Compiled, domains: Domains, log: Log) -> tuple[Mask, Array]:
     for row in range(len(c.problem.offsets)):
         weights = np.zeros((count, len(c.problem.offsets)))
         weights[:, row] = 1.0
-        found = backward(c, lines, domains.low, domains.high, theta, weights)
-        error = rounding(c, lines, theta, weights)
-        low, high = contracted(
+        found = dual_backward_pass(c, lines, domains.low, domains.high, theta, weights)
+        error = dual_rounding_error(c, lines, theta, weights)
+        low, high = contract_by_inequality(
             domains.low, domains.high, found.slopes, error + error - found.bound, c.problem.whole
         )
         done = (found.bound > 2.0 * error) & ~closed
@@ -73,7 +80,7 @@ def _round(c: Compiled, domains: Domains, log: Log) -> tuple[Mask, Array]:
         if log.wanted:
             of = Multipliers(theta, domains.phase, domains.lower.copy(), weights)
             for i in np.flatnonzero(changed | done).tolist():
-                log.add(int(domains.node[i]), Dual(of, i, closing=bool(done[i])))
+                log.add(int(domains.node[i]), DualEntry(of, i, closing=bool(done[i])))
         closed |= done
         domains.low[changed], domains.high[changed] = low[changed], high[changed]
     after = domains.high - domains.low
@@ -83,15 +90,15 @@ def _round(c: Compiled, domains: Domains, log: Log) -> tuple[Mask, Array]:
     gain = np.where(shrunk, np.where(lost > 0.0, lost, 0.0).sum(axis=1), 0.0)
     if shrunk.any():
         part = domains.take(shrunk)
-        by_intervals(c, part)
+        tighten_by_intervals(c, part)
         domains.lower[shrunk], domains.upper[shrunk] = part.lower, part.upper
         domains.cut[shrunk], domains.limit[shrunk] = 0.0, 0.0
         for node in part.node.tolist():
-            log.add(node, Forwarded())
+            log.add(node, IntervalsEntry())
     return closed, gain
 
 
-def influence(c: Compiled, domains: Domains) -> Array:
+def shared_input_influence(c: DualProblem, domains: ReluDomains) -> Array:
     """How much a neuron of the first layer shares its inputs with undecided ones, the nearly decided most."""
     s = c.slices[0]
     lower, upper = domains.lower[:, s], domains.upper[:, s]
