@@ -20,7 +20,7 @@ from time import process_time
 from typing import Any
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.process.claim import build_process_certificate
+from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem

@@ -31,8 +31,8 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from tests.engines.statistical.chains import mix, walk  # noqa: E402
 
-from surefoot.engines.asked import pctl_question  # noqa: E402
 from surefoot.engines.explicit import Explicit  # noqa: E402
+from surefoot.engines.pctl_question import pctl_question  # noqa: E402
 from surefoot.engines.statistical import Statistical  # noqa: E402
 from surefoot.engines.statistical.answer import (  # noqa: E402
     build_simulator,

@@ -36,7 +36,7 @@ PROGRAM = f"""
 import sys, time
 import surefoot.cli.commands.check, surefoot.cli.commands.shield, surefoot.cli.commands.heatmap
 import surefoot.cli.commands.certify, surefoot.cli.commands.study
-import surefoot.engines.explicit.answer, surefoot.search.starts
+import surefoot.engines.explicit.answer, surefoot.search.safe_starts
 from surefoot.cli import main
 print("{BEGUN}", time.monotonic(), time.process_time(), file=sys.stderr, flush=True)
 main(sys.argv[1:])

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import Unsupported
+from surefoot.network.back_substitution import linear_bounds
 from surefoot.network.exact import exact_outputs
-from surefoot.network.linear import linear_bounds
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.query.bounds import Interval, declared_box, integer_variable_names, linear_range, tighten_box
-from surefoot.query.claim import network_to_json
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, negation_normal_form
 from surefoot.query.linear import linearise_term
 from surefoot.query.query import Query, QueryVariable
-from surefoot.query.satisfies import assignment_defect
+from surefoot.query.unsat_claim import network_to_json
 
 MOST_CASES = 2000
 

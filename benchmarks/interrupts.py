@@ -337,7 +337,7 @@ def write_network(file: Path) -> None:
     """Deep and random: hard to bound."""
     import numpy as np
 
-    from surefoot.training.save import onnx_bytes
+    from surefoot.training.onnx_files import onnx_bytes
 
     rng, sizes = np.random.default_rng(0), (8, 40, 40, 40, 1)
     layers = [(rng.normal(size=(b, a)) / a**0.5, np.zeros(b)) for a, b in pairwise(sizes)]

@@ -34,7 +34,7 @@ from benchmarks.mutation.questions import question, rounded_question, touching_q
 from benchmarks.mutation.truth import find_witness, truth
 from benchmarks.random_queries import small
 from surefoot.certify.checker.check import judge_certificate, read_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.query.query import Unsat
 from surefoot.solve.native.solver import decide_native_query
 

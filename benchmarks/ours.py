@@ -22,7 +22,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.race_track import together
-from surefoot.certify.files import restate_for_files
+from surefoot.certify.vnnlib_claim import restate_for_files
 from surefoot.engines.bmc import Bmc, verdict_from_proof
 from surefoot.errors import Unsupported
 from surefoot.formats.policy_file import load_policy
@@ -30,9 +30,9 @@ from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_
 from surefoot.problem.environment import Real
 from surefoot.problem.network import dense_network
 from surefoot.problem.term import Const, Var
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Assignment, NetworkCall, Proof, Query, QueryVariable, Sat, Undecided, Unsat
-from surefoot.query.satisfies import assignment_defect
-from surefoot.solve.native.cells import QueryOutcome, answer_batch_queries
+from surefoot.solve.native.batch_queries import QueryOutcome, answer_batch_queries
 from surefoot.solve.native.solver import Native, decide_native_query, prepare_native_session
 from surefoot.solve.native.witness import satisfies_within_enclosure
 from surefoot.solve.protocol import Ask

@@ -30,7 +30,7 @@ from surefoot.run import verify  # noqa: E402
 from surefoot.verdict.artifact import AbstractGraph  # noqa: E402
 from surefoot.verdict.verdict import Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
-from surefoot.work.processor import processor_seconds  # noqa: E402
+from surefoot.work.processor_time import processor_seconds  # noqa: E402
 
 BLOCKS = "icaps22/blocksworld"
 ASKED = "additional_properties/safety_verification/cost05"

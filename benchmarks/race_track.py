@@ -13,13 +13,13 @@ from functools import cache
 import numpy as np
 
 from benchmarks import aurora_like
+from surefoot.network.directed_rounding import Array
 from surefoot.network.exact import exact_outputs
-from surefoot.network.outward import Array
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.term import Const, Term, Var
 from surefoot.query.query import NetworkCall, Query, QueryVariable
-from surefoot.solve.native.cells import BatchQueries, argmax_row_system
+from surefoot.solve.native.batch_queries import BatchQueries, argmax_row_system
 
 MOVES = tuple((x, y) for x in (-1, 0, 1) for y in (-1, 0, 1))
 TRACK = 30  # positions 0 to 30, velocities -5 to 5

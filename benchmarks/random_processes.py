@@ -28,7 +28,7 @@ from tests.solve.markov.random_processes import (
 from tests.solve.markov.written import one_of, problem
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.process.claim import build_process_certificate
+from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Filter, Optimise, Path, Probability

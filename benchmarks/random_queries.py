@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.network.outward import Array
+from surefoot.network.directed_rounding import Array
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import (
     Activation,

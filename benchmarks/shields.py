@@ -3,8 +3,8 @@
     python -m benchmarks.shields [PROBLEM ...] [--networks DIR] [--degree 2,4]
 
 Without PROBLEM: the fifteen benchmarks of the shield paper. How C, Python and networks are timed:
-`surefoot.cli.commands.shield.paper.overhead`. The wrapper is what `Shielded(env, step)` adds to a step of an
-environment that does nothing, with the step of the exported Python module, which it translates to machine
+`surefoot.cli.commands.shield.runtime_overhead`. The wrapper is what `Shielded(env, step)` adds to a step of
+an environment that does nothing, with the step of the exported Python module, which it translates to machine
 code (`machine`: that step alone; `build ms`: processor time of the translation, which happens once). Beside
 it the wrapper with the Python step called as it is, and `library`: the C step loaded into Python
 (`surefoot.integrations.native`), alone and wrapped. Networks are those of the folder, else the shipped ones.
@@ -27,8 +27,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from surefoot.cli.commands.shield.made import ShieldSynthesis, make_certified_shield
-from surefoot.cli.commands.shield.paper.overhead import (
+from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis, make_certified_shield
+from surefoot.cli.commands.shield.paper_tables import hidden_sizes
+from surefoot.cli.commands.shield.runtime_overhead import (
     FLAGS,
     Work,
     import_exported_step,
@@ -38,14 +39,13 @@ from surefoot.cli.commands.shield.paper.overhead import (
     time_c_step,
     time_in_turns,
 )
-from surefoot.cli.commands.shield.paper.tables import hidden_sizes
-from surefoot.cli.commands.shield.words import barrier_degree
+from surefoot.cli.commands.shield.synthesis_text import barrier_degree
 from surefoot.formats.policy_file import load_policy
 from surefoot.integrations.native import native
 from surefoot.integrations.shield import Shielded
+from surefoot.studies.control.paper_tables import PaperRow, network_file_of_row, read_paper_rows
 from surefoot.studies.control.problem import stays_safe
-from surefoot.studies.control.tables import PaperRow, network_file_of_row, read_paper_rows
-from surefoot.training.save import onnx_bytes
+from surefoot.training.onnx_files import onnx_bytes
 from surefoot.work.budget import Budget
 
 

@@ -26,8 +26,8 @@ from benchmarks.tampering.changes import CHANGES
 from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import wrongly_proved
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
-from surefoot.cli.commands.shield.made import make_certified_shield, shapes_for
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, shapes_for
 from surefoot.studies.control.problem import stays_safe
 from surefoot.studies.pendulum.problem import stays_upright
 from surefoot.work.budget import Budget

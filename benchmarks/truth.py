@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from benchmarks.random_queries import Linear, Small
-from surefoot.network.outward import Array
+from surefoot.network.directed_rounding import Array
 from surefoot.problem.network import (
     Activation,
     Affine,

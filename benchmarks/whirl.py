@@ -27,7 +27,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from benchmarks import ours, ratios  # noqa: E402
 from benchmarks.document import document, replayed  # noqa: E402
 from benchmarks.rival import rival  # noqa: E402
-from surefoot.encode.refutation.conditions import encode_violation  # noqa: E402
+from surefoot.encode.refutation.violation import encode_violation  # noqa: E402
 from surefoot.encode.unroll import unroll  # noqa: E402
 from surefoot.engines.induction import nothing_good  # noqa: E402
 from surefoot.errors import SurefootError  # noqa: E402

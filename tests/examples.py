@@ -23,7 +23,6 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, network_output_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import (
     Branch,
@@ -36,6 +35,13 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.problem.reserved_names import (
+    DEADLOCKED,
+    STALLED,
+    chosen_name,
+    location_name,
+    network_output_name,
+)
 from surefoot.problem.term import TRUE, Const, Term, Var, array_term, equal, term_from_python
 
 

@@ -24,14 +24,7 @@ from surefoot.certify.checker.barrier.claim import (
     read_scaled_ring,
     set_constraints,
 )
-from surefoot.certify.checker.barrier.period import (
-    PeriodBounds,
-    _control_ranges,
-    check_period,
-    measured_domain,
-    measured_state,
-    polynomial_range,
-)
+from surefoot.certify.checker.barrier.perturbation import bound_max_change, box_magnitudes
 from surefoot.certify.checker.barrier.polynomial import (
     ExactPolynomial,
     nearest_double,
@@ -41,9 +34,16 @@ from surefoot.certify.checker.barrier.polynomial import (
     poly_sum,
     poly_variable,
 )
-from surefoot.certify.checker.barrier.rounding import RoundedValue, bound_rounding
+from surefoot.certify.checker.barrier.rounding_error import RoundedValue, bound_rounding
+from surefoot.certify.checker.barrier.sampling_period import (
+    PeriodBounds,
+    _control_ranges,
+    check_period,
+    measured_domain,
+    measured_state,
+    polynomial_range,
+)
 from surefoot.certify.checker.barrier.shield import _prediction_errors
-from surefoot.certify.checker.barrier.shift import bound_max_change, box_magnitudes
 from surefoot.certify.checker.barrier.system import (
     ClaimedRule,
     ClaimedSystem,
@@ -51,8 +51,8 @@ from surefoot.certify.checker.barrier.system import (
     read_claimed_system,
     relaxed_conjunctions,
 )
-from surefoot.certify.checker.execution.term import read_claimed_term
-from surefoot.certify.checker.number import BadCertificate, Refused
+from surefoot.certify.checker.runs.term import read_claimed_term
+from surefoot.certify.checker.strict_json import BadCertificate, Refused
 from surefoot.query import polynomial as symbolic
 from surefoot.solve.halfspaces import FarkasCombinations
 from surefoot.solve.sos import prove_nonnegative

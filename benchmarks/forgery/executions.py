@@ -27,14 +27,14 @@ from benchmarks.forgery.finite_systems import (
     write_execution,
     write_states,
 )
-from surefoot.certify.checker.claim import FileLocations
-from surefoot.certify.checker.execution import obligations as about_all_runs
-from surefoot.certify.checker.execution import recurrence as about_one_run
-from surefoot.certify.checker.execution.argument import read_run_argument
-from surefoot.certify.checker.execution.obligations import RunObligation
-from surefoot.certify.checker.execution.problem import read_canonical_problem
-from surefoot.certify.checker.number import BadCertificate, Refused
-from surefoot.certify.execution import prove
+from surefoot.certify.checker.query_claim import FileLocations
+from surefoot.certify.checker.runs import obligations as about_all_runs
+from surefoot.certify.checker.runs import recurrence as about_one_run
+from surefoot.certify.checker.runs.argument import read_run_argument
+from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
+from surefoot.certify.checker.runs.obligations import RunObligation
+from surefoot.certify.checker.strict_json import BadCertificate, Refused
+from surefoot.certify.runs import prove
 from surefoot.errors import SurefootError
 from surefoot.problem.network import Affine, Network
 from surefoot.query.query import Answer, Query

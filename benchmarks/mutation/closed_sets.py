@@ -34,8 +34,8 @@ from tests.laws.automata_networks import automata_network, predicates  # noqa: E
 from benchmarks.mutation.graph_mutations import PROBLEM, made_false  # noqa: E402
 from benchmarks.mutation.graph_truth import Runs, State, Wrong, truth  # noqa: E402
 from surefoot.certify.checker.check import judge_certificate  # noqa: E402
-from surefoot.certify.checker.number import BadCertificate  # noqa: E402
-from surefoot.certify.process.claim import build_graph_certificate  # noqa: E402
+from surefoot.certify.checker.strict_json import BadCertificate  # noqa: E402
+from surefoot.certify.values.claim import build_graph_certificate  # noqa: E402
 from surefoot.engines.predicates import Predicates  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.verdict.verdict import Certificate, Holds  # noqa: E402

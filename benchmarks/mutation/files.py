@@ -21,8 +21,8 @@ from benchmarks.mutation.claims import Claim, read_claim
 from benchmarks.mutation.producer import produce
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.vnnlib import parse_vnnlib
-from surefoot.query.claim import formula_to_json, network_to_json
 from surefoot.query.formula import negation_normal_form
+from surefoot.query.unsat_claim import formula_to_json, network_to_json
 
 NETWORK, PROPERTY = "network.onnx", "property.vnnlib"
 

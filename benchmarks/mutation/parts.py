@@ -31,9 +31,9 @@ from tests.laws.automata_networks import automata_network, predicates  # noqa: E
 from benchmarks.mutation.execution_falsehoods import false_mutants  # noqa: E402
 from benchmarks.mutation.execution_mutations import obligation_mutants, problem_mutants  # noqa: E402
 from benchmarks.mutation.executions import is_accepted, relabelled, truth  # noqa: E402
-from surefoot.certify.execution.argument import ProofAid  # noqa: E402
-from surefoot.certify.execution.prove import prove_run_certificate  # noqa: E402
-from surefoot.engines.predicates import Predicates, closed  # noqa: E402
+from surefoot.certify.runs.argument import ProofAid  # noqa: E402
+from surefoot.certify.runs.prove import prove_run_certificate  # noqa: E402
+from surefoot.engines.predicates import Predicates, inductive_invariant  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.run import verify  # noqa: E402
 from surefoot.verdict.verdict import ProofArgument, Proved  # noqa: E402
@@ -43,12 +43,12 @@ Content = dict[str, Any]
 SECONDS = 30.0
 EACH = 12  # mutants of a family, of one certificate
 RARELY = 6  # of the false claims, those for which the prover is asked
-TABLE = "surefoot.engines.predicates.asked.refining._closed_states"
+TABLE = "surefoot.engines.predicates.symbolic.refinement._closed_states"
 
 
 def by_parts(problem: Problem, engine: Predicates, seconds: float = SECONDS) -> Content | None:
     """The content of a certificate by parts, if the engine shows the property."""
-    with patch.object(closed, "WHOLE", 0), patch(TABLE, lambda *_: None):
+    with patch.object(inductive_invariant, "WHOLE", 0), patch(TABLE, lambda *_: None):
         verdict = verify(problem, engine, Budget(seconds)).verdict
     if not isinstance(verdict, Proved):
         return None

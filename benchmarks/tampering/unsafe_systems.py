@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.cli.commands.shield.made import make_certified_shield, shapes_for
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, shapes_for
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import (
     Arithmetic,

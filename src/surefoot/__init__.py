@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from surefoot.problem.term import FALSE, TRUE, Var, equal, ite
     from surefoot.problem.validate.distribution import normalise_probabilities
     from surefoot.problem.window import window
-    from surefoot.report.text import render
+    from surefoot.report.result_text import render
     from surefoot.run import verify
     from surefoot.work.budget import Budget
 
@@ -57,7 +57,7 @@ _HOMES = {
     "surefoot.problem.term": ("FALSE", "TRUE", "Var", "equal", "ite"),
     "surefoot.problem.validate.distribution": ("normalise_probabilities",),
     "surefoot.problem.window": ("window",),
-    "surefoot.report.text": ("render",),
+    "surefoot.report.result_text": ("render",),
     "surefoot.run": ("verify",),
     "surefoot.work.budget": ("Budget",),
 }

@@ -10,21 +10,22 @@ from importlib.metadata import PackageNotFoundError, version
 
 from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
 from surefoot.engines import ENGINES
+from surefoot.engines.portfolio import PortfolioAnswer, take_turns
 from surefoot.engines.protocol import Engine
-from surefoot.engines.turns import PortfolioAnswer, take_turns
 from surefoot.errors import Unsupported, WrongType, did_you_mean
-from surefoot.problem.door import describe_value, take_instance
+from surefoot.problem.arguments import describe_value, take_instance
 from surefoot.problem.environment import Arithmetic, Environment, Real
 from surefoot.problem.meaning.inference import contains_float32
-from surefoot.problem.names import location_parts
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, NeverBefore, Probability, Recurs, Within
+from surefoot.problem.reserved_names import location_parts
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate import validate_problem
 from surefoot.solve import SOLVERS
+from surefoot.transform.absorbing_goal import end_at_goal
 from surefoot.transform.discretise import discretise
-from surefoot.transform.ending import end_at_goal
+from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import (
     Estimated,
     Exact,
@@ -38,9 +39,8 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import count_noun
-from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 from surefoot.work.interrupt import stop_if_interrupted
 
 DEFAULT_SOLVERS = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`

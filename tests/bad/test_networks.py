@@ -173,7 +173,7 @@ def test_two_nodes_have_two_names_or_none() -> None:
 def test_an_unpacked_file_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = tmp_path / "bomb.onnx.gz"
     bomb.write_bytes(gzip.compress(bytes(3 * 2**20)))
-    monkeypatch.setattr("surefoot.formats.onnx.file.MOST_BYTES", 2**20)
+    monkeypatch.setattr("surefoot.formats.onnx.protobuf.MOST_BYTES", 2**20)
     with pytest.raises(SurefootError) as caught:
         read_onnx_network(bomb)
     assert str(caught.value) == f"{bomb}: larger than 1 MB; fix: export the policy network alone"

@@ -7,7 +7,7 @@ import pytest
 from tests.bad.make_policies import SENTINEL, Payload, make_policies
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
-from surefoot.formats.normalize import read_normalization
+from surefoot.formats.normalization import read_normalization
 from surefoot.formats.policy_file import load_policy
 
 TRUST = "use a file from a source you trust, or export the policy to ONNX"

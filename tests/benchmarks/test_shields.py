@@ -9,14 +9,14 @@ import pytest
 pytest.importorskip("gymnasium")
 
 from benchmarks import shields
-from surefoot.cli.commands.shield.paper import overhead
-from surefoot.studies.control.tables import read_paper_rows
+from surefoot.cli.commands.shield import runtime_overhead
+from surefoot.studies.control.paper_tables import read_paper_rows
 
 
 def test_a_row_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("no C compiler")
-    monkeypatch.setattr(overhead, "ROUNDS", 1)
+    monkeypatch.setattr(runtime_overhead, "ROUNDS", 1)
     (row,) = read_paper_rows(1, ("pendulum",))
     found = shields.measured("pendulum", row, None, (4,))
     assert found["certified"]

@@ -17,9 +17,9 @@ from tests.certify.test_execution import counting, made, rejected
 from tests.engines.graphs import among, graph
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.execution.argument import ProofAid
-from surefoot.certify.execution.canonical import run_problem_to_json
-from surefoot.certify.execution.prove import prove_run_certificate
+from surefoot.certify.runs.argument import ProofAid
+from surefoot.certify.runs.canonical import run_problem_to_json
+from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.problem.environment import (
@@ -33,14 +33,14 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import network_output_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import Apply, Op, Term, Var, equal
 from surefoot.search import SearchSettings, verify_assuming
-from surefoot.transform.span import Span
+from surefoot.transform.term_range import Span
 from surefoot.verdict.verdict import Certificate, ProofArgument, Proved
 from surefoot.work.budget import Budget
 

@@ -8,14 +8,14 @@ from random import Random
 import pytest
 
 from surefoot.certify.checker.check import check_no_solution
-from surefoot.certify.checker.execution.obligations import RunObligation
 from surefoot.certify.checker.network import read_network
-from surefoot.certify.checker.proof.walk import ProofCount
 from surefoot.certify.checker.query import ClaimedQuery, ClaimedVariable, FlatNetworkCall, Formula
-from surefoot.certify.execution import prove
+from surefoot.certify.checker.runs.obligations import RunObligation
+from surefoot.certify.checker.unsat.proof_tree import ProofCount
+from surefoot.certify.runs import prove
 from surefoot.errors import Unsupported
 from surefoot.problem.network import Network, dense_network
-from surefoot.query.claim import network_to_json
+from surefoot.query.unsat_claim import network_to_json
 from surefoot.work.budget import Budget
 
 NAMES = ("x", "y", "z")

@@ -10,10 +10,10 @@ import pytest
 from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate, Refused
+from surefoot.certify.checker.strict_json import BadCertificate, Refused
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.closed import holds_by_invariant
-from surefoot.engines.predicates.moves import build_dynamics
+from surefoot.engines.predicates.dynamics import build_dynamics
+from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
 from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.run import verify
 from surefoot.verdict.artifact import AbstractGraph, AbstractState

@@ -14,10 +14,10 @@ from tests.laws.automata_networks import automata_network, predicates
 from tests.laws.brute_force import truth
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.process.claim import build_graph_certificate, matches_graph_claim
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.certify.values.claim import build_graph_certificate, matches_graph_claim
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.tabulated import boxes
+from surefoot.engines.predicates.enumerative import boxes
 from surefoot.problem.environment import Array, Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never

@@ -13,13 +13,13 @@ import pytest
 from tests.laws.test_execution_laws import satisfied
 
 from surefoot.certify.checker.check import CheckerVerdict, judge_certificate
-from surefoot.certify.checker.claim import FileLocations
-from surefoot.certify.checker.execution.argument import RunArgument as Read
-from surefoot.certify.checker.execution.obligations import derive_obligations
-from surefoot.certify.checker.execution.problem import read_canonical_problem
-from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.execution.canonical import run_problem_to_json
-from surefoot.certify.execution.prove import prove_run_certificate
+from surefoot.certify.checker.query_claim import FileLocations
+from surefoot.certify.checker.runs.argument import RunArgument as Read
+from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
+from surefoot.certify.checker.runs.obligations import derive_obligations
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.certify.runs.canonical import run_problem_to_json
+from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.errors import Unsupported
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.environment import (
@@ -35,11 +35,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import network_output_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal
 from surefoot.run import verify
 from surefoot.studies.aurora.problem import liveness_excellent, liveness_loss, safety_excellent

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from surefoot.certify.files import restate_for_files
+from surefoot.certify.vnnlib_claim import restate_for_files
 
 SOURCE = {"kind": "vnnlib", "network": "n.onnx", "specification": "p.vnnlib", "output": None}
 DIGESTS = {"n.onnx": "0" * 64, "p.vnnlib": "1" * 64}

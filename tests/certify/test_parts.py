@@ -101,7 +101,7 @@ def test_names_that_clash_exclude_nothing(most: int, name: str, accepted: bool) 
 def test_conditions_of_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     either = ["or", ["<", ["name", "x"], ["name", "y"]], ["<", ["name", "y"], ["name", "x"]]]
     inside = ["and", *[either] * 60, ["or", False, False]]
-    monkeypatch.setattr("surefoot.certify.checker.execution.parts.MOST_LOOKED", 1000)
+    monkeypatch.setattr("surefoot.certify.checker.runs.invariant_parts.MOST_LOOKED", 1000)
     said = judge_certificate(small([["x", 0, 9, "real"], ["y", 0, 9, "real"]], inside))
     assert not said.accepted
     assert "false at sight" in said.reason

@@ -12,7 +12,7 @@ import pytest
 from tests.engines.never_returning import VIOLATED
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.engines.recurrence import Recurrence
 from surefoot.formats.result_json import annotated_result_to_json, result_from_json

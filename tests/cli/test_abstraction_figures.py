@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from surefoot.cli.commands.heatmap import abstraction_figures, abstractions_made
+from surefoot.cli.commands.heatmap import abstraction_figures, abstraction_workers
 from surefoot.cli.commands.heatmap.abstraction_figures import (
     AbstractionSettings,
     abstraction_claims,
     draw_abstraction_figures,
 )
-from surefoot.cli.commands.heatmap.abstractions_made import run_missing_instances
-from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, read_stored_runs
+from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns, read_stored_runs
+from surefoot.cli.commands.heatmap.abstraction_workers import run_missing_instances
 from surefoot.errors import InvalidProblem
-from surefoot.report.lines import DataLine, LinePanel, line_panels_svg
-from surefoot.studies.figures import Claim
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, SAMPLE, AbstractionInstance
+from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
+from surefoot.studies.paper_figures import Claim
+from surefoot.studies.racetrack.abstraction_instances import ABSTRACTIONS, SAMPLE, AbstractionInstance
 from surefoot.studies.racetrack.abstraction_runs import AbstractionRun, run_from_facts, run_instance
 
 HOW = AbstractionSettings((), 60.0, 1, 60.0)
@@ -100,12 +100,12 @@ def test_interrupted_it_draws_what_is_there_and_goes_on(
             raise KeyboardInterrupt
         return run_instance(instance, *rest)
 
-    monkeypatch.setattr(abstractions_made, "run_instance", stopped)
+    monkeypatch.setattr(abstraction_workers, "run_instance", stopped)
     assert draw_abstraction_figures(["pa-1", "pa-1"], HOW, tmp_path, lambda _: None, False) == 130
     assert "interrupted: 2 runs are missing" in capsys.readouterr().err
     data = json.loads((tmp_path / "racetrack-figure-pa-1.json").read_text())
     assert (len(data["runs"]), data["missing"], data["claims"]) == (1, 2, [])
-    monkeypatch.setattr(abstractions_made, "run_instance", run_instance)
+    monkeypatch.setattr(abstraction_workers, "run_instance", run_instance)
     assert draw_abstraction_figures(["pa-1"], HOW, tmp_path, lambda _: None, False) == 0
     data = json.loads((tmp_path / "racetrack-figure-pa-1.json").read_text())
     assert (len(data["runs"]), data["missing"]) == (3, 0)
@@ -143,7 +143,7 @@ def test_runs_from_few_starts_come_first_and_tell_of_those_from_more(monkeypatch
         asked.append(instance)
         return made_by(instance, instance.predicates == 145, configuration)
 
-    monkeypatch.setattr(abstractions_made, "run_instance", slow)
+    monkeypatch.setattr(abstraction_workers, "run_instance", slow)
     wanted = [(AbstractionInstance(16, n, s), "pa", 5.0) for n in (30, 145) for s in (1001, 101, 1)]
     runs = StoredRuns(None)
     run_missing_instances(wanted, runs, lambda _: None, 1)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.barrier.refuted import confirm_escaping_step, evaluate_barrier
+from surefoot.certify.barrier.counterexample import confirm_escaping_step, evaluate_barrier
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield import foreign
-from surefoot.cli.commands.shield.foreign import as_stated_problem
+from surefoot.cli.commands.shield import foreign_barrier as judged_barrier
+from surefoot.cli.commands.shield.foreign_barrier import as_stated_problem
 from surefoot.encode.barrier import read_control_system
-from surefoot.engines.barrier import given
-from surefoot.engines.barrier.given import foreign_barrier_term
+from surefoot.engines.barrier import foreign_barrier
+from surefoot.engines.barrier.foreign_barrier import foreign_barrier_term
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import read_barriers, read_polynomial
 from surefoot.problem.policy import Branch, ProgramPolicy
@@ -55,7 +55,7 @@ def test_a_true_one_is_proved_by_projections(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if its matrices were wide; a larger set of the same shape has unsafe states, and is not proved."""
-    monkeypatch.setattr(given, "WIDE", 1)
+    monkeypatch.setattr(foreign_barrier, "WIDE", 1)
     data = {"barriers_le_0": [ELLIPSE], "program": [["-x1 + 0.5*x2"]]}
     code, out, _ = outcome(capsys, tmp_path, data, "--certificate", str(tmp_path / "proof.json"))
     assert code == 0, out
@@ -153,7 +153,7 @@ def test_an_interruption_keeps_what_is_known(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(foreign, "prove_foreign_set", interrupted)
+    monkeypatch.setattr(judged_barrier, "prove_foreign_set", interrupted)
     data = {"barriers_le_0": ["x1**2 + x2**2 - 1"], "K": [[[-1, 0.5]]]}
     code, out, _ = outcome(capsys, tmp_path, data)
     assert code == 130

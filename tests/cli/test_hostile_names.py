@@ -147,7 +147,7 @@ def test_live_lines_and_colours_have_no_markup(monkeypatch: pytest.MonkeyPatch) 
             return True
 
     from surefoot.cli.progress import report_progress
-    from surefoot.cli.screen import open_screens
+    from surefoot.cli.terminal import open_screens
 
     err, out = Terminal(), io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)

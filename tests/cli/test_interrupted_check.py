@@ -11,7 +11,7 @@ from tests.cli.test_predicates import counter as counter
 
 from surefoot.cli import graph_file, output
 from surefoot.cli.commands import check as check_command
-from surefoot.work.alarm import Alarm, Late
+from surefoot.work.deadline import Alarm, Late
 
 
 def interrupt(*_: object, **__: object) -> object:
@@ -64,7 +64,7 @@ def test_large_graphs_are_left_out_after_an_interrupt(
     counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setattr(graph_file, "LARGE", most)
-    monkeypatch.setattr("surefoot.engines.predicates.splits.with_splits", interrupt)
+    monkeypatch.setattr("surefoot.engines.predicates.split_preview.with_splits", interrupt)
     result, graph = counter.with_name("r.json"), counter.with_name("g.json")
     options = ("--engine", "predicates", "--splits", 3, "--json", result, "--graph", graph)
     _, out, _ = command("check", counter, *options)

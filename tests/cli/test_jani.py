@@ -11,7 +11,7 @@ from tests.formats.jani.reachable import packed, reachable
 
 from surefoot.cli.model import load_model
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.show import show_property, show_term
+from surefoot.problem.printer import show_property, show_term
 
 Command = Callable[..., tuple[int, str, str]]
 F3 = unary("F", op("=", "x", 3))

@@ -11,7 +11,7 @@ from tests.cli.conftest import Command
 
 from surefoot import equal
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import read_jani
 from surefoot.formats.problem_file import read_problem_file

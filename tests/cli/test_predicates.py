@@ -9,8 +9,8 @@ import pytest
 from tests.cli.conftest import Command
 
 from surefoot.cli.output import write_file
-from surefoot.engines.predicates.asked import refining as ASKED
-from surefoot.engines.predicates.tabulated import refinement as TABULATED
+from surefoot.engines.predicates.enumerative import refinement as TABULATED
+from surefoot.engines.predicates.symbolic import refinement as ASKED
 from surefoot.formats.nnet import write_nnet
 from surefoot.problem.network import dense_network
 

@@ -16,7 +16,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from surefoot.cli import output, run_command_line
-from surefoot.cli.screen import spell_in_encoding
+from surefoot.cli.terminal import spell_in_encoding
 
 WALK = """
 name = "Größe λ…"

@@ -12,7 +12,7 @@ import pytest
 
 from surefoot.certify.checker.check import judge_certificate
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield import actions, pictures
+from surefoot.cli.commands.shield import finite_shield, region_figures
 from surefoot.engines.shield import synthesis
 from surefoot.work.budget import Budget
 
@@ -26,7 +26,7 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 def test_everything_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 60)
+    monkeypatch.setattr("surefoot.report.region.sample_runs.STEPS", 60)
     names = {"--json": "all.json", "--certificate": "proof.json", "--python": "guard.py", "--c": "guard"}
     names["--report"] = "page.html"
     options = [text for option, name in names.items() for text in (option, str(tmp_path / name))]
@@ -93,7 +93,7 @@ def test_a_problem_file_needs_no_policy(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_polyhedron(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 20)
+    monkeypatch.setattr("surefoot.report.region.sample_runs.STEPS", 20)
     options = [
         "--set",
         "polyhedron",
@@ -225,7 +225,7 @@ def test_too_little_time_is_called_so(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_sketches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.engines.shield.gains.WEIGHTS", (1.0,))
+    monkeypatch.setattr("surefoot.engines.shield.linear_controllers.WEIGHTS", (1.0,))
     told = tmp_path / "told.json"
     sketch = ("--rule", "eta, omega, eta^3", "--invariant", "1, eta^2, eta*omega, omega^2")
     code, out, _ = outcome(capsys, "pendulum/within-90-degrees", *sketch, "--json", str(told))
@@ -242,7 +242,7 @@ def test_a_sketch_that_is_too_poor_proves_nothing(
 ) -> None:
     for name, value in {"synthesis.CANDIDATES": 1, "synthesis.SMALLEST": 1, "gains.ROUNDS": 1}.items():
         monkeypatch.setattr(f"surefoot.engines.shield.{name}", value)
-    monkeypatch.setattr("surefoot.engines.shield.gains.WEIGHTS", (1.0,))
+    monkeypatch.setattr("surefoot.engines.shield.linear_controllers.WEIGHTS", (1.0,))
     code, out, _ = outcome(capsys, "pendulum/within-90-degrees", "--invariant", "1, eta^2")
     assert code == 3
     assert "covered      0.00 %" in out
@@ -308,7 +308,7 @@ def test_an_interrupted_shield_of_actions(
     when: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before there is a shield there is no part of it; later what was proved stays."""
-    asked, first = actions.verify, []
+    asked, first = finite_shield.verify, []
 
     def interrupted(*given: Any, **named: Any) -> Any:
         if when != "policy" or named.get("certificates") is False:
@@ -316,7 +316,7 @@ def test_an_interrupted_shield_of_actions(
         first.append(given)
         return asked(*given, **named)
 
-    monkeypatch.setattr(actions, "finite_shield" if when == "shield" else "verify", interrupted)
+    monkeypatch.setattr(finite_shield, "finite_shield" if when == "shield" else "verify", interrupted)
     guard, told = tmp_path / "guard.py", tmp_path / "told.json"
     files = ["--python", str(guard), "--json", str(told)]
     code, out, err = outcome(capsys, "racetrack/never-crashes", "--quiet", *files)
@@ -342,10 +342,10 @@ def test_an_interrupted_picture_is_left_out(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pictures, "_synthesis_scene", interrupted)
+    monkeypatch.setattr(region_figures, "_synthesis_scene", interrupted)
     made: Any = SimpleNamespace(problem=SimpleNamespace(name="x"))
     page = tmp_path / "page.html"
-    assert pictures.write_shield_page(made, str(page), Budget(60.0), 1.0, quiet=True) is None
+    assert region_figures.write_shield_page(made, str(page), Budget(60.0), 1.0, quiet=True) is None
     assert not page.exists()
     assert "(interrupted)" in capsys.readouterr().err
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield.campaign import EvaluationSize
-from surefoot.cli.commands.shield.paper.degrees import measure_degree_row
+from surefoot.cli.commands.shield.degree_table import measure_degree_row
+from surefoot.cli.commands.shield.evaluation import EvaluationSize
 from surefoot.problem.network import dense_network
+from surefoot.studies.control.paper_tables import network_of_row, read_paper_rows
 from surefoot.studies.control.problem import PLANTS
-from surefoot.studies.control.tables import network_of_row, read_paper_rows
-from surefoot.training.save import onnx_bytes
+from surefoot.training.onnx_files import onnx_bytes
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_other_engines_do_not_answer(command: Command, spring: Path) -> None:
 def test_a_shield_of_a_differential_equation(
     command: Command, spring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 20)
+    monkeypatch.setattr("surefoot.report.region.sample_runs.STEPS", 20)
     page, data = tmp_path / "page.html", tmp_path / "all.json"
     code, out, _ = command("shield", spring, "--degree", "2", "--report", page, "--json", data)
     assert code == 0

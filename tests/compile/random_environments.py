@@ -19,11 +19,11 @@ from surefoot.problem.environment import (
     ValueType,
     Variable,
 )
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_name, location_name
 from surefoot.problem.term import (
     FALSE,
     TRUE,

@@ -10,8 +10,8 @@ from tests.solve.markov.random_processes import Rows, random_rows, stretched
 from tests.solve.markov.written import one_of, problem
 
 from surefoot.compile import ExploredModel, explore_problem
+from surefoot.compile.exploration import Tier
 from surefoot.compile.limits import MOST_PASSED
-from surefoot.compile.tier import Tier
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import Branch, ProgramPolicy

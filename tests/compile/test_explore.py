@@ -24,11 +24,11 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.names import STALLED, network_output_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import STALLED, network_output_name
 from surefoot.problem.semantics import policy_decision
 from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal
 from surefoot.studies.racetrack.model import racetrack_environment as racetrack

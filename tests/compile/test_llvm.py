@@ -12,7 +12,7 @@ from tests.compile.random_environments import calm, condition, labels, problem
 
 from surefoot.compile import ExploredModel, explore_problem
 from surefoot.compile.emit.operators import NOT_COMPILED, TABLE
-from surefoot.compile.tier import llvm_objection
+from surefoot.compile.exploration import llvm_objection
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Real, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.compile.llvm.kernel import exploration_kernel_text
-from surefoot.work.machine.code import cache_folder, compile_llvm_ir
+from surefoot.compile.llvm.exploration_kernel import exploration_kernel_text
+from surefoot.work.machine.jit import cache_folder, compile_llvm_ir
 
 SMALL = "define i64 @answer(ptr %table) {\n  ret i64 42\n}\n"
 

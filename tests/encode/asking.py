@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.encode.layout import decode_value
+from surefoot.encode.scalar_layout import decode_value
 from surefoot.encode.unroll import Unrolling, encoding_objection, unroll
 from surefoot.errors import InvalidProblem
 from surefoot.problem import semantics

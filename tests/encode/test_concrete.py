@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.encode.concrete import CandidateRun, concretise_run
+from surefoot.encode.concretise import CandidateRun, concretise_run
 from surefoot.problem.environment import (
     Arithmetic,
     Choice,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.encode.interval import INTERVAL, decide_by_bounds, term_interval
-from surefoot.encode.sort import is_float32, is_whole
+from surefoot.encode.scalar_types import is_float32, is_whole
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite

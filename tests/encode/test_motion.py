@@ -12,11 +12,11 @@ import pytest
 from tests.engines.held import period, plant
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
-from surefoot.certify.checker.barrier.period import bound_period
+from surefoot.certify.checker.barrier.sampling_period import bound_period
 from surefoot.certify.checker.barrier.system import read_claimed_system
-from surefoot.certify.checker.number import Refused
+from surefoot.certify.checker.strict_json import Refused
 from surefoot.encode.barrier import read_control_system
-from surefoot.engines.barrier.sampled import float_system
+from surefoot.engines.barrier.float_system import float_system
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Const

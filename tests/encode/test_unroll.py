@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.encode.concrete import concretise_run
-from surefoot.encode.layout import decode_value
+from surefoot.encode.concretise import concretise_run
+from surefoot.encode.scalar_layout import decode_value
 from surefoot.encode.unroll import Unrolling, encoding_objection, unroll
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from surefoot.encode.barrier import ControlSystem, polynomial_of, relaxed_dnf
-from surefoot.engines.barrier.sampled import evaluate_polynomial
+from surefoot.engines.barrier.float_system import evaluate_polynomial
 from surefoot.problem.environment import (
     Arithmetic,
     Choice,

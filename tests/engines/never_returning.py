@@ -16,11 +16,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import network_output_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of, equal
 from surefoot.problem.window import window
 

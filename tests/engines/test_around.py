@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.shield.made import make_certified_shield
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.encode.barrier import ControlSystem, read_control_system
-from surefoot.engines.barrier.sampled import float_system
+from surefoot.engines.barrier.float_system import float_system
 from surefoot.engines.barrier.unsafe import unsafety_score
-from surefoot.engines.shield.around import enumerate_routes, is_obstructed
-from surefoot.engines.shield.gains import fails_in_simulation
-from surefoot.engines.shield.linear import box_corners, furthest_inside, linear_system
+from surefoot.engines.shield.linear_controllers import fails_in_simulation
+from surefoot.engines.shield.linear_system import box_corners, furthest_inside, linear_system
+from surefoot.engines.shield.waypoints import enumerate_routes, is_obstructed
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.term import Const
-from surefoot.solve.sos.inequalities import solve_lmi
+from surefoot.solve.sos.linear_matrix_inequality import solve_lmi
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget

@@ -12,9 +12,9 @@ import pytest
 
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.engines.barrier import Barrier
-from surefoot.engines.barrier.sampled import evaluate_polynomial
+from surefoot.engines.barrier.float_system import evaluate_polynomial
 from surefoot.problem.environment import (
     Arithmetic,
     Choice,

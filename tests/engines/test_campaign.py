@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.shield.made import ShieldSynthesis, make_certified_shield
+from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis, make_certified_shield
 from surefoot.compile.batch import BatchGuard
-from surefoot.engines.shield.campaign.adversary import ADVERSARIES
-from surefoot.engines.shield.campaign.baselines import baseline_regulator, random_search_policy
-from surefoot.engines.shield.campaign.plant import (
+from surefoot.engines.shield.evaluation.adversary import ADVERSARIES
+from surefoot.engines.shield.evaluation.baselines import baseline_regulator, random_search_policy
+from surefoot.engines.shield.evaluation.plant import (
     BatchPlant,
     Floats,
     by_gain,
@@ -21,12 +21,12 @@ from surefoot.engines.shield.campaign.plant import (
     covered_boxes,
     draw_start_states,
 )
-from surefoot.engines.shield.campaign.runs import (
+from surefoot.engines.shield.evaluation.simulation import (
     count_needed_interventions,
     rerun_unshielded,
     simulate_campaign,
 )
-from surefoot.engines.shield.gains import Gain
+from surefoot.engines.shield.linear_controllers import Gain
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.evaluate import evaluate_term

@@ -14,14 +14,14 @@ from tests.engines.held import Floats, period, plant, ruled, unsafe
 
 from surefoot.certify.barrier.claim import build_barrier_certificate, matches_barrier_claim, read_claimed_sets
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.cli.commands.shield.made import make_certified_shield, shapes_for
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, shapes_for
 from surefoot.encode.barrier import ControlSystem, control_branches, polynomial_of, read_control_system
 from surefoot.engines.barrier import Barrier
-from surefoot.engines.barrier.closed import prove_invariant_set
-from surefoot.engines.barrier.find import fit_barrier
-from surefoot.engines.barrier.plane import scale_system
-from surefoot.engines.barrier.sampled import evaluate_polynomial, float_system
+from surefoot.engines.barrier.float_system import evaluate_polynomial, float_system
+from surefoot.engines.barrier.invariant_set import prove_invariant_set
+from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.engines.barrier.search import search_invariant_set
+from surefoot.engines.barrier.sos_candidate import fit_barrier
 from surefoot.engines.shield.program import (
     shield_policy,
     synthesis_evidence,

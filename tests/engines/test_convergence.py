@@ -15,7 +15,7 @@ from tests.engines.test_barrier import linear
 
 from surefoot.certify.barrier.convergence import matches_convergence_claim
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.cli import run_command_line
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import Arithmetic

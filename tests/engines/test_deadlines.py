@@ -7,8 +7,8 @@ from time import process_time
 import pytest
 
 from surefoot.encode.barrier import read_control_system
-from surefoot.engines.barrier.find import Polyhedron
 from surefoot.engines.barrier.search import search_invariant_set
+from surefoot.engines.barrier.sos_candidate import Polyhedron
 from surefoot.engines.shield.synthesis import RuleSource, synthesise_rules
 from surefoot.problem.term import Const, Var
 from surefoot.studies.control.problem import stays_safe

@@ -17,9 +17,9 @@ import pytest
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.shield.finite import FiniteShield, finite_shield
-from surefoot.engines.shield.finite.guarded import restrict_to_permitted
-from surefoot.engines.shield.finite.table import action_table, examples_of
-from surefoot.engines.shield.finite.tree import grow_tree, value_at
+from surefoot.engines.shield.finite.action_table import action_table, examples_of
+from surefoot.engines.shield.finite.decision_tree import grow_tree, value_at
+from surefoot.engines.shield.finite.permitted_environment import restrict_to_permitted
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Array,
@@ -33,10 +33,10 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.names import location_name
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
+from surefoot.problem.reserved_names import location_name
 from surefoot.problem.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, Proved

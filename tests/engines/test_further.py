@@ -11,18 +11,18 @@ import pytest
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.certify.checker.check import judge_certificate
 from surefoot.encode.barrier import barrier_rows, read_control_system
-from surefoot.engines.barrier.find import FEW
-from surefoot.engines.barrier.polyhedron.loop import HalfSpace, LinearLoop
-from surefoot.engines.barrier.polyhedron.slow import slow_rows
-from surefoot.engines.barrier.sampled import Floats
-from surefoot.engines.shield.gains import unsafe_states
+from surefoot.engines.barrier.float_system import Floats
+from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
+from surefoot.engines.barrier.polyhedron.slow_rows import slow_rows
+from surefoot.engines.barrier.sos_candidate import FEW
+from surefoot.engines.shield.enlarge.fewer_interventions import reduce_interventions
+from surefoot.engines.shield.enlarge.float_shield import count_interventions, float_rules, linear_dynamics
+from surefoot.engines.shield.enlarge.separating_half_spaces import separating_half_spaces
+from surefoot.engines.shield.enlarge.two_speed_gains import two_speed_gain
+from surefoot.engines.shield.enlarge.two_speed_rules import two_speed_candidates
+from surefoot.engines.shield.linear_controllers import unsafe_states
 from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
 from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
-from surefoot.engines.shield.widening.beside import two_speed_candidates
-from surefoot.engines.shield.widening.further import reduce_interventions
-from surefoot.engines.shield.widening.sides import separating_half_spaces
-from surefoot.engines.shield.widening.speeds import two_speed_gain
-from surefoot.engines.shield.widening.trial import count_interventions, float_rules, linear_dynamics
 from surefoot.problem.problem import Problem
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from tests.engines.graphs import graph
 
-from surefoot.engines.invariants import (
+from surefoot.engines.tipping_point import (
     BisectionGrid,
     TippingPointSearch,
     bisect_tipping_point,
@@ -22,7 +22,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import FALSE
 from surefoot.run import unanswered_result
-from surefoot.transform.region import EmptyRegion
+from surefoot.transform.restriction import EmptyRegion
 from surefoot.verdict.verdict import Holds, Reason, Result, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

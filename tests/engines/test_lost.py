@@ -7,7 +7,7 @@ from itertools import product
 from random import Random
 
 from surefoot.encode.barrier import ControlSystem, read_control_system
-from surefoot.engines.shield.lost import is_unavoidably_unsafe, unavoidable_parts
+from surefoot.engines.shield.unavoidable import is_unavoidably_unsafe, unavoidable_parts
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.semantics import is_initial

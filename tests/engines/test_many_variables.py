@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.engines.barrier import attack, sampled
-from surefoot.engines.barrier.attack import RaySampler
-from surefoot.engines.barrier.sampled import Floats, bilinear_form, evaluate_polynomial
+from surefoot.engines.barrier import falsify, float_system
+from surefoot.engines.barrier.falsify import RaySampler
+from surefoot.engines.barrier.float_system import Floats, bilinear_form, evaluate_polynomial
 from surefoot.query.polynomial import Polynomial, enumerate_monomials
 from surefoot.work.budget import Budget
 
@@ -25,7 +25,7 @@ def quartic(generator: np.random.Generator) -> Polynomial:
 def test_halves_are_the_polynomial() -> None:
     generator = np.random.default_rng(0)
     polynomial, points = quartic(generator), generator.normal(size=(20, SIZE))
-    assert len(polynomial.terms) > sampled.MANY
+    assert len(polynomial.terms) > float_system.MANY
     plain = np.zeros(len(points))
     for monomial, coefficient in polynomial.terms.items():
         plain += float(coefficient) * np.prod(points ** np.array(monomial), axis=1)
@@ -54,7 +54,7 @@ def test_the_box_around_a_set_of_many_variables() -> None:
     assert np.allclose(low, -known, rtol=1e-3)
 
 
-def cap(above: Floats) -> attack.Score:
+def cap(above: Floats) -> falsify.Score:
     return lambda x, _: x @ above[:-1] + above[-1]
 
 
@@ -69,7 +69,7 @@ def test_uphill_within_the_set() -> None:
     states, drawn = np.full((2, SIZE), 0.1) * np.array([[1.0], [-1.0]]), np.zeros((2, 0))
     for height, reached in ((0.9999, 2), (1.0001, 0)):
         above = np.append(row, -height)
-        found = attack.ascend_score(region, cap(above), states, drawn, Budget(60, 0, print))
+        found = falsify.ascend_score(region, cap(above), states, drawn, Budget(60, 0, print))
         assert len(found) == reached
         assert all(evaluate_polynomial(ball, x[None, :])[0] <= 0 for x, _ in found)
-    assert attack.ascend_score(region, cap(np.append(row, 0.0)), states, drawn, Budget(0, 0, print)) == []
+    assert falsify.ascend_score(region, cap(np.append(row, 0.0)), states, drawn, Budget(0, 0, print)) == []

@@ -18,13 +18,17 @@ from benchmarks.tampered_shields import CHANGES, accepted, judged, mutants
 from benchmarks.tampering import executed
 
 from surefoot.certify.barrier.claim import read_claimed_rules
-from surefoot.cli.commands.shield.made import ShieldSynthesis, make_certified_shield, shapes_for
+from surefoot.cli.commands.shield.certified_synthesis import (
+    ShieldSynthesis,
+    make_certified_shield,
+    shapes_for,
+)
 from surefoot.compile.batch import BatchGuard
 from surefoot.encode.barrier import barrier_rows, read_control_system
 from surefoot.engines.barrier import Barrier
-from surefoot.engines.barrier.find import MANY
-from surefoot.engines.barrier.polyhedron.loop import HalfSpace, LinearLoop
-from surefoot.engines.barrier.polyhedron.recursion import maximal_admissible_set
+from surefoot.engines.barrier.polyhedron.admissible_set import maximal_admissible_set
+from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
+from surefoot.engines.barrier.sos_candidate import MANY
 from surefoot.engines.shield.recheck import OldRule, recheck_shield
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.evaluate import Undefined

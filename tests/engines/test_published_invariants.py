@@ -15,8 +15,8 @@ from surefoot.problem.problem import Problem
 from surefoot.search import SearchSettings, find_tipping_point, verify_abstracted
 from surefoot.solve.native import Native
 from surefoot.studies.aurora.problem import safety_excellent, safety_shallow_buffer
-from surefoot.transform.naming import parse_abstraction_request
-from surefoot.transform.tighten import parse_bound_template
+from surefoot.transform.abstraction_request import parse_abstraction_request
+from surefoot.transform.bound_template import parse_bound_template
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Proved
 from surefoot.work.budget import Budget

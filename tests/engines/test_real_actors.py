@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli.commands.shield.campaign import EvaluationSize, evaluate_shield
-from surefoot.cli.commands.shield.made import make_certified_shield
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
+from surefoot.cli.commands.shield.evaluation import EvaluationSize, evaluate_shield
 from surefoot.formats.policy_file import load_policy
 from surefoot.studies.control.problem import stays_safe
 from surefoot.work.budget import Budget

@@ -11,7 +11,7 @@ import pytest
 
 from surefoot.certify.checker.check import judge_certificate
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield.made import make_certified_shield, read_old_rules
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, read_old_rules
 from surefoot.encode.barrier import read_control_system
 from surefoot.engines.shield.recheck import OldRule, recheck_shield
 from surefoot.problem.parse import parse_term

@@ -11,7 +11,7 @@ import pytest
 from tests.engines.never_returning import NEW, VIOLATED, B, X, moving, picked
 
 from surefoot.certify.evidence import certify_verdict
-from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
@@ -21,7 +21,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.semantics import holds_in_state
 from surefoot.problem.term import Const, Term
-from surefoot.report.text import render
+from surefoot.report.result_text import render
 from surefoot.run import verify
 from surefoot.search import SearchSettings, verify_assuming
 from surefoot.solve import SOLVERS

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
-from surefoot.certify.checker.barrier.cover import is_box_covered
+from surefoot.certify.checker.barrier.box_cover import is_box_covered
 from surefoot.certify.checker.check import judge_certificate
 from surefoot.encode.barrier import ControlSystem, read_control_system
-from surefoot.engines.shield import gains, synthesis
+from surefoot.engines.shield import linear_controllers, synthesis
 from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
-from surefoot.engines.shield.region import (
+from surefoot.engines.shield.start_regions import (
     Box,
     region_around,
     states_in_sets,
@@ -60,8 +60,8 @@ def told() -> list[str]:
 @pytest.fixture(scope="module")
 def found(told: list[str]) -> Iterator[Synthesis]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gains, "ROUNDS", 1)  # the random search is not what is tested
-        patch.setattr(gains, "STEPS", 60)
+        patch.setattr(linear_controllers, "ROUNDS", 1)  # the random search is not what is tested
+        patch.setattr(linear_controllers, "STEPS", 60)
         yield synthesise_rules(SYSTEM, RuleSource(right_on_both_sides), (2,), Budget(300, 0, told.append))
 
 
@@ -131,7 +131,7 @@ def test_a_region_without_a_rule_is_given_up_and_the_rest_goes_on(monkeypatch: p
         return np.zeros(len(states), dtype=bool)
 
     monkeypatch.setattr(synthesis, "_find_rule", refusing)
-    monkeypatch.setattr("surefoot.engines.shield.region.states_in_sets", as_if_they_held_nothing_else)
+    monkeypatch.setattr("surefoot.engines.shield.start_regions.states_in_sets", as_if_they_held_nothing_else)
     made = synthesise_rules(system, RuleSource(), (2,), Budget(300))
     open_share = 1 - made.covered_share(system.initial)
     assert made.trouble == "refused"

@@ -13,12 +13,12 @@ from tests.engines.held import plant
 
 from surefoot.certify.barrier.claim import build_barrier_certificate, matches_barrier_claim
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
-from surefoot.cli.commands.shield.made import make_certified_shield
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.compile.batch import BatchGuard
 from surefoot.encode.barrier import read_control_system
-from surefoot.engines.barrier.closed import cover_start_box
-from surefoot.engines.barrier.plane import scale_system
+from surefoot.engines.barrier.invariant_set import cover_start_box
+from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
 from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.errors import Unsupported

@@ -12,17 +12,10 @@ import pytest
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.certify.checker.check import judge_certificate
 from surefoot.encode.barrier import polynomial_of, read_control_system
-from surefoot.engines.barrier.closed import barrier_to_term
-from surefoot.engines.barrier.find import fit_barrier
-from surefoot.engines.barrier.plane import scale_system
-from surefoot.engines.shield.combination import (
-    Combination,
-    combination_from_polynomials,
-    enumerate_sketch_rules,
-    fit_combination,
-    imitation_distance,
-)
-from surefoot.engines.shield.gains import (
+from surefoot.engines.barrier.invariant_set import barrier_to_term
+from surefoot.engines.barrier.scaled_system import scale_system
+from surefoot.engines.barrier.sos_candidate import fit_barrier
+from surefoot.engines.shield.linear_controllers import (
     UNSAFE,
     Floats,
     improve_by_random_search,
@@ -32,6 +25,13 @@ from surefoot.engines.shield.gains import (
 from surefoot.engines.shield.program import synthesis_evidence, synthesis_program
 from surefoot.engines.shield.recheck import OldRule, recheck_shield
 from surefoot.engines.shield.sketch import read_sketch
+from surefoot.engines.shield.sketch_rules import (
+    Combination,
+    combination_from_polynomials,
+    enumerate_sketch_rules,
+    fit_combination,
+    imitation_distance,
+)
 from surefoot.engines.shield.synthesis import RuleSource, synthesise_rules
 from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.evaluate import evaluate_term
@@ -111,7 +111,7 @@ def test_a_rule_is_written_as_it_is_simulated() -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regulators of one weight are enough here."""
-    monkeypatch.setattr("surefoot.engines.shield.gains.WEIGHTS", (1.0,))
+    monkeypatch.setattr("surefoot.engines.shield.linear_controllers.WEIGHTS", (1.0,))
 
 
 @pytest.mark.usefixtures("few")
@@ -138,8 +138,8 @@ def test_the_distance_of_equation_5() -> None:
 
 
 def test_the_random_search_comes_closer_to_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surefoot.engines.shield.gains.ROUNDS", 6)
-    monkeypatch.setattr("surefoot.engines.shield.combination.STEPS", 100)
+    monkeypatch.setattr("surefoot.engines.shield.linear_controllers.ROUNDS", 6)
+    monkeypatch.setattr("surefoot.engines.shield.sketch_rules.STEPS", 100)
     system = read_control_system(discretise(stays_upright())[0])
     sketch = read_sketch("eta, omega", system.variables, 5, "rule")
     wanted = np.array([[-26.0, -15.0]])

@@ -13,20 +13,20 @@ import pytest
 from tests.engines.held import plant
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.encode.barrier import ControlSystem, control_branches, read_control_system
 from surefoot.engines.barrier import Barrier
-from surefoot.engines.barrier import find as finding
-from surefoot.engines.barrier.closed import InvariantSet
-from surefoot.engines.barrier.find import SosTemplate
-from surefoot.engines.barrier.plane import scale_system
-from surefoot.engines.barrier.sampled import evaluate_polynomial, float_system
+from surefoot.engines.barrier import sos_candidate as finding
+from surefoot.engines.barrier.float_system import evaluate_polynomial, float_system
+from surefoot.engines.barrier.invariant_set import InvariantSet
+from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.engines.barrier.search import search_invariant_set
+from surefoot.engines.barrier.sos_candidate import SosTemplate
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Const, Var
 from surefoot.query.polynomial import Polynomial
 from surefoot.run import verify
-from surefoot.solve.sos.exact import gram_blocks
+from surefoot.solve.sos.rational_identity import gram_blocks
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Unknown

@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
-from surefoot.engines.strengthen import template_bounds
+from surefoot.engines.invariant_search import template_bounds
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Choice,
@@ -23,13 +23,13 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.policy import Branch, ProgramPolicy
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
-from surefoot.problem.show import show_term
 from surefoot.problem.term import FALSE, TRUE, Term, Var, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.search import SearchSettings, find_invariant, verify_assuming
-from surefoot.transform.tighten import parse_bound_template
+from surefoot.transform.bound_template import parse_bound_template
 from surefoot.verdict.artifact import Invariant
 from surefoot.verdict.verdict import Found, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

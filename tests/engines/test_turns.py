@@ -9,10 +9,10 @@ import pytest
 from tests.certify.test_replay import counter
 from tests.engines.graphs import among, graph
 
-from surefoot.engines import turns
+from surefoot.engines import portfolio
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
-from surefoot.engines.turns import take_turns
+from surefoot.engines.portfolio import take_turns
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
@@ -146,7 +146,7 @@ def test_no_time_no_answer() -> None:
 
 @pytest.fixture
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "FIRST_TURN", 0.3)
+    monkeypatch.setattr(portfolio, "FIRST_TURN", 0.3)
 
 
 @pytest.mark.usefixtures("short_turns")

@@ -11,12 +11,12 @@ import pytest
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.certify.checker.check import judge_certificate
 from surefoot.encode.barrier import read_control_system
-from surefoot.engines.barrier.plane import scale_system
-from surefoot.engines.barrier.sampled import Floats, evaluate_polynomial
+from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial
+from surefoot.engines.barrier.scaled_system import scale_system
+from surefoot.engines.shield.enlarge.larger_sets import enlarge_sets
+from surefoot.engines.shield.enlarge.visited_states import visited_states
 from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
 from surefoot.engines.shield.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
-from surefoot.engines.shield.widening.visited import visited_states
-from surefoot.engines.shield.widening.widen import enlarge_sets
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget
@@ -85,7 +85,7 @@ def test_an_interruption_keeps_what_there_is(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"surefoot.engines.shield.widening.widen.{where}", interrupted)
+    monkeypatch.setattr(f"surefoot.engines.shield.enlarge.larger_sets.{where}", interrupted)
     kept = enlarge_sets(SYSTEM, found, elsewhere, (2,), Budget(60))
     assert kept.interrupted
     assert kept.branches == found.branches

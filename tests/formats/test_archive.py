@@ -9,8 +9,8 @@ import pytest
 from tests.formats.handmade import zipped
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.inert import archive
-from surefoot.formats.inert.archive import open_archive, read_member
+from surefoot.formats.untrusted import zip_archive
+from surefoot.formats.untrusted.zip_archive import open_archive, read_member
 
 
 def refused(data: bytes, message: str) -> None:
@@ -54,9 +54,9 @@ def test_a_bomb_is_not_unpacked() -> None:
 
 
 def test_sizes_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MOST_MEMBER_BYTES", 100)
+    monkeypatch.setattr(zip_archive, "MOST_MEMBER_BYTES", 100)
     refused(zipped({"a": b"x" * 101}), "the member `a` has 101 bytes, more than 100")
-    monkeypatch.setattr(archive, "MOST_TOTAL_BYTES", 150)
+    monkeypatch.setattr(zip_archive, "MOST_TOTAL_BYTES", 150)
     refused(zipped({"a": b"x" * 100, "b": b"x" * 51}), "the zip unpacks to 151 bytes, more than 150")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.conditions import read_conditions
+from surefoot.formats.predicate_list import read_conditions
 from surefoot.problem.term import Var
 
 X = Var("x")

@@ -11,7 +11,12 @@ import pytest
 from tests.formats.handmade import vec_normalize
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.normalize import Normalization, clip_nodes, prepend_normalization, read_normalization
+from surefoot.formats.normalization import (
+    Normalization,
+    clip_nodes,
+    prepend_normalization,
+    read_normalization,
+)
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Combine, Join, Network, Pairing, dense_network
 

@@ -12,8 +12,8 @@ from tests.formats.onnx_models import dense, model, node, proto, weights
 
 from surefoot.errors import InvalidProblem, MissingBackend, Unsupported
 from surefoot.formats.onnx import read_onnx_bytes, read_onnx_network
-from surefoot.formats.onnx.compare import compare_with_onnxruntime
-from surefoot.formats.onnx.nodes import OPERATIONS
+from surefoot.formats.onnx.operators import OPERATIONS
+from surefoot.formats.onnx.runtime_comparison import compare_with_onnxruntime
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import (
     Activation,

@@ -10,7 +10,7 @@ from onnx import NodeProto
 from tests.formats.onnx_models import model, node, runtime, weights
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.normalize import Normalization, prepend_normalization
+from surefoot.formats.normalization import Normalization, prepend_normalization
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import parse_vnnlib, problem_from_vnnlib

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from surefoot.formats.onnx import read_onnx_network
-from surefoot.formats.onnx.compare import compare_with_onnxruntime
+from surefoot.formats.onnx.runtime_comparison import compare_with_onnxruntime
 from surefoot.formats.vnnlib import read_vnnlib_file
-from surefoot.network.linear import linear_bounds
-from surefoot.network.rounding import may_overflow_float32
+from surefoot.network.back_substitution import linear_bounds
+from surefoot.network.float32_error import may_overflow_float32
 from surefoot.problem.meaning.inference import infer_outputs
 
 SAMPLES = 2_000

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.inert.opcodes import MOST_OPCODES, PickleRecord, Symbol, read_pickle
+from surefoot.formats.untrusted.pickle_opcodes import MOST_OPCODES, PickleRecord, Symbol, read_pickle
 
 
 def read(data: bytes, *names: str) -> Any:

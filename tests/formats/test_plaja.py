@@ -11,15 +11,15 @@ from benchmarks.plaja import EXPECTED, SIX
 
 from surefoot.cli import run_command_line
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.asked.search import symbolic_search
-from surefoot.engines.predicates.asked.ways import build_predicate
-from surefoot.engines.predicates.moves import build_dynamics
+from surefoot.engines.predicates.dynamics import build_dynamics
+from surefoot.engines.predicates.symbolic.search import symbolic_search
+from surefoot.engines.predicates.symbolic.transition_cubes import build_predicate
 from surefoot.errors import SurefootError
 from surefoot.formats.plaja import read_plaja_properties
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.property import Never
-from surefoot.problem.show import show_property, show_term
 from surefoot.verdict.verdict import Holds, Violated
 from surefoot.work.budget import Budget
 

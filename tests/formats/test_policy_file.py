@@ -13,7 +13,7 @@ from tests.formats.handmade import actor_critic, saved_model, torch_file, vec_no
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.nnet import write_nnet
-from surefoot.formats.normalize import Normalization
+from surefoot.formats.normalization import Normalization
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import dense_network

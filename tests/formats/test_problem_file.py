@@ -9,9 +9,9 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.loaded_policy import LoadedPolicy
-from surefoot.formats.normalize import NOT_NORMALISED
+from surefoot.formats.normalization import NOT_NORMALISED
 from surefoot.formats.problem_file import read_problem_file, read_problems
-from surefoot.formats.problem_file.kinds import parse_variable_type
+from surefoot.formats.problem_file.variable_types import parse_variable_type
 from surefoot.problem.environment import (
     Arithmetic,
     Array,

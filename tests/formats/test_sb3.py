@@ -10,7 +10,7 @@ from tests.formats.handmade import actor_critic, box, linear, saved_model
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.loaded_policy import LoadedPolicy
-from surefoot.formats.normalize import Normalization
+from surefoot.formats.normalization import Normalization
 from surefoot.formats.sb3 import read_sb3
 from surefoot.problem.meaning.inference import infer_outputs
 

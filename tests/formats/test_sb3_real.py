@@ -22,7 +22,7 @@ READER = """
 import json, sys
 from pathlib import Path
 import numpy as np
-from surefoot.formats.normalize import read_normalization
+from surefoot.formats.normalization import read_normalization
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.meaning.inference import infer_outputs
 
@@ -31,7 +31,8 @@ found = {}
 for path in sorted(folder.glob("*.zip")):
     statistics = folder / f"{path.stem}.pkl"
     policy = load_policy(path, normalization=read_normalization(statistics) if statistics.exists() else None)
-    np.save(folder / f"{path.stem}.out.npy", infer_outputs(policy.network, np.load(folder / f"{path.stem}.obs.npy")))
+    observed = np.load(folder / f"{path.stem}.obs.npy")
+    np.save(folder / f"{path.stem}.out.npy", infer_outputs(policy.network, observed))
     found[path.stem] = [policy.kind, policy.head, policy.low, policy.high, list(policy.notes)]
 loaded = {"torch", "stable_baselines3", "gymnasium", "cloudpickle"} & set(sys.modules)
 assert not loaded, loaded

@@ -7,7 +7,7 @@ import pytest
 from tests.formats.handmade import actor_critic, number, symbol, tensor, text, torch_file, zipped
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.inert.torch_file import read_state_dict
+from surefoot.formats.untrusted.torch_file import read_state_dict
 
 WEIGHTS = {
     "a.weight": np.arange(6, dtype=np.float32).reshape(2, 3) / 7,

@@ -8,7 +8,7 @@ import pytest
 from tests.formats.test_problem_file import BODY, PROGRAM, load
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.normalize import NOT_NORMALISED
+from surefoot.formats.normalization import NOT_NORMALISED
 from surefoot.formats.problem_file import read_problem_file
 from surefoot.formats.wiring import (
     PolicyWiring,

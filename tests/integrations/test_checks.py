@@ -21,7 +21,7 @@ from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import TRUE
-from surefoot.report.heatmap.curve import read_curve
+from surefoot.report.heatmap.learning_curve import read_curve
 from surefoot.verdict.verdict import PerStart, Unknown
 
 POND = Path(__file__).parents[2] / "docs" / "reference" / "pond.toml"

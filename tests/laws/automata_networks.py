@@ -21,11 +21,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import STALLED, location_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import STALLED, location_name
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal
 
 LABELS = ("go", "turn", "wait")

@@ -18,11 +18,11 @@ from fractions import Fraction
 from random import Random
 
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.names import chosen_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.problem.reserved_names import chosen_name
 from surefoot.problem.term import TRUE, Const, Term, Var, disjunction_of, equal
 
 X = Var("x")

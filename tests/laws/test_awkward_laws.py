@@ -14,8 +14,8 @@ from tests.laws.awkward_systems import awkward
 from tests.laws.brute_force import truth
 from tests.laws.contradictions import contradiction, word
 
-from surefoot.certify.execution.canonical import run_problem_to_json
-from surefoot.certify.execution.prove import prove_run_certificate
+from surefoot.certify.runs.canonical import run_problem_to_json
+from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.errors import Unsupported

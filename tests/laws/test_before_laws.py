@@ -14,11 +14,11 @@ from tests.laws.brute_force import Graph, key, truth
 from tests.laws.finite_systems import condition, decider, system
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.execution.canonical import run_problem_to_json
-from surefoot.certify.process.canonical import process_problem_to_json as graph_canonical
-from surefoot.certify.process.claim import build_graph_certificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.replay import replay
+from surefoot.certify.runs.canonical import run_problem_to_json
+from surefoot.certify.values.canonical import process_problem_to_json as graph_canonical
+from surefoot.certify.values.claim import build_graph_certificate
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
@@ -26,15 +26,15 @@ from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import NeverBefore
+from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.semantics import State
 from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute_names
 from surefoot.run import verify
 from surefoot.solve.milp import Milp
-from surefoot.transform.ending import end_at_goal
+from surefoot.transform.absorbing_goal import end_at_goal
 from surefoot.verdict.verdict import Holds, Proved, Vacuous, Violated
 from surefoot.work.budget import Budget
 

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.random_networks import networks
 
+from surefoot.network.directed_rounding import Array
 from surefoot.network.exact import exact_outputs
-from surefoot.network.outward import Array
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import Affine, Network, dense_network
 from surefoot.query.query import Sat, Unsat
-from surefoot.solve.native.cells import (
+from surefoot.solve.native.batch_queries import (
     BatchAnswers,
     BatchQueries,
     QueryOutcome,
@@ -25,9 +25,9 @@ from surefoot.solve.native.cells import (
     answer_batch_queries,
     tabulate_network,
 )
-from surefoot.solve.native.cells import batch as entry
-from surefoot.solve.native.cells import search as halving
-from surefoot.solve.native.cells.single import build_single_query
+from surefoot.solve.native.batch_queries import batch as entry
+from surefoot.solve.native.batch_queries import box_splitting as halving
+from surefoot.solve.native.batch_queries.single_query import build_single_query
 from surefoot.solve.native.solver import decide_native_query
 
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

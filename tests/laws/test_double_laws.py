@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from surefoot.compile import explore_problem
 from surefoot.compile.batch import vectorise_terms
-from surefoot.compile.closure import UNDEFINED_ERRORS, compile_closure
+from surefoot.compile.term_closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Arithmetic,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.encode.asking import Asked, State, check_state, reference, unrolled, well_defined
 from tests.encode.random_problems import CONDITIONS, LABELS, control_problems, problems, states
 
-from surefoot.encode.concrete import concretise_run
+from surefoot.encode.concretise import concretise_run
 from surefoot.encode.unroll import unroll
 from surefoot.network.exact import exact_outputs
 from surefoot.problem import semantics

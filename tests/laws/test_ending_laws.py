@@ -33,13 +33,13 @@ from tests.laws.tabled_systems import (
 from tests.laws.test_execution_laws import satisfied
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.claim import FileLocations
-from surefoot.certify.checker.execution.problem import read_canonical_problem
-from surefoot.certify.checker.execution.state import TimeFrame
-from surefoot.certify.execution.canonical import run_problem_to_json
-from surefoot.certify.execution.prove import prove_run_certificate
-from surefoot.certify.process.claim import build_graph_certificate
-from surefoot.encode.system import TransitionSystem, build_transition_system
+from surefoot.certify.checker.query_claim import FileLocations
+from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
+from surefoot.certify.checker.runs.time_frame import TimeFrame
+from surefoot.certify.runs.canonical import run_problem_to_json
+from surefoot.certify.runs.prove import prove_run_certificate
+from surefoot.certify.values.claim import build_graph_certificate
+from surefoot.encode.transition_system import TransitionSystem, build_transition_system
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction

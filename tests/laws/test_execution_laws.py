@@ -20,23 +20,23 @@ from tests.laws.brute_force import truth
 from tests.laws.finite_systems import KINDS, problems
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.claim import FileLocations
-from surefoot.certify.checker.execution.problem import CanonicalProblem as Read
-from surefoot.certify.checker.execution.problem import read_canonical_problem
-from surefoot.certify.checker.execution.state import TimeFrame
-from surefoot.certify.checker.execution.unroll import escape_formula as may_escape
-from surefoot.certify.checker.execution.unroll import transition_formula as moves
-from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.checker.query import Formula, comparison_form, formula_parts
-from surefoot.certify.execution.canonical import run_problem_to_json
-from surefoot.certify.execution.prove import prove_run_certificate
+from surefoot.certify.checker.query_claim import FileLocations
+from surefoot.certify.checker.runs.canonical_problem import CanonicalProblem as Read
+from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
+from surefoot.certify.checker.runs.time_frame import TimeFrame
+from surefoot.certify.checker.runs.unroll import escape_formula as may_escape
+from surefoot.certify.checker.runs.unroll import transition_formula as moves
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.certify.runs.canonical import run_problem_to_json
+from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment, Int
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.names import location_key, output_index
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
+from surefoot.problem.reserved_names import location_key, output_index
 from surefoot.problem.semantics import (
     State,
     enumerate_successors,

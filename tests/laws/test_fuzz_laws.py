@@ -14,7 +14,7 @@ from surefoot.query.bounds import integer_variable_names
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import lower_query
 from surefoot.query.query import Sat, Unsat
-from surefoot.solve.native.dual.route import attempt_relu_splitting
+from surefoot.solve.native.relu_splitting.query_search import attempt_relu_splitting
 from surefoot.solve.native.solver import decide_native_query
 
 pytest.importorskip("z3")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.formats.handmade import actor_critic, state_pickle, torch_file
 
 from surefoot.errors import SurefootError
-from surefoot.formats.inert.archive import open_archive, read_member
-from surefoot.formats.inert.opcodes import read_pickle
-from surefoot.formats.inert.torch_file import read_state_dict
+from surefoot.formats.untrusted.pickle_opcodes import read_pickle
+from surefoot.formats.untrusted.torch_file import read_state_dict
+from surefoot.formats.untrusted.zip_archive import open_archive, read_member
 
 ALPHABET = [op.code.encode("latin-1") for op in pickletools.opcodes]
 ARGUMENTS = [

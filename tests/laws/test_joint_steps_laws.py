@@ -23,9 +23,9 @@ from tests.laws.test_execution_laws import (
     satisfied,
 )
 
-from surefoot.certify.checker.execution.state import TimeFrame
-from surefoot.certify.checker.execution.unroll import escape_formula as may_escape
-from surefoot.certify.checker.execution.unroll import transition_formula as moves
+from surefoot.certify.checker.runs.time_frame import TimeFrame
+from surefoot.certify.checker.runs.unroll import escape_formula as may_escape
+from surefoot.certify.checker.runs.unroll import transition_formula as moves
 from surefoot.problem.semantics import holds_in_state, is_initial, may_end
 
 SEEDS = [s for s in range(24) if read(automata_network(s)) is not None]

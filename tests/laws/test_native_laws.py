@@ -12,18 +12,18 @@ from tests.laws.test_solver_laws import agree, by_milp, by_trying, by_z3, checke
 from tests.random_networks import boxes, networks, points
 
 from surefoot.errors import Unsupported
+from surefoot.network.back_substitution import linear_bounds
+from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.exact import exact_outputs
-from surefoot.network.linear import linear_bounds
-from surefoot.network.outward import BoxArray
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.network import Network, Shape, dense_network
 from surefoot.problem.term import Const, Var, equal
 from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
-from surefoot.solve.native.bounding.bounds import bound_box_batch
-from surefoot.solve.native.bounding.dual import ascend_slopes
-from surefoot.solve.native.bounding.layout import build_bounding_plan
-from surefoot.solve.native.bounding.passes import forward_values
+from surefoot.solve.native.bounding.bounding_plan import build_bounding_plan
+from surefoot.solve.native.bounding.gradients import forward_values
+from surefoot.solve.native.bounding.slope_ascent import ascend_slopes
+from surefoot.solve.native.bounding.value_bounds import bound_box_batch
 from surefoot.solve.native.solver import decide_native_query
 
 pytest.importorskip("z3")

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from tests.exact_network import FAR, Enclosure, contains, distance, exact_values
 from tests.random_networks import boxes, networks, points
 
+from surefoot.network.back_substitution import linear_bounds, planes_below_outputs
 from surefoot.network.evaluate import decide_batch_actions, evaluate_network_batch
+from surefoot.network.float32_error import error_bounds, may_overflow_float32
 from surefoot.network.interval import interval_bounds
-from surefoot.network.linear import linear_bounds, planes_below_outputs
-from surefoot.network.rounding import error_bounds, may_overflow_float32
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer_all_values, infer_outputs
 from surefoot.problem.network import (

@@ -8,7 +8,7 @@ from tests.formats.onnx_models import dense, model, node
 
 from surefoot.errors import SurefootError
 from surefoot.formats.onnx import read_onnx_bytes
-from surefoot.formats.onnx.compare import compare_with_onnxruntime
+from surefoot.formats.onnx.runtime_comparison import compare_with_onnxruntime
 
 
 @st.composite

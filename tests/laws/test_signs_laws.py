@@ -14,18 +14,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from surefoot.certify.checker.markov.term import compile_row_function
-from surefoot.certify.checker.number import Refused
-from surefoot.certify.process.canonical import process_term_to_json
+from surefoot.certify.checker.strict_json import Refused
+from surefoot.certify.checker.values.term import compile_row_function
+from surefoot.certify.values.canonical import process_term_to_json
 from surefoot.compile import explore_problem
-from surefoot.compile.closure import UNDEFINED_ERRORS, compile_closure
+from surefoot.compile.term_closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.encode.interval import term_interval
-from surefoot.engines.predicates.asked.conditions import term_cases
-from surefoot.engines.predicates.tabulated.columns import ColumnEvaluator, RationalColumn
+from surefoot.engines.predicates.enumerative.columns import ColumnEvaluator, RationalColumn
+from surefoot.engines.predicates.symbolic.conditions import term_cases
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.jani.document import JsonNode
 from surefoot.formats.jani.export.terms import ExportNames, jani_expression
 from surefoot.formats.jani.expressions import JaniScope, read_unfolded_term
+from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Arithmetic, Component, Edge, Environment, Int, Real, Variable
 from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.parse import parse_term
@@ -44,7 +44,7 @@ from surefoot.problem.term import (
     ite,
     substitute_names,
 )
-from surefoot.problem.validate.kinds import infer_term_type
+from surefoot.problem.validate.types import infer_term_type
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
 from surefoot.query.query import Answer, Query, QueryVariable, Sat, Unsat
 from surefoot.solve.milp.solver import decide_milp as milp

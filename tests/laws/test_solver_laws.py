@@ -11,10 +11,10 @@ from tests.laws.queries import mixed_queries, network_queries, whole_queries
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.term import Apply, Op, Term
-from surefoot.query.export import to_smtlib
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.lower import lower_query
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.query.satisfies import assignment_defect
+from surefoot.query.smtlib import to_smtlib
 from surefoot.solve.milp import solver as milp
 from surefoot.solve.z3 import solver as z3
 

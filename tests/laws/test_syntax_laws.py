@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
 from surefoot.formats.problem_file import read_problems
-from surefoot.formats.problem_file.kinds import parse_law, parse_variable_type
-from surefoot.problem.names import chosen_name, location_name, network_output_name
+from surefoot.formats.problem_file.variable_types import parse_law, parse_variable_type
 from surefoot.problem.parse import parse_property, parse_term
+from surefoot.problem.printer import show_property, show_term
+from surefoot.problem.printer.terms import LAYOUT
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -26,8 +27,7 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.show import show_property, show_term
-from surefoot.problem.show.terms import LAYOUT
+from surefoot.problem.reserved_names import chosen_name, location_name, network_output_name
 from surefoot.problem.term import (
     Apply,
     Const,

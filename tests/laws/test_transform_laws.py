@@ -17,9 +17,9 @@ from surefoot.problem.property import Never
 from surefoot.problem.term import Var
 from surefoot.problem.validate import validate_problem
 from surefoot.transform.abstraction import FreedValues, abstract_network_io
-from surefoot.transform.obligations import assume_invariant
-from surefoot.transform.region import restrict_variables
-from surefoot.transform.span import Span
+from surefoot.transform.proof_obligations import assume_invariant
+from surefoot.transform.restriction import restrict_variables
+from surefoot.transform.term_range import Span
 
 SYSTEMS = 12
 WORSE = ("holds", "unclear", "violated")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.interval import ACTIVATION, CONSTANT, PAIRING, RULES, interval_bounds, node_interval
-from surefoot.network.outward import BoxArray
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tests.exact_network import exact_values
 
+from surefoot.network.back_substitution import Planes, linear_bounds, planes_below_outputs
+from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.interval import interval_bounds
-from surefoot.network.linear import Planes, linear_bounds, planes_below_outputs
-from surefoot.network.outward import BoxArray
 from surefoot.network.relaxation import relax_node
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import (
@@ -78,7 +78,7 @@ def test_large_batches_are_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) 
     )
     low = rng.normal(size=(17, 2))
     whole = linear_bounds(network, low, low + 0.5)
-    monkeypatch.setattr("surefoot.network.linear._ENTRIES", 300)
+    monkeypatch.setattr("surefoot.network.back_substitution._ENTRIES", 300)
     cut = linear_bounds(network, low, low + 0.5)
     np.testing.assert_allclose(cut.values[-1].low, whole.values[-1].low, rtol=1e-12)
     np.testing.assert_allclose(cut.below.coefficients, whole.below.coefficients, rtol=1e-12)

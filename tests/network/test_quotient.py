@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.network.linear import linear_bounds
-from surefoot.network.outward import BoxArray
+from surefoot.network.back_substitution import linear_bounds
+from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.relaxation import Relaxation, relax_node
 from surefoot.problem.network import Affine, Combine, Network, Pairing, Pick, freeze_float32, freeze_indices
 
@@ -81,8 +81,8 @@ def test_bounds_hold_for_any_slopes_and_touch_points(monkeypatch: pytest.MonkeyP
     def anywhere(_: np.ndarray, y: BoxArray, __: np.ndarray) -> np.ndarray:
         return y.low + rng.random(y.low.shape) * (y.high - y.low)
 
-    monkeypatch.setattr("surefoot.network.quotient._mccormick_slopes", careless)
-    monkeypatch.setattr("surefoot.network.quotient._touch_point", anywhere)
+    monkeypatch.setattr("surefoot.network.quotient_relaxation._mccormick_slopes", careless)
+    monkeypatch.setattr("surefoot.network.quotient_relaxation._touch_point", anywhere)
     ends = np.sort(rng.normal(size=(80, 2)) * 2, axis=1)
     sizes = np.sort(rng.uniform(0.1, 4, size=(80, 2)), axis=1)
     sizes[::2] = -sizes[::2, ::-1]

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from surefoot.network.linear import linear_bounds
-from surefoot.network.rounding import ACTIVATION_ULPS, LARGEST, error_bounds, may_overflow_float32
+from surefoot.network.back_substitution import linear_bounds
+from surefoot.network.float32_error import ACTIVATION_ULPS, LARGEST, error_bounds, may_overflow_float32
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -10,10 +10,10 @@ from tests.random_networks import of_one_node
 
 from surefoot.errors import Unsupported
 from surefoot.network import interval
+from surefoot.network.back_substitution import linear_bounds
 from surefoot.network.evaluate import evaluate_network_batch
 from surefoot.network.exact import exact_outputs
-from surefoot.network.linear import linear_bounds
-from surefoot.network.rounding import error_bounds
+from surefoot.network.float32_error import error_bounds
 from surefoot.problem.meaning import inference
 from surefoot.problem.network import Constant, Pairing, Shape
 

@@ -11,7 +11,7 @@ import pytest
 from tests.formats.jani.build import op, write
 from tests.formats.jani.features import stepping
 
-from surefoot.compile.closure import compile_closure
+from surefoot.compile.term_closures import compile_closure
 from surefoot.encode.barrier.polynomials import polynomial_of
 from surefoot.encode.interval import term_interval
 from surefoot.engines.bmc import Bmc

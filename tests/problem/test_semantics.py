@@ -21,7 +21,6 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
-from surefoot.problem.names import STALLED, location_name, network_output_name
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import (
     Branch,
@@ -32,6 +31,7 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import STALLED, location_name, network_output_name
 from surefoot.problem.semantics import (
     Move,
     NotAStep,

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from surefoot.problem.parse import parse_property, parse_term
-from surefoot.problem.show import abbreviate_term, show_name, show_property, show_term
+from surefoot.problem.printer import abbreviate_term, show_name, show_property, show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 

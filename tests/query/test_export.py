@@ -7,8 +7,8 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.network import Activation, Network, Shape
 from surefoot.problem.term import Apply, Const, Op, Var, equal
-from surefoot.query.export import to_smtlib, to_vnnlib
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.query.smtlib import to_smtlib, to_vnnlib
 
 x, y, u, v = Var("x"), Var("y"), Var("u"), Var("v")
 

@@ -8,10 +8,10 @@ from tests.solve.examples import RELU
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.lower import lower_query
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.milp.solver import decide_milp
 
 i, j, p, x = Var("i"), Var("j"), Var("p"), Var("x")

@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.report.chart import HEIGHT, WIDTH, Series, line_chart
 from surefoot.report.drawing.frame import tick_values
+from surefoot.report.run_chart import HEIGHT, WIDTH, Series, line_chart
 
 values = st.floats(-1e30, 1e30, allow_nan=False)
 

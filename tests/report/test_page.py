@@ -13,8 +13,8 @@ from tests.report.runs import overload
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.problem_file import read_problem_file
 from surefoot.problem.problem import Problem
-from surefoot.report.page import render_result_page
-from surefoot.report.text import render
+from surefoot.report.result_page import render_result_page
+from surefoot.report.result_text import render
 from surefoot.run import verify
 from surefoot.verdict.verdict import Result, Violated
 from surefoot.work.budget import Budget

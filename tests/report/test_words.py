@@ -13,15 +13,16 @@ from tests.report.runs import LOAD, overload, problem
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
-from surefoot.problem.parse.number import show_number
+from surefoot.problem.parse.decimal_literals import show_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.problem.term import Term, Var
 from surefoot.problem.window import windows_of
-from surefoot.report.found import describe_start_groups
-from surefoot.report.page import render_result_page
-from surefoot.report.text import describe_interval, in_few_words, render
+from surefoot.report.result_page import render_result_page
+from surefoot.report.result_text import describe_interval, in_few_words, render
+from surefoot.report.search_report import describe_start_groups
 from surefoot.verdict.artifact import Invariant, SafeStarts, StartGroup
+from surefoot.verdict.sentences import round_long_numbers, verdict_sentences
 from surefoot.verdict.verdict import (
     Certificate,
     Found,
@@ -34,7 +35,6 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import round_long_numbers, verdict_sentences
 
 HIGH = Var("output[0]") > 2
 

@@ -14,13 +14,13 @@ from tests.certify.test_replay import counter
 
 from surefoot import run as run_module
 from surefoot.certify import evidence
-from surefoot.certify.files import NOT_IN_TIME, Rejection
+from surefoot.certify.vnnlib_claim import NOT_IN_TIME, Rejection
 from surefoot.cli import run_command_line
 from surefoot.cli.commands import check as check_command
-from surefoot.cli.commands.shield import made as made_module
-from surefoot.cli.commands.shield.made import make_certified_shield
+from surefoot.cli.commands.shield import certified_synthesis as made_module
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.cli.output import exit_code, write_certificate
-from surefoot.engines import level, turns
+from surefoot.engines import bounded_check, portfolio
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
@@ -32,8 +32,8 @@ from surefoot.problem.term import Const, Term, Var, equal
 from surefoot.run import verify
 from surefoot.studies.control.problem import stays_safe
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated
-from surefoot.work import alarm as alarm_module
 from surefoot.work import budget as budget_module
+from surefoot.work import deadline as alarm_module
 from surefoot.work.budget import Budget
 
 X = Var("x")
@@ -89,7 +89,7 @@ def test_an_engine_that_does_not_look_at_the_clock_is_ended() -> None:
 
 
 def test_other_engines_have_answered_before_one_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "FIRST_TURN", 60.0)
+    monkeypatch.setattr(portfolio, "FIRST_TURN", 60.0)
     found = verify(counter(Never(X > 5)), [Bmc(depth=2), Endless()], Budget(LONG)).verdict
     assert isinstance(found, Holds)
     assert found.up_to == 2
@@ -114,8 +114,8 @@ def test_whoever_does_not_say_in_time_whether_it_objects_is_passed_over(
 
 @pytest.mark.parametrize("engine", [Bmc(), Induction()])
 def test_bounds_that_were_shown_are_kept(monkeypatch: pytest.MonkeyPatch, engine: Bmc | Induction) -> None:
-    unroll = level.unroll
-    monkeypatch.setattr(level, "unroll", lambda p, k: go_on() if k == 2 else unroll(p, k))
+    unroll = bounded_check.unroll
+    monkeypatch.setattr(bounded_check, "unroll", lambda p, k: go_on() if k == 2 else unroll(p, k))
     found = verify(counter(Never(X >= 4)), engine, Budget(LONG)).verdict
     assert isinstance(found, Unknown)
     assert found.reason is Reason.TIMEOUT

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.engines.bmc import Bmc
-from surefoot.engines.strengthen import template_bounds
+from surefoot.engines.invariant_search import template_bounds
 from surefoot.problem.environment import Component, Control, Edge, Environment, Real, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
@@ -17,7 +17,7 @@ from surefoot.problem.term import TRUE, Var
 from surefoot.search import IN_REALS, SearchSettings, find_invariant, verify_abstracted
 from surefoot.solve.native import Native
 from surefoot.transform.abstraction import FreedValues
-from surefoot.transform.tighten import parse_bound_template
+from surefoot.transform.bound_template import parse_bound_template
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
 

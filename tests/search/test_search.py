@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.execution.canonical import run_problem_to_json
+from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.errors import InvalidProblem
@@ -22,8 +22,8 @@ from surefoot.search import SearchSettings, find_tipping_point, verify_abstracte
 from surefoot.solve.native import Native
 from surefoot.studies.toy.problem import UPPER_RIGHT, always_positive, below_thirteen, toy_environment
 from surefoot.transform.abstraction import FreedValues
-from surefoot.transform.span import Span
-from surefoot.transform.tighten import parse_bound_template
+from surefoot.transform.bound_template import parse_bound_template
+from surefoot.transform.term_range import Span
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Holds, Proved, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -24,7 +24,7 @@ from surefoot.problem.semantics import State
 from surefoot.problem.term import FALSE, Const, Term, Var, conjunction_of, equal
 from surefoot.run import verify
 from surefoot.search import SearchSettings
-from surefoot.search.starts import find_safe_starts
+from surefoot.search.safe_starts import find_safe_starts
 from surefoot.verdict.artifact import SafeStarts
 from surefoot.verdict.verdict import Found, Holds, Proved, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

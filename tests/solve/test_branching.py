@@ -16,9 +16,9 @@ from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.term import Const, Term, Var, equal
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.query.satisfies import assignment_defect
-from surefoot.solve.branching import BranchAndBound
+from surefoot.solve.branch_and_bound import BranchAndBound
 from surefoot.solve.marabou import Marabou
 from surefoot.solve.milp import Milp
 from surefoot.solve.native import Native

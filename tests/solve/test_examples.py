@@ -8,8 +8,8 @@ from tests.solve.examples import EXAMPLES, real, relu
 from surefoot.problem.environment import Real
 from surefoot.problem.network import Activation, Network, Shape
 from surefoot.problem.term import Apply, Const, Op, Var
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.query.satisfies import assignment_defect
 from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver, solve_query
 

@@ -8,8 +8,8 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Int
 from surefoot.problem.network import dense_network
 from surefoot.problem.term import Apply, Const, Op, Var, equal, ite
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.milp import Milp
 from surefoot.solve.milp.solver import decide_milp
 from surefoot.solve.protocol import solve_query

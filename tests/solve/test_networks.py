@@ -10,8 +10,8 @@ from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.network import Network
 from surefoot.problem.term import Var
-from surefoot.query.export import to_smtlib
 from surefoot.query.query import NetworkCall, Query, Sat, Unsat
+from surefoot.query.smtlib import to_smtlib
 from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import solve_query
 

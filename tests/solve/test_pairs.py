@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.certify.checker.barrier.positive import is_exactly_semidefinite as eliminated
-from surefoot.certify.checker.barrier.positive import is_surely_semidefinite
+from surefoot.certify.checker.barrier.sum_of_squares import is_exactly_semidefinite as eliminated
+from surefoot.certify.checker.barrier.sum_of_squares import is_surely_semidefinite
 from surefoot.query.polynomial import (
     Monomial,
     Polynomial,
@@ -18,15 +18,15 @@ from surefoot.query.polynomial import (
     polynomial_from_variable,
 )
 from surefoot.solve.sos import Squares, Summand, prove_nonnegative
-from surefoot.solve.sos.exact import (
+from surefoot.solve.sos.gram_blocks import WIDEST_FULL, GramBlock, split_into_pairs
+from surefoot.solve.sos.newton_polytope import monomials_in_polytope, newton_polytope
+from surefoot.solve.sos.rational_identity import (
     _is_definite_in_integers,
     gram_blocks,
     gram_to_polynomial,
     is_gram_semidefinite,
 )
-from surefoot.solve.sos.gram import WIDEST_FULL, GramBlock, split_into_pairs
-from surefoot.solve.sos.newton import monomials_in_polytope, newton_polytope
-from surefoot.solve.sos.program import SosIdentity, solve_sdp
+from surefoot.solve.sos.semidefinite_program import SosIdentity, solve_sdp
 from surefoot.work.budget import Budget
 
 

@@ -8,10 +8,10 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from surefoot.engines.barrier.find import MOST_MONOMIALS, template_objection
+from surefoot.engines.barrier.sos_candidate import MOST_MONOMIALS, template_objection
 from surefoot.query.polynomial import enumerate_monomials, polynomial_from_constant, polynomial_from_variable
-from surefoot.solve.sos import program
-from surefoot.solve.sos.program import GramBlock, SosIdentity, solve_sdp
+from surefoot.solve.sos import semidefinite_program
+from surefoot.solve.sos.semidefinite_program import GramBlock, SosIdentity, solve_sdp
 from surefoot.work.budget import Budget
 from surefoot.work.child import Worker, WorkerDied
 
@@ -36,7 +36,7 @@ def test_a_large_program_is_stopped_at_the_deadline() -> None:
 
 def test_a_child_gives_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     here = solve_sdp([bowl(2, 4)], 0, Budget(60.0))
-    monkeypatch.setattr(program, "LARGEST_LOCAL", 0)
+    monkeypatch.setattr(semidefinite_program, "LARGEST_LOCAL", 0)
     there = solve_sdp([bowl(2, 4)], 0, Budget(60.0))
     assert here is not None
     assert there is not None
@@ -49,7 +49,7 @@ def test_a_child_that_dies_is_told_and_gives_no_solution(monkeypatch: pytest.Mon
     def dies(*_: object, **__: object) -> None:
         raise WorkerDied("the solver process died: killed", memory=True)
 
-    monkeypatch.setattr(program, "LARGEST_LOCAL", 0)
+    monkeypatch.setattr(semidefinite_program, "LARGEST_LOCAL", 0)
     monkeypatch.setattr(Worker, "call", dies)
     told: list[str] = []
     assert solve_sdp([bowl(2, 4)], 0, Budget(60.0, progress=told.append)) is None
@@ -59,8 +59,8 @@ def test_a_child_that_dies_is_told_and_gives_no_solution(monkeypatch: pytest.Mon
 def test_what_is_not_a_sum_of_squares_has_no_solution_with_a_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     identity = bowl(2, 4)
     below = SosIdentity(identity.constant - polynomial_from_constant(Fraction(2), 2), {}, identity.blocks)
-    for large in (program.LARGEST_LOCAL, 0):
-        monkeypatch.setattr(program, "LARGEST_LOCAL", large)
+    for large in (semidefinite_program.LARGEST_LOCAL, 0):
+        monkeypatch.setattr(semidefinite_program, "LARGEST_LOCAL", large)
         found = solve_sdp([below], 0, Budget(60.0))
         assert found is None or found.margin <= 0
 

@@ -14,15 +14,15 @@ from surefoot.query.polynomial import (
     polynomial_from_constant,
     polynomial_from_variable,
 )
-from surefoot.solve.sos.exact import (
+from surefoot.solve.sos.projections import douglas_rachford, gram_matrices, prepare_projection
+from surefoot.solve.sos.rational_identity import (
     Summand,
     gram_blocks,
     gram_to_polynomial,
     is_gram_semidefinite,
     prove_nonnegative,
 )
-from surefoot.solve.sos.slight import solve_residual
-from surefoot.solve.sos.splitting import douglas_rachford, gram_matrices, prepare_projection
+from surefoot.solve.sos.residual import solve_residual
 from surefoot.solve.sos.wide import ProjectionProver, variable_sizes
 from surefoot.work.budget import Budget
 

@@ -9,14 +9,14 @@ from random import Random
 import pytest
 
 from surefoot.encode.barrier import read_control_system
-from surefoot.engines.barrier import find as finding
-from surefoot.engines.barrier.find import fit_barrier
-from surefoot.engines.barrier.plane import ScaledSystem, scale_system
+from surefoot.engines.barrier import sos_candidate as finding
+from surefoot.engines.barrier.scaled_system import ScaledSystem, scale_system
+from surefoot.engines.barrier.sos_candidate import fit_barrier
 from surefoot.problem.term import Const, Var
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.solve.sos import flip_signs, monomial_parity, parity_basis, prove_nonnegative, sign_symmetries
-from surefoot.solve.sos.exact import gram_to_polynomial, is_gram_semidefinite
-from surefoot.solve.sos.symmetry import group_by_parity, occurring_parities
+from surefoot.solve.sos.rational_identity import gram_to_polynomial, is_gram_semidefinite
+from surefoot.solve.sos.sign_symmetry import group_by_parity, occurring_parities
 from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget

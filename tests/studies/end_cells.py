@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from surefoot.formats.track import GOAL, WALL
+from surefoot.formats.racetrack_map import GOAL, WALL
 from surefoot.problem.network import Activation, Affine
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.term import Apply, Const, Term, Var
-from surefoot.studies.racetrack.abstraction import FASTEST, AbstractionInstance, abstraction_starts
+from surefoot.studies.racetrack.abstraction_instances import FASTEST, AbstractionInstance, abstraction_starts
 from surefoot.studies.racetrack.model import ACCELERATIONS
 from surefoot.studies.racetrack.track import shipped_track
 from surefoot.verdict.artifact import AbstractGraph

@@ -6,8 +6,8 @@ import pytest
 from tests.studies.end_cells import abstract_states, counted_states
 
 from surefoot.engines.predicates import Predicates
-from surefoot.studies.figures import Claim, check_claim
-from surefoot.studies.racetrack.abstraction import (
+from surefoot.studies.paper_figures import Claim, check_claim
+from surefoot.studies.racetrack.abstraction_instances import (
     ABSTRACTIONS,
     AbstractionInstance,
     abstraction_starts,

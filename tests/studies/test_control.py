@@ -7,19 +7,23 @@ from fractions import Fraction
 import pytest
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.cli.commands.shield.made import ShieldSynthesis, make_certified_shield, result_from_synthesis
+from surefoot.cli.commands.shield.certified_synthesis import (
+    ShieldSynthesis,
+    make_certified_shield,
+    result_from_synthesis,
+)
 from surefoot.encode.barrier import read_control_system
-from surefoot.engines.barrier.closed import Unproved, prove_invariant_set
-from surefoot.engines.barrier.plane import scale_system
-from surefoot.engines.shield.lost import is_unavoidably_unsafe
+from surefoot.engines.barrier.invariant_set import Unproved, prove_invariant_set
+from surefoot.engines.barrier.scaled_system import scale_system
+from surefoot.engines.shield.unavoidable import is_unavoidably_unsafe
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.term import Const
 from surefoot.problem.validate import validate_problem
 from surefoot.query.polynomial import polynomial_from_constant
+from surefoot.studies.comparison import load_study
 from surefoot.studies.control.plants import CHANGED, TABLE_1
 from surefoot.studies.control.problem import NEEDS_NETWORK, PROBLEMS, stays_safe
-from surefoot.studies.load import load_study
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget

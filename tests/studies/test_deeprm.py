@@ -25,7 +25,7 @@ from surefoot.problem.semantics import (
     policy_decision,
 )
 from surefoot.problem.validate import validate_problem
-from surefoot.studies.deeprm.model import ACTIONS, CAPACITY, HORIZON, SLOTS
+from surefoot.studies.deeprm.cluster import ACTIONS, CAPACITY, HORIZON, SLOTS
 from surefoot.studies.deeprm.problem import (
     LARGE,
     NEEDS_NETWORK,

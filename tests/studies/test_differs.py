@@ -14,8 +14,8 @@ import pytest
 from surefoot.cli import run_command_line
 from surefoot.cli.commands.heatmap.study_figures import claim_to_json, render_claims
 from surefoot.studies import STUDIES
-from surefoot.studies.figures import Claim, check_claim
-from surefoot.studies.load import load_study, read_expectations
+from surefoot.studies.comparison import load_study, read_expectations
+from surefoot.studies.paper_figures import Claim, check_claim
 
 
 def entries(*keys: str) -> list[tuple[str, dict[str, Any]]]:

@@ -16,7 +16,7 @@ from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.network import Network, dense_network
 from surefoot.search import SearchSettings
 from surefoot.solve.native import Native
-from surefoot.studies.generalise import (
+from surefoot.studies.generalisation import (
     DependenceAnswer,
     TippingBounds,
     find_tipping_bounds,

@@ -6,9 +6,9 @@ import pytest
 from tests.examples import EXAMPLES
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.show import show_property
+from surefoot.problem.printer import show_property
 from surefoot.studies import STUDIES
-from surefoot.studies.load import Study, compare_study, load_study, read_expectations
+from surefoot.studies.comparison import Study, compare_study, load_study, read_expectations
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,

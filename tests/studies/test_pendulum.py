@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.shield.made import make_certified_shield
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.encode.barrier import read_control_system
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.simulate import simulate_run

@@ -26,9 +26,9 @@ from surefoot.studies.pensieve.decision import (
     poor_conditions,
     poor_network,
 )
-from surefoot.studies.pensieve.downloads import divide_by_download_time
 from surefoot.studies.pensieve.problem import NEEDS_NETWORK
 from surefoot.studies.pensieve.streaming import leaves_best, reaches_best
+from surefoot.studies.pensieve.throughput import divide_by_download_time
 
 
 def random_network(width: int) -> Network:

@@ -19,10 +19,10 @@ from surefoot.problem.term import FALSE
 from surefoot.run import verify
 from surefoot.studies.assets import shipped_model
 from surefoot.studies.blocksworld import model as blocks
+from surefoot.studies.comparison import compare_study, load_study
 from surefoot.studies.line_transport.problem import PROBLEMS as LINES
-from surefoot.studies.load import compare_study, load_study
 from surefoot.studies.npuzzle import model as puzzle
-from surefoot.studies.written import MODELS, jani_model_text
+from surefoot.studies.write_jani_models import MODELS, jani_model_text
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
 

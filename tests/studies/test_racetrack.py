@@ -12,7 +12,7 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.onnx import read_onnx_network
-from surefoot.formats.track import FREE, GOAL, START, Track, parse_track
+from surefoot.formats.racetrack_map import FREE, GOAL, START, Track, parse_track
 from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import enumerate_initial_states, simulate_run

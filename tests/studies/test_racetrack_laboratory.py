@@ -16,14 +16,14 @@ from surefoot.engines.explicit import Explicit
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import read_jani, write_jani
-from surefoot.formats.track import FREE, GOAL, START, WALL, Track, parse_track
+from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track, parse_track
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.semantics import enumerate_successors, holds_in_state, policy_decision
 from surefoot.studies.assets import shipped_network
-from surefoot.studies.figures import (
+from surefoot.studies.paper_figures import (
     Claim,
     FigureSpec,
     PanelSpec,
@@ -42,7 +42,6 @@ from surefoot.studies.racetrack.end_cell import (
     start_states,
 )
 from surefoot.studies.racetrack.figures import FIGURES, MEASURES, goal_distances
-from surefoot.studies.racetrack.generate import random_road, refine_track, track_text, with_obstacles
 from surefoot.studies.racetrack.model import (
     ACCELERATIONS,
     cover_by_rectangles,
@@ -52,6 +51,7 @@ from surefoot.studies.racetrack.model import (
 from surefoot.studies.racetrack.policies import careful_policy, reactive_policy
 from surefoot.studies.racetrack.problem import bend_track, goal_probability
 from surefoot.studies.racetrack.track import TRACKS, shipped_track
+from surefoot.studies.racetrack.track_generator import random_road, refine_track, track_text, with_obstacles
 from surefoot.verdict.verdict import Exact, PerStart, Reason, Result, Unknown
 from surefoot.work.budget import Budget
 

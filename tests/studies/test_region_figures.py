@@ -11,9 +11,9 @@ import pytest
 from surefoot.cli import run_command_line
 from surefoot.query.polynomial import Polynomial
 from surefoot.studies.control.figures import MEASURES as DUFFING
-from surefoot.studies.figures import load_study_figures
+from surefoot.studies.paper_figures import load_study_figures
 from surefoot.studies.pendulum.figures import MEASURES as PENDULUM
-from surefoot.studies.regions import RegionResult, covered_box_share
+from surefoot.studies.region_figures import RegionResult, covered_box_share
 
 
 def disc(radius: float, covered: Fraction = Fraction(1)) -> RegionResult:
@@ -53,7 +53,7 @@ def test_every_claim_has_its_figure(study: str) -> None:
 def test_a_figure_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 60)
+    monkeypatch.setattr("surefoot.report.region.sample_runs.STEPS", 60)
     assert run_command_line(["study", "control", "--figure", "6", "--folder", str(tmp_path), "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "NOT MET" not in out

@@ -24,7 +24,7 @@ from surefoot.studies.checkpoints import (
     training_run,
     verify_checkpoints,
 )
-from surefoot.studies.load import Expectation, compare_study, load_study
+from surefoot.studies.comparison import Expectation, compare_study, load_study
 from surefoot.verdict.verdict import Reason, Result, Unknown, Violated
 from surefoot.work.budget import Budget
 

@@ -28,7 +28,7 @@ from surefoot.problem.semantics import (
 )
 from surefoot.problem.validate import validate_problem
 from surefoot.run import verify
-from surefoot.studies.load import compare_study, load_study
+from surefoot.studies.comparison import compare_study, load_study
 from surefoot.studies.toy.problem import (
     PROBLEMS,
     below_ten,

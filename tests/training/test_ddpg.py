@@ -16,12 +16,12 @@ from surefoot.errors import Unsupported
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.studies.assets import shipped_names, shipped_network
+from surefoot.studies.control.paper_tables import paper_size
 from surefoot.studies.control.problem import PLANTS, stays_safe
-from surefoot.studies.control.tables import paper_size
 from surefoot.training.control.ddpg import ActorRecipe, train_actor
 from surefoot.training.control.dense import Adam, backpropagate_layers, forward_layers, initialise_layers
 from surefoot.training.control.recipes import actor_recipe, text_file, training_seconds, training_text
-from surefoot.training.save import onnx_bytes
+from surefoot.training.onnx_files import onnx_bytes
 from surefoot.transform.discretise import discretise
 
 SMALL = ActorRecipe(hidden=(16, 16), critic=(16, 16), updates=240, looks=4, held_out=16, horizon=60)

@@ -16,7 +16,7 @@ from surefoot.problem.network import Affine
 from surefoot.studies import STUDIES
 from surefoot.training.__main__ import train_from_arguments
 from surefoot.training.imitation.advisers import ADVISERS
-from surefoot.training.imitation.clone import adviser_agreement, clone_adviser, margin_gradient
+from surefoot.training.imitation.behavioural_cloning import adviser_agreement, clone_adviser, margin_gradient
 from surefoot.training.imitation.recipes import IMITATORS
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from surefoot.formats.onnx import read_onnx_network
-from surefoot.formats.track import FREE, GOAL, START, Track, parse_track
+from surefoot.formats.racetrack_map import FREE, GOAL, START, Track, parse_track
 from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import dense_network
@@ -22,8 +22,8 @@ from surefoot.studies.racetrack.model import racetrack_environment
 from surefoot.studies.racetrack.policies import racetrack_policy
 from surefoot.studies.racetrack.problem import never_crashes
 from surefoot.studies.racetrack.track import shipped_track
-from surefoot.training.racetrack import course as courses
-from surefoot.training.racetrack.course import ARRIVED, CRASHED, build_course
+from surefoot.training.onnx_files import onnx_bytes
+from surefoot.training.racetrack import track_tables as courses
 from surefoot.training.racetrack.dqn import (
     DqnLearner,
     backpropagate_error,
@@ -31,10 +31,10 @@ from surefoot.training.racetrack.dqn import (
     layer_views,
     train_dqn,
 )
+from surefoot.training.racetrack.driver_values import evaluate_driver
 from surefoot.training.racetrack.gym import make_racetrack_env as gym_environment
-from surefoot.training.racetrack.judge import evaluate_driver
 from surefoot.training.racetrack.recipes import DRIVERS, DriverRecipe
-from surefoot.training.save import onnx_bytes
+from surefoot.training.racetrack.track_tables import ARRIVED, CRASHED, build_course
 
 SPEED = 2
 ASSETS = files("surefoot.studies.racetrack").joinpath("assets")

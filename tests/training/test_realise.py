@@ -9,11 +9,11 @@ import pytest
 
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
-from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.semantics import Move, permitted_transitions
 from surefoot.problem.term import TRUE, Var
 from surefoot.run import verify
@@ -21,7 +21,7 @@ from surefoot.solve.native import Native
 from surefoot.studies.aurora.problem import liveness_excellent, safety_excellent, safety_shallow_buffer
 from surefoot.studies.deeprm.problem import PROBLEMS as DEEPRM
 from surefoot.studies.pensieve.problem import PROBLEMS as PENSIEVE
-from surefoot.training.realise import aurora, deeprm, pensieve, realise_trace
+from surefoot.training.realisation import aurora, deeprm, pensieve, realise_trace
 from surefoot.training.rollout import HELD_OUT
 from surefoot.training.simulators.aurora import JITTER
 from surefoot.training.simulators.deeprm import DeepRM

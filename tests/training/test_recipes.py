@@ -17,9 +17,9 @@ from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Activation, Affine
 from surefoot.studies import STUDIES
 from surefoot.training.__main__ import ENOUGH, baseline_share
+from surefoot.training.onnx_files import network_file, onnx_bytes, write_recipe
 from surefoot.training.recipes import RECIPES, Recipe
 from surefoot.training.rollout import Layers, baseline_returns, forward_dense, greedy_actor, held_out_returns
-from surefoot.training.save import network_file, onnx_bytes, write_recipe
 from surefoot.training.simulators import SIMULATORS
 
 

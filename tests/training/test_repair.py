@@ -92,7 +92,7 @@ def test_the_degree_of_a_condition_has_its_sign(text: str, expected: list[float]
     import torch
 
     from surefoot.problem.parse import parse_term
-    from surefoot.training.penalty import robustness_degree
+    from surefoot.training.robustness import robustness_degree
 
     outputs = torch.tensor([[1.0, 2.0], [-2.0, 3.0]])
     assert robustness_degree(parse_term(text), outputs).tolist() == pytest.approx(expected)
@@ -104,7 +104,7 @@ def test_only_outputs_can_be_learnt() -> None:
 
     from surefoot.errors import Unsupported
     from surefoot.problem.term import Var
-    from surefoot.training.penalty import robustness_degree
+    from surefoot.training.robustness import robustness_degree
 
     with pytest.raises(Unsupported, match="`speed"):
         robustness_degree(Var("speed") < Fraction(1), torch.zeros(1, 1))

@@ -27,8 +27,8 @@ from surefoot.transform.abstraction import (
     output_span,
     with_free_outputs,
 )
-from surefoot.transform.naming import describe_inputs, named_inputs, parse_abstraction_request
-from surefoot.transform.span import Span, term_span
+from surefoot.transform.abstraction_request import describe_inputs, named_inputs, parse_abstraction_request
+from surefoot.transform.term_range import Span, term_span
 
 NETWORK = dense_network([([[0.0] * 30], [1.0])])
 KINDS = {

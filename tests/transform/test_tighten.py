@@ -21,15 +21,15 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, ProgramPolicy
+from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
-from surefoot.problem.show import show_property, show_term
 from surefoot.problem.term import TRUE, Const, Var
 from surefoot.problem.validate import validate_problem
 from surefoot.studies.aurora.problem import aurora_environment, liveness_loss, safety_shallow_buffer
-from surefoot.transform.region import EmptyRegion, restrict_variables
-from surefoot.transform.span import Span
-from surefoot.transform.tighten import parse_bound_template
+from surefoot.transform.bound_template import parse_bound_template
+from surefoot.transform.restriction import EmptyRegion, restrict_variables
+from surefoot.transform.term_range import Span
 
 NETWORK = dense_network([([[0.0] * 30], [1.0])])
 HALF = Const(Fraction(1, 2))

@@ -4,7 +4,7 @@
 import pytest
 
 from surefoot.problem.parse import parse_property
-from surefoot.verdict.questions import LONGEST, property_in_words
+from surefoot.verdict.property_phrases import LONGEST, property_in_words
 
 WORDS = {
     "never x = 3": "is it so that no run reaches `x = 3`?",

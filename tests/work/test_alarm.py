@@ -12,16 +12,16 @@ from time import monotonic, sleep
 import pytest
 
 from surefoot.cli import run_command_line
-from surefoot.work import alarm
-from surefoot.work.alarm import call_in_time
+from surefoot.work import deadline
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(alarm, "_grace_period", lambda _: 0.05)
+    monkeypatch.setattr(deadline, "_grace_period", lambda _: 0.05)
     yield
-    assert not alarm._timer.alarms
+    assert not deadline._timer.alarms
 
 
 def work_on() -> str:
@@ -68,7 +68,7 @@ def test_inner_alarms_end_inner_work_and_outer_ones_all_of_it() -> None:
 
 
 def test_a_signal_that_is_lost_in_a_destructor_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alarm, "_AGAIN", 0.05)
+    monkeypatch.setattr(deadline, "_AGAIN", 0.05)
 
     class Slow:
         def __del__(self) -> None:
@@ -112,22 +112,22 @@ def test_another_thread_works_without_an_alarm() -> None:
 def test_no_alarm_is_left_by_a_command_whose_options_are_refused() -> None:
     """click calls back for `--timeout` and then refuses another option: the alarm rang later."""
     assert run_command_line(["check", "none.toml", "--timeout", "0.2", "--no-such-option"]) == 2
-    assert not alarm._timer.alarms
+    assert not deadline._timer.alarms
     assert run_command_line(["check", "none.toml", "--timeout", "0.2"]) == 2
-    assert not alarm._timer.alarms
+    assert not deadline._timer.alarms
 
 
 def test_a_result_that_arrives_with_the_alarm_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signal may come while the alarm is being ended: then the work is done."""
-    end = alarm.end_alarm
+    end = deadline.end_alarm
 
-    def rings(one: alarm.Alarm) -> None:
-        monkeypatch.setattr(alarm, "end_alarm", end)
-        raise alarm.Late(one)
+    def rings(one: deadline.Alarm) -> None:
+        monkeypatch.setattr(deadline, "end_alarm", end)
+        raise deadline.Late(one)
 
-    monkeypatch.setattr(alarm, "end_alarm", rings)
+    monkeypatch.setattr(deadline, "end_alarm", rings)
     assert call_in_time(Budget(60.0), lambda: "done", lambda: "late") == "done"
-    assert signal.getsignal(signal.SIGALRM) is not alarm._handle_alarm
+    assert signal.getsignal(signal.SIGALRM) is not deadline._handle_alarm
 
 
 @pytest.mark.parametrize("form", [("--json", "-"), ("--json=-",)])
@@ -135,7 +135,7 @@ def test_a_command_that_is_late_still_answers_in_json(
     form: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_slow(*_: object, **__: object) -> None:
-        raise alarm.Late(alarm.Alarm(0.0))
+        raise deadline.Late(deadline.Alarm(0.0))
 
     monkeypatch.setattr("surefoot.cli.commands.check.load_model", too_slow)
     assert run_command_line(["check", "any.toml", *form]) == 3

@@ -10,7 +10,7 @@ from tests.engines.statistical.chains import mix, walk
 
 from surefoot.problem.property import Never
 from surefoot.problem.term import TRUE
-from surefoot.work.digest import content_fingerprint
+from surefoot.work.fingerprint import content_fingerprint
 
 
 def test_equal_values_have_equal_fingerprints() -> None:

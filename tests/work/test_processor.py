@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic, process_time, sleep
 
 from surefoot.work.child import borrow_worker
-from surefoot.work.processor import ProcessorTime, processor_seconds
+from surefoot.work.processor_time import ProcessorTime, processor_seconds
 
 
 def busy(seconds: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.work.digest import content_fingerprint
+from surefoot.work.fingerprint import content_fingerprint
 from surefoot.work.run_directory import MAGIC, NotRecorded, RunDirectory
 
 QUESTION = content_fingerprint("question")

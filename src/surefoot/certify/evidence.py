@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.certify.barrier.convergence import build_convergence_certificate
-from surefoot.certify.execution.argument import ProofAid
-from surefoot.certify.execution.canonical import run_problem_to_json
-from surefoot.certify.execution.prove import prove_run_certificate, run_certificate_content
-from surefoot.certify.execution.recurrence import recurrence_certificate
-from surefoot.certify.files import cases_without_controls, find_rejection, restate_for_files
-from surefoot.certify.process.claim import build_graph_certificate, build_process_certificate
 from surefoot.certify.replay import replay, replay_stem
+from surefoot.certify.runs.argument import ProofAid
+from surefoot.certify.runs.canonical import run_problem_to_json
+from surefoot.certify.runs.prove import prove_run_certificate, run_certificate_content
+from surefoot.certify.runs.recurrence import recurrence_certificate
+from surefoot.certify.values.claim import build_graph_certificate, build_process_certificate
+from surefoot.certify.vnnlib_claim import cases_without_controls, find_rejection, restate_for_files
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Property, Recurs
@@ -38,8 +38,8 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 
 LEAST_SECONDS = 10.0  # for a proof, on top of so many times the time of the search
 TIMES = 4.0

@@ -11,9 +11,9 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Array, Environment, Real, ValueType
-from surefoot.problem.names import is_about_acting, location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
+from surefoot.problem.reserved_names import is_about_acting, location_key
 from surefoot.problem.semantics import State, apply_move, has_value_type, holds_in_state, is_initial, may_end
 from surefoot.problem.term import FALSE, Term, free_names, substitute_names
 from surefoot.verdict.recurrence import recurrence_move

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from surefoot.cli.screen import open_screens, print_error, print_line, reopen_closed_streams
+from surefoot.cli.terminal import open_screens, print_error, print_line, reopen_closed_streams
 from surefoot.errors import SurefootError
-from surefoot.work.alarm import Late, ending_alarms
+from surefoot.work.deadline import Late, ending_alarms
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
@@ -21,7 +21,7 @@ COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "starts": ("starts", "Find from which starts a property is proved, refuted, or open."),
     "optimum": ("optimum", "The best way to choose, state by state, and how far a policy is from it."),
     "shield": ("shield", "Synthesise a program that is proved safe, and a shield for a network."),
-    "estimate": ("shield.estimate", "A box of disturbances, and linear dynamics, from logged runs."),
+    "estimate": ("estimate", "A box of disturbances, and linear dynamics, from logged runs."),
     "heatmap": ("heatmap", "Draw the values of all starts as heat maps."),
     "vnnlib": ("vnnlib", "Decide a VNN-LIB specification of a network."),
     "inspect": ("inspection", "Describe a network, a policy, a specification or a model."),

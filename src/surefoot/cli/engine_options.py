@@ -14,22 +14,22 @@ from typing import Any
 import click
 
 from surefoot.cli.output import check_folder
-from surefoot.cli.unused import option_flag, refuse_idle_options
+from surefoot.cli.unused_options import option_flag, refuse_idle_options
 from surefoot.engines import ENGINES
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.engines.protocol import Engine
 from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.conditions import read_conditions
+from surefoot.formats.predicate_list import read_conditions
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.run import DEFAULT_SOLVERS, NoEngine, applicable_engines
 from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver
 from surefoot.solve.recording import Recording
+from surefoot.transform.absorbing_goal import end_at_goal
 from surefoot.transform.discretise import discretise
-from surefoot.transform.ending import end_at_goal
 
 
 class _ExactNumber(click.ParamType):  # type: ignore[type-arg]

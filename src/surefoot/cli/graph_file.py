@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from surefoot.cli.output import deliver_file
-from surefoot.cli.screen import print_line
+from surefoot.cli.terminal import print_line
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.report.abstraction import graph_page
-from surefoot.report.graph import render_graph_dot, render_graph_json
+from surefoot.report.graph_export import render_graph_dot, render_graph_json
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import (
     Holds,
@@ -28,8 +28,8 @@ from surefoot.verdict.verdict import (
     Violated,
     is_interrupted,
 )
-from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 
 CUT = "interrupted: further predicates were not tried"
 FORMATS = (".dot", ".json", ".html")
@@ -66,7 +66,7 @@ def with_splits_tried(
         return result
     if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
         return result
-    from surefoot.engines.predicates.splits import with_splits
+    from surefoot.engines.predicates.split_preview import with_splits
 
     assert isinstance(verdict, Proved | Violated | Holds | Unknown)
     try:

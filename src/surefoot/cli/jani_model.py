@@ -19,12 +19,12 @@ from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import NeuralPolicy, Policy
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS, Expected, Probability, Property
-from surefoot.problem.show import show_term
 from surefoot.problem.term import Term
-from surefoot.verdict.questions import property_in_words
-from surefoot.verdict.words import count_noun, variable_ranges
+from surefoot.verdict.property_phrases import property_in_words
+from surefoot.verdict.sentences import count_noun, variable_ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ import click
 
 from surefoot.cli.output import file_sha256
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
-from surefoot.formats.inert.file import NO_SUCH_FILE, require_file
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file import read_problem_file, read_problems
+from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE, require_file
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
 from surefoot.formats.wiring import (
     PolicyWiring,
@@ -270,7 +270,7 @@ def _wiring_from_options(
     settings: Mapping[str, Any], read: list[Path]
 ) -> PolicyWiring | WiringChanges | None:
     """The whole wiring if --observe is given, else what replaces parts of the wiring in a file."""
-    from surefoot.formats.normalize import read_normalization
+    from surefoot.formats.normalization import read_normalization
 
     statistics = None
     if settings["normalize"] is not None:

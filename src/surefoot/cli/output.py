@@ -15,13 +15,13 @@ from pathlib import Path
 
 import click
 
-from surefoot.cli.screen import print_error, print_line
+from surefoot.cli.terminal import print_error, print_line
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.result_json import annotated_result_to_json, certificate_relative_to, result_relative_to
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Threshold
-from surefoot.report.page import render_result_page
-from surefoot.report.text import render
+from surefoot.report.result_page import render_result_page
+from surefoot.report.result_text import render
 from surefoot.verdict.threshold import ThresholdAnswer, compare_with_threshold, threshold_of
 from surefoot.verdict.verdict import (
     Estimated,

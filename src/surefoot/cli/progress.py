@@ -16,9 +16,9 @@ from time import monotonic
 import click
 
 from surefoot.cli.output import check_positive_seconds
-from surefoot.cli.screen import Screen, print_line, rich_console
+from surefoot.cli.terminal import Screen, print_line, rich_console
 from surefoot.visible import make_visible
-from surefoot.work.alarm import Alarm, end_alarm, set_alarm
+from surefoot.work.deadline import Alarm, end_alarm, set_alarm
 
 EVERY_SECONDS = 10.0
 _running_alarms: list[Alarm] = []

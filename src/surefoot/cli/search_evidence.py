@@ -12,28 +12,28 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.execution.canonical import run_problem_to_json
-from surefoot.certify.execution.recurrence import recurrence_claim
-from surefoot.certify.process.claim import matches_graph_claim
 from surefoot.certify.replay import replay, replay_stem
+from surefoot.certify.runs.canonical import run_problem_to_json
+from surefoot.certify.runs.recurrence import recurrence_claim
+from surefoot.certify.values.claim import matches_graph_claim
 from surefoot.cli.model import LoadedModel
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import verdict_from_json
-from surefoot.formats.result_json.values import number_from_json
+from surefoot.formats.result_json.exact_numbers import number_from_json
 from surefoot.problem.parse import parse_term
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_term
 from surefoot.problem.term import disjunction_of
+from surefoot.transform.bound_template import BoundTemplate, parse_bound_template
 from surefoot.transform.discretise import discretise
-from surefoot.transform.obligations import (
+from surefoot.transform.proof_obligations import (
     consecution_problem,
     initiation_problem,
     safety_problem,
     starting_in,
 )
-from surefoot.transform.tighten import BoundTemplate, parse_bound_template
+from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Certificate, Found, Proved, Violated
-from surefoot.verdict.words import count_noun
 
 Judgement = tuple[str, str]
 Accept = Callable[[Mapping[str, Any]], Judgement]

@@ -15,7 +15,7 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.problem.parse import parse_term
 from surefoot.problem.term import Const
 from surefoot.studies import STUDIES
-from surefoot.studies.load import load_study
+from surefoot.studies.comparison import load_study
 
 
 def names_study(model: str) -> bool:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import check_output_files, deliver_file
-from surefoot.cli.screen import print_line
+from surefoot.cli.terminal import print_line
 from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
 from surefoot.problem.problem import Problem
-from surefoot.report.found_page import preformatted_html
-from surefoot.report.plot import bounds_svg
-from surefoot.report.shell import render_html_page
+from surefoot.report.html_page import render_html_page
+from surefoot.report.search_page import preformatted_html
+from surefoot.report.search_plots import bounds_svg
 from surefoot.run import verify
 from surefoot.search import SearchSettings
 from surefoot.studies.assets import shipped_names, shipped_network
@@ -26,24 +26,24 @@ from surefoot.studies.checkpoints import (
     training_run,
     verify_checkpoints,
 )
-from surefoot.studies.generalise import (
+from surefoot.studies.comparison import Simulated, Study, Verify
+from surefoot.studies.generalisation import (
     Instances,
     TippingBounds,
     find_tipping_bounds,
     judge_dependence,
     load_instances,
 )
-from surefoot.studies.generalise import render_tipping_bounds as drawn_bounds
-from surefoot.studies.load import Simulated, Study, Verify
+from surefoot.studies.generalisation import render_tipping_bounds as drawn_bounds
 from surefoot.training.recipes import RECIPES, Recipe
+from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import Result, Trace, is_interrupted
-from surefoot.verdict.words import interruption_note
 from surefoot.work.budget import Budget
 
 
 def replay_in_simulator(study_name: str, problem: Problem, trace: Trace) -> Simulated | None:
     """Is the trace real? Asked of the study's simulator, if it has one."""
-    from surefoot.training.realise import realise_trace
+    from surefoot.training.realisation import realise_trace
 
     found = realise_trace(study_name, problem, trace)
     return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
@@ -140,8 +140,8 @@ def retrain_policy(
     recipe = _find_recipe(wanted)
     if find_spec("torch") is None:
         raise MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
+    from surefoot.training.onnx_files import write_network
     from surefoot.training.repair import RepairSettings, render_rounds, repair_policy
-    from surefoot.training.save import write_network
 
     def decide(problem: Problem) -> Result:
         result = verify(problem, None, Budget(seconds, seed, tell))
@@ -183,7 +183,7 @@ def train_plant_actor(
     from surefoot.encode.barrier import read_control_system
     from surefoot.training.control.ddpg import train_actor
     from surefoot.training.control.recipes import actor_recipe, text_file, training_text
-    from surefoot.training.save import onnx_bytes
+    from surefoot.training.onnx_files import onnx_bytes
     from surefoot.transform.discretise import discretise
 
     if wanted not in loaded.problems:
@@ -212,7 +212,7 @@ def train_plant_actor(
 
 def _parse_sizes(study: str, problem: str, hidden: str) -> tuple[int, ...]:
     """`64x64`, or `paper`: what the shield paper prints for the problem."""
-    from surefoot.studies.control.tables import paper_size
+    from surefoot.studies.control.paper_tables import paper_size
 
     if hidden == "paper":
         found = paper_size(problem) if study == "control" else None

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds, decide_by_bounds
-from surefoot.encode.sort import is_whole
+from surefoot.encode.scalar_types import is_whole
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.meaning.evaluate import LAZY, Undefined, evaluate_term
-from surefoot.problem.show import show_term
+from surefoot.problem.printer import show_term
 from surefoot.problem.term import (
     FALSE,
     TRUE,

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from surefoot.encode.call import EncodedCall, encode_network_call
 from surefoot.encode.expand import (
     TreeScope,
     expand_scalar,
@@ -22,12 +21,13 @@ from surefoot.encode.expand import (
     undefined_condition,
 )
 from surefoot.encode.interval import Scalar, decide_by_bounds, is_infinite, term_interval
-from surefoot.encode.layout import fresh_name
+from surefoot.encode.network_call import EncodedCall, encode_network_call
+from surefoot.encode.scalar_layout import fresh_name
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Control, Environment, Int, Real
 from surefoot.problem.meaning.decision import action_names
-from surefoot.problem.names import chosen_name
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.reserved_names import chosen_name
 from surefoot.problem.term import (
     FALSE,
     TRUE,

@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from surefoot.encode.concrete import CandidateRun
+from surefoot.encode.concretise import CandidateRun
 from surefoot.encode.expand import expand_scalar, negate_condition, undefined_condition
 from surefoot.encode.interval import Kinds, Scalar
-from surefoot.encode.layout import at_step, decode_value
-from surefoot.encode.leap import TransitionBranch
-from surefoot.encode.system import TransitionSystem, build_transition_system, encoding_objection
+from surefoot.encode.scalar_layout import at_step, decode_value
+from surefoot.encode.transition_branch import TransitionBranch
+from surefoot.encode.transition_system import TransitionSystem, build_transition_system, encoding_objection
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Bool, Environment, Int, ValueType
-from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, Probability, Property, Recurs, Within
+from surefoot.problem.reserved_names import location_key
 from surefoot.problem.semantics import Move
 from surefoot.problem.term import (
     FALSE,

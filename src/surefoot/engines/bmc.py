@@ -18,11 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surefoot.encode.refutation.conditions import encode_violation
+from surefoot.encode.refutation.violation import encode_violation
 from surefoot.encode.unroll import encoding_objection as encoding_objection
 from surefoot.encode.unroll import unroll
-from surefoot.engines.level import BoundedCheck, Clear, Doubt
-from surefoot.problem.door import check_fields, take_optional, whole_number
+from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt
+from surefoot.problem.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof
@@ -39,8 +39,8 @@ from surefoot.verdict.verdict import (
     Vacuous,
     Verdict,
 )
-from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import Late
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surefoot.encode.refutation.conditions import encode_no_good_state
+from surefoot.encode.refutation.violation import encode_no_good_state
 from surefoot.encode.unroll import Unrolling, unroll
 from surefoot.encode.unroll import encoding_objection as encoding_objection
-from surefoot.engines.level import BoundedCheck, Clear, Doubt, undecided_at, unfaithful_reason
+from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt, undecided_at, unfaithful_reason
 from surefoot.engines.simple_path import simple_run
-from surefoot.problem.door import check_fields, take_optional, whole_number
+from surefoot.problem.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.term import FALSE, Term, conjunction_of, disjunction_of
@@ -39,8 +39,8 @@ from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver
 from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Verdict
-from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import Late
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,23 +26,27 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from surefoot.encode.concrete import concrete_runs
+from surefoot.encode.concretise import concrete_runs
 from surefoot.encode.expand import negate_condition
-from surefoot.encode.refutation.boxes import (
+from surefoot.encode.refutation.environment_strategies import (
+    ENVIRONMENT_STRATEGIES,
+    StrategyRun,
+    follow_strategy,
+)
+from surefoot.encode.refutation.recurrence_set import recurrence_failures
+from surefoot.encode.refutation.state_boxes import (
     StateBox,
     StateScalar,
     box_around_states,
     history_groups,
     state_scalars,
 )
-from surefoot.encode.refutation.conditions import encode_no_good_state
-from surefoot.encode.refutation.habits import ENVIRONMENT_STRATEGIES, StrategyRun, follow_strategy
-from surefoot.encode.refutation.regions import recurrence_failures
+from surefoot.encode.refutation.violation import encode_no_good_state
 from surefoot.encode.unroll import Unrolling, unroll
 from surefoot.encode.unroll import encoding_objection as encoding_objection
-from surefoot.engines.level import undecided_at
+from surefoot.engines.bounded_check import undecided_at
 from surefoot.errors import InvalidProblem
-from surefoot.problem.door import check_fields, take_optional, whole_number
+from surefoot.problem.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.inert.file import require_file
+from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.problem.parse import parse_term
 from surefoot.problem.term import Const, Term, Var, substitute_names
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.formats.inert.file import read_input_bytes
 from surefoot.formats.jani import JaniModel
+from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.formats.wiring import PolicyWiring as ModelWiring
-from surefoot.problem.names import location_key
 from surefoot.problem.network import Affine, Network
 from surefoot.problem.policy import Choose
+from surefoot.problem.reserved_names import location_key
 from surefoot.problem.term import Const, Term, Var
 
 MOST_BYTES = 16 << 20

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.inert.file import read_input_bytes
-from surefoot.formats.normalize import clip_nodes
+from surefoot.formats.normalization import clip_nodes
+from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Literal
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, WrongType
-from surefoot.formats.inert.archive import is_zip, open_archive
-from surefoot.formats.inert.file import read_input_bytes
-from surefoot.formats.inert.opcodes import read_pickle
-from surefoot.formats.inert.torch_file import is_torch_archive, read_state_dict
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.nnet import read_nnet
-from surefoot.formats.normalize import NOT_NORMALISED, Normalization, prepend_normalization
+from surefoot.formats.normalization import NOT_NORMALISED, Normalization, prepend_normalization
 from surefoot.formats.sb3 import is_sb3_archive, read_sb3
-from surefoot.problem.door import describe_value
+from surefoot.formats.untrusted.pickle_opcodes import read_pickle
+from surefoot.formats.untrusted.regular_file import read_input_bytes
+from surefoot.formats.untrusted.torch_file import is_torch_archive, read_state_dict
+from surefoot.formats.untrusted.zip_archive import is_zip, open_archive
+from surefoot.problem.arguments import describe_value
 from surefoot.problem.network import Network
 
 __all__ = ["LoadedPolicy", "load_policy"]
@@ -61,7 +61,7 @@ def load_policy(
 
 def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
     from surefoot.formats.onnx import read_onnx_bytes
-    from surefoot.formats.onnx.file import unpack_model
+    from surefoot.formats.onnx.protobuf import unpack_model
 
     try:
         content = unpack_model(data)

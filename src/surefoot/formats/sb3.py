@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.inert.archive import Archive, open_archive, read_member
-from surefoot.formats.inert.file import read_input_bytes
-from surefoot.formats.inert.sb3_settings import ActionBox, Sb3Settings, read_sb3_settings
-from surefoot.formats.inert.torch_file import read_state_dict
 from surefoot.formats.loaded_policy import LoadedPolicy
-from surefoot.formats.normalize import NOT_NORMALISED, Normalization, clip_nodes, prepend_normalization
+from surefoot.formats.normalization import NOT_NORMALISED, Normalization, clip_nodes, prepend_normalization
+from surefoot.formats.untrusted.regular_file import read_input_bytes
+from surefoot.formats.untrusted.sb3_settings import ActionBox, Sb3Settings, read_sb3_settings
+from surefoot.formats.untrusted.torch_file import read_state_dict
+from surefoot.formats.untrusted.zip_archive import Archive, open_archive, read_member
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.inert.file import read_input_bytes
+from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.problem.parse import parse_term
-from surefoot.problem.parse.number import read_number
+from surefoot.problem.parse.decimal_literals import read_number
 from surefoot.problem.term import Const, Term
 
 MOST_BYTES = 1_000_000

@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.inert.file import NO_SUCH_FILE
-from surefoot.formats.normalize import (
+from surefoot.formats.normalization import (
     NOT_NORMALISED,
     Normalization,
     prepend_normalization,
     read_normalization,
 )
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
+from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE
 from surefoot.problem.network import Network
 from surefoot.problem.parse.terms import TermReader
 from surefoot.problem.policy import Actions, Choose, EdgesOf, NeuralPolicy

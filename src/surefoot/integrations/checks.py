@@ -20,26 +20,26 @@ from typing import Any, Protocol, TypeAlias
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
-from surefoot.formats.normalize import read_normalization
+from surefoot.formats.normalization import read_normalization
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.problem.semantics import State
-from surefoot.problem.show import show_property
-from surefoot.report.drawing import svg
+from surefoot.report.drawing import render_svg
 from surefoot.report.heatmap.cells import varying_names
-from surefoot.report.heatmap.critical import (
+from surefoot.report.heatmap.critical_starts import (
     CriticalStart,
     critical_data,
     find_critical_starts,
     read_threshold,
 )
-from surefoot.report.heatmap.figure import Figure
+from surefoot.report.heatmap.heat_figure import Figure
 from surefoot.report.heatmap.layout import draw_figure
-from surefoot.report.heatmap.made import result_figure
-from surefoot.report.heatmap.measured import (
+from surefoot.report.heatmap.result_map import result_figure
+from surefoot.report.heatmap.start_values import (
     StartValue,
     Table,
     aggregate_values,
@@ -159,7 +159,7 @@ class Checks:
 
     def _write(self, found: Check, words: str, folder: Path) -> None:
         if found.figure is not None:
-            (folder / f"heatmap-{found.step}.svg").write_text(svg(draw_figure(found.figure)), "utf-8")
+            (folder / f"heatmap-{found.step}.svg").write_text(render_svg(draw_figure(found.figure)), "utf-8")
         if self.threshold is not None:
             data = critical_data(found.critical, self.threshold, words)
             (folder / f"critical-{found.step}.json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")

@@ -33,8 +33,8 @@ from surefoot.solve.sampling import Betting, RewardRange, choose_plan
 from surefoot.solve.sampling.boundary.store import user_folder
 from surefoot.verdict.verdict import Estimated
 from surefoot.work.budget import Budget
-from surefoot.work.crew import ProcessPool, SerialPool, WorkerPool
 from surefoot.work.philox import philox_words
+from surefoot.work.worker_pool import ProcessPool, SerialPool, WorkerPool
 
 
 @dataclass(frozen=True, slots=True)

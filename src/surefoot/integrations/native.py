@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct, error
 
+from surefoot.compile.source.cpython_step import StepFunction
 from surefoot.compile.source.guard import c_symbol
-from surefoot.compile.source.machine import StepFunction
 from surefoot.errors import InvalidProblem
 
 

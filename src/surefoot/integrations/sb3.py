@@ -16,7 +16,7 @@ from surefoot.errors import missing_backend
 from surefoot.integrations.checks import Check, Checks, CheckSettings, ProblemOfNetwork
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
-from surefoot.report.drawing.raster import render_pixels
+from surefoot.report.drawing.png_file import render_pixels
 from surefoot.report.heatmap.layout import draw_figure
 
 

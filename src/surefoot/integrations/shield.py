@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.source.machine import StepFunction, machine_step
+from surefoot.compile.source.cpython_step import StepFunction, machine_step
 from surefoot.errors import Unsupported, missing_backend
 
 try:

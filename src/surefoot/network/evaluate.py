@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import Array, BoxArray
-from surefoot.network.rounding import propagate_rounding_errors
+from surefoot.network.directed_rounding import Array, BoxArray
+from surefoot.network.float32_error import propagate_rounding_errors
 from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer_all_values
 from surefoot.problem.network import (
     Activation,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot.network.outward import (
+from surefoot.network.directed_rounding import (
     TINY,
     Array,
     BoxArray,

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network import interval
+from surefoot.network.directed_rounding import Array, BoxArray, round_down, round_up
 from surefoot.network.interval import Parameters
-from surefoot.network.outward import Array, BoxArray, round_down, round_up
-from surefoot.network.quotient import plane_below_quotient
+from surefoot.network.quotient_relaxation import plane_below_quotient
 from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Pairing, Shape
 
 _BISECTIONS = 16

@@ -13,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
-from surefoot.problem.door import (
+from surefoot.problem.arguments import (
     check_fields,
     exact_number,
     take_bool,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from surefoot.problem.door import check_fields, exact_number, take_bool, take_text
+from surefoot.problem.arguments import check_fields, exact_number, take_bool, take_text
 from surefoot.problem.term import Term, take_named
 
 

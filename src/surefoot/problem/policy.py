@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
-from surefoot.problem.door import (
+from surefoot.problem.arguments import (
     check_fields,
     describe_value,
     take_callable,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
-from surefoot.problem.door import (
+from surefoot.problem.arguments import (
     check_fields,
     exact_number,
     take_bool,

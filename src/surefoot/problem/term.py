@@ -17,7 +17,7 @@ from numbers import Real
 from typing import Any, TypeAlias, TypeGuard
 
 from surefoot.errors import WrongType
-from surefoot.problem.door import describe_value, exact_number, quote_text, take_text, take_tuple
+from surefoot.problem.arguments import describe_value, exact_number, quote_text, take_text, take_tuple
 from surefoot.problem.number import check_bit_length
 
 
@@ -158,7 +158,7 @@ class Const(_TermOperators):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Var(_TermOperators):
-    """A name: state variable, control, chosen value, or one of the reserved names in `problem/names.py`."""
+    """A name: state variable, control, chosen value, or one of those in `problem/reserved_names.py`."""
 
     name: str
 
@@ -200,7 +200,7 @@ def _refuse_python_equality(own: Term, other: object) -> bool:
     """
     if isinstance(other, Const | Var | Apply) or other is None:
         return False
-    from surefoot.problem.show import abbreviate_term
+    from surefoot.problem.printer import abbreviate_term
 
     shown = repr(other) if isinstance(other, bool | int | float | str) else "b"
     left = abbreviate_term(own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefoot.problem.door import check_fields, take_text, whole_number
+from surefoot.problem.arguments import check_fields, take_text, whole_number
 from surefoot.problem.environment import Environment, Outcome, Update, ValueType, Variable, take_value_type
 from surefoot.problem.term import Term, Var
 

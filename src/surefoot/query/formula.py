@@ -10,7 +10,7 @@ from math import floor, gcd, lcm
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.show import show_term
+from surefoot.problem.printer import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.linear import LinearForm, linearise_term, scale_form, subtract_forms
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.number import check_bit_length
-from surefoot.problem.show import show_term
+from surefoot.problem.printer import show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
 
 

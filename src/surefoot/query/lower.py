@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
-from surefoot.problem.show import show_term
+from surefoot.problem.printer import show_term
 from surefoot.problem.term import (
     FALSE,
     TRUE,
@@ -31,9 +31,9 @@ from surefoot.problem.term import (
     disjunction_of,
     free_names,
 )
-from surefoot.query.arithmetic import NUMBER_RULES
 from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, negate_lowered
 from surefoot.query.linear import constant_form, term_from_linear, variable_form
+from surefoot.query.lower_arithmetic import NUMBER_RULES
 from surefoot.query.query import Assignment, Query
 
 

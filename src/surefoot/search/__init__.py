@@ -11,30 +11,30 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from surefoot.certify.evidence import IN_REALS, CheckedEvidence, certify_verdict, certify_with_aid
-from surefoot.certify.execution.argument import ProofAid
 from surefoot.certify.replay import replay
-from surefoot.engines.dependence import needed_inputs
-from surefoot.engines.invariants import (
+from surefoot.certify.runs.argument import ProofAid
+from surefoot.engines.invariant_search import MovingBound, find_bounds
+from surefoot.engines.needed_inputs import needed_inputs
+from surefoot.engines.protocol import Engine
+from surefoot.engines.tipping_point import (
     TippingPointSearch,
     bisect_tipping_point,
     bisection_grid,
     confirm_tipping_point,
     refine_grid,
 )
-from surefoot.engines.protocol import Engine
-from surefoot.engines.strengthen import MovingBound, find_bounds
 from surefoot.errors import Unsupported
-from surefoot.problem.names import network_output_name
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_term
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import Term, Var
 from surefoot.run import arithmetic_of, in_reals_only, unanswered_result, verify
 from surefoot.transform.abstraction import FreedValues, NetworkAbstraction, abstract_network_io
+from surefoot.transform.abstraction_request import describe_inputs
+from surefoot.transform.bound_template import BoundTemplate
 from surefoot.transform.discretise import discretise
-from surefoot.transform.naming import describe_inputs
-from surefoot.transform.obligations import assume_invariant, invariance_problem
-from surefoot.transform.span import Span
-from surefoot.transform.tighten import BoundTemplate
+from surefoot.transform.proof_obligations import assume_invariant, invariance_problem
+from surefoot.transform.term_range import Span
 from surefoot.verdict.artifact import TippingPoint, Trial, property_answer
 from surefoot.verdict.verdict import (
     Found,

@@ -1,7 +1,7 @@
 """Solvers by name. `Scripted` is not listed: it has to be given its answers."""
 
 from surefoot.errors import WrongType, did_you_mean
-from surefoot.problem.door import describe_value
+from surefoot.problem.arguments import describe_value
 from surefoot.solve.milp import Milp
 from surefoot.solve.native import Native
 from surefoot.solve.protocol import Solver

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from surefoot.errors import Unsupported
 from surefoot.problem.term import Term
-from surefoot.query.export import to_smtlib, to_vnnlib
 from surefoot.query.query import Answer, Query
+from surefoot.query.smtlib import to_smtlib, to_vnnlib
 from surefoot.solve.protocol import Ask, Solver
 
 

@@ -21,7 +21,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
 from surefoot.studies import STUDIES
 from surefoot.studies.assets import shipped_network
-from surefoot.studies.load import Verify, kind_and_steps
+from surefoot.studies.comparison import Verify, kind_and_steps
 from surefoot.verdict.verdict import Holds, Proved, Violated
 
 HALVINGS = 8

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from surefoot.training.imitation.recipes import IMITATORS
 from surefoot.training.imitation.write import train_imitators
+from surefoot.training.onnx_files import checkpoint_file, network_file, write_network, write_recipe
 from surefoot.training.racetrack.recipes import DRIVERS
 from surefoot.training.racetrack.write import train_drivers
 from surefoot.training.recipes import RECIPES, Recipe
 from surefoot.training.rollout import baseline_returns, greedy_actor, held_out_returns
-from surefoot.training.save import checkpoint_file, network_file, write_network, write_recipe
 from surefoot.training.simulators import SIMULATORS
 from surefoot.work.interrupt import exit_process, handle_interrupts
 

@@ -21,10 +21,15 @@ from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import Affine, Network, freeze_float32
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.training.penalty import robustness_degree
 from surefoot.training.ppo import PpoLearner
-from surefoot.training.realise.judge import Floats, declared_ranges, violating_rows, violation_condition
+from surefoot.training.realisation.compare_runs import (
+    Floats,
+    declared_ranges,
+    violating_rows,
+    violation_condition,
+)
 from surefoot.training.recipes import Recipe
+from surefoot.training.robustness import robustness_degree
 from surefoot.training.rollout import (
     EpisodeBatch,
     Layers,

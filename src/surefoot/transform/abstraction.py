@@ -19,8 +19,8 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.network.float32_error import error_bounds, may_overflow_float32
 from surefoot.network.interval import interval_bounds
-from surefoot.network.rounding import error_bounds, may_overflow_float32
 from surefoot.problem.environment import (
     Arithmetic,
     Bool,
@@ -35,11 +35,11 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.network import Combine, Join, Network, Node, Pick, freeze_indices
 from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
-from surefoot.problem.show import show_term
 from surefoot.problem.term import Var
-from surefoot.transform.span import Span, span_of, term_span
+from surefoot.transform.term_range import Span, span_of, term_span
 from surefoot.verdict.verdict import Trace
 
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot.certify.checker.bounds.box import root_state
-from surefoot.certify.checker.bounds.state import PrecisionGrid, SubdomainState
+from surefoot.certify.checker.bounds.subdomain import PrecisionGrid, SubdomainState
+from surefoot.certify.checker.bounds.variable_box import root_state
 from surefoot.certify.checker.check import CheckerVerdict, judge_certificate
-from surefoot.certify.checker.claim import FileLocations, read_query_claim
-from surefoot.certify.checker.proof.cases import build_case_problem
-from surefoot.certify.checker.proof.steps import NotShown, apply_proof_step
+from surefoot.certify.checker.query_claim import FileLocations, read_query_claim
+from surefoot.certify.checker.unsat.cases import build_case_problem
+from surefoot.certify.checker.unsat.proof_steps import NotShown, apply_proof_step
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.certify.checker.making import Json, affine, claim, verdict
 
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 
 A, B, C = (["<=", {"x": -1, "": n}] for n in (2, 3, 4))  # x >= 2, 3, 4: none is possible
 D = ["=", {"x": 2, "z": -1}]  # z = 2 x

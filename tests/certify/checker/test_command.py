@@ -16,7 +16,7 @@ from tests.certify.checker.making import affine, certificate, claim
 import surefoot.certify.checker
 from surefoot.certify.checker.__main__ import main
 from surefoot.certify.checker.check import judge_certificate, read_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 
 ATOM = ["<=", {"y": -1, "": 3}]
 CASE = {"atoms": [ATOM], "sets": [[0]], "steps": [["drop", [0], {"atoms": [[0, 1]]}]]}

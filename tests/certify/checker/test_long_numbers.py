@@ -15,8 +15,8 @@ from tests.certify.checker.execution.test_problem import edge as step
 from tests.certify.checker.markov.claims import edge, environment, never
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.markov import starts
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.certify.checker.values import initial_rows
 
 X = ["name", "x"]
 HUGE = "1e20000"
@@ -107,7 +107,7 @@ def test_a_thousand_million_starts(initial: Any) -> None:
 
 @pytest.mark.parametrize("initial", [["<=", 0, ["+", A, B, C]], ["<", ["+", A, B, C], 0]])
 def test_candidates_for_starts_are_counted(initial: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starts, "MOST_TRIES", 20_000)
+    monkeypatch.setattr(initial_rows, "MOST_TRIES", 20_000)
     assert "initial states" in reason(never(environment(CUBE, initial, [edge()]), False))
 
 

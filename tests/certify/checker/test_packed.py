@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from surefoot.certify.checker.bounds.packed import (
+from surefoot.certify.checker.bounds.packed_vectors import (
     PackedMatrix,
     WordMatrix,
     divide_offset_vectors,

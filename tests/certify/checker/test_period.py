@@ -14,8 +14,8 @@ import pytest
 from tests.engines.held import plant
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
-from surefoot.cli.commands.shield.made import make_certified_shield
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.engines.barrier import Barrier
 from surefoot.run import verify
 from surefoot.transform.discretise import in_time

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from surefoot.certify.checker.network import ActivationNode, AffineNode, FlatNetwork, Node
-from surefoot.certify.checker.points import RoughEnclosure, point_enclosure, rough_enclosure
+from surefoot.certify.checker.point_bounds import RoughEnclosure, point_enclosure, rough_enclosure
 
 
 def network(draw: Random, widths: list[int], size: float) -> FlatNetwork:

@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 from tests.certify.checker.making import affine, certificate, claim, verdict
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.checker.vnnlib_file import read_vnnlib_claim
 
 

@@ -11,11 +11,11 @@ import pytest
 from tests.certify.checker.making import affine, claim, floats, opened
 from tests.certify.checker.meaning import exact_values
 
-from surefoot.certify.checker.bounds.backward import BackwardForm
-from surefoot.certify.checker.bounds.box import separate_box
-from surefoot.certify.checker.bounds.rows import row_forms
-from surefoot.certify.checker.bounds.state import PrecisionGrid, SubdomainState
-from surefoot.certify.checker.proof.steps import apply_proof_step
+from surefoot.certify.checker.bounds.back_substitution import BackwardForm
+from surefoot.certify.checker.bounds.row_batch import row_forms
+from surefoot.certify.checker.bounds.subdomain import PrecisionGrid, SubdomainState
+from surefoot.certify.checker.bounds.variable_box import separate_box
+from surefoot.certify.checker.unsat.proof_steps import apply_proof_step
 
 CASE: dict[str, Any] = {"atoms": [["<=", {"y0": 1}]], "sets": [[0]], "steps": []}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.certify.checker.making import shares
 from tests.certify.checker.test_steps import ABSOLUTE, ONE, accepted, affine, judged, refused
 
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 
 # y = relu(x) + relu(-x): with slopes a and b below them y >= (a - b) x, which is 0 if they are the same.
 ATOM = ["<=", {"y": 1, "": "1/100"}]

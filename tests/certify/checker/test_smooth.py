@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from tests.certify.checker.meaning import tanh as precise
 
-from surefoot.certify.checker.bounds.smooth import (
+from surefoot.certify.checker.bounds.smooth_functions import (
     enclose_log,
     enclose_logistic,
     enclose_tanh,

@@ -10,10 +10,10 @@ import pytest
 from tests.certify.checker.making import Json, affine, claim, floats, opened, shares, wide_slopes
 from tests.certify.checker.meaning import exact_values, float32_values
 
-from surefoot.certify.checker.bounds.state import PrecisionGrid, SubdomainState
-from surefoot.certify.checker.number import BadCertificate, Refused
-from surefoot.certify.checker.proof import steps
-from surefoot.certify.checker.proof.steps import apply_proof_step
+from surefoot.certify.checker.bounds.subdomain import PrecisionGrid, SubdomainState
+from surefoot.certify.checker.strict_json import BadCertificate, Refused
+from surefoot.certify.checker.unsat import proof_steps
+from surefoot.certify.checker.unsat.proof_steps import apply_proof_step
 
 TOLERANCE = Fraction(1, 10**40)  # of the exact values of tanh and sigmoid
 
@@ -282,5 +282,5 @@ def test_coarse_states_are_true(
     arithmetic: str, bits: int, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`many`: rows are substituted all together, or one by one."""
-    monkeypatch.setattr(steps, "MANY", many)
+    monkeypatch.setattr(proof_steps, "MANY", many)
     assert sum(_walk(seed, arithmetic, bits, True) for seed in range(many, many + 40)) > 120

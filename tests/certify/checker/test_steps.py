@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.certify.checker.making import Json, affine, claim, floats, shares, verdict, wide_slopes
 
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 
 # y = relu(x + 1) - 2 relu(x), a hat of height 1; the values are x, x, before and after the ReLUs, y
 HAT = [affine(0, [[1.0], [1.0]], [1.0, 0.0]), ["relu", 1], affine(2, [[1.0, -2.0]], [0.0])]

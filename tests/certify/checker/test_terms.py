@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.checker.markov import code as module
-from surefoot.certify.checker.markov.term import compile_row_function
-from surefoot.certify.checker.number import BadCertificate, Refused
-from surefoot.certify.process.canonical import process_term_to_json
+from surefoot.certify.checker.strict_json import BadCertificate, Refused
+from surefoot.certify.checker.values import term_code as module
+from surefoot.certify.checker.values.term import compile_row_function
+from surefoot.certify.values.canonical import process_term_to_json
 from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 

@@ -11,9 +11,9 @@ from tests.solve.markov.random_processes import Rows, cost_of_chain, random_rows
 from tests.solve.markov.written import one_of, problem
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.process.canonical import process_problem_to_json
-from surefoot.certify.process.claim import build_process_certificate
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.certify.values.canonical import process_problem_to_json
+from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.property import Expected, Path, Probability, Property
 from surefoot.verdict.verdict import Exact

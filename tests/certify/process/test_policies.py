@@ -11,7 +11,7 @@ import pytest
 from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.checker.inference import fraction_to_float32, network_function
 from surefoot.certify.checker.network import read_network
-from surefoot.certify.process.claim import build_process_certificate
+from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
@@ -20,7 +20,7 @@ from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, Progra
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Path, Probability, Property
 from surefoot.problem.term import TRUE, Const, Term, Var, equal
-from surefoot.query.claim import network_to_json
+from surefoot.query.unsat_claim import network_to_json
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget

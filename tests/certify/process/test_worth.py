@@ -10,7 +10,7 @@ from tests.solve.markov.random_processes import random_rows
 from tests.solve.markov.written import one_of, problem
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.process.claim import build_process_certificate
+from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.property import Expected
 from surefoot.problem.term import Var

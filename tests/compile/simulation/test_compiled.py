@@ -12,16 +12,22 @@ from hypothesis import strategies as st
 from tests.compile.random_environments import ACTIONS, X, calm, network, problem
 from tests.compile.simulation.test_interpreted import watched
 
-from surefoot.compile.llvm import memory
-from surefoot.compile.simulation import PathProperty, RunSimulator, chain, compiled, make_simulator
-from surefoot.compile.simulation.chain import SimulatedChain
+from surefoot.compile.llvm import kernel_memory
+from surefoot.compile.simulation import (
+    PathProperty,
+    RunSimulator,
+    chain_memory,
+    compiled_simulation,
+    make_simulator,
+)
+from surefoot.compile.simulation.chain_memory import SimulatedChain
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_name
 from surefoot.problem.term import FALSE, Const, Var, equal
 
 
@@ -89,9 +95,9 @@ def test_drawn_actions_and_oracles(seed: int) -> None:
 
 def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("_MOST_STATES", 4), ("_MOST_NODES", 300), ("_LANES", 8)):
-        monkeypatch.setattr(compiled, name, value)
-    monkeypatch.setattr(chain, "_FIRST_NODES", 64)
-    monkeypatch.setattr(memory, "_FIRST_ROOM", 4)
+        monkeypatch.setattr(compiled_simulation, name, value)
+    monkeypatch.setattr(chain_memory, "_FIRST_NODES", 64)
+    monkeypatch.setattr(kernel_memory, "_FIRST_ROOM", 4)
     forgotten: list[SimulatedChain] = []
     forget = SimulatedChain.forget
 
@@ -113,9 +119,9 @@ def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_does_not_fit_is_remembered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """All lanes wait for decisions that take more room than there may be: forgetting them would never end."""
     for name, value in (("_MOST_STATES", 4), ("_MOST_NODES", 60), ("_LANES", 20)):
-        monkeypatch.setattr(compiled, name, value)
-    monkeypatch.setattr(chain, "_FIRST_NODES", 64)
-    monkeypatch.setattr(memory, "_FIRST_ROOM", 4)
+        monkeypatch.setattr(compiled_simulation, name, value)
+    monkeypatch.setattr(chain_memory, "_FIRST_NODES", 64)
+    monkeypatch.setattr(kernel_memory, "_FIRST_ROOM", 4)
     quarter = Const(Fraction(1, 4))
     outcomes = tuple(Outcome(quarter, (Update(X, X * 3 % 50 + i),)) for i in range(4))
     steps = tuple(Edge(action=a, outcomes=outcomes) for a in ACTIONS)

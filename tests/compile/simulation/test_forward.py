@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from surefoot.compile.llvm.table import KernelField
+from surefoot.compile.llvm.kernel_table import KernelField
 from surefoot.compile.simulation import PathProperty, RunSimulator, make_simulator
-from surefoot.compile.simulation.compiled import CompiledSimulation
-from surefoot.compile.simulation.decide.forward import affine_relu_layers
+from surefoot.compile.simulation.compiled_simulation import CompiledSimulation
+from surefoot.compile.simulation.forward_pass import affine_relu_layers
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer_outputs

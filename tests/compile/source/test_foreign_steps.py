@@ -12,9 +12,9 @@ import pytest
 from tests.compile.source.test_machine_step import answer, loaded
 from tests.compile.source.test_source import ENVIRONMENT, shield
 
-from surefoot.compile.source import guard_of, machine, python_source
-from surefoot.compile.source.machine import machine_step
-from surefoot.compile.source.translated import translate_step
+from surefoot.compile.source import cpython_step, guard_of, python_source
+from surefoot.compile.source.cpython_step import machine_step
+from surefoot.compile.source.step_to_llvm import translate_step
 from surefoot.errors import Unsupported
 
 TEXT = python_source(guard_of(ENVIRONMENT, shield()))
@@ -122,10 +122,10 @@ def test_what_runs_has_to_be_what_is_written(tmp_path: Path, monkeypatch: pytest
     made.program = loaded(TEXT, tmp_path).program  # type: ignore[attr-defined]
     with pytest.raises(Unsupported, match="`program` is not as its file has it"):
         machine_step(made.step)
-    monkeypatch.setattr(machine, "_MOST_BYTES", 100)
+    monkeypatch.setattr(cpython_step, "_MOST_BYTES", 100)
     with pytest.raises(Unsupported, match="takes too long"):
         machine_step(loaded(TEXT, tmp_path).step)
-    monkeypatch.setattr(machine, "_has_expected_layout", lambda: False)
+    monkeypatch.setattr(cpython_step, "_has_expected_layout", lambda: False)
     with pytest.raises(Unsupported, match="this Python"):
         machine_step(loaded(TEXT, tmp_path).step)
 

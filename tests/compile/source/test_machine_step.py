@@ -20,8 +20,8 @@ import pytest
 from tests.compile.source.test_source import ENVIRONMENT, bits, module, shield
 
 from surefoot.compile.source import ShieldGuard, guard_of, python_source
+from surefoot.compile.source.cpython_step import machine_step
 from surefoot.compile.source.guard import GuardRule
-from surefoot.compile.source.machine import machine_step
 from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308

@@ -19,7 +19,7 @@ from tests.formats.jani.build import (
 )
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.process.claim import build_process_certificate
+from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem

@@ -12,8 +12,8 @@ from tests.laws.contradictions import contradiction
 from tests.laws.finite_systems import problems
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.process.claim import build_graph_certificate
 from surefoot.certify.replay import replay
+from surefoot.certify.values.claim import build_graph_certificate
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction

@@ -7,8 +7,8 @@ from tests.solve.markov.random_processes import Rows, random_rows
 from tests.solve.markov.written import one_of, problem
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.process.claim import build_graph_certificate
 from surefoot.certify.replay import replay
+from surefoot.certify.values.claim import build_graph_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.environment import Component, Environment, Int, Variable
 from surefoot.problem.problem import Problem

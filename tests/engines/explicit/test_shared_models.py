@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.process.claim import build_process_certificate
+from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.formats.jani import read_jani

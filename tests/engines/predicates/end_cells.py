@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.names import location_name
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import location_name
 from surefoot.problem.term import (
     Apply,
     Const,

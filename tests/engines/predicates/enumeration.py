@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from surefoot.problem.environment import Bool, Int
-from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
+from surefoot.problem.reserved_names import location_key
 from surefoot.problem.semantics import (
     Move,
     NotAStep,

@@ -13,11 +13,11 @@ from tests.laws.contradictions import answer
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.asked.conditions import condition_to_cubes
-from surefoot.engines.predicates.asked.search import AbstractReach, SymbolicSearch
-from surefoot.engines.predicates.moves import build_dynamics
-from surefoot.engines.predicates.separate import filter_state_conditions
-from surefoot.engines.predicates.tabulated.table import OutOfTime
+from surefoot.engines.predicates.dynamics import build_dynamics
+from surefoot.engines.predicates.enumerative.table import OutOfTime
+from surefoot.engines.predicates.separating_predicate import filter_state_conditions
+from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
+from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicSearch
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -210,7 +210,7 @@ def test_a_violation_that_is_known_outlives_the_budget(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(SymbolicSearch, "search_waves", slow)
     monkeypatch.setattr(
-        "surefoot.engines.predicates.asked.refining.falsify_by_simulation", lambda *_: known.trace
+        "surefoot.engines.predicates.symbolic.refinement.falsify_by_simulation", lambda *_: known.trace
     )
     verdict = verify(problem, Predicates(), Budget(3)).verdict
     assert isinstance(verdict, Violated)

@@ -12,11 +12,11 @@ from tests.engines.predicates.wide_systems import piles
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.asked import cases
-from surefoot.engines.predicates.asked.cases import IMPOSSIBLE, OPEN, Reply, case_by_case
-from surefoot.engines.predicates.asked.cubes import Cube, satisfies_cube
-from surefoot.engines.predicates.asked.ways import transition_cubes
-from surefoot.engines.predicates.moves import build_dynamics
+from surefoot.engines.predicates.dynamics import build_dynamics
+from surefoot.engines.predicates.symbolic import case_splitting
+from surefoot.engines.predicates.symbolic.case_splitting import IMPOSSIBLE, OPEN, Reply, case_by_case
+from surefoot.engines.predicates.symbolic.cubes import Cube, satisfies_cube
+from surefoot.engines.predicates.symbolic.transition_cubes import transition_cubes
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.term import Var
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation, conjoin_formulas, disjoin_formulas
@@ -111,7 +111,7 @@ def test_what_is_impossible_anyway_has_no_cases() -> None:
 
 
 def test_too_many_cases_count_as_possible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "MOST_CASES", 1)
+    monkeypatch.setattr(case_splitting, "MOST_CASES", 1)
     difference = LinearAtom(LinearForm((("a", Fraction(1)),), Fraction(100)), Relation.LE)
     clause = AnyOf((difference, LinearAtom(LinearForm((("x", Fraction(-1)),), Fraction(4)), Relation.LE)))
     assert case_by_case([Cube({}, (), (clause,))], KINDS, Answering(), Answering()) == [OPEN]

@@ -6,7 +6,13 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from surefoot.engines.predicates.asked.cubes import EVERYTHING, Cube, cube_of, intersect_cubes, satisfies_cube
+from surefoot.engines.predicates.symbolic.cubes import (
+    EVERYTHING,
+    Cube,
+    cube_of,
+    intersect_cubes,
+    satisfies_cube,
+)
 from surefoot.problem.environment import Int
 from surefoot.query.formula import LinearAtom, Relation
 from surefoot.query.linear import LinearForm

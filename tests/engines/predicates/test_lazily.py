@@ -6,19 +6,19 @@ from random import Random
 
 import numpy as np
 
-from surefoot.engines.predicates.moves import build_dynamics
-from surefoot.engines.predicates.tabulated.lazily import (
+from surefoot.engines.predicates.dynamics import build_dynamics
+from surefoot.engines.predicates.enumerative.lazy_table import (
     factor_conditions,
     product_partition,
     reachable_part,
     states_in,
 )
-from surefoot.engines.predicates.tabulated.partition import partition_states
-from surefoot.engines.predicates.tabulated.table import StateTable, empty_table
+from surefoot.engines.predicates.enumerative.partition import partition_states
+from surefoot.engines.predicates.enumerative.table import StateTable, empty_table
 from surefoot.problem.environment import Bool, Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.names import location_name
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import location_name
 from surefoot.problem.term import Const, Term, Var, equal
 from surefoot.work.budget import Budget
 

@@ -7,12 +7,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.engines.predicates.graph import state_from_scalars, states_from_numbers
-from surefoot.engines.predicates.moves import build_dynamics
-from surefoot.engines.predicates.tabulated.columns import ColumnEvaluator, IntervalColumn, RationalColumn
-from surefoot.engines.predicates.tabulated.lookups import LookupEvaluator, Lookups, scalar_column
-from surefoot.engines.predicates.tabulated.partition import by_number, group_offsets
-from surefoot.engines.predicates.tabulated.table import (
+from surefoot.engines.predicates.dynamics import build_dynamics
+from surefoot.engines.predicates.enumerative.columns import ColumnEvaluator, IntervalColumn, RationalColumn
+from surefoot.engines.predicates.enumerative.lookups import LookupEvaluator, Lookups, scalar_column
+from surefoot.engines.predicates.enumerative.partition import by_number, group_offsets
+from surefoot.engines.predicates.enumerative.table import (
     BestOutput,
     StateBatch,
     columns_from_numbers,
@@ -20,12 +19,13 @@ from surefoot.engines.predicates.tabulated.table import (
     lookups_of,
     order_conjuncts,
 )
-from surefoot.engines.predicates.tabulated.table import float32_output_ranges as spread_of
+from surefoot.engines.predicates.enumerative.table import float32_output_ranges as spread_of
+from surefoot.engines.predicates.graph import state_from_scalars, states_from_numbers
 from surefoot.problem.environment import Array, Bool, Component, Edge, Environment, Int, Outcome, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction_of, equal, ite
-from surefoot.studies.racetrack.abstraction import AbstractionInstance
+from surefoot.studies.racetrack.abstraction_instances import AbstractionInstance
 
 KINDS = {"a": Int(-3, 4), "b": Bool(), "c": Int(2, 60), "d": Int(0, 90)}
 RANGES = {"a": range(-3, 5), "b": range(2), "c": range(2, 61), "d": range(91)}

@@ -15,13 +15,12 @@ from tests.laws.brute_force import truth
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.asked import refining
-from surefoot.engines.predicates.asked.runs import surely
+from surefoot.engines.predicates.symbolic import beyond_rounding, refinement
 from surefoot.network.evaluate import network_batch_outputs
-from surefoot.problem.names import network_output_name
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import Const, Term, Var, equal, ite
 from surefoot.run import verify
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
@@ -105,7 +104,7 @@ def test_a_violation_behind_states_that_are_bad_within_rounding_is_found(seed: i
 
 @pytest.mark.parametrize("seed", [19, 46])
 def test_it_is_found_by_questions_without_random_runs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refining, "falsify_by_simulation", lambda *_: None)
+    monkeypatch.setattr(refinement, "falsify_by_simulation", lambda *_: None)
     problem = automata_network(seed)
     for threshold in dict.fromkeys(_outputs(problem)):
         asked = replace(problem, property=Never(first > threshold))
@@ -115,8 +114,8 @@ def test_it_is_found_by_questions_without_random_runs(seed: int, monkeypatch: py
 
 def test_among_very_many_states_it_is_found_beyond_a_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     """The starts with the largest output are bad within rounding; the tank is too full three steps later."""
-    monkeypatch.setattr(refining, "falsify_by_simulation", lambda *_: None)
-    monkeypatch.setattr(surely, "MOST_STATES", 30)
+    monkeypatch.setattr(refinement, "falsify_by_simulation", lambda *_: None)
+    monkeypatch.setattr(beyond_rounding, "MOST_STATES", 30)
     problem = tanks((FIRST > 420) | (first >= _above(1500)), eager=True)
     verdict = Predicates().check(problem, Budget(60))
     assert isinstance(verdict, Violated)

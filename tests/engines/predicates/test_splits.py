@@ -13,12 +13,12 @@ from tests.laws.automata_networks import automata_network, predicates
 
 from surefoot.encode.interval import Scalar
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.moves import build_dynamics
-from surefoot.engines.predicates.splits import with_splits
-from surefoot.engines.predicates.splitting import enumerate_halves, lower_part_bound
+from surefoot.engines.predicates.dynamics import build_dynamics
+from surefoot.engines.predicates.split_candidates import enumerate_halves, lower_part_bound
+from surefoot.engines.predicates.split_preview import with_splits
 from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_term
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Unknown, Violated
 from surefoot.work.budget import Budget

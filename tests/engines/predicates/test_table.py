@@ -11,10 +11,10 @@ from tests.laws.automata_networks import automata_network, predicates
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.problem.names import STALLED
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import STALLED
 from surefoot.problem.term import FALSE, Var
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Violated
@@ -98,7 +98,7 @@ def test_without_a_start_nothing_is_shown() -> None:
 
 
 def test_too_many_steps_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surefoot.engines.predicates.tabulated.table.MOST_STEPS", 10)
+    monkeypatch.setattr("surefoot.engines.predicates.enumerative.table.MOST_STEPS", 10)
     verdict = Predicates().check(automata_network(0), Budget(60))
     assert isinstance(verdict, Unknown)
     assert "more than 10 steps" in verdict.detail

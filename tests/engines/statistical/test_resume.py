@@ -22,9 +22,9 @@ from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell
 from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling import choose_plan
 from surefoot.work.budget import Budget
-from surefoot.work.crew import Answers
-from surefoot.work.digest import content_fingerprint
+from surefoot.work.fingerprint import content_fingerprint
 from surefoot.work.run_directory import NotRecorded, RunDirectory
+from surefoot.work.worker_pool import Answers
 
 QUESTION = ProbabilityQuestion(choose_plan("chen", Fraction(1, 20), Fraction(1, 20)))
 NAME = content_fingerprint("question")

@@ -27,7 +27,7 @@ from surefoot.problem.term import TRUE
 from surefoot.solve.sampling import choose_plan
 from surefoot.verdict.verdict import Estimated, PerStart, Verdict
 from surefoot.work.budget import Budget
-from surefoot.work.crew import Answers
+from surefoot.work.worker_pool import Answers
 
 ONE = Statistical(eps=Fraction(1, 50), workers=1)
 PROBLEM = walk("P=? [ F x = 4 ] over values", start=TRUE)

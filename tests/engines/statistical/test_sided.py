@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.engines.statistical.sided import SobelWaldProgress, SobelWaldTest
+from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling import Stop
 

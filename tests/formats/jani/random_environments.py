@@ -18,7 +18,7 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import location_key
+from surefoot.problem.reserved_names import location_key
 from surefoot.problem.term import (
     TRUE,
     Apply,

@@ -7,9 +7,9 @@ from typing import Any
 
 from surefoot.problem.environment import Bool, Environment
 from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import location_key
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, is_initial
 from surefoot.problem.term import FALSE, Apply, Op, Term, Var
 

@@ -19,9 +19,9 @@ from surefoot.formats.jani import JaniModel, read_jani, write_jani
 from surefoot.formats.jani.export.terms import WITHOUT_COUNTERPART, WRITERS
 from surefoot.problem.environment import Arithmetic, Control, Environment
 from surefoot.problem.parse import parse_property
+from surefoot.problem.printer import show_property
 from surefoot.problem.property import Expected, Property
 from surefoot.problem.semantics import State, enumerate_successors, is_initial
-from surefoot.problem.show import show_property
 from surefoot.problem.term import Op
 from surefoot.problem.validate import check_environment
 

@@ -10,9 +10,9 @@ from tests.formats.jani.refusals import REFUSALS
 
 from surefoot.errors import SurefootError
 from surefoot.formats.jani import read_jani
+from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import enumerate_successors
-from surefoot.problem.show import show_property, show_term
 from surefoot.problem.validate import check_environment, validate_problem
 
 

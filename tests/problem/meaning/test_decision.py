@@ -19,7 +19,6 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.meaning.decision import decide_in_state, pick_network_action
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, network_output_name
 from surefoot.problem.network import Activation, Affine, Network, Shape, dense_network, freeze_float32
 from surefoot.problem.policy import (
     Branch,
@@ -30,6 +29,7 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.problem import Problem
+from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
 from surefoot.problem.semantics import (
     enumerate_successors,
     holds_in_state,

@@ -10,8 +10,8 @@ import pytest
 
 from surefoot.certify.replay import replay
 from surefoot.compile import explore_problem
-from surefoot.compile.initial import initial_rows
-from surefoot.compile.layout import row_layout
+from surefoot.compile.initial_states import initial_rows
+from surefoot.compile.row_layout import row_layout
 from surefoot.encode.barrier import read_control_system
 from surefoot.engines.bmc import Bmc
 from surefoot.errors import InvalidProblem

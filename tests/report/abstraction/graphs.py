@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.splits import with_splits
+from surefoot.engines.predicates.split_preview import with_splits
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy

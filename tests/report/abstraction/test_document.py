@@ -9,7 +9,7 @@ from tests.report.abstraction.graphs import BEYOND, counter, graph, violation
 
 from surefoot.problem.term import Var
 from surefoot.report.abstraction import graph_page
-from surefoot.report.abstraction.document import graph_page_data
+from surefoot.report.abstraction.graph_data import graph_page_data
 from surefoot.verdict.artifact import AbstractGraph
 
 
@@ -27,7 +27,7 @@ def test_states_edges_and_splits() -> None:
 
 
 def test_of_many_states_only_some_are_drawn_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surefoot.report.abstraction.document.MOST_STATES", 2)
+    monkeypatch.setattr("surefoot.report.abstraction.graph_data.MOST_STATES", 2)
     monkeypatch.setattr("surefoot.report.abstraction.html.MOST_STATES", 2)
     data = graph_page_data(counter(), graph())
     assert [s[0] for s in data["states"]] == [0, 2]

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from surefoot.report.abstraction.layout import (
+from surefoot.report.abstraction.layered_layout import (
     adjacent_states,
     distances_to_goals,
     nearest_states,

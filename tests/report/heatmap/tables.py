@@ -6,8 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
-from surefoot.report.heatmap.figure import Figure, Panel, figure
-from surefoot.report.heatmap.measured import Aggregate, Table, value_table
+from surefoot.report.heatmap.heat_figure import Figure, Panel, build_figure
+from surefoot.report.heatmap.start_values import Aggregate, Table, value_table
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown
 
 
@@ -33,7 +33,9 @@ def small(found: Table | None = None, aggregate: Aggregate = "max", down: bool =
     rows = value_table(table()) if found is None else found
     view = parse_view([rows])
     map = heat_map("value", rows, view, common_axes([rows], view, None), aggregate=aggregate)
-    return figure("a <small> map", [Panel("first & last", map, "probability", "P=? [ F goal ]")], down=down)
+    return build_figure(
+        "a <small> map", [Panel("first & last", map, "probability", "P=? [ F goal ]")], down=down
+    )
 
 
 def write_constant(path: Path, biases: tuple[float, float]) -> None:

@@ -9,7 +9,7 @@ from tests.report.heatmap.tables import table
 
 from surefoot.errors import InvalidProblem
 from surefoot.report.heatmap.cells import HeatMap, common_axes, heat_map, parse_view
-from surefoot.report.heatmap.measured import Aggregate, StartValue, Table, value_table
+from surefoot.report.heatmap.start_values import Aggregate, StartValue, Table, value_table
 
 
 def drawn(

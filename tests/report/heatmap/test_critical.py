@@ -11,14 +11,14 @@ from tests.report.heatmap.tables import table
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.property import Threshold
-from surefoot.report.heatmap.critical import (
+from surefoot.report.heatmap.critical_starts import (
     critical_csv,
     critical_data,
     find_critical_starts,
     misses_threshold,
     read_threshold,
 )
-from surefoot.report.heatmap.measured import StartValue, value_table
+from surefoot.report.heatmap.start_values import StartValue, value_table
 
 
 @pytest.mark.parametrize(

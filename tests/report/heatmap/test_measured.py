@@ -9,8 +9,8 @@ import pytest
 from tests.report.heatmap.tables import estimated, table
 
 from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
-from surefoot.report.heatmap.figure import Panel, figure
-from surefoot.report.heatmap.measured import (
+from surefoot.report.heatmap.heat_figure import Panel, build_figure
+from surefoot.report.heatmap.start_values import (
     End,
     StartValue,
     aggregate_values,
@@ -87,7 +87,7 @@ def test_a_scale_is_not_made_of_nothing() -> None:
     view = parse_view([table], "x")
     map = heat_map("gap", table, view, common_axes([table], view, None))
     panel = Panel("gap", map, "gap of the probability to the optimum", "", {})
-    assert figure("all", [panel]).scales[panel.unit].high == 1.0
+    assert build_figure("all", [panel]).scales[panel.unit].high == 1.0
 
 
 def test_gap_to_infinite_values() -> None:

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from tests.report.heatmap.tables import small, table
 
-from surefoot.report.drawing import Cells, Drawing, Polyline, Rectangle, Text, render_png, svg
+from surefoot.report.drawing import Cells, Drawing, Polyline, Rectangle, Text, render_png, render_svg
 from surefoot.report.drawing.font import GLYPHS, glyph_pixels
 from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
 from surefoot.report.heatmap.colours import OUTSIDE, UNKNOWN, Scale, colour_map
-from surefoot.report.heatmap.curve import Curve
-from surefoot.report.heatmap.document import figure_to_json
-from surefoot.report.heatmap.figure import Figure, Panel, figure, interval_text
+from surefoot.report.heatmap.figure_data import figure_to_json
+from surefoot.report.heatmap.heat_figure import Figure, Panel, build_figure, interval_text
 from surefoot.report.heatmap.html import MOST_BYTES, heat_page
 from surefoot.report.heatmap.layout import draw_figure, panel_drawing
-from surefoot.report.heatmap.measured import StartValue, value_table
+from surefoot.report.heatmap.learning_curve import Curve
+from surefoot.report.heatmap.start_values import StartValue, value_table
 from surefoot.report.heatmap.terminal import terminal_lines, terminal_text
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -34,7 +34,7 @@ def written(form: str) -> str:
     """The small figure; `python -m tests.report.heatmap.test_pictures` accepts changes."""
     match form:
         case "small.svg":
-            return svg(draw_figure(small()))
+            return render_svg(draw_figure(small()))
         case "small.txt":
             return terminal_text(small())
         case _:
@@ -96,7 +96,7 @@ def test_every_letter_is_different() -> None:
 
 
 def test_svg_is_well_formed_and_tells_every_cell() -> None:
-    root = ElementTree.fromstring(svg(draw_figure(small())))
+    root = ElementTree.fromstring(render_svg(draw_figure(small())))
     titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
     assert "x = 0, y = 0: 0.2, [0.1, 0.3] at 0.95, 100 runs" in titles
     assert "x = 1, y = 1: no start" in titles
@@ -105,7 +105,7 @@ def test_svg_is_well_formed_and_tells_every_cell() -> None:
 
 def test_cells_by_colour_cover_the_same_area() -> None:
     shown = small()
-    root = ElementTree.fromstring(svg(draw_figure(shown), titles=False))
+    root = ElementTree.fromstring(render_svg(draw_figure(shown), titles=False))
     paths = list(root.iter("{http://www.w3.org/2000/svg}path"))
     widths = sum(int(n) for p in paths for n in re.findall(r"h(\d+)v", p.attrib["d"]))
     assert widths == 6
@@ -155,7 +155,7 @@ def test_a_huge_page_tells_less_of_each_cell() -> None:
     shown = small()
     view = parse_view([rows], "x", "y")
     map = heat_map("value", rows, view, common_axes([rows], view, None))
-    page = heat_page([figure(shown.title, [Panel("large", map, "probability")])])
+    page = heat_page([build_figure(shown.title, [Panel("large", map, "probability")])])
     assert len(page.encode()) < MOST_BYTES
     assert "too many cells" in page
 
@@ -164,13 +164,13 @@ def test_scales() -> None:
     panel = small().panels[0]
     gap = replace(panel, unit="gap of the probability to the optimum")
     effort = replace(panel, unit="log2 of the number of runs")
-    shown = figure("all", [panel, gap, effort])
+    shown = build_figure("all", [panel, gap, effort])
     assert shown.scales["probability"] == Scale(0.0, 1.0)
     assert shown.scales[gap.unit] == Scale(0.0, 1.0)
     assert shown.scales[effort.unit] == Scale(0.0, 1.0)
-    auto = figure("all", [panel], limits="auto")
+    auto = build_figure("all", [panel], limits="auto")
     assert auto.scales["probability"] == Scale(0.2, 1.0)
-    assert "beyond the scale" in svg(draw_figure(figure("all", [panel], limits=(0.5, 0.6))))
+    assert "beyond the scale" in render_svg(draw_figure(build_figure("all", [panel], limits=(0.5, 0.6))))
 
 
 def test_a_wide_interval_is_marked_and_a_very_wide_one_has_no_colour() -> None:
@@ -188,7 +188,7 @@ def test_a_wide_interval_is_marked_and_a_very_wide_one_has_no_colour() -> None:
     assert cells.colours[0][2] == UNKNOWN
     assert cells.signs == (("", "~", "~"),)
     assert cells.titles[0][2] == "x = 2: wide interval, [0, 1] at 0.95"
-    low = figure(shown.title, shown.panels, end="low")
+    low = build_figure(shown.title, shown.panels, end="low")
     assert next(s for s in draw_figure(low).shapes if isinstance(s, Cells)).colours[0][2] == Scale(
         0, 1
     ).colour(0.0)
@@ -202,13 +202,13 @@ def test_a_confidence_is_never_rounded_up() -> None:
 def test_a_curve_above_the_maps() -> None:
     shown: Figure = small()
     curve = Curve("episodes", "return", ((0.0, -5.0), (10.0, 5.0), (20.0, 7.0)), ((10.0, "a-10.onnx"),))
-    with_curve = figure(shown.title, shown.panels, curve=curve)
-    assert "a-10.onnx at 10" in svg(draw_figure(with_curve))
+    with_curve = build_figure(shown.title, shown.panels, curve=curve)
+    assert "a-10.onnx at 10" in render_svg(draw_figure(with_curve))
     assert "return over episodes" in heat_page([with_curve])
     assert "return at the checkpoints: ▇" in terminal_text(with_curve)
     assert figure_to_json(with_curve)["curve"]["checkpoints"] == [{"x": 10.0, "name": "a-10.onnx"}]
     flat = Curve("x", "y", ((3.0, 1.0),))
-    assert "<polyline" in svg(draw_figure(figure(shown.title, shown.panels, curve=flat)))
+    assert "<polyline" in render_svg(draw_figure(build_figure(shown.title, shown.panels, curve=flat)))
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ from surefoot.engines.barrier import Barrier
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.problem.term import FALSE, TRUE
-from surefoot.report.drawing import svg
+from surefoot.report.drawing import render_svg
 from surefoot.report.drawing.shapes import Cells
-from surefoot.report.page import render_result_page
 from surefoot.report.region import draw_scenes, region_page, sample_shield_runs, scene_to_json
-from surefoot.report.region.figure import COLUMNS, EDGES, PAPER, ROWS, SETS, STRIPE, UNSAFE
 from surefoot.report.region.html import describe_scene
+from surefoot.report.region.region_figure import COLUMNS, EDGES, PAPER, ROWS, SETS, STRIPE, UNSAFE
+from surefoot.report.result_page import render_result_page
 from surefoot.run import verify
 from surefoot.studies.pendulum.problem import ETA, OMEGA, linear_policy, stays_upright
 from surefoot.transform.discretise import discretise
@@ -28,7 +28,7 @@ from surefoot.work.budget import Budget
 
 @pytest.fixture(autouse=True)
 def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 40)
+    monkeypatch.setattr("surefoot.report.region.sample_runs.STEPS", 40)
 
 
 def test_squares_have_the_colour_of_what_is_there() -> None:
@@ -71,7 +71,7 @@ def test_page_and_file_escape_names() -> None:
     page = region_page("t", [ball(), ball()])
     assert "<ball>" not in page
     assert page.count("<canvas") == 2
-    assert "<ball>" not in svg(draw_scenes([ball()]))
+    assert "<ball>" not in render_svg(draw_scenes([ball()]))
     assert "http" not in page.replace("http-equiv", "")
 
 

@@ -12,7 +12,7 @@ from tests.solve.markov.random_processes import process, random_rows, reach_of_c
 
 from surefoot.query.markov import Until
 from surefoot.solve.markov import solve_markov
-from surefoot.solve.markov.enclose import iterate_intervals
+from surefoot.solve.markov.interval_iteration import iterate_intervals
 
 
 class Rounds:

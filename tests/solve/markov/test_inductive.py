@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from surefoot.query.markov import Optimise
-from surefoot.solve.markov.equation import iterate
-from surefoot.solve.markov.equation.evaluate import quotient_to_floats, refine_chain_values
-from surefoot.solve.markov.equation.integers import IntegerVector
-from surefoot.solve.markov.equation.reduce import QuotientProcess
+from surefoot.solve.markov import policy_iteration
+from surefoot.solve.markov.integer_vectors import IntegerVector
+from surefoot.solve.markov.policy_evaluation import quotient_to_floats, refine_chain_values
+from surefoot.solve.markov.quotient import QuotientProcess
 
 UNIT, SCALE = 4, 1 << 60
 
@@ -49,14 +49,14 @@ def ladder(nodes: int) -> QuotientProcess:
 def test_bounds_are_inductive_around_values_that_are_off(optimise: Optimise, shift: int) -> None:
     reduced = ladder(6)
     table, sign = quotient_to_floats(reduced), 1 if optimise == "max" else -1
-    found = iterate._howard_iteration(table, sign, reduced.choices[:-1], lambda: 1.0)
+    found = policy_iteration._howard_iteration(table, sign, reduced.choices[:-1], lambda: 1.0)
     assert found is not None
     refined = refine_chain_values(reduced, found, found.solve(table.constants[found.policy]))
     assert refined is not None
     values, size = refined
     values = values - sign * shift
     slack = sign * (reduced.unit * values[table.owners] - reduced.choice_values(values))
-    bounds = iterate._inductive_bounds(table, sign, found, values, size, slack, 16)
+    bounds = policy_iteration._inductive_bounds(table, sign, found, values, size, slack, 16)
     assert bounds is not None
     outer = bounds.high if sign > 0 else bounds.low
     assert (sign * (reduced.unit * outer[table.owners] - reduced.choice_values(outer)) >= 0).all()

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.network.outward import Array
+from surefoot.network.directed_rounding import Array
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Network, Shape, dense_network
-from surefoot.solve.native.cells import (
+from surefoot.solve.native.batch_queries import (
     BatchQueries,
     QueryOutcome,
     RowSystem,

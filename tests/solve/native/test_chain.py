@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.solve.native.test_proofs import accepted, random_query
 
+from surefoot.network.directed_rounding import Array
 from surefoot.network.exact import exact_outputs
-from surefoot.network.outward import Array
 from surefoot.problem.environment import Real
 from surefoot.problem.network import (
     Activation,
@@ -25,22 +25,22 @@ from surefoot.problem.network import (
     freeze_indices,
 )
 from surefoot.problem.term import Const, Var
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.query.satisfies import assignment_defect
-from surefoot.solve.native.bounding.bounds import bound_box_batch, inherit_bounds, vacuous_bounds
-from surefoot.solve.native.bounding.dual import ascend_slopes
-from surefoot.solve.native.bounding.layout import BoundingPlan, build_bounding_plan
-from surefoot.solve.native.bounding.passes import forward_values
-from surefoot.solve.native.chain import layers, sheets
-from surefoot.solve.native.problem import Mask
-from surefoot.solve.native.proof import ledger
+from surefoot.solve.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan
+from surefoot.solve.native.bounding.gradients import forward_values
+from surefoot.solve.native.bounding.slope_ascent import ascend_slopes
+from surefoot.solve.native.bounding.value_bounds import bound_box_batch, inherit_bounds, vacuous_bounds
+from surefoot.solve.native.compiled_query import Mask
+from surefoot.solve.native.proof import proof_log
+from surefoot.solve.native.relu_chain import bound_arrays, layer_tables
 from surefoot.solve.native.solver import decide_native_query
 
 
 @pytest.fixture(autouse=True)
 def every_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also the smallest network goes to machine code."""
-    monkeypatch.setattr(layers, "LEAST", 1)
+    monkeypatch.setattr(layer_tables, "LEAST", 1)
 
 
 def network(rng: np.random.Generator, scale: float = 1.0, direct: bool = True) -> Network:
@@ -92,7 +92,7 @@ def test_values_at_points_are_those_of_numpy(seed: int) -> None:
     assert chain is not None
     for count in (1, 2, 5):
         points = rng.normal(size=(count, given.width))
-        found, plain = sheets.chain_values_at(chain, points), forward_values(given, points)[-1]
+        found, plain = bound_arrays.chain_values_at(chain, points), forward_values(given, points)[-1]
         assert found.shape == plain.shape
         np.testing.assert_allclose(found, plain, atol=1e-9 * (1.0 + np.abs(plain).max()))
 
@@ -185,7 +185,7 @@ def test_closed_boxes_that_wait_are_written_as_at_once(seed: int, monkeypatch: p
     most = forward_values(given, np.concatenate([corners, rng.uniform(-1, 1, size=(500, 3))]))[-1].max()
     asked = Query((*inputs, QueryVariable("y", Real())), (Var("y") >= Const(Fraction(most + 0.3)),), (call,))
     later = decide_native_query(asked, seconds=20)
-    monkeypatch.setattr(ledger, "_WAITING", 0)
+    monkeypatch.setattr(proof_log, "_WAITING", 0)
     at_once = decide_native_query(asked, seconds=20)
     assert isinstance(later, Unsat)
     assert isinstance(at_once, Unsat)
@@ -203,6 +203,6 @@ def test_other_networks_are_left_to_numpy() -> None:
 
 def test_without_machine_code_there_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     given = network(np.random.default_rng(0))
-    monkeypatch.setattr("surefoot.solve.native.bounding.layout.load_chain_functions", lambda: None)
+    monkeypatch.setattr("surefoot.solve.native.bounding.bounding_plan.load_chain_functions", lambda: None)
     assert build_bounding_plan(given, certified=True).chain is None
-    assert sheets.load_chain_functions() is not None
+    assert bound_arrays.load_chain_functions() is not None

@@ -13,9 +13,9 @@ from surefoot.query.bounds import declared_box, integer_variable_names
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import lower_query
 from surefoot.query.query import NetworkCall, Query, QueryVariable
-from surefoot.solve.native.bounding.passes import forward_values
+from surefoot.solve.native.bounding.gradients import forward_values
 from surefoot.solve.native.compile import compile_query
-from surefoot.solve.native.problem import (
+from surefoot.solve.native.compiled_query import (
     CompiledQuery,
     Either,
     Every,

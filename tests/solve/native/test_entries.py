@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.network.outward import round_down, round_up
+from surefoot.network.directed_rounding import round_down, round_up
 from surefoot.problem.network import dense_network
-from surefoot.solve.native.bounding.bounds import bound_box_batch, may_overflow_on_boxes
-from surefoot.solve.native.bounding.layout import build_bounding_plan
-from surefoot.solve.native.bounding.passes import forward_values
-from surefoot.solve.native.bounding.substitute import back_substitute_rows, planes_below_entries
+from surefoot.solve.native.bounding.back_substitution import back_substitute_rows, planes_below_entries
+from surefoot.solve.native.bounding.bounding_plan import build_bounding_plan
+from surefoot.solve.native.bounding.gradients import forward_values
+from surefoot.solve.native.bounding.value_bounds import bound_box_batch, may_overflow_on_boxes
 
 RANDOM = np.random.default_rng(5)
 NETWORK = dense_network(

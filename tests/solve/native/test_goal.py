@@ -7,11 +7,11 @@ from surefoot.problem.environment import Real
 from surefoot.problem.network import dense_network
 from surefoot.problem.term import Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.query.query import NetworkCall, Query, QueryVariable
-from surefoot.solve.native.bounding.bounds import bound_box_batch
-from surefoot.solve.native.goal import GoalCubes, failing_atoms, select_goal_cubes
-from surefoot.solve.native.problem import CompiledQuery
-from surefoot.solve.native.proof.literal import compile_case
-from surefoot.solve.native.search import plan_query_bounds
+from surefoot.solve.native.bounding.value_bounds import bound_box_batch
+from surefoot.solve.native.branch_and_bound import plan_query_bounds
+from surefoot.solve.native.compiled_query import CompiledQuery
+from surefoot.solve.native.goal_cubes import GoalCubes, failing_atoms, select_goal_cubes
+from surefoot.solve.native.proof.certificate_cases import compile_case
 from surefoot.solve.native.solver import _build_normal_form
 
 input_value, output = Var("x"), Var("y")

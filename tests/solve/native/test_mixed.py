@@ -11,15 +11,15 @@ from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.term import Term, Var, conjunction_of, equal
 from surefoot.query.bounds import declared_box
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.query.satisfies import assignment_defect
-from surefoot.solve.native.bounding.bounds import bound_box_batch
-from surefoot.solve.native.bounding.layout import build_bounding_plan
-from surefoot.solve.native.bounding.passes import forward_values
+from surefoot.solve.native.bounding.bounding_plan import build_bounding_plan
+from surefoot.solve.native.bounding.gradients import forward_values
+from surefoot.solve.native.bounding.value_bounds import bound_box_batch
 from surefoot.solve.native.compile import compile_query
-from surefoot.solve.native.guess.attack import formula_violation
-from surefoot.solve.native.guess.mixed import MOST_BENDS, enumerate_milp_points
+from surefoot.solve.native.falsify.gradient_attack import formula_violation
+from surefoot.solve.native.falsify.milp_points import MOST_BENDS, enumerate_milp_points
 from surefoot.solve.native.solver import decide_native_query
 
 NEEDLE = (0.3125, -0.6875, 0.8125)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.solve.examples import EXAMPLES, RELU, hard_query, real, relu
 
-from surefoot.encode.refutation.conditions import encode_violation
+from surefoot.encode.refutation.violation import encode_violation
 from surefoot.encode.unroll import unroll
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
@@ -16,6 +16,7 @@ from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Combine, Network, Pairing, Pick, dense_network, freeze_indices
 from surefoot.problem.term import Apply, Const, Op, Var, equal
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import (
     Answer,
     NetworkCall,
@@ -26,7 +27,6 @@ from surefoot.query.query import (
     UndecidedReason,
     Unsat,
 )
-from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.native import Native
 from surefoot.solve.native.solver import decide_native_query
 from surefoot.solve.protocol import solve_query

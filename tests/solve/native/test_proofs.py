@@ -10,7 +10,7 @@ import pytest
 from tests.solve.examples import EXAMPLES, real
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.encode.refutation.conditions import encode_violation
+from surefoot.encode.refutation.violation import encode_violation
 from surefoot.encode.unroll import unroll
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
@@ -18,6 +18,7 @@ from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, Shape, dense_network
 from surefoot.problem.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import (
     NetworkCall,
     Proof,
@@ -28,7 +29,6 @@ from surefoot.query.query import (
     UndecidedReason,
     Unsat,
 )
-from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.native.solver import decide_native_query
 
 

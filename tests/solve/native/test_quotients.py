@@ -12,7 +12,7 @@ from tests.solve.examples import real
 from tests.solve.native.test_proofs import accepted, certificate
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.encode.refutation.conditions import encode_violation
+from surefoot.encode.refutation.violation import encode_violation
 from surefoot.encode.unroll import unroll
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
@@ -31,10 +31,10 @@ from surefoot.problem.network import (
     freeze_indices,
 )
 from surefoot.problem.term import Const, Var
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
-from surefoot.query.satisfies import assignment_defect
-from surefoot.solve.native.bounding.bounds import bound_box_batch
-from surefoot.solve.native.bounding.layout import build_bounding_plan
+from surefoot.solve.native.bounding.bounding_plan import build_bounding_plan
+from surefoot.solve.native.bounding.value_bounds import bound_box_batch
 from surefoot.solve.native.solver import decide_native_query
 
 DIVIDE = Pairing.DIVIDE

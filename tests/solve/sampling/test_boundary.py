@@ -20,7 +20,7 @@ from surefoot.solve.sampling.boundary.table import (
     fixed_boundary,
     tabulate_rule,
 )
-from surefoot.solve.sampling.looks import Spending
+from surefoot.solve.sampling.interim_looks import Spending
 
 SMALL = [
     clopper_pearson_boundary(Fraction(1, 5), Fraction(1, 10)),

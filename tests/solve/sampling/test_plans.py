@@ -17,7 +17,7 @@ from surefoot.solve.sampling import (
     estimate_verdict,
 )
 from surefoot.solve.sampling.boundary.table import fixed_boundary
-from surefoot.solve.sampling.looks import FixedRuns, Mixture, Spending, next_look
+from surefoot.solve.sampling.interim_looks import FixedRuns, Mixture, Spending, next_look
 from surefoot.work.philox import philox_words, uniform_doubles
 
 EPS, DELTA = Fraction(1, 20), Fraction(1, 20)

@@ -11,7 +11,7 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling import Stop
-from surefoot.solve.sampling.rare import RareEventPlan, RareProgress
+from surefoot.solve.sampling.rare_events import RareEventPlan, RareProgress
 
 RUNS = 14
 

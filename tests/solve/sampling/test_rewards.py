@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.solve.sampling import Betting, RewardProgress, RewardRange, Stop
-from surefoot.solve.sampling.distribution import dkw_band, dkw_mean, dkw_quantile, dkw_runs
+from surefoot.solve.sampling.dkw_inequality import dkw_band, dkw_mean, dkw_quantile, dkw_runs
 
 DELTA = Fraction(1, 20)
 UNIT = RewardRange(Fraction(0), Fraction(1))

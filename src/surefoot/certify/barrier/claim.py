@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.execution.terms import end_to_json, exact_to_json
+from surefoot.certify.runs.term_json import end_to_json, exact_to_json
 from surefoot.encode.barrier import (
     ControlSystem,
     control_branches,
@@ -17,8 +17,8 @@ from surefoot.encode.barrier import (
 )
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import Policy, ShieldedPolicy
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_term
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.verdict.verdict import Certificate
 

@@ -11,7 +11,7 @@ from surefoot.certify.barrier.claim import (
     matches_barrier_claim,
     polynomial_to_json,
 )
-from surefoot.certify.execution.terms import exact_to_json
+from surefoot.certify.runs.term_json import exact_to_json
 from surefoot.encode.barrier import without_target
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import ShieldedPolicy

@@ -19,7 +19,7 @@ if not __package__:  # run as a folder: make it a package under its own name
     __import__(__package__)
 
 from .check import CheckerVerdict, judge_certificate, read_certificate
-from .number import BadCertificate
+from .strict_json import BadCertificate
 
 # Fillers, joiners and selectors: Python calls them printable, and nothing is drawn for them.
 UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(

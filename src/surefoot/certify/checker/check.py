@@ -11,22 +11,22 @@ from typing import Any, NoReturn
 
 from .barrier.claim import check_barrier
 from .barrier.convergence import check_convergence
-from .bounds.state import AnyKernel, Contents
-from .claim import FileLocations, read_query_claim
-from .execution.argument import read_run_argument
-from .execution.obligations import RunObligation, derive_obligations, describe_argument
-from .execution.problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
-from .execution.range import check_overflow
-from .execution.recurrence import check_stem, read_recurrence_claim
-from .execution.recurrence import region_obligations as of_regions
-from .file import decompress_gzip, quote_for_message, read_file_bytes
-from .graph.runs import check_graph_claim
-from .markov.claim import check_process_claim
-from .number import BadCertificate, Refused, expect_integer, expect_list, expect_object, expect_text
-from .proof.cases import build_case_problem as read_case_problem
-from .proof.cases import check_choices, read_case
-from .proof.walk import ProofCount, check_proof_tree
+from .bounds.subdomain import AnyKernel, Contents
+from .graph.claim import check_graph_claim
 from .query import ClaimedQuery
+from .query_claim import FileLocations, read_query_claim
+from .runs.argument import read_run_argument
+from .runs.canonical_problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
+from .runs.network_ranges import check_overflow
+from .runs.obligations import RunObligation, derive_obligations, describe_argument
+from .runs.recurrence import check_stem, read_recurrence_claim
+from .runs.recurrence import region_obligations as of_regions
+from .strict_json import BadCertificate, Refused, expect_integer, expect_list, expect_object, expect_text
+from .unsat.cases import build_case_problem as read_case_problem
+from .unsat.cases import check_choices, read_case
+from .unsat.proof_tree import ProofCount, check_proof_tree
+from .untrusted_file import decompress_gzip, quote_for_message, read_file_bytes
+from .values.claim import check_process_claim
 
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
 _CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})

@@ -15,7 +15,7 @@ from math import inf, isfinite, nextafter
 from struct import pack, unpack
 from typing import Any
 
-from .bounds.smooth import Pair, enclose_logistic, enclose_tanh
+from .bounds.smooth_functions import Pair, enclose_logistic, enclose_tanh
 from .network import (
     ActivationNode,
     AffineNode,
@@ -26,7 +26,7 @@ from .network import (
     Node,
     PickNode,
 )
-from .number import Refused
+from .strict_json import Refused
 
 Values = Sequence[float]
 _LARGEST = (2 - 2**-23) * 2.0**127

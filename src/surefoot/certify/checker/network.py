@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import isfinite
 from struct import iter_unpack, pack, unpack
 
-from .number import BadCertificate, expect_integer, expect_list, expect_number, expect_text
+from .strict_json import BadCertificate, expect_integer, expect_list, expect_number, expect_text
 
 _PARAMETERS = {"relu": 0, "tanh": 0, "sigmoid": 0, "leaky_relu": 1, "clip": 2}
 ENTRIES = 1 << 22  # no value is wider

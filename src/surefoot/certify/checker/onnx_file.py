@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .file import ReadError, quote_for_message
 from .network import FlatNetwork
 from .onnx.model import OnnxFileGraph, OnnxFileNode, decode_onnx_graph, input_shape, read_stored_tensor
 from .onnx.operators import emit_operator
 from .onnx.signatures import check_signature, tensor_element_type
 from .onnx.values import FlatNetworkBuilder, FlatSignal, OnnxOperands, Value
+from .untrusted_file import ReadError, quote_for_message
 
 
 def onnx_to_flat_network(data: bytes, output: str | None = None) -> FlatNetwork:

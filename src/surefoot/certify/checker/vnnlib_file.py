@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .file import ReadError, decompress_gzip, quote_for_message
 from .query import Formula, Linear
+from .untrusted_file import ReadError, decompress_gzip, quote_for_message
 
 MOST_NESTING = 100
 MOST_VARIABLES = 10**7

@@ -12,32 +12,32 @@ import click
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.barrier.convergence import matches_convergence_claim
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.process.claim import matches_graph_claim, matches_process_claim
+from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot.certify.values.claim import matches_graph_claim, matches_process_claim
 from surefoot.cli.model import LoadedModel, load_source
 from surefoot.cli.output import file_sha256
 from surefoot.cli.progress import limit_command
-from surefoot.cli.screen import print_line
+from surefoot.cli.read_json_file import read_json
 from surefoot.cli.search_evidence import (
     SearchEvidence,
     apply_moved_bound,
     is_certificate_about,
     violation_objection,
 )
-from surefoot.cli.stored_json import read_json
-from surefoot.cli.unused import refuse_given_options
+from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import is_foreign_barrier
 from surefoot.formats.result_json import StoredResult, annotate_trace, find_base_folder, result_from_json
+from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_property
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
+from surefoot.verdict.sentences import interruption_note, verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
-from surefoot.verdict.words import interruption_note, verdict_sentences
 from surefoot.visible import make_visible
-from surefoot.work.alarm import Late
+from surefoot.work.deadline import Late
 
 
 @click.command()
@@ -74,7 +74,7 @@ def certify(
     if problem is not None:
         if base is not None:
             raise InvalidProblem("the problem is named by --problem", fix="leave it out", where="--base")
-        from surefoot.cli.commands.shield.foreign_words import certify_foreign_barriers
+        from surefoot.cli.commands.shield.foreign_barrier_text import certify_foreign_barriers
 
         seconds = timeout or FOREIGN
         return certify_foreign_barriers(

@@ -26,10 +26,10 @@ from surefoot.cli.graph_file import (
 from surefoot.cli.model import load_model, model_flags, set_time_semantics, time_flags
 from surefoot.cli.output import check_output_files, write_certificate, write_results
 from surefoot.cli.progress import limit_command, report_progress
-from surefoot.cli.stored_json import read_invariant
+from surefoot.cli.read_json_file import read_invariant
 from surefoot.cli.study_problem import load_study_model, names_study
 from surefoot.cli.study_training import replay_in_simulator
-from surefoot.cli.unused import refuse_given_options
+from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import RANDOM, NeuralPolicy
@@ -37,9 +37,9 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.run import NoEngine, unanswered_result, verify
 from surefoot.search import SearchSettings, verify_abstracted, verify_assuming
-from surefoot.transform.naming import parse_abstraction_request
+from surefoot.transform.abstraction_request import parse_abstraction_request
+from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import Reason, Result, Unknown, Violated, is_interrupted
-from surefoot.verdict.words import interruption_note
 from surefoot.work.budget import Budget
 
 

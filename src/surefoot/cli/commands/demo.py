@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from surefoot.cli.output import check_folder
-from surefoot.cli.screen import print_line
+from surefoot.cli.terminal import print_line
 from surefoot.errors import InvalidProblem
-from surefoot.verdict.words import interruption_note
+from surefoot.verdict.sentences import interruption_note
 
 ASSETS = ("toy.toml", "toy.onnx", "below_thirteen.vnnlib")
 

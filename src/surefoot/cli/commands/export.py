@@ -9,13 +9,13 @@ import click
 
 from surefoot.cli.model import load_model, normalise_flag
 from surefoot.cli.output import check_output_files, write_file
-from surefoot.cli.screen import print_line
 from surefoot.cli.study_problem import load_study_problem, names_study
-from surefoot.cli.unused import refuse_given_options
+from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import write_jani
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.words import count_noun
+from surefoot.verdict.sentences import count_noun
 
 
 @click.command()

@@ -11,12 +11,12 @@ import click
 
 from surefoot.cli.model import load_model, normalise_flag, parse_constants
 from surefoot.cli.output import file_sha256
-from surefoot.cli.unused import refuse_given_options
+from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import MissingBackend
-from surefoot.formats.inert.file import require_file
+from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
 from surefoot.problem.policy import EdgesOf, NeuralPolicy, Policy
-from surefoot.verdict.words import count_noun
+from surefoot.verdict.sentences import count_noun
 from surefoot.visible import join_visible
 
 SAMPLES = 10_000
@@ -77,7 +77,7 @@ def inspect(
 def _policy_facts(
     file: Path, output: str | None, normalize: Path | None, activation: str | None
 ) -> dict[str, Any]:
-    from surefoot.formats.normalize import read_normalization
+    from surefoot.formats.normalization import read_normalization
     from surefoot.formats.policy_file import load_policy
 
     statistics = read_normalization(normalize) if normalize else None
@@ -114,7 +114,7 @@ def _compare_runtime(file: Path, output: str | None, samples: int, seed: int) ->
     """How far the deployed runtime is from the reference arithmetic on random inputs."""
     if not samples:
         return {}
-    from surefoot.formats.onnx.compare import compare_with_onnxruntime
+    from surefoot.formats.onnx.runtime_comparison import compare_with_onnxruntime
     from surefoot.formats.policy_file import load_policy
 
     network = load_policy(file, output=output).network
@@ -127,7 +127,7 @@ def _compare_runtime(file: Path, output: str | None, samples: int, seed: int) ->
 
 def _specification_facts(file: Path) -> dict[str, Any]:
     from surefoot.formats.vnnlib import no_float32_point, read_vnnlib_file
-    from surefoot.problem.show import show_term
+    from surefoot.problem.printer import show_term
 
     spec = read_vnnlib_file(file)
     return {
@@ -141,7 +141,7 @@ def _specification_facts(file: Path) -> dict[str, Any]:
 
 
 def _problem_facts(file: Path, constants: tuple[str, ...], normalise: bool) -> dict[str, Any]:
-    from surefoot.problem.show import show_property
+    from surefoot.problem.printer import show_property
 
     loaded = load_model(file, constants=constants, normalise=normalise)
     first = next(iter(loaded.problems.values()))
@@ -162,7 +162,7 @@ def _problem_facts(file: Path, constants: tuple[str, ...], normalise: bool) -> d
 
 def _describe_wiring(policy: Policy | None) -> dict[str, Any] | str:
     """How a policy is connected to the environment."""
-    from surefoot.problem.show import show_term
+    from surefoot.problem.printer import show_term
 
     match policy:
         case NeuralPolicy(network, observe, actions, choose):

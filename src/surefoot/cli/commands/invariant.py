@@ -20,18 +20,18 @@ from surefoot.cli.engine_options import (
 from surefoot.cli.model import LoadedModel, load_model, model_flags
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
 from surefoot.cli.progress import limit_command, report_progress
-from surefoot.cli.screen import print_line
 from surefoot.cli.study_problem import load_study_model, names_study
-from surefoot.cli.unused import refuse_given_options
-from surefoot.engines.strengthen import MovingBound, template_bounds
+from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import refuse_given_options
+from surefoot.engines.invariant_search import MovingBound, template_bounds
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_term
 from surefoot.problem.term import Const
-from surefoot.report.plot import tipping_point_svg
+from surefoot.report.search_plots import tipping_point_svg
 from surefoot.search import SearchSettings, find_invariant, find_tipping_point
-from surefoot.transform.tighten import parse_bound_template
+from surefoot.transform.bound_template import parse_bound_template
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Reason, Result, Violated
 from surefoot.work.budget import Budget

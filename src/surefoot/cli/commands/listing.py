@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from surefoot.cli.model import load_model, model_flags, model_option_flag
-from surefoot.cli.screen import print_line
+from surefoot.cli.terminal import print_line
 from surefoot.engines import ENGINES
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Real
@@ -16,8 +16,8 @@ from surefoot.problem.term import TRUE
 from surefoot.query.query import Query, QueryVariable
 from surefoot.run import build_portfolio, engine_objection
 from surefoot.solve import SOLVERS
+from surefoot.transform.absorbing_goal import end_at_goal
 from surefoot.transform.discretise import discretise
-from surefoot.transform.ending import end_at_goal
 
 
 @click.command()

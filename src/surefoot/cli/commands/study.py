@@ -17,7 +17,7 @@ from surefoot.cli.commands.heatmap.abstraction_figures import (
     is_abstraction_figure,
     measure_abstractions,
 )
-from surefoot.cli.commands.heatmap.stored_runs import StoredRuns
+from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns
 from surefoot.cli.commands.heatmap.study_figures import (
     Sampling,
     check_study_claims,
@@ -26,10 +26,14 @@ from surefoot.cli.commands.heatmap.study_figures import (
     draw_study_figures,
     render_claims,
 )
-from surefoot.cli.commands.shield.campaign import EvaluationSize
-from surefoot.cli.commands.shield.made import make_certified_shield, result_from_synthesis, shapes_for
-from surefoot.cli.commands.shield.paper.degrees import print_degree_table
-from surefoot.cli.commands.shield.paper.tables import print_paper_table
+from surefoot.cli.commands.shield.certified_synthesis import (
+    make_certified_shield,
+    result_from_synthesis,
+    shapes_for,
+)
+from surefoot.cli.commands.shield.degree_table import print_degree_table
+from surefoot.cli.commands.shield.evaluation import EvaluationSize
+from surefoot.cli.commands.shield.paper_tables import print_paper_table
 from surefoot.cli.engine_options import PositiveNumber, build_engines
 from surefoot.cli.output import check_folder, check_output_files, check_positive_seconds
 from surefoot.cli.progress import report_progress
@@ -40,16 +44,16 @@ from surefoot.cli.study_training import (
     retrain_policy,
     train_plant_actor,
 )
-from surefoot.cli.unused import is_given, refuse_given_options
+from surefoot.cli.unused_options import is_given, refuse_given_options
 from surefoot.errors import InvalidProblem
+from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_property
 from surefoot.run import verify
 from surefoot.studies import STUDIES
-from surefoot.studies.figures import CheckedClaim, has_figures
-from surefoot.studies.load import Row, Study, compare_study, load_study
+from surefoot.studies.comparison import Row, Study, compare_study, load_study
+from surefoot.studies.paper_figures import CheckedClaim, has_figures
+from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import Result, is_interrupted
-from surefoot.verdict.words import interruption_note
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time

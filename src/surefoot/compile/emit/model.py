@@ -17,11 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from surefoot.compile.emit import value as v
-from surefoot.compile.emit.operators import emit_number_comparison, emit_number_sum, make_term_emitter
-from surefoot.compile.emit.packing import CompileObjection, Packing, kind_size
-from surefoot.compile.emit.terms import ConstantPool, TermEmitter
-from surefoot.compile.emit.value import (
+from surefoot.compile.emit import machine_values as v
+from surefoot.compile.emit.machine_values import (
     UNDEFINED,
     Truth,
     Value,
@@ -30,9 +27,12 @@ from surefoot.compile.emit.value import (
     number_to_ratio,
     require_number,
 )
+from surefoot.compile.emit.operators import emit_number_comparison, emit_number_sum, make_term_emitter
+from surefoot.compile.emit.state_packing import CompileObjection, Packing, kind_size
+from surefoot.compile.emit.term_emitter import ConstantPool, TermEmitter
 from surefoot.problem.environment import Array, Bool, Edge, Environment, Outcome, Update, ValueType
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
-from surefoot.work.machine.text import OVERFLOWING, IrFunction
+from surefoot.work.machine.llvm_ir import OVERFLOWING, IrFunction
 
 _EXACT_IN_FLOAT32 = 2**24
 _POINTERS = "ptr noalias nocapture readonly %numbers, ptr noalias nocapture %out"

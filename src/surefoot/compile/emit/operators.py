@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from surefoot.compile.emit import value as v
-from surefoot.compile.emit.packing import CompileObjection, Packing
-from surefoot.compile.emit.terms import ConstantPool, TermEmitter, may_be_undefined
-from surefoot.compile.emit.value import (
+from surefoot.compile.emit import machine_values as v
+from surefoot.compile.emit.machine_values import (
     ConstantArray,
     ElementList,
     Number,
@@ -20,8 +18,10 @@ from surefoot.compile.emit.value import (
     number_to_ratio,
     require_number,
 )
+from surefoot.compile.emit.state_packing import CompileObjection, Packing
+from surefoot.compile.emit.term_emitter import ConstantPool, TermEmitter, may_be_undefined
 from surefoot.problem.term import Apply, Const, Op, Term
-from surefoot.work.machine.text import IrFunction
+from surefoot.work.machine.llvm_ir import IrFunction
 
 
 def make_term_emitter(

@@ -17,22 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.closure import UNDEFINED_ERRORS
-from surefoot.compile.condition import STAYS, UNTIL, compile_conditions, keep_condition
-from surefoot.compile.deciding import StateDecision, compile_policy
-from surefoot.compile.explored import ExploredModel, RowStates
-from surefoot.compile.initial import initial_rows
-from surefoot.compile.interpret.ahead import Lookahead
-from surefoot.compile.interpret.growing import MarkovBuilder, StateIndex, freeze_array
-from surefoot.compile.interpret.joint import (
+from surefoot.compile.explored_model import ExploredModel, RowStates
+from surefoot.compile.initial_states import initial_rows
+from surefoot.compile.interpret.joint_steps import (
     JointTransition,
     JointTransitionCache,
     WeightedSuccessor,
     undefined_error,
 )
-from surefoot.compile.layout import Row, row_layout
+from surefoot.compile.interpret.lookahead import Lookahead
+from surefoot.compile.interpret.markov_builder import MarkovBuilder, StateIndex, freeze_array
 from surefoot.compile.limits import ExplorationLimits
-from surefoot.compile.numbers import NumberTable
+from surefoot.compile.number_table import NumberTable
+from surefoot.compile.policy_decisions import StateDecision, compile_policy
+from surefoot.compile.row_layout import Row, row_layout
+from surefoot.compile.state_conditions import STAYS, UNTIL, compile_conditions, keep_condition
+from surefoot.compile.term_closures import UNDEFINED_ERRORS
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem

@@ -16,25 +16,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.condition import STAYS, UNTIL, compile_conditions, keep_condition
-from surefoot.compile.deciding import compile_policy
 from surefoot.compile.emit.model import ModelEmitter
-from surefoot.compile.emit.packing import CompileObjection, PackedStates, pack_rows, packing_of
-from surefoot.compile.explored import ExploredModel
-from surefoot.compile.initial import initial_rows
-from surefoot.compile.layout import Row, row_layout
+from surefoot.compile.emit.state_packing import CompileObjection, PackedStates, pack_rows, packing_of
+from surefoot.compile.explored_model import ExploredModel
+from surefoot.compile.initial_states import initial_rows
 from surefoot.compile.limits import ExplorationLimits
-from surefoot.compile.llvm.kernel import exploration_kernel_text
-from surefoot.compile.llvm.memory import KernelMemory
-from surefoot.compile.llvm.table import KernelField
-from surefoot.compile.llvm.wiring import synchronisation_table
+from surefoot.compile.llvm.exploration_kernel import exploration_kernel_text
+from surefoot.compile.llvm.kernel_memory import KernelMemory
+from surefoot.compile.llvm.kernel_table import KernelField
+from surefoot.compile.llvm.synchronisation_table import synchronisation_table
+from surefoot.compile.policy_decisions import compile_policy
+from surefoot.compile.row_layout import Row, row_layout
+from surefoot.compile.state_conditions import STAYS, UNTIL, compile_conditions, keep_condition
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
+from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.term import FALSE, Term
 from surefoot.query.markov import Markov
-from surefoot.work.machine.code import compile_llvm_ir
+from surefoot.work.machine.jit import compile_llvm_ir
 
 _CHUNK = 1 << 16
 _FEWER = 1 << 12  # where each state may take long

@@ -1,7 +1,6 @@
 """Simulation: runs of a problem drawn by number, interpreted or in machine code."""
 
-from surefoot.compile.simulation.simulator import RunSimulator, make_simulator
-from surefoot.compile.simulation.watched import (
+from surefoot.compile.simulation.path_property import (
     ENDED,
     FAILED,
     STALLED,
@@ -11,6 +10,7 @@ from surefoot.compile.simulation.watched import (
     PathProperty,
     RunOutcomes,
 )
+from surefoot.compile.simulation.simulator import RunSimulator, make_simulator
 
 __all__ = [
     "ENDED",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from surefoot.compile.emit.packing import CompileObjection
-from surefoot.compile.explored import RowStates
-from surefoot.compile.initial import initial_rows
-from surefoot.compile.layout import Row, RowLayout, row_layout
-from surefoot.compile.simulation.compiled import CompiledSimulation
-from surefoot.compile.simulation.interpreted import InterpretedSimulation
-from surefoot.compile.simulation.watched import DecisionCounts, PathProperty, RunOutcomes
-from surefoot.compile.tier import Tier
+from surefoot.compile.emit.state_packing import CompileObjection
+from surefoot.compile.exploration import Tier
+from surefoot.compile.explored_model import RowStates
+from surefoot.compile.initial_states import initial_rows
+from surefoot.compile.row_layout import Row, RowLayout, row_layout
+from surefoot.compile.simulation.compiled_simulation import CompiledSimulation
+from surefoot.compile.simulation.interpreted_simulation import InterpretedSimulation
+from surefoot.compile.simulation.path_property import DecisionCounts, PathProperty, RunOutcomes
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, has_value_type
-from surefoot.work.machine.code import cache_folder
+from surefoot.work.machine.jit import cache_folder
 
 
 class RunSimulator:
@@ -54,7 +54,8 @@ def make_simulator(
 ) -> RunSimulator:
     """What draws the runs of a problem.
 
-    `starts`: states in which runs begin; None: all initial states, in the order of `compile/initial.py`.
+    `starts`: states in which runs begin; None: all initial states, in the order of
+    `compile/initial_states.py`.
     `uniform`: what is left open is equally likely; otherwise it is refused where a run meets it.
     `memo`: decisions are remembered by state; False: the policy is evaluated at every decision.
     """

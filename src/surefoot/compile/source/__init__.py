@@ -1,9 +1,9 @@
 """Programs and shields as source code that needs nothing: a Python module, and C99."""
 
-from surefoot.compile.source.actions import ActionExample, ActionTable, c_actions, python_actions
-from surefoot.compile.source.c import GuardExample, c_source
+from surefoot.compile.source.action_shield import ActionExample, ActionTable, c_actions, python_actions
+from surefoot.compile.source.c_code import GuardExample, c_source
 from surefoot.compile.source.guard import ShieldGuard, guard_of
-from surefoot.compile.source.python import python_source
+from surefoot.compile.source.python_code import python_source
 
 __all__ = [
     "ActionExample",

@@ -6,7 +6,7 @@ violation is returned. A loop counts only if the true run returns exactly to an 
 
 from __future__ import annotations
 
-from surefoot.encode.concrete import concrete_runs
+from surefoot.encode.concretise import concrete_runs
 from surefoot.encode.unroll import Unrolling
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined

@@ -21,7 +21,7 @@ from surefoot.verdict.verdict import Certificate, Proved, Reason, Unknown, Verdi
 from surefoot.work.budget import Budget
 
 if TYPE_CHECKING:
-    from surefoot.engines.barrier.closed import InvariantSet
+    from surefoot.engines.barrier.invariant_set import InvariantSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class Barrier:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        from surefoot.engines.barrier.find import SosTemplate, barrier_shapes
         from surefoot.engines.barrier.search import (
             search_invariant_set,
         )  # with all that it needs, when it is needed
+        from surefoot.engines.barrier.sos_candidate import SosTemplate, barrier_shapes
 
         if isinstance(problem.property, Eventually | Recurs):
             return self._converges(problem, budget)
@@ -72,8 +72,8 @@ class Barrier:
 
     def _converges(self, problem: Problem, budget: Budget) -> Verdict:
         """A closed set, and in it a polynomial that falls with every step outside of the target."""
-        from surefoot.engines.barrier.plane import Unproved
         from surefoot.engines.barrier.ranking import enumerate_invariant_sets, search_ranking_function
+        from surefoot.engines.barrier.scaled_system import Unproved
 
         closed, target = without_target(problem)
         (rule,) = control_branches(problem.policy)

@@ -7,12 +7,18 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.encode.barrier import ControlSystem
-from surefoot.engines.barrier.closed import InvariantSet, prove_invariant_set
 from surefoot.engines.barrier.domain import enumerate_domains, limits_of
-from surefoot.engines.barrier.find import Polyhedron, Shape, fit_barrier, sos_template, template_objection
-from surefoot.engines.barrier.plane import ScaledSystem, Unproved, scale_system
+from surefoot.engines.barrier.float_system import float_system, is_linear
+from surefoot.engines.barrier.invariant_set import InvariantSet, prove_invariant_set
 from surefoot.engines.barrier.polyhedron.search import search_polyhedron
-from surefoot.engines.barrier.sampled import float_system, is_linear
+from surefoot.engines.barrier.scaled_system import ScaledSystem, Unproved, scale_system
+from surefoot.engines.barrier.sos_candidate import (
+    Polyhedron,
+    Shape,
+    fit_barrier,
+    sos_template,
+    template_objection,
+)
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 

@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile import ExploredModel, explore_problem
+from surefoot.compile.exploration import Tier
 from surefoot.compile.limits import TIME
-from surefoot.compile.tier import Tier
-from surefoot.engines.asked import PctlQuestion, pctl_question
 from surefoot.engines.explicit.evidence import encode_state_values, sort_states
 from surefoot.engines.explicit.filters import TABLES, End, count_starts, fold_start_bounds, select_starts
-from surefoot.engines.explicit.posed import Subproblem, build_subproblem
 from surefoot.engines.explicit.runs import decide_runs
+from surefoot.engines.explicit.subproblem import Subproblem, build_subproblem
+from surefoot.engines.pctl_question import PctlQuestion, pctl_question
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
 from surefoot.problem.term import FALSE
 from surefoot.query.markov import MarkovAnswer, Until
 from surefoot.solve.markov import MarkovUndecided, solve_markov
-from surefoot.solve.markov.enclose import iterate_intervals
+from surefoot.solve.markov.interval_iteration import iterate_intervals
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
-from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 
 EXPLORING = 0.6  # of the time
 POSING = 0.4  # of what is left then, to find out which states matter

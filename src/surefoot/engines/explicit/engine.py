@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from surefoot.engines.asked import pctl_question
+from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, ValueType
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.names import output_index
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
+from surefoot.problem.reserved_names import output_index
 from surefoot.problem.term import TRUE, free_names
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
@@ -56,7 +56,7 @@ class Explicit:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        from surefoot.compile.initial import LateStarts  # with all that they need, when it is needed
+        from surefoot.compile.initial_states import LateStarts  # with all that they need, when it is needed
         from surefoot.engines.explicit.answer import explicit_verdict
 
         try:

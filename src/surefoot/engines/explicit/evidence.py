@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.compile import States
 from surefoot.query.markov import MarkovAnswer
-from surefoot.solve.markov.unfold import UnfoldedProcess
+from surefoot.solve.markov.reward_unfolding import UnfoldedProcess
 
 
 def sort_states(

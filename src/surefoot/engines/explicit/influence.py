@@ -20,13 +20,13 @@ from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Arithmetic, Array, Bool, Int, ValueType
 from surefoot.problem.meaning.decision import action_names, action_of
-from surefoot.problem.names import is_reserved, location_parts
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never
+from surefoot.problem.reserved_names import is_reserved, location_parts
 from surefoot.problem.term import FALSE, TRUE, Term, free_names
-from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 
 MOST_STATES = 2000
 MOST_SECONDS = 5.0  # beyond any time that so few states should take

@@ -20,9 +20,9 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_names, action_of, observation_vector
 from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.transition import enabled_transitions
-from surefoot.problem.names import chosen_name
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy
 from surefoot.problem.policy import ShieldedPolicy as Shielded
+from surefoot.problem.reserved_names import chosen_name
 from surefoot.problem.semantics import State
 from surefoot.problem.term import TRUE, Const
 

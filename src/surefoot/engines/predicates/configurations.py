@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from surefoot.engines.predicates.asked.foreign import SolversByTest
-from surefoot.solve.branching import BranchAndBound
+from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest
+from surefoot.solve.branch_and_bound import BranchAndBound
 from surefoot.solve.marabou import Marabou
 from surefoot.solve.milp import Milp
 from surefoot.solve.z3 import Z3

@@ -14,36 +14,36 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import ClassVar, Literal
 
-from surefoot.encode.system import encoding_objection as encoding_objection
-from surefoot.engines.predicates.asked.expansion import TESTS
-from surefoot.engines.predicates.asked.refining import check_symbolically
-from surefoot.engines.predicates.asked.search import symbolic_search
-from surefoot.engines.predicates.closed import holds_by_invariant
+from surefoot.encode.transition_system import encoding_objection as encoding_objection
 from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configuration
-from surefoot.engines.predicates.graph import enumerative_graph
-from surefoot.engines.predicates.moves import Dynamics, build_dynamics
-from surefoot.engines.predicates.tabulated import bounding
-from surefoot.engines.predicates.tabulated.boxes import closed_set_from_table
-from surefoot.engines.predicates.tabulated.lazily import reachable_part
-from surefoot.engines.predicates.tabulated.partition import partition_states, reach_states
-from surefoot.engines.predicates.tabulated.refinement import (
+from surefoot.engines.predicates.dynamics import Dynamics, build_dynamics
+from surefoot.engines.predicates.enumerative import probability_bounds
+from surefoot.engines.predicates.enumerative.boxes import closed_set_from_table
+from surefoot.engines.predicates.enumerative.lazy_table import reachable_part
+from surefoot.engines.predicates.enumerative.partition import partition_states, reach_states
+from surefoot.engines.predicates.enumerative.refinement import (
     TableAbstraction,
     abstract_table,
     refine_until_interrupted,
 )
-from surefoot.engines.predicates.tabulated.table import OutOfTime, count_states, tabulate_states
+from surefoot.engines.predicates.enumerative.table import OutOfTime, count_states, tabulate_states
+from surefoot.engines.predicates.graph import enumerative_graph
+from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
+from surefoot.engines.predicates.symbolic.expansion import TESTS
+from surefoot.engines.predicates.symbolic.refinement import check_symbolically
+from surefoot.engines.predicates.symbolic.search import symbolic_search
 from surefoot.engines.predicates.violations import find_table_violation
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.problem.show import show_term
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
+from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Vacuous, Verdict
-from surefoot.verdict.words import count_noun
-from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 
 TABULATED = 5_000_000  # states that are looked at one by one ...
 FIXED = 10_000_000  # ... and where only those of reached abstract states are
@@ -125,7 +125,7 @@ class Predicates:
             return "predicates bounds a probability only where that is asked for, by --bounds"
         if self.means == "cells" or self.configuration != "native":
             return "predicates bounds probabilities from a table, not with --means cells"
-        return bounding.probability_objection(problem, self.predicates, TABULATED)
+        return probability_bounds.probability_objection(problem, self.predicates, TABULATED)
 
     def _cannot_ask(self) -> str | None:
         if self.means not in ("auto", "table", "cells"):
@@ -158,7 +158,9 @@ class Predicates:
         try:
             if isinstance(problem.property, Probability):
                 most = self.max_predicates
-                return bounding.bound_probability(problem, self.predicates, self.fixed, most, budget)
+                return probability_bounds.bound_probability(
+                    problem, self.predicates, self.fixed, most, budget
+                )
             model = build_dynamics(problem)
             if self._has_table(model):
                 return _check_by_table(self, model, budget)

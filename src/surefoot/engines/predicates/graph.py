@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.encode.expand import ScalarTree
-from surefoot.encode.layout import decode_value
+from surefoot.encode.scalar_layout import decode_value
 from surefoot.encode.unroll import state_kinds
-from surefoot.engines.predicates.moves import Dynamics, PolicyStep, scalar_domain
-from surefoot.engines.predicates.tabulated.partition import Partition, ReachedCells
-from surefoot.engines.predicates.tabulated.table import StateTable
+from surefoot.engines.predicates.dynamics import Dynamics, PolicyStep, scalar_domain
+from surefoot.engines.predicates.enumerative.partition import Partition, ReachedCells
+from surefoot.engines.predicates.enumerative.table import StateTable
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Bool, ValueType
-from surefoot.problem.names import location_key
+from surefoot.problem.reserved_names import location_key
 from surefoot.problem.semantics import Move, State, apply_move
 from surefoot.problem.term import Term, Var
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, QueryStatistics

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from surefoot.engines.predicates.graph import state_from_scalars, trace_along
-from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.partition import ConcreteReach, Ids, by_number, places_by
-from surefoot.engines.predicates.tabulated.table import (
+from surefoot.engines.predicates.enumerative.columns import Mask
+from surefoot.engines.predicates.enumerative.partition import ConcreteReach, Ids, by_number, places_by
+from surefoot.engines.predicates.enumerative.table import (
     CHUNK,
     StateBatch,
     StateTable,
     columns_from_numbers,
     lookups_of,
 )
+from surefoot.engines.predicates.graph import state_from_scalars, trace_along
 from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.property import Never

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from surefoot.encode.barrier import ControlSystem
-from surefoot.engines.barrier.sampled import float_system
+from surefoot.engines.barrier.float_system import float_system
 
 Floats: TypeAlias = NDArray[np.float64]
 DIGITS = 6  # of a box that is printed; rounded outwards

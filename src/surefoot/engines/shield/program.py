@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.encode.barrier import ControlSystem, inside_set, next_state_inside, polynomial_of
-from surefoot.engines.barrier.closed import Obligations
 from surefoot.engines.barrier.engine import invariant_set_content
-from surefoot.engines.barrier.plane import (
+from surefoot.engines.barrier.invariant_set import Obligations
+from surefoot.engines.barrier.scaled_system import (
     SPARE,
     Unproved,
     bound_barrier_shift,
@@ -23,7 +23,7 @@ from surefoot.engines.barrier.plane import (
     reading_error,
     scale_system,
 )
-from surefoot.engines.shield.gains import Range
+from surefoot.engines.shield.linear_controllers import Range
 from surefoot.engines.shield.synthesis import Synthesis
 from surefoot.problem.policy import Branch, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable

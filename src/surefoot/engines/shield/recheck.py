@@ -15,13 +15,13 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.encode.barrier import ControlSystem, barrier_rows, horner_term, largest_of_rows, polynomial_of
-from surefoot.engines.barrier.closed import InvariantSet
-from surefoot.engines.barrier.find import Shape
-from surefoot.engines.barrier.given import Box, SetProofs, cover_starts, prove_invariance
-from surefoot.engines.barrier.plane import Unproved, scale_system
+from surefoot.engines.barrier.foreign_barrier import Box, SetProofs, cover_starts, prove_invariance
+from surefoot.engines.barrier.invariant_set import InvariantSet
+from surefoot.engines.barrier.scaled_system import Unproved, scale_system
 from surefoot.engines.barrier.search import search_invariant_set
-from surefoot.engines.shield.combination import combination_from_polynomials
-from surefoot.engines.shield.gains import Gain, Oracle, TunableRule
+from surefoot.engines.barrier.sos_candidate import Shape
+from surefoot.engines.shield.linear_controllers import Gain, Oracle, TunableRule
+from surefoot.engines.shield.sketch_rules import combination_from_polynomials
 from surefoot.engines.shield.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable

@@ -18,14 +18,12 @@ from itertools import islice
 import numpy as np
 
 from surefoot.encode.barrier import ControlSystem
-from surefoot.engines.barrier.closed import InvariantSet, cover_start_box
-from surefoot.engines.barrier.find import Polyhedron, Shape, template_objection
-from surefoot.engines.barrier.plane import Unproved, scale_system
-from surefoot.engines.barrier.sampled import is_linear
+from surefoot.engines.barrier.float_system import is_linear
+from surefoot.engines.barrier.invariant_set import InvariantSet, cover_start_box
+from surefoot.engines.barrier.scaled_system import Unproved, scale_system
 from surefoot.engines.barrier.search import search_invariant_set
-from surefoot.engines.shield.around import enumerate_routes, is_obstructed
-from surefoot.engines.shield.combination import enumerate_sketch_rules, imitation_distance
-from surefoot.engines.shield.gains import (
+from surefoot.engines.barrier.sos_candidate import Polyhedron, Shape, template_objection
+from surefoot.engines.shield.linear_controllers import (
     Floats,
     Oracle,
     Range,
@@ -35,9 +33,9 @@ from surefoot.engines.shield.gains import (
     improve_by_random_search,
     rollout_cost,
 )
-from surefoot.engines.shield.linear import furthest_inside
-from surefoot.engines.shield.lost import unavoidable_parts
-from surefoot.engines.shield.region import (
+from surefoot.engines.shield.linear_system import furthest_inside
+from surefoot.engines.shield.sketch_rules import enumerate_sketch_rules, imitation_distance
+from surefoot.engines.shield.start_regions import (
     Box,
     halve_part,
     region_around,
@@ -46,10 +44,12 @@ from surefoot.engines.shield.region import (
     uncovered_start,
     widest_share,
 )
+from surefoot.engines.shield.unavoidable import unavoidable_parts
+from surefoot.engines.shield.waypoints import enumerate_routes, is_obstructed
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Monomial
-from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import Late
 
 SMALLEST = Fraction(1, 64)  # of the starts: regions and parts are not made smaller
 CANDIDATES = 6  # for one part

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from surefoot.compile.simulation import PathProperty, RunSimulator, make_simulator
-from surefoot.engines.asked import PctlQuestion, pctl_question
+from surefoot.engines.pctl_question import PctlQuestion, pctl_question
 from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.question import (
     Infinite,
@@ -25,19 +25,19 @@ from surefoot.engines.statistical.question import (
     total_counts,
 )
 from surefoot.engines.statistical.reward_range import never_falls, reward_range
-from surefoot.engines.statistical.sided import SobelWaldTest
+from surefoot.engines.statistical.sobel_wald import SobelWaldTest
 from surefoot.engines.statistical.splitting import SplittingTrees, WeightQuestion
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.solve.sampling import METHODS, Betting, choose_plan
 from surefoot.solve.sampling.boundary.store import user_folder
-from surefoot.solve.sampling.rare import RareEventPlan, RareProgress
+from surefoot.solve.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
-from surefoot.work.crew import ProcessPool, RayPool, SerialPool, WorkerPool
-from surefoot.work.digest import content_fingerprint
+from surefoot.work.fingerprint import content_fingerprint
 from surefoot.work.run_directory import RunDirectory
+from surefoot.work.worker_pool import ProcessPool, RayPool, SerialPool, WorkerPool
 
 _RUNS = 2  # to be raised whenever run number r becomes another run than it was
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from surefoot.engines.asked import pctl_question
+from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
@@ -90,7 +90,7 @@ class Statistical:
 
     def _without_range(self, problem: Problem, wanted: Expected) -> str | None:
         from surefoot.engines.statistical.reward_range import reward_range
-        from surefoot.solve.sampling.reward import range_objection
+        from surefoot.solve.sampling.empirical_bernstein import range_objection
 
         return range_objection(reward_range(problem.environment, wanted, self.least, self.most))
 

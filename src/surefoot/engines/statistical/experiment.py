@@ -23,11 +23,11 @@ from surefoot.compile.simulation import RunOutcomes
 from surefoot.engines.statistical.question import StartCell, total_counts
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.verdict.verdict import Reason
-from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 from surefoot.work.child import WorkerDied
-from surefoot.work.crew import WorkerPool
+from surefoot.work.deadline import Late
 from surefoot.work.run_directory import NotRecorded, RunDirectory, RunRecord
+from surefoot.work.worker_pool import WorkerPool
 
 _BATCH_SECONDS = 0.25
 _AHEAD = 64  # runs for each worker, and a quarter of what there is: made before they are surely needed

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile.simulation import ENDED, STALLED, UNDECIDED, RunOutcomes
-from surefoot.engines.statistical.sided import SobelWaldProgress, SobelWaldTest
+from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import SurefootError
 from surefoot.solve.sampling import Betting, ConfidenceInterval, Progress, RewardProgress
 from surefoot.solve.sampling import plan as codes

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from surefoot.encode.expand import expand_scalar
 from surefoot.encode.interval import Interval, is_infinite, term_interval
-from surefoot.encode.layout import lay_out_scalars
+from surefoot.encode.scalar_layout import lay_out_scalars
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.property import Expected, counts_steps

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from surefoot.formats.jani.document import JsonNode
 from surefoot.formats.jani.edges import RawEdge
+from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Synchronisation
 
 Member = tuple[str, str | None]  # component and action

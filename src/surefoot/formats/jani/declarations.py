@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.jani.document import JsonNode
 from surefoot.formats.jani.expressions import (
     JaniFunction,
     JaniScope,
@@ -16,13 +15,14 @@ from surefoot.formats.jani.expressions import (
     read_jani_constant,
     read_jani_term,
 )
+from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
 from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.parse import parse_term
+from surefoot.problem.printer import abbreviate_term, show_term
 from surefoot.problem.semantics import has_value_type
-from surefoot.problem.show import abbreviate_term, show_term
 from surefoot.problem.term import Apply, Const, Term, free_names
-from surefoot.problem.validate.kinds import INT, REAL, describe_type, unbounded_type
+from surefoot.problem.validate.types import INT, REAL, describe_type, unbounded_type
 
 ConstantOverride = bool | int | Fraction | str
 _UNSUPPORTED_TYPES = {

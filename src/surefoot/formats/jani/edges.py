@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from surefoot.formats.jani.document import JsonNode
+from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.expressions import (
     JaniScope,
     is_jani_subtype,
@@ -13,12 +13,12 @@ from surefoot.formats.jani.expressions import (
     read_jani_term,
     read_unfolded_term,
 )
-from surefoot.formats.jani.fold import fold_constant_parts
 from surefoot.formats.jani.instances import AutomatonInstance, ModelInstances
-from surefoot.formats.jani.transient import check_transient
+from surefoot.formats.jani.json_document import JsonNode
+from surefoot.formats.jani.transient_variables import check_transient
 from surefoot.problem.environment import Update
-from surefoot.problem.names import location_key
-from surefoot.problem.show import abbreviate_term, show_term
+from surefoot.problem.printer import abbreviate_term, show_term
+from surefoot.problem.reserved_names import location_key
 from surefoot.problem.term import (
     TRUE,
     Apply,
@@ -31,7 +31,7 @@ from surefoot.problem.term import (
     substitute_names,
 )
 from surefoot.problem.validate.distribution import constant_sum, is_nearly_one, sum_defect
-from surefoot.problem.validate.kinds import BOOL, REAL, describe_type, suggest_conversion, unbounded_type
+from surefoot.problem.validate.types import BOOL, REAL, describe_type, suggest_conversion, unbounded_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from surefoot.formats.jani.declarations import JaniVariable, nodes_by_name, read_functions, read_variables
-from surefoot.formats.jani.document import JsonNode
 from surefoot.formats.jani.expressions import JaniFunction, JaniScope
-from surefoot.problem.names import is_reserved, location_name, location_parts
+from surefoot.formats.jani.json_document import JsonNode
+from surefoot.problem.reserved_names import is_reserved, location_name, location_parts
 
 AUTOMATON = ("name", "locations", "initial-locations", "edges")
 AUTOMATON_OPTIONAL = ("variables", "functions", "restrict-initial")

@@ -8,13 +8,12 @@ from fractions import Fraction
 from typing import Literal, NoReturn, cast, get_args
 
 from surefoot.errors import SurefootError, did_you_mean
-from surefoot.formats.jani.document import JsonNode
+from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.expressions import JaniScope, read_jani_constant, read_jani_term
-from surefoot.formats.jani.fold import fold_constant_parts
 from surefoot.formats.jani.instances import ModelInstances
+from surefoot.formats.jani.json_document import JsonNode
 from surefoot.formats.jani.rewards import Rewards
-from surefoot.formats.jani.transient import rewrite_locations
-from surefoot.problem.names import location_name
+from surefoot.formats.jani.transient_variables import rewrite_locations
 from surefoot.problem.parse.lexer import shorten_text
 from surefoot.problem.property import (
     STEPS,
@@ -31,8 +30,9 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
+from surefoot.problem.reserved_names import location_name
 from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, conjunction_of
-from surefoot.problem.validate.kinds import BOOL, INT, REAL
+from surefoot.problem.validate.types import BOOL, INT, REAL
 
 OPTIMUM: dict[str, Optimise] = {"Pmin": "min", "Pmax": "max", "Emin": "min", "Emax": "max"}
 TRAINING = ("accumulate", "step-reward", "goal-reward")  # of an objective: what learning was rewarded for

@@ -15,19 +15,19 @@ from surefoot.formats.jani.declarations import (
     read_functions,
     read_variables,
 )
-from surefoot.formats.jani.document import JsonNode, read_json_document
 from surefoot.formats.jani.edges import EdgeReader, RawEdge, collect_assignments, input_enabled_edges
 from surefoot.formats.jani.expressions import JaniScope, read_jani_term
 from surefoot.formats.jani.instances import AutomatonInstance, ModelInstances, read_instances
+from surefoot.formats.jani.json_document import JsonNode, read_json_document
 from surefoot.formats.jani.properties import PropertyReader, read_jani_properties
 from surefoot.formats.jani.rewards import Rewards
-from surefoot.formats.jani.transient import read_definitions, state_values
+from surefoot.formats.jani.transient_variables import read_definitions, state_values
 from surefoot.problem.environment import Component, Environment, ValueType, Variable
-from surefoot.problem.names import DEADLOCKED, location_key
 from surefoot.problem.property import Property
+from surefoot.problem.reserved_names import DEADLOCKED, location_key
 from surefoot.problem.term import Const, Term, Var, conjunction_of, equal, free_names
 from surefoot.problem.validate.distribution import normalise_probabilities
-from surefoot.problem.validate.kinds import BOOL, INT
+from surefoot.problem.validate.types import BOOL, INT
 
 KEYS = ("jani-version", "name", "type", "automata", "system")
 OPTIONAL = ("features", "actions", "constants", "variables", "functions", "restrict-initial", "properties")

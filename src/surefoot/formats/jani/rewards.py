@@ -15,16 +15,16 @@ from math import lcm
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.jani.composition import counting_members, separate_vectors
-from surefoot.formats.jani.document import JsonNode
+from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.edges import Destination, RawEdge
 from surefoot.formats.jani.expressions import JaniScope, read_jani_term
-from surefoot.formats.jani.fold import fold_constant_parts
 from surefoot.formats.jani.instances import ModelInstances
+from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Edge, Int, Outcome, Real, Synchronisation
-from surefoot.problem.names import location_key
 from surefoot.problem.property import STEPS
+from surefoot.problem.reserved_names import location_key
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute_names
-from surefoot.problem.validate.kinds import REAL
+from surefoot.problem.validate.types import REAL
 
 
 @dataclass(frozen=True, slots=True)

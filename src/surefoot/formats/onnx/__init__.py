@@ -1,5 +1,5 @@
 """Reads ONNX files into networks."""
 
-from surefoot.formats.onnx.graph import read_onnx_bytes, read_onnx_network
+from surefoot.formats.onnx.reader import read_onnx_bytes, read_onnx_network
 
 __all__ = ["read_onnx_bytes", "read_onnx_network"]

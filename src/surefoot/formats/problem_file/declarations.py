@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.problem_file.kinds import parse_limits, parse_variable_type
+from surefoot.formats.problem_file.variable_types import parse_limits, parse_variable_type
 from surefoot.formats.toml_document import TomlEntry
 from surefoot.problem.environment import Control, ValueType, Variable
 from surefoot.problem.meaning.evaluate import evaluate_term

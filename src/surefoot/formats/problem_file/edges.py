@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.problem_file.declarations import Declarations, read_variable_type
-from surefoot.formats.problem_file.kinds import parse_law
+from surefoot.formats.problem_file.variable_types import parse_law
 from surefoot.formats.toml_document import TomlEntry
 from surefoot.problem.environment import Choice, Edge, Outcome, Update
 from surefoot.problem.term import TRUE, Const, Term, Var

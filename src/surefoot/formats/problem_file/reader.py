@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
-from surefoot.formats.inert.file import NO_SUCH_FILE
 from surefoot.formats.problem_file.declarations import Declarations, Override, read_declarations
 from surefoot.formats.problem_file.environment import read_environment_tables
 from surefoot.formats.problem_file.policy import Load, NetworkFile, read_policy_table, wire_network_file
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
+from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property

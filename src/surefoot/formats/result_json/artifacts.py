@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from surefoot.formats.result_json.values import exact_text, normalise_json, value_to_json
+from surefoot.formats.result_json.exact_numbers import exact_text, normalise_json, value_to_json
+from surefoot.problem.printer import show_term
 from surefoot.problem.semantics import State
-from surefoot.problem.show import show_term
 from surefoot.verdict.artifact import (
     AbstractGraph,
     Invariant,

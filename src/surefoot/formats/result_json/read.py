@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json.values import (
+from surefoot.formats.result_json.exact_numbers import (
     DIGITS,
     INFINITE,
     float_from_json,

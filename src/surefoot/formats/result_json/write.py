@@ -7,8 +7,7 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.artifacts import artifact_to_json
-from surefoot.formats.result_json.read import SCHEMA, Annotation
-from surefoot.formats.result_json.values import (
+from surefoot.formats.result_json.exact_numbers import (
     DIGITS,
     INFINITE,
     bounds_text,
@@ -17,11 +16,13 @@ from surefoot.formats.result_json.values import (
     round_ends_outward,
     value_to_json,
 )
+from surefoot.formats.result_json.read import SCHEMA, Annotation
 from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, policy_decision
-from surefoot.problem.show import show_property, show_term
+from surefoot.verdict.sentences import verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import (
     Certificate,
@@ -39,7 +40,6 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import verdict_sentences
 
 
 def annotated_result_to_json(problem: Problem, result: Result) -> dict[str, Any]:

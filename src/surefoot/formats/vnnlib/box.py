@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from surefoot.formats.vnnlib.sexpr import error_at_offset
 from surefoot.formats.vnnlib.specification import input_bound
-from surefoot.problem.parse.number import show_number
+from surefoot.problem.parse.decimal_literals import show_number
 from surefoot.problem.term import Term
 
 

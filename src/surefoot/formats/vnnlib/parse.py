@@ -22,7 +22,7 @@ from surefoot.formats.vnnlib.specification import (
     vnnlib_input_name,
     vnnlib_output_name,
 )
-from surefoot.problem.parse.number import read_number
+from surefoot.problem.parse.decimal_literals import read_number
 from surefoot.problem.term import (
     Apply,
     Const,

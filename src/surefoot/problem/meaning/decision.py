@@ -15,7 +15,6 @@ from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
-from surefoot.problem.names import chosen_name
 from surefoot.problem.network import Array32
 from surefoot.problem.policy import (
     Branch,
@@ -27,6 +26,7 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
+from surefoot.problem.reserved_names import chosen_name
 
 
 @dataclass(frozen=True, slots=True)

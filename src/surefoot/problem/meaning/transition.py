@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.problem.environment import Component, Environment
 from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.names import location_key
+from surefoot.problem.reserved_names import location_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Literal, cast, get_args
 
 from surefoot.errors import did_you_mean
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, network_output_name
 from surefoot.problem.parse.lexer import TokenKind, shorten_text
-from surefoot.problem.parse.spelling import BINARY_PATHS, UNARY_PATHS
+from surefoot.problem.parse.operator_syntax import BINARY_PATHS, UNARY_PATHS
 from surefoot.problem.parse.terms import TermReader
 from surefoot.problem.property import (
     Bound,
@@ -27,6 +26,7 @@ from surefoot.problem.property import (
     Within,
     default_filter,
 )
+from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
 from surefoot.problem.term import FALSE, TRUE, Const, Term
 
 _FILTERS: tuple[str, ...] = get_args(Filter)

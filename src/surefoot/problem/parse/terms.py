@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import NoReturn
 
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
-from surefoot.problem.door import describe_value
-from surefoot.problem.names import chosen_name, is_reserved, location_name, network_output_name
+from surefoot.problem.arguments import describe_value
 from surefoot.problem.number import LongNumber
+from surefoot.problem.parse.decimal_literals import exponent_of, read_number
 from surefoot.problem.parse.lexer import Token, TokenKind, iterate_tokens, shorten_text, term_syntax_error
-from surefoot.problem.parse.number import exponent_of, read_number
-from surefoot.problem.parse.spelling import (
+from surefoot.problem.parse.operator_syntax import (
     AND,
     AT,
     CHOSEN,
@@ -29,6 +28,7 @@ from surefoot.problem.parse.spelling import (
     OUTPUT,
     UNARY,
 )
+from surefoot.problem.reserved_names import chosen_name, is_reserved, location_name, network_output_name
 from surefoot.problem.term import (
     Apply,
     Const,

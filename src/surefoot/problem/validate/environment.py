@@ -20,10 +20,9 @@ from surefoot.problem.environment import (
     ValueType,
 )
 from surefoot.problem.number import LARGEST_DOUBLE
-from surefoot.problem.show import abbreviate_term, show_term
+from surefoot.problem.printer import abbreviate_term, show_term
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate.distribution import sum_defect
-from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.scope import (
     NameScope,
     check_limits,
@@ -32,6 +31,7 @@ from surefoot.problem.validate.scope import (
     check_value_type,
     state_scope,
 )
+from surefoot.problem.validate.types import BOOL, REAL
 
 _METHODS = ("euler", "rk4")
 _PREDICTIONS = ("euler", "taylor")  # methods in continuous time

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.environment import Component, Environment
 from surefoot.problem.meaning.decision import action_names
-from surefoot.problem.names import chosen_name
 from surefoot.problem.policy import (
     Choose,
     EdgesOf,
@@ -17,11 +16,12 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
-from surefoot.problem.show import show_term
+from surefoot.problem.printer import show_term
+from surefoot.problem.reserved_names import chosen_name
 from surefoot.problem.term import free_names
-from surefoot.problem.validate.head import check_action_selection
-from surefoot.problem.validate.kinds import BOOL, REAL
+from surefoot.problem.validate.dropped_head import check_action_selection
 from surefoot.problem.validate.scope import NameScope, state_scope
+from surefoot.problem.validate.types import BOOL, REAL
 
 
 def check_policy(policy: Policy, environment: Environment, where: str = "policy") -> None:

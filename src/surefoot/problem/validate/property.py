@@ -9,18 +9,9 @@ from fractions import Fraction
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.environment import Environment, ValueType
 from surefoot.problem.meaning.decision import action_names
-from surefoot.problem.names import (
-    DEADLOCKED,
-    STALLED,
-    chosen_action,
-    chosen_name,
-    is_reserved,
-    location_name,
-    location_parts,
-    network_output_name,
-)
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
     STEPS,
@@ -37,11 +28,20 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.show import show_term
+from surefoot.problem.reserved_names import (
+    DEADLOCKED,
+    STALLED,
+    chosen_action,
+    chosen_name,
+    is_reserved,
+    location_name,
+    location_parts,
+    network_output_name,
+)
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
-from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.policy import draws_actions
 from surefoot.problem.validate.scope import NameScope, state_scope
+from surefoot.problem.validate.types import BOOL, REAL
 
 
 def check_property(problem: Problem) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_property
-from surefoot.report.abstraction.document import MOST_STATES, graph_page_data
+from surefoot.report.abstraction.graph_data import MOST_STATES, graph_page_data
 from surefoot.report.heatmap.html import embeddable_json
-from surefoot.report.shell import render_html_page
+from surefoot.report.html_page import render_html_page
 from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Trace
-from surefoot.verdict.words import count_noun
 from surefoot.visible import escape_html
 
 

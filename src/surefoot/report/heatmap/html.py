@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from surefoot.report.drawing import svg
+from surefoot.report.drawing import render_svg
 from surefoot.report.heatmap.cells import common_values, varying_names
-from surefoot.report.heatmap.figure import Figure, Panel, interval_text, value_text
+from surefoot.report.heatmap.heat_figure import Figure, Panel, interval_text, value_text
 from surefoot.report.heatmap.layout import curve_drawing, legend_drawing, panel_drawing
+from surefoot.report.html_page import render_html_page
 from surefoot.report.run_table import format_number
-from surefoot.report.shell import render_html_page
 from surefoot.visible import escape_html, make_data_visible
 
 MOST_BYTES = 1_000_000
@@ -57,9 +57,13 @@ def heatmap_section(figure: Figure, detail: int = 2, *, heading: bool = True) ->
         told.append("this page has too many cells to show all about each of them; the JSON has it")
     notes = f"<p>{'<br>'.join(map(escape_html, told))}</p>" if told else ""
     head = f"<h2>{escape_html(figure.title)}</h2>" if heading else ""
-    curve = f'<div class="curve">{svg(curve_drawing(figure.curve))}</div>' if figure.curve is not None else ""
+    curve = (
+        f'<div class="curve">{render_svg(curve_drawing(figure.curve))}</div>'
+        if figure.curve is not None
+        else ""
+    )
     panels = "\n".join(_panel_html(figure, panel, detail) for panel in figure.panels)
-    scales = "".join(svg(legend_drawing(figure, unit)) for unit in figure.scales)
+    scales = "".join(render_svg(legend_drawing(figure, unit)) for unit in figure.scales)
     rests = "".join(_facts_html(panel) for panel in figure.panels if panel.facts)
     facts = f"<details><summary>What this rests on</summary><dl>{rests}</dl></details>" if rests else ""
     return (
@@ -74,7 +78,7 @@ def heatmap_section(figure: Figure, detail: int = 2, *, heading: bool = True) ->
 def _panel_html(figure: Figure, panel: Panel, detail: int) -> str:
     placed = panel_drawing(figure, panel, titles=False)
     name = escape_html(f"{panel.title}: heat map of the {panel.unit}")
-    picture = svg(
+    picture = render_svg(
         placed.drawing, titles=False, attributes=f' tabindex="0" role="application" aria-label="{name}"'
     )
     map = panel.map

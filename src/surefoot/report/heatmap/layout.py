@@ -17,11 +17,10 @@ from surefoot.report.drawing.shapes import (
     shift_shapes,
     text_width,
 )
-from surefoot.report.drawing.svg import MOST_TITLES
+from surefoot.report.drawing.svg_file import MOST_TITLES
 from surefoot.report.heatmap.cells import Axis, Point
 from surefoot.report.heatmap.colours import INFINITE, OUTSIDE, UNKNOWN, Scale, colour_map
-from surefoot.report.heatmap.curve import Curve
-from surefoot.report.heatmap.figure import (
+from surefoot.report.heatmap.heat_figure import (
     Figure,
     Panel,
     SpecialCell,
@@ -33,6 +32,7 @@ from surefoot.report.heatmap.figure import (
     special_kind,
     special_kinds,
 )
+from surefoot.report.heatmap.learning_curve import Curve
 from surefoot.report.run_table import format_number
 
 LARGEST_CELL = 30

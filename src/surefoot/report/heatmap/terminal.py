@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from surefoot.report.heatmap.colours import Scale, colour_map
-from surefoot.report.heatmap.curve import Curve
-from surefoot.report.heatmap.figure import (
+from surefoot.report.heatmap.heat_figure import (
     Figure,
     Panel,
     SpecialCell,
@@ -16,6 +15,7 @@ from surefoot.report.heatmap.figure import (
     special_kind,
     special_kinds,
 )
+from surefoot.report.heatmap.learning_curve import Curve
 from surefoot.report.run_table import format_number
 from surefoot.visible import join_visible
 

@@ -1,8 +1,8 @@
 """Closed sets of states as pictures: cut along two variables, with starts, unsafe states and runs."""
 
-from surefoot.report.region.figure import draw_scenes
 from surefoot.report.region.html import region_page, region_script, region_section, region_style
-from surefoot.report.region.runs import SampleRun, sample_shield_runs
+from surefoot.report.region.region_figure import draw_scenes
+from surefoot.report.region.sample_runs import SampleRun, sample_shield_runs
 from surefoot.report.region.scene import ClosedRegion, Scene, certified_scene, make_scene, scene_to_json
 
 __all__ = [

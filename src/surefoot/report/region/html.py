@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from surefoot.report.heatmap.html import embeddable_json
+from surefoot.report.html_page import render_html_page
 from surefoot.report.region.scene import Scene, scene_to_json
-from surefoot.report.shell import render_html_page
-from surefoot.verdict.words import count_noun
+from surefoot.verdict.sentences import count_noun
 from surefoot.visible import escape_html
 
 

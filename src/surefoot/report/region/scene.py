@@ -15,11 +15,11 @@ from surefoot.encode.barrier import (
     read_control_system,
     relaxed_dnf,
 )
+from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_term
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
-from surefoot.report.region.runs import SampleRun, sample_shield_runs
+from surefoot.report.region.sample_runs import SampleRun, sample_shield_runs
 from surefoot.transform.discretise import discretise, in_time
 
 Range: TypeAlias = tuple[Fraction, Fraction]

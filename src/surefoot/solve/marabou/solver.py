@@ -29,9 +29,9 @@ from surefoot.query.formula import (
 from surefoot.query.lower import lower_query
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solve.marabou.program import MarabouProgram, encode_marabou
-from surefoot.solve.nearby import round_to_witness
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
+from surefoot.solve.witness_rounding import round_to_witness
 
 MOST_ALTERNATIVES = 256  # alternatives of a query
 BOUND_TOLERANCE = 1e-9  # bounds that are further apart than this contradict each other

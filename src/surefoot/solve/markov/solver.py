@@ -13,10 +13,10 @@ from math import inf
 import numpy as np
 
 from surefoot.query.markov import Accumulate, Markov, MarkovAnswer, MarkovQuestion, Until
-from surefoot.solve.markov.accumulate import solve_expected_reward
-from surefoot.solve.markov.bounded import solve_step_bounded
-from surefoot.solve.markov.graph import MarkovGraph
-from surefoot.solve.markov.optimum import MarkovUndecided, Precision
+from surefoot.solve.markov.bellman import MarkovUndecided, Precision
+from surefoot.solve.markov.expected_reward import solve_expected_reward
+from surefoot.solve.markov.qualitative import MarkovGraph
+from surefoot.solve.markov.step_bounded import solve_step_bounded
 from surefoot.solve.markov.until import solve_until
 
 WIDTH = Fraction(1, 10**6)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.query.markov import MarkovAnswer, Until
-from surefoot.solve.markov.components import maximal_end_components
-from surefoot.solve.markov.equation.integers import integer_weights
-from surefoot.solve.markov.graph import NEVER, MarkovGraph
-from surefoot.solve.markov.optimum import BellmanEquation, Precision, solve_bellman_equation
+from surefoot.solve.markov.bellman import BellmanEquation, Precision, solve_bellman_equation
+from surefoot.solve.markov.end_components import maximal_end_components
+from surefoot.solve.markov.integer_vectors import integer_weights
+from surefoot.solve.markov.qualitative import NEVER, MarkovGraph
 
 
 def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnswer:

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.errors import Unsupported
+from surefoot.network.back_substitution import linear_bounds
+from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.exact import exact_outputs
 from surefoot.network.interval import interval_bounds
-from surefoot.network.linear import linear_bounds
-from surefoot.network.outward import BoxArray
 from surefoot.query.bounds import (
     Interval,
     declared_box,

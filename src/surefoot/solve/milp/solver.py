@@ -13,12 +13,12 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
 from surefoot.problem.term import Term
 from surefoot.query.bounds import integer_variable_names, simplify_formula
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.milp import highs
-from surefoot.solve.milp.layers import encode_milp_call
+from surefoot.solve.milp.network_encoding import encode_milp_call
 from surefoot.solve.milp.polish import deepest_point
 from surefoot.solve.milp.program import MixedIntegerProgram, has_margin
 from surefoot.solve.milp.ranges import QueryRanges, bound_quantities

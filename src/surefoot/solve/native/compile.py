@@ -51,20 +51,20 @@ from surefoot.query.linear import (
     variable_form,
 )
 from surefoot.query.query import NetworkCall, Query
-from surefoot.solve.native.names import (
-    VariableDefinitions,
-    certificate_objection,
-    scale_exactly,
-    solve_defining_equalities,
-    substitute_linear_names,
-)
-from surefoot.solve.native.problem import CompiledQuery, Either, Every, Mask, Tree
-from surefoot.solve.native.room import (
+from surefoot.solve.native.compiled_query import CompiledQuery, Either, Every, Mask, Tree
+from surefoot.solve.native.variable_bounds import (
     VariableBounds,
     bound_outputs,
     float_box,
     round_bounds_inward,
     single_variable_name,
+)
+from surefoot.solve.native.variable_definitions import (
+    VariableDefinitions,
+    certificate_objection,
+    scale_exactly,
+    solve_defining_equalities,
+    substitute_linear_names,
 )
 
 FAR = Fraction(2**24)  # how far a quantity without bounds is searched

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.network.outward import Array
-from surefoot.solve.native.problem import Mask
+from surefoot.network.directed_rounding import Array
+from surefoot.solve.native.compiled_query import Mask
 
 _FEASIBILITY = 1e-9
 _LONG = (  # searches within the search, whatever the limit of nodes; older versions do not know all of them

@@ -16,11 +16,11 @@ from surefoot.query.bounds import Interval, declared_box, integer_variable_names
 from surefoot.query.formula import Formula, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason
-from surefoot.solve.native.cases import enumerate_equality_cases
+from surefoot.solve.native.case_splitting import enumerate_equality_cases
 from surefoot.solve.native.compile import compile_query
-from surefoot.solve.native.dual.route import ReluSplitting, alternate_searches
-from surefoot.solve.native.inputs import InputSplitting
-from surefoot.solve.native.proof.literal import CertificateCase, certificate_cases, compile_case
+from surefoot.solve.native.input_splitting import InputSplitting
+from surefoot.solve.native.proof.certificate_cases import CertificateCase, certificate_cases, compile_case
+from surefoot.solve.native.relu_splitting.query_search import ReluSplitting, alternate_searches
 from surefoot.solve.native.witness import satisfies_within_enclosure
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session

@@ -12,11 +12,11 @@ from surefoot.problem.environment import Bool, Int
 from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.network import Network
 from surefoot.query.bounds import float32_within
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.linear import linearise_term
 from surefoot.query.query import Assignment, NetworkCall, Query
-from surefoot.query.satisfies import assignment_defect
-from surefoot.solve.native.problem import CompiledQuery, is_smooth
-from surefoot.solve.native.room import float_box
+from surefoot.solve.native.compiled_query import CompiledQuery, is_smooth
+from surefoot.solve.native.variable_bounds import float_box
 
 TOLERANCE = Fraction(1, 10**9)  # how far an output without slack may be from a value that is irrational
 

@@ -3,7 +3,8 @@
 Nothing here knows environments or policies: runs are outcomes in the order of their indices.
 """
 
-from surefoot.solve.sampling.choose import METHODS, choose_plan
+from surefoot.solve.sampling.empirical_bernstein import Betting, RewardProgress, RewardRange
+from surefoot.solve.sampling.methods import METHODS, choose_plan
 from surefoot.solve.sampling.plan import (
     FAILURE,
     SUCCESS,
@@ -15,8 +16,7 @@ from surefoot.solve.sampling.plan import (
     Stop,
     estimate_verdict,
 )
-from surefoot.solve.sampling.reward import Betting, RewardProgress, RewardRange
-from surefoot.solve.sampling.threshold import SequentialRatioTest
+from surefoot.solve.sampling.sequential_ratio_test import SequentialRatioTest
 
 __all__ = [
     "FAILURE",

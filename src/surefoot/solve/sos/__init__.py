@@ -2,9 +2,9 @@
 
 from surefoot.query.polynomial import Polynomial
 from surefoot.solve.sos.condition import TemplateCondition
-from surefoot.solve.sos.exact import Summand, prove_nonnegative
-from surefoot.solve.sos.gram import Squares
-from surefoot.solve.sos.symmetry import (
+from surefoot.solve.sos.gram_blocks import Squares
+from surefoot.solve.sos.rational_identity import Summand, prove_nonnegative
+from surefoot.solve.sos.sign_symmetry import (
     condition_symmetries,
     drop_mirror_images,
     flip_signs,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.solve.sos.condition import TemplateCondition
-from surefoot.solve.sos.exact import gram_blocks
-from surefoot.solve.sos.gram import Squares
-from surefoot.solve.sos.program import SoftConstraints, SosIdentity, solve_sdp
+from surefoot.solve.sos.gram_blocks import Squares
+from surefoot.solve.sos.rational_identity import gram_blocks
+from surefoot.solve.sos.semidefinite_program import SoftConstraints, SosIdentity, solve_sdp
 from surefoot.work.budget import Budget
 
 BITS = 40

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.polynomial import Monomial, Polynomial
-from surefoot.solve.sos.exact import Summand, gram_blocks, round_to_identity
-from surefoot.solve.sos.gram import GramBlock
-from surefoot.solve.sos.splitting import (
+from surefoot.solve.sos.gram_blocks import GramBlock
+from surefoot.solve.sos.projections import (
     IdentityProjection,
     douglas_rachford,
     gram_matrices,
     prepare_projection,
 )
+from surefoot.solve.sos.rational_identity import Summand, gram_blocks, round_to_identity
 from surefoot.work.budget import Budget
 
 Key: TypeAlias = tuple[tuple[tuple[int, ...], tuple[Monomial, ...]], ...]

@@ -13,12 +13,12 @@ from surefoot.errors import Unsupported, missing_backend
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Term
 from surefoot.query.bounds import declared_box, float32_within
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Answer, Assignment, Number, Query, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.query.satisfies import assignment_defect
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
-from surefoot.solve.z3.network import assert_call, neuron_bounds, z3_rational
-from surefoot.solve.z3.terms import term_to_z3, unsupported_operator
+from surefoot.solve.z3.network_encoding import assert_call, neuron_bounds, z3_rational
+from surefoot.solve.z3.term_encoding import term_to_z3, unsupported_operator
 
 _LONGEST = 2**31  # milliseconds that Z3 can count
 

@@ -16,16 +16,16 @@ from surefoot.problem.environment import (
     Outcome,
     Real,
 )
-from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import TRUE, Var, conjunction_of, equal
 from surefoot.problem.window import interleave_windows, window
 from surefoot.studies.assets import shipped_network
 from surefoot.studies.checkpoints import TrainingRun
-from surefoot.studies.generalise import Instances
+from surefoot.studies.generalisation import Instances
 
 HISTORY = 10
 EPSILON = Fraction(1, 100)

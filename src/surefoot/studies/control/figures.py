@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from surefoot.studies.control.problem import PROBLEMS
-from surefoot.studies.regions import RegionFigureSpec, RegionResult, RegionSpec
+from surefoot.studies.region_figures import RegionFigureSpec, RegionResult, RegionSpec
 
 
 def _covered_share(found: Mapping[str, RegionResult]) -> float:

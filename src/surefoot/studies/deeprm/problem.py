@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
 from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import TRUE, Const, Operand, Term, Var, conjunction_of, equal
 from surefoot.studies.assets import shipped_network
-from surefoot.studies.deeprm.model import (
+from surefoot.studies.deeprm.cluster import (
     ACTIONS,
     BACKLOG,
     CAPACITY,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from surefoot.problem.names import STALLED
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import STALLED
 from surefoot.problem.term import Term, Var, disjunction_of
 from surefoot.studies.assets import shipped_model, shipped_network
 from surefoot.studies.npuzzle.model import (

@@ -7,7 +7,7 @@ from functools import partial
 from math import radians
 
 from surefoot.studies.pendulum.problem import SAFE_DEGREES, STRICT_DEGREES, stays_upright
-from surefoot.studies.regions import RegionFigureSpec, RegionResult, RegionSpec, covered_box_share
+from surefoot.studies.region_figures import RegionFigureSpec, RegionResult, RegionSpec, covered_box_share
 
 
 def _degree_box(degrees: float) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -12,13 +12,13 @@ from fractions import Fraction
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Real, Variable
-from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import TRUE, Term, Var, conjunction_of, disjunction_of, term_from_python
-from surefoot.studies.pensieve.downloads import HISTORY, divide_by_download_time
+from surefoot.studies.pensieve.throughput import HISTORY, divide_by_download_time
 
 BITRATES = (300, 750, 1200, 1850, 2850, 4300)  # kilobits per second
 CHUNK_SECONDS = 4

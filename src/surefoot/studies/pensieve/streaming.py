@@ -41,7 +41,7 @@ from surefoot.studies.pensieve.decision import (
     chunk_megabytes,
     likeliest_condition,
 )
-from surefoot.studies.pensieve.downloads import HISTORY, divide_by_download_time
+from surefoot.studies.pensieve.throughput import HISTORY, divide_by_download_time
 
 BITRATE = Var("bitrate")
 BEST = (len(BITRATES) - 1,)

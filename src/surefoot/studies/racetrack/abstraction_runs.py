@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from surefoot.engines.predicates import Predicates
 from surefoot.errors import Unsupported
-from surefoot.studies.racetrack.abstraction import AbstractionFigure, AbstractionInstance
+from surefoot.studies.racetrack.abstraction_instances import AbstractionFigure, AbstractionInstance
 from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
-from surefoot.work.processor import ProcessorTime, processor_seconds
+from surefoot.work.processor_time import ProcessorTime, processor_seconds
 
 DEFAULT = "native"
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
-from surefoot.formats.track import Track
-from surefoot.problem.names import location_name
+from surefoot.formats.racetrack_map import Track
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Path, Probability
+from surefoot.problem.reserved_names import location_name
 from surefoot.problem.term import Var
 from surefoot.studies.assets import shipped_network
 from surefoot.studies.racetrack.model import ACCELERATIONS, SLIP, X, racetrack_environment

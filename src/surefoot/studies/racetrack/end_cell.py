@@ -10,11 +10,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeAlias
 
-from surefoot.formats.track import FREE, GOAL, START, WALL, Track
+from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.names import location_name
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import location_name
 from surefoot.problem.term import Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.studies.assets import shipped_network
 from surefoot.studies.racetrack.model import (

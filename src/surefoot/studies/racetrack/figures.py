@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import cache
 from math import log2
 
-from surefoot.formats.track import GOAL, Track
+from surefoot.formats.racetrack_map import GOAL, Track
 from surefoot.problem.problem import Problem
-from surefoot.studies.figures import (
+from surefoot.studies.paper_figures import (
     FigureSpec,
     LearningCurve,
     Measure,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.formats.track import FREE, GOAL, START, WALL, Track
+from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track
 from surefoot.problem.environment import (
     Component,
     Edge,

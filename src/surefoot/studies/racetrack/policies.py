@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.formats.track import GOAL, Track
+from surefoot.formats.racetrack_map import GOAL, Track
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Branch, EdgesOf, NeuralPolicy, ProgramPolicy
 from surefoot.problem.term import Apply, Op, Term, equal, ite

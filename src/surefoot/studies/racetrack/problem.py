@@ -6,11 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
-from surefoot.formats.track import Track
-from surefoot.problem.names import STALLED
+from surefoot.formats.racetrack_map import Track
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Path, Probability, Property
+from surefoot.problem.reserved_names import STALLED
 from surefoot.problem.term import Var
 from surefoot.studies.racetrack.drivers import CRASHED, DRIVEN, FINISHED
 from surefoot.studies.racetrack.end_cell import WIDTHS, end_cell_problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.track import GOAL, Track, parse_track
+from surefoot.formats.racetrack_map import GOAL, Track, parse_track
 
 TRACKS = ("bend", "small", "big", "ring")  # in assets/, all drawn for this study
 DIRECTIONS = {  # origin top left, y grows downwards; in the order of the published observation

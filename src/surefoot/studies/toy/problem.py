@@ -16,11 +16,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.names import network_output_name
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Within
+from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import Apply, Op, Term, Var, conjunction_of, term_from_python
 
 LARGEST_STEP = Fraction(1, 2)

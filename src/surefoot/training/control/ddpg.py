@@ -17,8 +17,8 @@ from time import process_time
 import numpy as np
 
 from surefoot.encode.barrier import ControlSystem
-from surefoot.engines.shield.campaign.baselines import baseline_regulator
-from surefoot.engines.shield.campaign.plant import BatchPlant, draw_start_states
+from surefoot.engines.shield.evaluation.baselines import baseline_regulator
+from surefoot.engines.shield.evaluation.plant import BatchPlant, draw_start_states
 from surefoot.errors import Unsupported
 from surefoot.training.control.dense import (
     Adam,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.training.control.ddpg import ActorRecipe, TrainedActor
-from surefoot.training.save import toml_text
+from surefoot.training.onnx_files import toml_text
 
 LARGE = 20_000  # weights between hidden layers
 

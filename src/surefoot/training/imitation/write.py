@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from surefoot.training.imitation.clone import clone_adviser
+from surefoot.training.imitation.behavioural_cloning import clone_adviser
 from surefoot.training.imitation.recipes import ImitationRecipe
-from surefoot.training.save import network_file, write_network, write_recipe
+from surefoot.training.onnx_files import network_file, write_network, write_recipe
 
 PACKAGES = ("numpy", "onnx")
 

@@ -23,7 +23,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.training.racetrack.course import (
+from surefoot.training.racetrack.driver_values import evaluate_driver
+from surefoot.training.racetrack.recipes import DriverRecipe
+from surefoot.training.racetrack.track_tables import (
     ACCELERATIONS,
     ARRIVED,
     CRASHED,
@@ -32,8 +34,6 @@ from surefoot.training.racetrack.course import (
     Numbers,
     shipped_course,
 )
-from surefoot.training.racetrack.judge import evaluate_driver
-from surefoot.training.racetrack.recipes import DriverRecipe
 from surefoot.training.rollout import Layers
 
 Floats32: TypeAlias = NDArray[np.float32]

@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidProblem, MissingBackend
-from surefoot.formats.track import Track
-from surefoot.training.racetrack.course import ACCELERATIONS, ARRIVED, Numbers, build_course, shipped_course
+from surefoot.formats.racetrack_map import Track
+from surefoot.training.racetrack.track_tables import (
+    ACCELERATIONS,
+    ARRIVED,
+    Numbers,
+    build_course,
+    shipped_course,
+)
 
 
 def make_racetrack_env(

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from surefoot.training.onnx_files import checkpoint_file, network_file, write_network, write_recipe
 from surefoot.training.racetrack.dqn import DriverCheckpoint, TrainedDriver, train_dqn
 from surefoot.training.racetrack.recipes import DRIVERS, DriverRecipe
-from surefoot.training.save import checkpoint_file, network_file, write_network, write_recipe
 
 PACKAGES = ("numpy", "onnx")
 

@@ -9,7 +9,7 @@ from math import lcm
 from typing import Any
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 
 X: list[Any] = ["name", "x"]
 NOTHING: dict[str, Any] = {"weights": [], "over": 1}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.checker.barrier.cover import is_box_covered
+from surefoot.certify.checker.barrier.box_cover import is_box_covered
 from surefoot.certify.checker.barrier.system import relaxed_conjunctions
 
 _A, _B = ("name", "a"), ("name", "b")

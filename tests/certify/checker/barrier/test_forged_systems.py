@@ -11,7 +11,7 @@ import pytest
 
 from surefoot.certify.checker.__main__ import main
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 
 _X: list[Any] = ["name", "x"]
 _NOTHING: dict[str, Any] = {"weights": [], "over": 1}

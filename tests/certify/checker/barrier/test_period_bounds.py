@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.certify.checker.barrier.forged import RULE, SET, SYSTEM, X, changed, closed_interval, rational
 
-from surefoot.certify.checker.barrier.period import PeriodBounds, check_period
-from surefoot.certify.checker.barrier.shift import bound_max_change
+from surefoot.certify.checker.barrier.perturbation import bound_max_change
+from surefoot.certify.checker.barrier.sampling_period import PeriodBounds, check_period
 from surefoot.certify.checker.barrier.system import read_claimed_system
-from surefoot.certify.checker.number import Refused
+from surefoot.certify.checker.strict_json import Refused
 
 _Y: list[Any] = ["name", "y"]
 _Z: list[Any] = ["name", "z"]

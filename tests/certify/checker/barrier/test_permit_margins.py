@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from surefoot.certify.checker.barrier.claim import _required_margins
-from surefoot.certify.checker.barrier.rounding import RoundedValue, bound_rounding
-from surefoot.certify.checker.barrier.shift import bound_max_change, box_magnitudes
+from surefoot.certify.checker.barrier.perturbation import bound_max_change, box_magnitudes
+from surefoot.certify.checker.barrier.rounding_error import RoundedValue, bound_rounding
 from surefoot.certify.checker.barrier.system import ClaimedSystem, read_claimed_system
 from surefoot.certify.checker.check import judge_certificate
 

@@ -16,12 +16,12 @@ from surefoot.certify.checker.barrier.polynomial import (
     poly_multiple,
     poly_variable,
 )
-from surefoot.certify.checker.barrier.positive import (
+from surefoot.certify.checker.barrier.sum_of_squares import (
     check_positivity_proof,
     is_exactly_semidefinite,
     is_surely_semidefinite,
 )
-from surefoot.certify.checker.number import BadCertificate, Refused
+from surefoot.certify.checker.strict_json import BadCertificate, Refused
 
 X = ExactPolynomial({(1,): 1})
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from surefoot.certify.checker.barrier.perturbation import bound_polynomial_change
 from surefoot.certify.checker.barrier.polynomial import ExactPolynomial, poly_constant, poly_from_term
-from surefoot.certify.checker.barrier.rounding import RoundedValue, bound_rounding
-from surefoot.certify.checker.barrier.shift import bound_polynomial_change
-from surefoot.certify.checker.number import Refused
+from surefoot.certify.checker.barrier.rounding_error import RoundedValue, bound_rounding
+from surefoot.certify.checker.strict_json import Refused
 
 _A, _B = ("name", "a"), ("name", "b")
 _UNIT, _LEAST = Fraction(1, 1 << 53), Fraction(1, 1 << 1074)

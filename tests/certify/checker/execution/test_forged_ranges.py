@@ -11,10 +11,10 @@ from benchmarks.forgery.__main__ import is_accepted
 from benchmarks.forgery.executions import prove_claim
 from benchmarks.forgery.finite_systems import System, write_execution, write_states
 
-from surefoot.certify.checker.claim import FileLocations
-from surefoot.certify.checker.execution.argument import read_run_argument
-from surefoot.certify.checker.execution.obligations import derive_obligations
-from surefoot.certify.checker.execution.problem import read_canonical_problem
+from surefoot.certify.checker.query_claim import FileLocations
+from surefoot.certify.checker.runs.argument import read_run_argument
+from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
+from surefoot.certify.checker.runs.obligations import derive_obligations
 
 
 def move(*targets: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 
 X = ["name", "x"]
 AT_SIGHT: dict[str, Any] = {"atoms": [], "sets": [], "steps": []}

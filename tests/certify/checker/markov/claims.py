@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 
 Json = dict[str, Any]
 X = ["name", "x"]

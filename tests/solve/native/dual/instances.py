@@ -7,8 +7,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import LinearConstraint, milp
 
-from surefoot.network.outward import Array
-from surefoot.solve.native.dual.layered import ChainProblem, build_chain_problem, evaluate_chain_rows
+from surefoot.network.directed_rounding import Array
+from surefoot.solve.native.relu_splitting.chain_problem import (
+    ChainProblem,
+    build_chain_problem,
+    evaluate_chain_rows,
+)
 
 
 def random_question(seed: int) -> ChainProblem:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.solve.native.dual.instances import least_violation, random_question, satisfied, shifted
 
-from surefoot.solve.native.dual import (
+from surefoot.solve.native.relu_splitting import (
     AscentSteps,
     CandidatePoint,
     ChainRefutation,
@@ -18,9 +18,9 @@ from surefoot.solve.native.dual import (
     build_chain_problem,
     refute_chain_problem,
 )
-from surefoot.solve.native.dual.layered import evaluate_chain_rows
-from surefoot.solve.native.dual.search import needed_rows
-from surefoot.solve.native.dual.state import SearchLimit
+from surefoot.solve.native.relu_splitting.branch_and_bound import needed_rows
+from surefoot.solve.native.relu_splitting.chain_problem import evaluate_chain_rows
+from surefoot.solve.native.relu_splitting.search_state import SearchLimit
 
 MOST = 1500
 REPEATED_INPUTS = (2132, 2482)  # a copy reads an input twice: its way must not be paid twice in a clip

@@ -6,21 +6,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.network.outward import Array
-from surefoot.solve.native.dual import (
+from surefoot.network.directed_rounding import Array
+from surefoot.solve.native.relu_splitting import (
     ChainProblem,
     ChainRefutation,
     build_chain_problem,
     refute_chain_problem,
 )
-from surefoot.solve.native.dual.bounding.bounds import tighten_by_intervals, tighten_deep_neurons
-from surefoot.solve.native.dual.bounding.domains import fix_stable_phases, root_relu_domain
-from surefoot.solve.native.dual.bounding.kernel import (
+from surefoot.solve.native.relu_splitting.dual_bound import (
     dual_backward_pass,
     dual_rounding_error,
     prepare_dual_problem,
     relax_relu_domains,
 )
+from surefoot.solve.native.relu_splitting.neuron_bounds import tighten_by_intervals, tighten_deep_neurons
+from surefoot.solve.native.relu_splitting.sub_domains import fix_stable_phases, root_relu_domain
 
 
 def exact_value(weights: tuple[Array, ...], biases: tuple[Array, ...], point: Array) -> Fraction:

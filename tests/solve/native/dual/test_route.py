@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from surefoot.certify.checker.check import CheckerVerdict, judge_certificate
-from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Activation, Affine, Network, Shape, freeze_float32
 from surefoot.problem.term import Apply, Const, Op, Term, Var, disjunction_of
 from surefoot.query.bounds import integer_variable_names
-from surefoot.query.claim import write_unsat_claim
+from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import lower_query
 from surefoot.query.query import (
@@ -33,8 +33,8 @@ from surefoot.query.query import (
     UndecidedReason,
     Unsat,
 )
-from surefoot.query.satisfies import assignment_defect
-from surefoot.solve.native.dual.route import ReluSplitting, attempt_relu_splitting
+from surefoot.query.unsat_claim import write_unsat_claim
+from surefoot.solve.native.relu_splitting.query_search import ReluSplitting, attempt_relu_splitting
 from surefoot.solve.native.solver import decide_native_query
 
 

@@ -15,10 +15,10 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from ..file import quote_for_message as shown_name
-from ..number import BadCertificate, Refused, expect_list, expect_number, expect_object
-from .cover import is_box_covered
-from .period import PeriodBounds, check_period, measured_domain, measured_state
+from ..strict_json import BadCertificate, Refused, expect_list, expect_number, expect_object
+from ..untrusted_file import quote_for_message as shown_name
+from .box_cover import is_box_covered
+from .perturbation import bound_max_change, bound_polynomial_change
 from .polynomial import (
     ExactPolynomial,
     nearest_double,
@@ -30,10 +30,10 @@ from .polynomial import (
     poly_sum,
     poly_variable,
 )
-from .positive import check_positivity_proof
-from .rounding import RoundedValue, bound_rounding
+from .rounding_error import RoundedValue, bound_rounding
+from .sampling_period import PeriodBounds, check_period, measured_domain, measured_state
 from .shield import check_shield
-from .shift import bound_max_change, bound_polynomial_change
+from .sum_of_squares import check_positivity_proof
 from .system import (
     Atom,
     Box,

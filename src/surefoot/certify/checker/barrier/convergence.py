@@ -10,11 +10,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..execution.term import mentioned_names, read_claimed_term
-from ..file import quote_for_message as shown_name
-from ..number import BadCertificate, Refused, expect_list, expect_number, expect_object
+from ..runs.term import mentioned_names, read_claimed_term
+from ..strict_json import BadCertificate, Refused, expect_list, expect_number, expect_object
+from ..untrusted_file import quote_for_message as shown_name
+from .box_cover import is_box_covered
 from .claim import ScaledRing, check_barrier_rule, enumerate_control_modes, read_scaled_ring, set_constraints
-from .cover import is_box_covered
+from .perturbation import bound_max_change, box_magnitudes
 from .polynomial import (
     ExactPolynomial,
     poly_bound,
@@ -24,9 +25,8 @@ from .polynomial import (
     poly_sum,
     poly_variable,
 )
-from .positive import check_positivity_proof
-from .rounding import RoundedValue, bound_rounding
-from .shift import bound_max_change, box_magnitudes
+from .rounding_error import RoundedValue, bound_rounding
+from .sum_of_squares import check_positivity_proof
 from .system import ClaimedRule, ClaimedSystem, read_claimed_system, relaxed_conjunctions
 
 _CLAIM = frozenset({"kind", "system", "target"})

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from ..number import Refused, limit_bits, limited_power
+from ..strict_json import Refused, limit_bits, limited_power
 
 Monomial = tuple[int, ...]
 MOST_TERMS = 400_000

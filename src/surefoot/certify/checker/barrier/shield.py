@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..number import Refused
-from .period import PeriodBounds, measured_domain, measured_state
+from ..strict_json import Refused
+from .perturbation import bound_max_change, box_magnitudes
 from .polynomial import (
     nearest_double,
     poly_bound,
@@ -16,8 +16,8 @@ from .polynomial import (
     poly_sum,
     poly_variable,
 )
-from .rounding import RoundedValue, bound_rounding
-from .shift import bound_max_change, box_magnitudes
+from .rounding_error import RoundedValue, bound_rounding
+from .sampling_period import PeriodBounds, measured_domain, measured_state
 from .system import ClaimedSystem
 
 

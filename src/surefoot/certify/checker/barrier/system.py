@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..execution.term import Term, mentioned_names, read_claimed_term
-from ..number import BadCertificate, Refused, expect_list, expect_number, expect_object, expect_text
+from ..runs.term import Term, mentioned_names, read_claimed_term
+from ..strict_json import BadCertificate, Refused, expect_list, expect_number, expect_object, expect_text
 from .polynomial import nearest_double
 
 Range = tuple[Fraction, Fraction]

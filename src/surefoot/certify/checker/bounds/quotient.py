@@ -16,8 +16,8 @@ Mixing the two planes by shares that sum up to 1 gives another one. Above: x / y
 
 from __future__ import annotations
 
-from .forward import corner_interval
-from .state import PrecisionGrid
+from .interval_propagation import corner_interval
+from .subdomain import PrecisionGrid
 
 Plane = tuple[int, int, int]  # slope of x, slope of y, constant: on the grid
 Corners = tuple[int, int, int, int]  # bounds of x, bounds of y

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..number import BadCertificate, expect_list, expect_object, expect_text
+from ..strict_json import BadCertificate, expect_list, expect_object, expect_text
 
 _ENVIRONMENT = frozenset({"variables", "initial", "components", "synchronisations"})
 _COMPONENT = frozenset({"name", "locations", "initial", "edges"})

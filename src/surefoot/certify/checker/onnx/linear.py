@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from itertools import product
 
-from ..file import ReadError
+from ..untrusted_file import ReadError
 from .model import Tensor, round_constant
 from .shapes import (
     Shape,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..file import ReadError, decompress_gzip, quote_for_message
+from ..untrusted_file import ReadError, decompress_gzip, quote_for_message
 from .protobuf import Message, float32_numbers
 
 MOST_ENTRIES = 2**24  # of one tensor, and of everything a network is made of together

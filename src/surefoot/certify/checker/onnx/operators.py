@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ..file import ReadError, quote_for_message
+from ..untrusted_file import ReadError, quote_for_message
 from . import shapes
 from .linear import emit_conv, emit_gemm, emit_matmul, emit_reduce_mean, emit_reduce_sum
 from .model import BOOL, FLOAT, INT32, INT64, Tensor, round_constant

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ..file import ReadError
+from ..untrusted_file import ReadError
 
 Content: TypeAlias = int | bytes
 MOST_FIELDS = 2**22

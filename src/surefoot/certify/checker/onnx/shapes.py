@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from ..file import ReadError
+from ..untrusted_file import ReadError
 from .model import MOST_ENTRIES
 
 Shape: TypeAlias = tuple[int, ...]

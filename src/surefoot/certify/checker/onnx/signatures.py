@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ..file import ReadError, quote_for_message
+from ..untrusted_file import ReadError, quote_for_message
 from .model import BOOL, FLOAT, INT32, INT64, Attribute, Tensor
 from .values import FlatSignal, OnnxOperands, Value
 

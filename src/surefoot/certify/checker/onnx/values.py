@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from ..file import ReadError, quote_for_message
 from ..network import (
     ActivationNode,
     AffineNode,
@@ -24,6 +23,7 @@ from ..network import (
     PickNode,
     flat_node_sources,
 )
+from ..untrusted_file import ReadError, quote_for_message
 from .model import MOST_ENTRIES, Attribute, Tensor
 from .shapes import Rearrangement, Shape, broadcast_positions, common_shape
 

@@ -10,16 +10,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.heatmap.abstractions_made import PlannedRun, run_missing_instances
-from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, read_stored_runs
+from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns, read_stored_runs
+from surefoot.cli.commands.heatmap.abstraction_workers import PlannedRun, run_missing_instances
 from surefoot.cli.commands.heatmap.study_figures import claim_to_json, claims_exit_code, render_claims
 from surefoot.cli.output import deliver_file
-from surefoot.cli.screen import print_line
+from surefoot.cli.terminal import print_line
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.report.lines import DataLine, LinePanel, line_panels_svg
-from surefoot.studies.figures import CheckedClaim, Claim, check_claim, read_claims
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, AbstractionFigure
+from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
+from surefoot.studies.paper_figures import CheckedClaim, Claim, check_claim, read_claims
+from surefoot.studies.racetrack.abstraction_instances import ABSTRACTIONS, AbstractionFigure
 from surefoot.studies.racetrack.abstraction_runs import (
     DEFAULT,
     MEASURES,
@@ -27,7 +27,7 @@ from surefoot.studies.racetrack.abstraction_runs import (
     AbstractionRun,
     known_figures,
 )
-from surefoot.verdict.words import interruption_note
+from surefoot.verdict.sentences import interruption_note
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
-from surefoot.cli.commands.heatmap.answers import StartTables, StartTableSolver, solve_variants
-from surefoot.cli.commands.heatmap.compose import (
+from surefoot.cli.commands.heatmap.compose_figure import (
     HeatmapOptions,
     compose_figure,
     drawn_start_values,
@@ -19,29 +18,30 @@ from surefoot.cli.commands.heatmap.compose import (
 )
 from surefoot.cli.commands.heatmap.flags import heat_flags, value_flags
 from surefoot.cli.commands.heatmap.outputs import Outputs
-from surefoot.cli.commands.heatmap.stored import read_start_tables
-from surefoot.cli.commands.heatmap.variants import (
+from surefoot.cli.commands.heatmap.problem_variants import (
     CheckpointFile,
     Sweep,
     enumerate_variants,
     list_checkpoint_files,
     read_sweep,
 )
+from surefoot.cli.commands.heatmap.start_tables import StartTables, StartTableSolver, solve_variants
+from surefoot.cli.commands.heatmap.stored_results import read_start_tables
 from surefoot.cli.engine_options import build_engines, refuse_options_of_others
 from surefoot.cli.model import model_flags, model_option_flag
 from surefoot.cli.output import worst_exit_code
 from surefoot.cli.progress import report_progress
-from surefoot.cli.screen import print_line
-from surefoot.cli.unused import is_given, option_flag, refuse_given_options, refuse_idle_options
+from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import is_given, option_flag, refuse_given_options, refuse_idle_options
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
 from surefoot.problem.property import Optimise, Threshold
-from surefoot.report.heatmap.critical import find_critical_starts, misses_threshold, read_threshold
-from surefoot.report.heatmap.curve import Curve, read_curve
-from surefoot.report.heatmap.measured import Which
-from surefoot.verdict.words import interruption_note
+from surefoot.report.heatmap.critical_starts import find_critical_starts, misses_threshold, read_threshold
+from surefoot.report.heatmap.learning_curve import Curve, read_curve
+from surefoot.report.heatmap.start_values import Which
+from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 
 LOOK = ("x", "y", "down", "where", "aggregate", "end", "limits", "title", "columns")

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.cli.output import check_output_files, deliver_file
-from surefoot.cli.screen import rich_console
+from surefoot.cli.terminal import rich_console
 from surefoot.errors import InvalidProblem
 from surefoot.problem.property import Threshold
-from surefoot.report.drawing import render_png, svg
-from surefoot.report.heatmap.critical import CriticalStart, critical_csv, critical_data
-from surefoot.report.heatmap.document import figure_to_json
-from surefoot.report.heatmap.figure import Figure
+from surefoot.report.drawing import render_png, render_svg
+from surefoot.report.heatmap.critical_starts import CriticalStart, critical_csv, critical_data
+from surefoot.report.heatmap.figure_data import figure_to_json
+from surefoot.report.heatmap.heat_figure import Figure
 from surefoot.report.heatmap.html import heat_page
 from surefoot.report.heatmap.layout import draw_figure
 from surefoot.report.heatmap.terminal import terminal_lines, terminal_text
@@ -45,7 +45,7 @@ class Outputs:
     def write(self, figure: Figure) -> bool:
         """The figure in every form that was asked for, files first; false: one of them is not written."""
         written = [
-            self._file(self.svg, lambda: svg(draw_figure(figure))),
+            self._file(self.svg, lambda: render_svg(draw_figure(figure))),
             self._file(self.png, lambda: render_png(draw_figure(figure))),
             self._file(None if self.json == "-" else self.json, lambda: _render_json(figure_to_json(figure))),
             self._file(self.report, lambda: heat_page([figure])),

@@ -9,29 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.cli.commands.heatmap.outputs import Outputs
-from surefoot.cli.commands.shield.pictures import region_scenes
+from surefoot.cli.commands.shield.region_figures import region_scenes
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import deliver_file
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
+from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
-from surefoot.problem.show import show_property
 from surefoot.report import region
 from surefoot.report.heatmap import (
     Figure,
     Panel,
+    build_figure,
     common_axes,
     effort_table,
-    figure,
     heat_map,
     parse_view,
     value_table,
 )
-from surefoot.report.heatmap.curve import Curve
-from surefoot.report.heatmap.figure import measure_of, unit_of
+from surefoot.report.heatmap.heat_figure import measure_of, unit_of
+from surefoot.report.heatmap.learning_curve import Curve
 from surefoot.report.region import Scene
 from surefoot.run import verify
-from surefoot.studies.figures import (
+from surefoot.studies.paper_figures import (
     CheckedClaim,
     FigureSpec,
     PanelSpec,
@@ -43,10 +43,10 @@ from surefoot.studies.figures import (
     load_study_figures,
     recipe_curve,
 )
-from surefoot.studies.figures import sampled_values as values_of
-from surefoot.studies.regions import RegionFigureSpec
+from surefoot.studies.paper_figures import sampled_values as values_of
+from surefoot.studies.region_figures import RegionFigureSpec
+from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import PerStart, Result, Unknown, is_interrupted
-from surefoot.verdict.words import interruption_note
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 
@@ -197,7 +197,7 @@ def _compose_heatmaps(
         marks = tuple((float(x), word) for x, word in wanted.curve.marks)
         curve = Curve("episodes", "return", tuple((float(x), y) for x, y in points.items()), marks)
     # A run that is cut off leaves open what it would have become; the paper counts it as no success.
-    return figure(
+    return build_figure(
         wanted.title,
         panels,
         columns=wanted.columns,
@@ -216,8 +216,8 @@ def _write_figure(
         if isinstance(picture, Figure) and not as_json:
             Outputs(None, None, None, None, None, True).write(picture)
         return
-    from surefoot.report.drawing import render_png, svg
-    from surefoot.report.heatmap.document import figure_to_json
+    from surefoot.report.drawing import render_png, render_svg
+    from surefoot.report.heatmap.figure_data import figure_to_json
     from surefoot.report.heatmap.html import heat_page
     from surefoot.report.heatmap.layout import draw_figure
 
@@ -230,7 +230,7 @@ def _write_figure(
         data = {"panels": [region.scene_to_json(scene) for scene in picture]}
     stem = folder / f"{study}-figure-{name}"
     deliver_file(stem.with_suffix(".png"), lambda: render_png(shapes))
-    deliver_file(stem.with_suffix(".svg"), lambda: svg(shapes))
+    deliver_file(stem.with_suffix(".svg"), lambda: render_svg(shapes))
     deliver_file(stem.with_suffix(".html"), lambda: page)
     deliver_file(stem.with_suffix(".json"), lambda: json.dumps(data, indent=1) + "\n")
 

@@ -14,19 +14,7 @@ from click.core import ParameterSource
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import load_single_problem
-from surefoot.cli.commands.shield.actions import (
-    ShieldFiles,
-    is_moved_by_actions,
-    reachability_goals,
-    run_finite_shield,
-)
-from surefoot.cli.commands.shield.campaign import (
-    EvaluationSize,
-    evaluate_shield,
-    evaluation_to_json,
-    render_evaluation,
-)
-from surefoot.cli.commands.shield.made import (
+from surefoot.cli.commands.shield.certified_synthesis import (
     SetKind,
     ShieldSynthesis,
     Sketches,
@@ -34,24 +22,36 @@ from surefoot.cli.commands.shield.made import (
     read_old_rules,
     shapes_for,
 )
-from surefoot.cli.commands.shield.pictures import write_shield_page
-from surefoot.cli.commands.shield.words import render_synthesis, synthesis_to_json
+from surefoot.cli.commands.shield.evaluation import (
+    EvaluationSize,
+    evaluate_shield,
+    evaluation_to_json,
+    render_evaluation,
+)
+from surefoot.cli.commands.shield.finite_shield import (
+    ShieldFiles,
+    is_moved_by_actions,
+    reachability_goals,
+    run_finite_shield,
+)
+from surefoot.cli.commands.shield.region_figures import write_shield_page
+from surefoot.cli.commands.shield.synthesis_text import render_synthesis, synthesis_to_json
 from surefoot.cli.model import load_model, model_flags, set_time_semantics, time_flags
 from surefoot.cli.output import check_output_files, compact_json, deliver_file, write_facts
 from surefoot.cli.progress import limit_command, report_progress
-from surefoot.cli.screen import print_line
 from surefoot.cli.study_problem import names_study
-from surefoot.cli.unused import refuse_given_options
-from surefoot.engines.barrier.find import Shape
+from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import refuse_given_options
+from surefoot.engines.barrier.sos_candidate import Shape
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.report.region import scene_to_json
 from surefoot.solve.sos import Squares
-from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
+from surefoot.work.deadline import call_in_time
 
 OF_CONTROLS = {"--degree": "tried", "--set": "kind", "--squares": "squares", "--runs": "runs"}
 OF_ACTIONS = {"--bound": "bound"}

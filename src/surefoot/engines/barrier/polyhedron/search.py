@@ -13,12 +13,17 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.encode.barrier import ControlSystem
-from surefoot.engines.barrier.closed import InvariantSet, prove_invariant_set
 from surefoot.engines.barrier.domain import enumerate_domains
-from surefoot.engines.barrier.plane import Range, ScaledSystem, Unproved, scale_system
-from surefoot.engines.barrier.polyhedron.loop import HalfSpace, LinearLoop, linear_loop, safe_half_spaces
-from surefoot.engines.barrier.polyhedron.recursion import maximal_admissible_set
-from surefoot.engines.barrier.sampled import Floats
+from surefoot.engines.barrier.float_system import Floats
+from surefoot.engines.barrier.invariant_set import InvariantSet, prove_invariant_set
+from surefoot.engines.barrier.polyhedron.admissible_set import maximal_admissible_set
+from surefoot.engines.barrier.polyhedron.linear_loop import (
+    HalfSpace,
+    LinearLoop,
+    linear_loop,
+    safe_half_spaces,
+)
+from surefoot.engines.barrier.scaled_system import Range, ScaledSystem, Unproved, scale_system
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.work.budget import Budget

@@ -18,9 +18,9 @@ from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.meaning.decision import action_names, action_of
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, output_index
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
+from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action, output_index
 from surefoot.problem.term import Term, free_names
 from surefoot.problem.validate import environment_labels
 from surefoot.query.markov import Markov

@@ -10,9 +10,7 @@ import numpy as np
 
 from surefoot.engines.explicit.engine import asked_parts
 from surefoot.engines.shield.finite.arena import OWN, Arena, arena_of
-from surefoot.engines.shield.finite.guarded import restrict_to_permitted
-from surefoot.engines.shield.finite.safest import NONE, Flags, SafestStrategy, safest_strategy
-from surefoot.engines.shield.finite.tree import (
+from surefoot.engines.shield.finite.decision_tree import (
     Numbers,
     StateColumn,
     Tree,
@@ -20,10 +18,12 @@ from surefoot.engines.shield.finite.tree import (
     state_columns,
     tree_to_term,
 )
+from surefoot.engines.shield.finite.permitted_environment import restrict_to_permitted
+from surefoot.engines.shield.finite.safest_strategy import NONE, Flags, SafestStrategy, safest_strategy
 from surefoot.errors import Unsupported
-from surefoot.problem.names import chosen_name
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
+from surefoot.problem.reserved_names import chosen_name
 from surefoot.problem.semantics import policy_decision
 from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of
 from surefoot.work.budget import Budget

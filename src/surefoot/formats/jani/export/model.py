@@ -14,9 +14,9 @@ from itertools import product
 from typing import Any, Literal
 
 from surefoot.errors import Unsupported
+from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.export.properties import encode_jani_property
 from surefoot.formats.jani.export.terms import ExportNames, Json, jani_expression, jani_number
-from surefoot.formats.jani.fold import fold_constant_parts
 from surefoot.problem.environment import (
     Arithmetic,
     Array,

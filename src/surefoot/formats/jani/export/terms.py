@@ -10,8 +10,8 @@ from typing import Any
 from surefoot.errors import Unsupported
 from surefoot.formats.jani.expressions import BINARY, UNARY
 from surefoot.problem.environment import Environment
-from surefoot.problem.names import DEADLOCKED, is_reserved, location_key, location_parts
-from surefoot.problem.show import abbreviate_term
+from surefoot.problem.printer import abbreviate_term
+from surefoot.problem.reserved_names import DEADLOCKED, is_reserved, location_key, location_parts
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 Json = Any

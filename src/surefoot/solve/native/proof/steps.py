@@ -10,11 +10,11 @@ from zlib import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import Array
-from surefoot.solve.native.bounding.lines import COARSE, FINE, needs_slopes, quotient_plane_choice
-from surefoot.solve.native.bounding.substitute import NetworkBounds
-from surefoot.solve.native.chain.layers import ALL, ReluChain
-from surefoot.solve.native.problem import CompiledQuery
+from surefoot.network.directed_rounding import Array
+from surefoot.solve.native.bounding.back_substitution import NetworkBounds
+from surefoot.solve.native.bounding.relaxations import COARSE, FINE, needs_slopes, quotient_plane_choice
+from surefoot.solve.native.compiled_query import CompiledQuery
+from surefoot.solve.native.relu_chain.layer_tables import ALL, ReluChain
 
 _SHORT = 24  # bytes that are not worth packing
 UNIT = 2**16  # multipliers of atoms are whole numbers up to this

@@ -1,0 +1,73 @@
+"""The queries that the checker derives, as a solver takes them: the same variables, calls and conjuncts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, floor, inf, isfinite, nextafter
+
+import numpy as np
+
+from surefoot.certify.checker.query import ClaimedQuery as Derived
+from surefoot.certify.checker.query import ClaimedVariable, Formula, comparison_form, formula_parts
+from surefoot.certify.checker.query import Linear as Form
+from surefoot.certify.checker.unsat.cases import formula_conjuncts
+from surefoot.network.float32_error import error_bounds
+from surefoot.problem.environment import Int, Real
+from surefoot.problem.network import Network
+from surefoot.problem.term import Apply, Const, Op, Term, conjunction_of, disjunction_of
+from surefoot.query.bounds import declared_box, linear_range
+from surefoot.query.linear import LinearForm, term_from_linear
+from surefoot.query.query import NetworkCall, Query, QueryVariable
+
+_RELATIONS = {"<=": Op.LE, "<": Op.LT, "=": Op.EQ}
+
+
+def solver_query_from_claim(derived: Derived, network: Network | None, float32: bool) -> Query:
+    """The same query for a solver."""
+    quantities = tuple(QueryVariable(v.name, _variable_type(v)) for v in derived.variables)
+    box = declared_box(quantities)
+    calls = []
+    for call in derived.calls:
+        assert network is not None
+        lines = [_form_to_linear(line) for line in call.inputs]
+        ranges = [linear_range(line, box) for line in lines]
+        single = all(_is_single(line, quantities) for line in lines)
+        low = np.array([_float_below(low) for low, _ in ranges])
+        high = np.array([-_float_below(None if high is None else -high) for _, high in ranges])
+        errors = error_bounds(network, low, high, input_rounding=not single)
+        slack = tuple(Fraction(float(e)) if isfinite(e) and float32 else Fraction(0) for e in errors)
+        calls.append(NetworkCall(network, tuple(map(term_from_linear, lines)), call.outputs, slack, float32))
+    return Query(quantities, tuple(map(_formula_to_term, formula_conjuncts(derived.formula))), tuple(calls))
+
+
+def _variable_type(variable: ClaimedVariable) -> Int | Real:
+    low, high = variable.low, variable.high
+    if variable.kind == "integer":
+        return Int(None if low is None else ceil(low), None if high is None else floor(high))
+    return Real(low, high, variable.kind == "float32")
+
+
+def _form_to_linear(line: Form) -> LinearForm:
+    return LinearForm(tuple((n, c) for n, c in line.items() if n), line.get("", Fraction(0)))
+
+
+def _is_single(line: LinearForm, quantities: Sequence[QueryVariable]) -> bool:
+    float32 = {q.name for q in quantities if isinstance(q.kind, Real) and q.kind.float32}
+    return not line.constant and len(line.coefficients) == 1 and line.coefficients[0][0] in float32
+
+
+def _float_below(value: Fraction | None) -> float:
+    if value is None or abs(value) >= 2**1023:
+        return -inf
+    near = float(value)
+    return near if near <= value else nextafter(near, -inf)
+
+
+def _formula_to_term(part: Formula) -> Term:
+    if part[0] in ("and", "or"):
+        parts = tuple(map(_formula_to_term, formula_parts(part)))
+        return conjunction_of(parts) if part[0] == "and" else disjunction_of(parts)
+    return Apply(
+        _RELATIONS[str(part[0])], (term_from_linear(_form_to_linear(comparison_form(part))), Const(0))
+    )

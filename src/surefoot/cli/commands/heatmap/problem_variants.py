@@ -1,0 +1,216 @@
+"""Which problems are drawn: every model, property, checkpoint and value of a swept parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from surefoot.cli.model import LoadedModel, load_model
+from surefoot.cli.study_problem import load_study_model, names_study
+from surefoot.cli.unused_options import is_given
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.environment import Environment, expand_definitions
+from surefoot.problem.parse import parse_term
+from surefoot.problem.parse.decimal_literals import show_number
+from surefoot.problem.parse.lexer import shorten_text
+from surefoot.problem.printer import show_property
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Probability, Threshold
+from surefoot.problem.reserved_names import is_reserved
+from surefoot.problem.term import Const, Term, conjunction_of, free_names
+from surefoot.report.heatmap.heat_figure import measure_of
+from surefoot.report.heatmap.learning_curve import checkpoint_step
+
+MOST_VALUES = 64
+LONGEST = 120  # characters of a property above a picture
+NETWORKS = (".onnx", ".onnx.gz", ".nnet", ".zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A parameter of the model, and the values that it takes."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFile:
+    """A network that was saved in the course of a training."""
+
+    path: Path
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a map is about. Maps of one group share their axes."""
+
+    title: str
+    group: str
+    words: str  # the property
+    measure: str  # probability, expected steps, …
+    environment: Environment | None  # None: not known, so that locations have no names
+    threshold: Threshold | None  # of the property
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One problem whose starts are drawn."""
+
+    title: str
+    group: str
+    problem: Problem  # its property asks for the value of each start
+    threshold: Threshold | None  # of the property
+    inputs: Mapping[str, str]
+    source: Mapping[str, object]
+
+    @property
+    def value_property(self) -> Probability | Expected:
+        assert isinstance(self.problem.property, Probability | Expected)
+        return self.problem.property
+
+    @property
+    def subject(self) -> Subject:
+        """That the property is asked of every start goes without saying."""
+        words = shorten_text(show_property(replace(self.value_property, over="max", starts=None)), LONGEST)
+        measure, environment = measure_of(self.value_property), self.problem.environment
+        return Subject(self.title, self.group, words, measure, environment, self.threshold)
+
+
+def read_sweep(text: str) -> Sweep:
+    """`noise=0.1:0.5:0.1` (first, last, step) or `noise=0.1,0.2,0.5`."""
+    name, equals, said = (part.strip() for part in text.partition("="))
+    if not equals or not name or not said:
+        fix = "write --sweep noise=0.1:0.5:0.1 or --sweep noise=0.1,0.2,0.5"
+        raise InvalidProblem(
+            f"`{text}` does not say which values a parameter takes", fix=fix, where="--sweep"
+        )
+    if ":" not in said:
+        values = tuple(part.strip() for part in said.split(","))
+        return _check_sweep(Sweep(name, values))
+    parts = said.split(":")
+    if len(parts) != 3:
+        raise InvalidProblem(
+            f"`{said}` is not FIRST:LAST:STEP", fix=f"write {name}=0.1:0.5:0.1", where="--sweep"
+        )
+    first, last, step = (_parse_number(part) for part in parts)
+    if step <= 0 or last < first:
+        what = f"`{said}` contains no value"
+        raise InvalidProblem(
+            what, fix="the step is positive, the last value not below the first", where="--sweep"
+        )
+    count = int((last - first) / step) + 1
+    if count > MOST_VALUES:
+        raise InvalidProblem(f"{count} values are too many", fix=f"at most {MOST_VALUES}", where="--sweep")
+    return Sweep(name, tuple(show_number(first + n * step) for n in range(count)))
+
+
+def _check_sweep(sweep: Sweep) -> Sweep:
+    if len(sweep.values) > MOST_VALUES or not all(sweep.values):
+        raise InvalidProblem(f"between 1 and {MOST_VALUES} values can be swept", where="--sweep")
+    return sweep
+
+
+def _parse_number(text: str) -> Fraction:
+    term = parse_term(text)
+    if not isinstance(term, Const) or isinstance(term.value, bool):
+        raise InvalidProblem(f"`{text}` is not a number", where="--sweep")
+    return Fraction(term.value)
+
+
+def list_checkpoint_files(folder: Path) -> tuple[CheckpointFile, ...]:
+    """The networks of a folder in the order of the last number in their names."""
+    if not folder.is_dir():
+        raise InvalidProblem("not a folder", fix="give the folder of the checkpoints", where=str(folder))
+    found = []
+    for path in sorted(folder.iterdir()):
+        name = next((path.name.removesuffix(s) for s in NETWORKS if path.name.endswith(s)), None)
+        if name is not None and (step := checkpoint_step(name)) is not None:
+            found.append(CheckpointFile(path, step))
+    if not found:
+        fix = f"their names end in the step and one of {', '.join(NETWORKS)}: agent-70000.onnx"
+        raise InvalidProblem("there is no checkpoint here", fix=fix, where=str(folder))
+    return tuple(sorted(found, key=lambda c: c.step))
+
+
+def enumerate_variants(
+    models: tuple[Path, ...],
+    wiring: Mapping[str, Any],
+    sweeps: tuple[Sweep, ...],
+    saved: tuple[CheckpointFile, ...],
+    starts: Term | None,
+    where: tuple[Term, ...] = (),
+    unit: str = "step",
+) -> Iterator[Variant]:
+    """Everything that is drawn, model by model, in the order of training and of the swept values.
+
+    `unit`: what the number in the name of a checkpoint counts.
+    """
+    choices = [[(s.name, value) for value in s.values] for s in sweeps]
+    for model, one, swept in product(models, saved or (None,), product(*choices)):
+        settings = dict(wiring)
+        settings["constants"] = (*wiring["constants"], *(f"{n}={v}" for n, v in swept))
+        if one is not None:
+            settings["policy"] = one.path
+        loaded = _load_variant(model, settings)
+        asked = _quantitative_problems(loaded, model)
+        for name, problem in asked.items():
+            words = [*([_model_title(model)] if len(models) > 1 else []), *([name] if len(asked) > 1 else [])]
+            words += [f"{unit} {one.step}"] if one is not None else []
+            words += [f"{n} = {v}" for n, v in swept]
+            title = ", ".join(words) or (_model_title(model) if "[" in name else name)
+            source = {**loaded.source, "property": name}
+            drawn = _restrict_starts(problem, where)
+            yield _make_variant(title, str(model), drawn, loaded.inputs, source, starts)
+
+
+def _restrict_starts(problem: Problem, where: tuple[Term, ...]) -> Problem:
+    """Starts that are not drawn need no answer; what a start is worth does not depend on the others."""
+    environment = problem.environment
+    meant = tuple(expand_definitions(term, environment) for term in where)
+    if not meant or any(is_reserved(name) for term in meant for name in free_names(term)):
+        return problem
+    initial = conjunction_of((environment.initial, *meant))
+    return replace(problem, environment=replace(environment, initial=initial))
+
+
+def _load_variant(model: Path, settings: Mapping[str, Any]) -> LoadedModel:
+    return (
+        load_study_model(str(model), settings) if names_study(str(model)) else load_model(model, **settings)
+    )
+
+
+def _model_title(model: Path) -> str:
+    return str(model) if names_study(str(model)) else model.stem
+
+
+def _quantitative_problems(loaded: LoadedModel, model: Path) -> dict[str, Problem]:
+    found = {n: p for n, p in loaded.problems.items() if isinstance(p.property, Probability | Expected)}
+    if is_given("properties") and (others := [n for n in loaded.problems if n not in found]):
+        what = f"`{others[0]}` is no probability and no expected value: there is nothing to draw"
+        raise Unsupported(what, fix="leave it out", where="--property")
+    if not found:
+        fix = 'ask for one with --property "P=? [ F x = 3 ]"'
+        raise Unsupported("no property here is a probability or an expected value", fix=fix, where=str(model))
+    return found
+
+
+def _make_variant(
+    title: str,
+    group: str,
+    problem: Problem,
+    inputs: Mapping[str, str],
+    source: Mapping[str, object],
+    starts: Term | None,
+) -> Variant:
+    asked = problem.property
+    assert isinstance(asked, Probability | Expected)
+    if starts is not None:
+        asked = replace(asked, starts=expand_definitions(starts, problem.environment))
+    each = replace(asked, over="values", threshold=None)
+    return Variant(title, group, replace(problem, property=each), asked.threshold, inputs, source)

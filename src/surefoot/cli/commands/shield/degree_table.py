@@ -1,0 +1,124 @@
+"""`surefoot study control --table 2`: sets of degree 2, 4 and 8, the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, render_share
+from surefoot.cli.commands.shield.evaluation import (
+    EvaluationSize,
+    evaluate_guarded_network,
+    evaluation_to_json,
+)
+from surefoot.cli.commands.shield.runtime_overhead import overhead_cells, shield_overhead
+from surefoot.engines.barrier.sos_candidate import template_objection
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.policy_file import load_policy
+from surefoot.studies.control.paper_tables import network_file_of_row, read_paper_rows
+from surefoot.studies.control.problem import stays_safe
+from surefoot.verdict.sentences import interruption_note
+from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
+
+HEAD = ("benchmark", "degree", "rules", "covered", "seconds", "interventions", "unsafe with shield",
+        "overhead: C", "overhead: Python")  # fmt: skip
+
+
+def print_degree_table(
+    only: tuple[str, ...],
+    cap: float,
+    folder: Path | None,
+    size: EvaluationSize,
+    tell: Callable[[str], None],
+    as_json: bool,
+) -> int:
+    """Print the rows as they are done; each has `cap` seconds for its synthesis, whatever the clock."""
+    text = files("surefoot.studies.control").joinpath("tables.toml").read_text("utf-8")
+    rows = tomllib.loads(text)["degree"]
+    known = list(dict.fromkeys(row["problem"] for row in rows))
+    for name in only:
+        if name not in known:
+            what = f"there is no row `{name}` in table 2"
+            raise InvalidProblem(what, fix=did_you_mean(name, known), where="--problem")
+    done: list[dict[str, Any]] = []
+    wanted, mark = [row for row in rows if not only or row["problem"] in only], ""
+    if not as_json:
+        print("In each cell: measured / printed in the paper. Seconds are processor time of the synthesis;")
+        print(f"TO: not within {cap:g} s of the clock (the paper: 2 h).")
+        print(f"{size.runs} runs of {size.steps} steps.\n")
+        print(f"| {' | '.join(HEAD)} |", f"| {' | '.join(['---'] * len(HEAD))} |", sep="\n")
+    try:
+        for row in wanted:
+            done.append(measure_degree_row(row, cap, folder, size, tell))
+            if not as_json:
+                print(f"| {' | '.join(done[-1]['cells'])} |", flush=True)
+    except KeyboardInterrupt:
+        mark = interruption_note(len(done), len(wanted), "rows")
+    if as_json:
+        facts = {"study": "control", "table": 2, "cap": cap, "size": asdict(size), "rows": done}
+        print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
+    elif mark:
+        print(f"\n{mark}")
+    if mark:
+        return 130
+    return 1 if any(row["unsafe with shield"] for row in done) else 0
+
+
+def measure_degree_row(
+    row: dict[str, Any], cap: float, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """A synthesis without the network as oracle, as the degree alone is to make the difference."""
+    budget, began = Budget(cap, size.seed, tell), processor_time()
+    made = make_certified_shield(stays_safe(row["problem"]), (row["degree"],), budget)
+    found = {
+        **row,
+        "rules": len(made.found.branches),
+        "covered": render_share(made.found.covered_share(made.system.initial)),
+        "certified": made.accepted,
+        "seconds": round(processor_time() - began, 1),
+        "timeout": budget.is_spent() and bool(made.found.uncovered),
+        "refused": template_objection(len(made.system.variables), row["degree"]) is not None,
+        "trouble": made.found.trouble,
+    }
+    file = network_file_of_row(row["problem"], read_paper_rows(1, (row["problem"],))[0], folder)
+    policy = None if file is None else stays_safe(row["problem"], load_policy(file).network).policy
+    shielded = evaluate_guarded_network(made, policy, size, tell)
+    if made.found.interrupted or (shielded is not None and shielded.interrupted):
+        raise KeyboardInterrupt  # a row is measured whole or not at all
+    costs = shield_overhead(made, policy, file, tell)
+    found |= {
+        "network": None if file is None else file.name,
+        "campaign": None if shielded is None else evaluation_to_json(shielded)["network and shield"],
+        "unsafe with shield": 0
+        if shielded is None or shielded.shielded is None
+        else shielded.shielded.failures,
+        "overhead": None if costs is None else costs.facts(),
+    }
+    return found | {"cells": _row_cells(found, overhead_cells(costs, row.get("paper_overhead")))}
+
+
+def _row_cells(row: dict[str, Any], overhead: tuple[str, str]) -> list[str]:
+    if row["refused"]:
+        seconds = "too large"
+    else:
+        seconds = "TO" if row["timeout"] else f"{row['seconds']}" if row["certified"] else "none"
+    paper = f"{row['paper_seconds']:g}" if "paper_seconds" in row else "TO"
+    runs = row["campaign"]
+    ours = "–" if runs is None else f"{runs['interventions']:,}{'' if runs['complete'] else '?'}"
+    printed_ones = f"{row['paper_interventions']:,}" if "paper_interventions" in row else "–"
+    return [
+        row["problem"],
+        str(row["degree"]),
+        str(row["rules"]),
+        row["covered"],
+        f"{seconds} / {paper}",
+        f"{ours} / {printed_ones}",
+        "–" if runs is None else str(runs["failures"]),
+        *overhead,
+    ]

@@ -1,0 +1,164 @@
+"""`surefoot study control --table 1|3`: the paper's tables made again, its numbers beside ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from surefoot.cli.commands.shield.certified_synthesis import (
+    ShieldSynthesis,
+    make_certified_shield,
+    render_share,
+    shapes_for,
+)
+from surefoot.cli.commands.shield.evaluation import (
+    EvaluationSize,
+    ShieldEvaluation,
+    evaluate_shield,
+    evaluation_to_json,
+)
+from surefoot.cli.commands.shield.runtime_overhead import Overhead, overhead_cells, shield_overhead
+from surefoot.engines.shield.evaluation.simulation import Campaign
+from surefoot.problem.network import Affine, Network
+from surefoot.studies.control.paper_tables import PaperRow, network_of_row, read_paper_rows
+from surefoot.studies.control.problem import stays_safe
+from surefoot.training.control.recipes import training_seconds
+from surefoot.verdict.sentences import interruption_note
+from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
+
+HEAD = (
+    "benchmark", "vars", "network", "training s", "failures", "rules", "covered", "synthesis s",
+    "interventions", "needed", "unsafe with shield", "overhead: C", "overhead: Python", "steps: network",
+    "steps: program", "regulator fails", "learnt fails",
+)  # fmt: skip
+
+
+def print_paper_table(
+    table: int,
+    only: tuple[str, ...],
+    folder: Path | None,
+    size: EvaluationSize,
+    tell: Callable[[str], None],
+    as_json: bool,
+) -> int:
+    """Print the rows as they are done; exit 1 if a shielded run was unsafe."""
+    done: list[dict[str, Any]] = []
+    mark = ""
+    rows = read_paper_rows(table, only)
+    if not as_json:
+        print("In each cell: measured / printed in the paper. Overhead: one step of the shield in percent of")
+        print(
+            "the network alone. Steps: until a steady state. ?: not all runs, interrupted or out of time.\n"
+        )
+        print(_table_line(HEAD), _table_line(["---"] * len(HEAD)), sep="\n")
+    try:
+        for row in rows:
+            done.append(_measure_row(row, folder, size, tell))
+            if not as_json:
+                print(_table_line(done[-1]["cells"]), flush=True)
+    except KeyboardInterrupt:
+        mark = interruption_note(len(done), len(rows), "rows")
+    if as_json:
+        facts = {"study": "control", "table": table, "size": asdict(size), "rows": done}
+        print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
+    elif mark:
+        print(f"\n{mark}")
+    if mark:
+        return 130
+    return 1 if any(row["unsafe with shield"] for row in done) else 0
+
+
+def _measure_row(
+    row: PaperRow, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    found = network_of_row(row, folder)
+    network, whose, file = (None, "none", None) if found is None else found
+    problem = stays_safe(row.problem, network)
+    began = processor_time()
+    made = make_certified_shield(problem, shapes_for(), Budget(size.seconds, size.seed, tell))
+    seconds = processor_time() - began
+    known = evaluate_shield(made, problem.policy, size, tell)
+    if made.found.interrupted or known.interrupted:  # a row is measured whole or not at all
+        raise KeyboardInterrupt
+    trained = None if file is None else training_seconds(file)
+    costs = shield_overhead(made, problem.policy, file, tell)
+    guarded = _guarded_campaigns(known)
+    return {
+        "problem": row.problem,
+        "paper": asdict(row),
+        "network": {"from": whose, "hidden": hidden_sizes(network), "training cpu seconds": trained},
+        "rules": len(made.found.branches),
+        "covered": str(made.found.covered_share(made.system.initial)),
+        "certified": made.accepted,
+        "synthesis cpu seconds": round(seconds, 1),
+        "campaigns": evaluation_to_json(known),
+        "shielded steps": sum(c.taken for c in guarded),
+        "unsafe with shield": sum(c.failures for c in guarded),
+        "overhead": None if costs is None else costs.facts(),
+        "cells": _row_cells(row, made, known, costs, (trained, seconds), hidden_sizes(network)),
+    }
+
+
+def _guarded_campaigns(known: ShieldEvaluation) -> list[Campaign]:
+    """Everything that happened under the program or the shield."""
+    return [c for c in (known.shielded, known.program, *(c for _, c in known.adversaries)) if c is not None]
+
+
+def hidden_sizes(network: Network | None) -> str:
+    """The sizes of the hidden layers."""
+    if network is None:
+        return "none"
+    sizes = [node.weights.shape[0] for node in network.nodes if isinstance(node, Affine)]
+    return "x".join(map(str, sizes[:-1]))
+
+
+def _row_cells(
+    row: PaperRow,
+    made: ShieldSynthesis,
+    known: ShieldEvaluation,
+    costs: Overhead | None,
+    seconds: tuple[float | None, float],
+    sizes: str,
+) -> list[str]:
+    """Ours, and after a bar the paper's; `seconds`: of training and of synthesis."""
+    shielded, guarded, share = known.shielded, _guarded_campaigns(known), "–"
+    if known.needed is not None and known.needed[1]:
+        share = f"{100 * known.needed[0] / known.needed[1]:.0f} %"
+    return [
+        row.problem,
+        f"{len(made.system.variables)} / {row.variables}",
+        f"{sizes} / {row.network}",
+        f"{'–' if seconds[0] is None else f'{seconds[0]:.1f}'} / {_show_number(row.training_seconds)}",
+        f"{_show_failures(known.alone)} / {row.failures}",
+        f"{len(made.found.branches)} / {row.branches}",
+        render_share(made.found.covered_share(made.system.initial)),
+        f"{seconds[1]:.1f} / {row.synthesis_seconds:g}",
+        f"{'–' if shielded is None else shielded.interventions} / {row.interventions}",
+        share,
+        f"{sum(c.failures for c in guarded)} in {sum(c.taken for c in guarded):,} steps" if guarded else "–",
+        *overhead_cells(costs, row.overhead),
+        f"{_show_steps(shielded)} / {_show_number(row.steps_network)}",
+        f"{_show_steps(known.program)} / {_show_number(row.steps_program)}",
+        _show_failures(known.regulator),
+        _show_failures(known.learnt),
+    ]
+
+
+def _show_failures(campaign: Campaign | None) -> str:
+    return "–" if campaign is None else f"{campaign.failures}{'' if campaign.complete else '?'}"
+
+
+def _show_steps(campaign: Campaign | None) -> str:
+    return "–" if campaign is None or campaign.steps_to_steady is None else f"{campaign.steps_to_steady:.1f}"
+
+
+def _show_number(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
+
+
+def _table_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

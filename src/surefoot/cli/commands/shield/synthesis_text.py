@@ -1,0 +1,203 @@
+"""A synthesis as readable code, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis, Sketches, render_share
+from surefoot.encode.barrier import barrier_rows, polynomial_of
+from surefoot.engines.shield.start_regions import Box
+from surefoot.engines.shield.synthesis import ShieldRule
+from surefoot.problem.policy import ShieldedPolicy
+from surefoot.problem.printer import show_property, show_term
+from surefoot.problem.term import Term
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
+from surefoot.visible import join_visible
+
+STAGES = {
+    "kept": "all: its sets hold here too",
+    "level": "its rules, with smaller or larger sets",
+    "sets": "a rule, with a new set",
+    "rules": "at most a beginning: rules were synthesised",
+}
+LONGEST = 20  # terms of a barrier that are printed
+MOST_LISTED = 8  # parts of the starts
+ROUNDED = "# sets, barriers and limits are rounded to six digits here; --json has them as they are"
+
+
+def render_synthesis(made: ShieldSynthesis, seconds: float) -> str:
+    """What was found, for people: numbers of the rules are not rounded, all others are, and it says so."""
+    found, lines = made.found, []
+    for index, branch in enumerate(found.branches):
+        lines += _render_rule(made, index, branch)
+    if found.branches:
+        lines += [ROUNDED, ""]
+    share = found.covered_share(made.system.initial)
+    count = len(found.branches)
+    lines.append(f"problem      {made.problem.name}")
+    lines.append(
+        f"rules        {count}; {_describe_sets(found.branches, made.system.variables)}"
+        if count
+        else "rules        0"
+    )
+    lines.append(f"covered      {render_share(share)} of the starts")
+    lines += [f"  open       {_render_box(made, box)}" for box in found.uncovered[:MOST_LISTED]]
+    more = len(found.uncovered) - MOST_LISTED
+    lines += [f"  open       and {more} other parts"] if more > 0 else []
+    for box in found.lost[:MOST_LISTED]:
+        lines.append(
+            f"  lost       {_render_box(made, box)}: unsafe at once or after one step, whatever the control"
+        )
+    if (again := made.rechecked) is not None:
+        spent = ", ".join(f"{stage} {seconds_of:.1f} s" for stage, seconds_of in again.seconds.items())
+        kept = STAGES[again.stage] if not found.uncovered else "not enough: a part of the starts is open"
+        lines.append(f"of the old   {kept} ({spent})")
+    word = "accepted" if made.accepted else "none"
+    lines.append(f"certificate  {word}: {made.reason}")
+    if count and not isinstance(made.problem.policy, ShieldedPolicy):
+        ended = all(None not in ends for _, *ends in made.system.controls)
+        why = "it is not shown to be safe" if ended else "a control has no two ends"
+        only = f"{why}, so that only the program is safe"
+        lines.append(f"shield       none: {only if made.system.controls else 'there are no controls'}")
+    lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
+    if found.interrupted:
+        lines.append("interrupted: this is what was found before")
+    return join_visible(lines)
+
+
+def _render_rule(made: ShieldSynthesis, index: int, branch: ShieldRule) -> list[str]:
+    sides = [
+        f"{_show_number(low)} <= {name} <= {_show_number(high)}"
+        for name, (low, high) in zip(made.system.variables, branch.set.domain, strict=True)
+    ]
+    word = "if" if index == 0 else "elif"
+    lines = [f"{word} {' and '.join([*sides, f'B{index} <= {_show_number(-branch.set.margin)}'])}:"]
+    for (name, low, high), value in zip(made.system.controls, branch.then, strict=True):
+        text = show_term(value)
+        text = text if low is None else f"max({text}, {_show_number(low)})"
+        lines.append(f"    {name} = {text if high is None else f'min({text}, {_show_number(high)})'}")
+    lines.append(f"    # B{index} = {_render_barrier(branch.set.barrier, made.system.variables)}")
+    return lines
+
+
+def _render_barrier(barrier: Term, variables: Sequence[str]) -> str:
+    """As a sum of monomials, however it is computed; of several rows the first ones."""
+    rows = barrier_rows(barrier)
+    if len(rows) > 1:
+        first = [_render_barrier(row, variables) for row in rows[:MOST_LISTED]]
+        more = [f"… ({len(rows)} rows)"] if len(rows) > MOST_LISTED else []
+        return f"max({', '.join([*first, *more])})"
+    terms = _expand_barrier(barrier, variables).terms
+    order = sorted(terms, key=lambda m: (sum(m), m))
+    text = " + ".join(_render_monomial(terms[m], m, variables) for m in order[:LONGEST]).replace("+ -", "- ")
+    return text if len(terms) <= LONGEST else f"{text} + … ({len(terms)} terms)"
+
+
+def _expand_barrier(barrier: Term, variables: Sequence[str]) -> Polynomial:
+    names = {name: polynomial_from_variable(i, len(variables)) for i, name in enumerate(variables)}
+    return polynomial_of(barrier, names, len(variables), rounded=False)
+
+
+def _render_monomial(coefficient: Fraction, monomial: Sequence[int], variables: Sequence[str]) -> str:
+    """`2 * x^2 * y`."""
+    powers = [(n, e) for n, e in zip(variables, monomial, strict=True) if e]
+    return " * ".join([_show_number(coefficient), *(n if e == 1 else f"{n}^{e}" for n, e in powers)])
+
+
+def _show_number(value: Fraction) -> str:
+    return f"{float(value):.6g}"
+
+
+def _render_box(made: ShieldSynthesis, box: Box) -> str:
+    return ", ".join(
+        f"{name} = {_show_number(low)}"
+        if low == high
+        else f"{_show_number(low)} <= {name} <= {_show_number(high)}"
+        for name, (low, high) in zip(made.system.variables, box, strict=True)
+    )
+
+
+def _describe_sets(branches: Sequence[ShieldRule], variables: Sequence[str]) -> str:
+    """Degrees of polynomials, and how many rows polyhedra have."""
+    kinds = [(barrier_degree(b.set.barrier, variables), len(barrier_rows(b.set.barrier))) for b in branches]
+    smooth = sorted({degree for degree, _ in kinds if degree > 1})
+    rows = sorted({count if degree else 0 for degree, count in kinds if degree <= 1})
+    parts = [f"barriers of degree {', '.join(map(str, smooth))}"] if smooth else []
+    parts += [f"polyhedra of {', '.join(map(str, rows))} rows and a box"] if rows else []
+    return "; ".join(parts)
+
+
+def barrier_degree(barrier: Term, variables: Sequence[str]) -> int:
+    """The degree of a barrier."""
+    return max(
+        (sum(m) for row in barrier_rows(barrier) for m in _expand_barrier(row, variables).terms), default=0
+    )
+
+
+def synthesis_to_json(
+    made: ShieldSynthesis,
+    seconds: float,
+    *,
+    seed: int,
+    kind: str,
+    squares: str,
+    degrees: Sequence[int],
+    sketches: Sketches,
+    source: Mapping[str, object],
+    inputs: Mapping[str, str],
+) -> dict[str, Any]:
+    """Everything, with exact numbers."""
+    found = made.found
+    return {
+        "schema": 1,
+        "problem": made.problem.name,
+        **({} if made.system.motion is None else {"time": "continuous"}),
+        "property": show_property(made.problem.property),
+        "covered": str(found.covered_share(made.system.initial)),
+        "rules": [
+            {
+                "domain": _box_to_json(b.set.domain),
+                "barrier": show_term(b.set.barrier),
+                "degree": barrier_degree(b.set.barrier, made.system.variables),
+                "rows": len(barrier_rows(b.set.barrier)),
+                "margin": str(b.set.margin),
+                "then": {n: show_term(t) for (n, _, _), t in zip(made.system.controls, b.then, strict=True)},
+            }
+            for b in found.branches
+        ],
+        "uncovered": [_box_to_json(box) for box in found.uncovered],
+        "lost": [_box_to_json(box) for box in found.lost],
+        "shield": isinstance(made.problem.policy, ShieldedPolicy),
+        "certified": made.accepted,
+        "reason": made.reason,
+        "certificate": made.certificate,
+        **_recheck_to_json(made),
+        "interrupted": found.interrupted,
+        "source": dict(source),
+        "inputs": dict(inputs),
+        "seed": seed,
+        "set": kind,
+        "squares": squares,
+        **({"invariant sketch": sketches.invariant} if sketches.invariant else {"degrees": list(degrees)}),
+        **({"rule sketch": sketches.rule} if sketches.rule else {}),
+        "cpu seconds": round(seconds, 3),
+    }
+
+
+def _box_to_json(box: Box) -> list[list[str]]:
+    return [[str(low), str(high)] for low, high in box]
+
+
+def _recheck_to_json(made: ShieldSynthesis) -> dict[str, Any]:
+    again = made.rechecked
+    if again is None:
+        return {}
+    return {
+        "rechecked": {
+            "stage": again.stage,
+            "sufficed": not made.found.uncovered,
+            "cpu seconds": again.seconds,
+        }
+    }

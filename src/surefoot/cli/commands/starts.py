@@ -1,0 +1,97 @@
+"""`surefoot starts MODEL`: the largest safe subset of a start condition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surefoot.cli.commands.check import MODEL_OPTIONS
+from surefoot.cli.commands.invariant import load_single_problem
+from surefoot.cli.engine_options import (
+    build_engines,
+    engine_flags,
+    refuse_options_of_others,
+    refuse_what_is_unused,
+    with_predicates,
+)
+from surefoot.cli.model import model_flags
+from surefoot.cli.output import check_output_files, exit_code, write_results
+from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.unused_options import option_flag
+from surefoot.errors import InvalidProblem
+from surefoot.search import SearchSettings
+from surefoot.search.safe_starts import INTERRUPTED, find_safe_starts
+from surefoot.verdict.artifact import SafeStarts
+from surefoot.verdict.verdict import Found, Holds, Result
+from surefoot.work.budget import Budget
+
+
+@click.command()
+@click.argument("model", metavar="MODEL|STUDY/PROBLEM")
+@click.option("--parts", type=click.IntRange(min=1, max=100_000), default=32, show_default=True, metavar="N",
+              help="Ask about so many parts, where the starts have to be split.")  # fmt: skip
+@model_flags
+@engine_flags
+@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True,
+              metavar="SECONDS",
+              help="For the whole search; what is known then is reported.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
+)
+@click.option("--report", metavar="FILE", help="Write the result as one HTML page.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def starts(
+    model: str,
+    parts: int,
+    engine_name: str | None,
+    dump_queries: Path | None,
+    timeout: float,
+    seed: int,
+    json_path: str | None,
+    report: str | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Find out from which starts of MODEL its property holds.
+
+    Where all states fit into a table every start is decided (without --engine, or with `predicates`, unless
+    --means cells or another option of an engine is given). Otherwise the starts are asked about as a whole
+    and split where that is not a proof.
+    Exit 0: all are proved, 1: some start is refuted, 3: some are open, none is refuted.
+    """
+    outputs = {"--json": json_path, "--report": report}
+    check_output_files(outputs, [model])
+    wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
+    name, problem, loaded = load_single_problem(model, wiring)
+    check_output_files(outputs, loaded.inputs)
+    asked = {option for option, value in options.items() if value is not None} - {"means"}
+    by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
+    by_table = by_table and not asked and dump_queries is None  # else they would change nothing
+    if asked and options.get("means") == "table":
+        what = "a table of all states is made without it"
+        raise InvalidProblem(what, fix="leave it, or --means table, out", where=option_flag(min(asked)))
+    refuse_options_of_others(engine_name, options)
+    engines = build_engines(engine_name, options, dump_queries)
+    refuse_what_is_unused(engine_name, options, {name: problem}, engines)
+    engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates.get(name, ()))
+    with report_progress(quiet) as tell:
+        source = {**loaded.source, "property": name}
+        asking = SearchSettings(engines, Budget(timeout, seed, tell), loaded.inputs, source)
+        result = find_safe_starts(problem, asking, parts, by_table)
+    write_results([(problem, result)], json_path, quiet, report)
+    return _starts_exit_code(result)
+
+
+def _starts_exit_code(result: Result) -> int:
+    """By the worst group; the word of a solver is no proof."""
+    if not isinstance(result.verdict, Found) or not isinstance(result.verdict.artifact, SafeStarts):
+        return exit_code(result)
+    groups = result.verdict.artifact.groups
+    if result.verdict.artifact.stopped == INTERRUPTED:
+        return 130
+    if any(g.answer == "refuted" for g in groups):
+        return 1
+    return 3 if any(g.answer == "unknown" or isinstance(g.verdict, Holds) for g in groups) else 0

@@ -1,0 +1,166 @@
+"""The portfolio (whiRL 2.0, Figure 4): engines take turns until one of them has an answer.
+
+The paper alternates bounded model checking and k-induction and adds 1 to k after each pair. Here the turns
+are turns of time: each engine lets k grow on its own, and a turn ends after so many seconds, which double
+from round to round. So one hard query does not keep the other engine waiting. A turn starts afresh; because
+of the doubling that at most doubles an engine's time.
+
+An engine may have a method `suits` which says that a problem is of the kind that it was made for, and the
+others were not. Then its turns are longer, but it waits for them: what is easy is answered before.
+
+An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
+all others have given up, or have used their part of the time.
+
+A turn may last longer than it should, where an engine does not look at the clock; the whole may not: whoever
+is at work soon after its end is interrupted, and what was found out before is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from surefoot.engines.protocol import Engine
+from surefoot.errors import SolverFailure, Unsupported
+from surefoot.problem.problem import Problem
+from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict
+from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
+
+FIRST_TURN = 1.0  # seconds
+SUITED = 10  # times as long is the turn of an engine that suits the problem
+OTHERS = 0.75  # of the time, before an engine of last resort begins
+
+Partial: TypeAlias = Unknown | Holds
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioAnswer:
+    """A verdict and the engines that stand behind it."""
+
+    verdict: Verdict
+    engines: tuple[Engine, ...]
+
+
+def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> PortfolioAnswer:
+    """The first conclusive verdict, or all that is known when time or engines have run out."""
+    last = [e for e in engines if getattr(e, "last_resort", False)]
+    others = [e for e in engines if e not in last]
+    if not last or not others:
+        return _in_turns(engines, problem, budget)
+    before = Budget(OTHERS * budget.remaining(), budget.seed, budget.progress)
+    try:
+        first = _in_turns(others, problem, before)
+    except (Unsupported, SolverFailure) as why:
+        first = PortfolioAnswer(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
+    found = first.verdict
+    if (
+        not (_is_cut_short(found) or isinstance(found, Unknown))
+        or _is_interrupted(found)
+        or budget.is_spent()
+    ):
+        return first
+    second = _take_turn(last[0], problem, budget, budget)
+    if not isinstance(second, Unknown):
+        return PortfolioAnswer(second, (last[0],))
+    if not isinstance(found, Unknown):
+        return first
+    detail = f"{first.engines[0].name}: {found.detail}; {last[0].name}: {second.detail}"
+    return PortfolioAnswer(Unknown(second.reason, detail), tuple(engines))
+
+
+def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> PortfolioAnswer:
+    if len(engines) == 1:
+        return PortfolioAnswer(_check_guarded(engines[0], problem, budget, budget), tuple(engines))
+    heard: dict[int, Partial] = {}
+    waiting = list(range(len(engines)))
+    share = [SUITED if _is_suited(engine, problem) else 1 for engine in engines]
+    turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
+    cut: PortfolioAnswer | None = None
+    while waiting and not budget.is_spent():
+        for number in tuple(waiting):
+            alone = len(waiting) == 1
+            seconds = budget.remaining() if alone else _turn_seconds(turn, share[number], budget)
+            share_of_time = Budget(seconds, budget.seed, budget.progress)
+            verdict = _take_turn(engines[number], problem, share_of_time, budget)
+            if _is_cut_short(verdict):
+                cut = PortfolioAnswer(verdict, (engines[number],))
+                continue
+            if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
+                return PortfolioAnswer(verdict, (engines[number],))
+            heard[number] = verdict
+            known = _better_known(known, verdict)
+            if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
+                return PortfolioAnswer(_with_knowledge(verdict, known), tuple(engines))
+            if not isinstance(verdict, Unknown) or verdict.reason is not Reason.TIMEOUT:
+                waiting.remove(number)  # it would say the same again
+        turn *= 2
+    return cut or _combine_answers(engines, heard, known)
+
+
+def _is_cut_short(verdict: Verdict) -> bool:
+    """An interval that more time, or another engine, may make narrower."""
+    return isinstance(verdict, Exact) and bool(verdict.stop)
+
+
+def _is_interrupted(verdict: Verdict) -> bool:
+    return isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED
+
+
+def _is_suited(engine: Engine, problem: Problem) -> bool:
+    suits = getattr(engine, "suits", None)
+    return suits is not None and suits(problem)
+
+
+def _turn_seconds(turn: float, share: int, budget: Budget) -> float:
+    """A longer turn is at most half of the time that is left."""
+    return min(max(turn, min(turn * share, 0.5 * budget.remaining())), budget.remaining())
+
+
+def _take_turn(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+    try:
+        return _check_guarded(engine, problem, budget, whole)
+    except (Unsupported, SolverFailure) as why:  # only while at work; another engine may still answer
+        return Unknown(Reason.INCOMPLETE, str(why))
+
+
+def _check_guarded(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+    """An engine that runs out of memory, or is interrupted by the user or the clock, has not answered."""
+
+    def late() -> Verdict:
+        return Unknown(Reason.TIMEOUT, "the time ended before it had found anything")
+
+    try:
+        return call_in_time(whole, lambda: engine.check(problem, budget), late)
+    except MemoryError:
+        return Unknown(Reason.MEMORY, "not enough memory")
+    except KeyboardInterrupt:
+        return Unknown(Reason.INTERRUPTED, "interrupted by the user")
+
+
+def _better_known(known: Unknown, verdict: Partial) -> Unknown:
+    """Whichever excludes violations up to more steps."""
+    steps = verdict.up_to if isinstance(verdict, Holds) else verdict.holds_up_to
+    if steps is None or (known.holds_up_to is not None and known.holds_up_to >= steps):
+        return known
+    return Unknown(known.reason, known.detail, steps, verdict.uncertified_by)
+
+
+def _with_knowledge(unknown: Unknown, known: Unknown) -> Unknown:
+    return Unknown(unknown.reason, unknown.detail, known.holds_up_to, known.uncertified_by)
+
+
+def _combine_answers(
+    engines: Sequence[Engine], heard: Mapping[int, Partial], known: Unknown
+) -> PortfolioAnswer:
+    """All that was found out, as one answer."""
+    for number, verdict in heard.items():
+        if isinstance(verdict, Holds):  # as far as the depth that was asked for
+            return PortfolioAnswer(verdict, (engines[number],))
+    answers = {engines[n].name: v for n, v in sorted(heard.items()) if isinstance(v, Unknown)}
+    reasons = [v.reason for v in answers.values()]
+    late = Reason.TIMEOUT in reasons or not reasons  # more time might help
+    detail = "; ".join(f"{name}: {v.detail}" for name, v in answers.items()) or "the budget was spent at once"
+    unknown = Unknown(Reason.TIMEOUT if late else reasons[0], detail)
+    return PortfolioAnswer(_with_knowledge(unknown, known), tuple(engines))

@@ -1,1 +1,0 @@
-"""Runs of the reference semantics: tried at first, and sought where only rounding leads to a bad state."""

@@ -1,0 +1,317 @@
+"""What can happen in one step, case by case: a transition, an outcome, and what the policy picks.
+
+The encoding of a problem says which output counts as the best by a quantity of its own. Here that quantity is
+a number: each move has its own condition over the state, the chosen values and the outputs of the network.
+Steps that do not depend on what the policy picks are one move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from surefoot.encode.expand import (
+    ScalarTree,
+    expand_scalar,
+    fold_operator,
+    negate_condition,
+    undefined_condition,
+)
+from surefoot.encode.interval import Kinds, Scalar
+from surefoot.encode.network_call import EncodedCall
+from surefoot.encode.scalar_layout import ScalarLayout
+from surefoot.encode.transition_branch import TransitionBranch
+from surefoot.encode.transition_system import TransitionSystem, build_transition_system
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.meaning.decision import action_of
+from surefoot.problem.printer import show_term
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import (
+    FALSE,
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    conjunction_of,
+    disjunction_of,
+    free_names,
+)
+from surefoot.problem.validate.types import infer_term_type
+
+Picks: TypeAlias = Mapping[str, Const]
+TRUTHS = (Op.AND, Op.OR, Op.NOT, Op.IMPLIES, Op.LE, Op.LT, Op.EQ)  # what they make is true or false
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyStep:
+    """One way to move: where it is possible, and the next value of every scalar."""
+
+    label: str  # the action, or the label of the joint step
+    leap: TransitionBranch
+    guard: Term  # over the state and the chosen values alone
+    choice: Term  # over the outputs too: what the policy has to say for it
+    after: Mapping[str, Term]
+
+    @property
+    def condition(self) -> Term:
+        return conjunction_of((self.choice, self.guard))
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamics:
+    """A problem as predicate abstraction looks at it."""
+
+    problem: Problem
+    layout: ScalarLayout
+    kinds: Kinds  # of everything that occurs
+    chosen: tuple[str, ...]  # quantities that the environment picks
+    copies: tuple[str, ...]  # what it would pick on a step that fails
+    outputs: tuple[str, ...]
+    call: EncodedCall | None
+    initial: Term
+    steps: tuple[PolicyStep, ...]
+    bad: tuple[Term, ...]  # alternatives: the property is violated
+    trouble: tuple[Term, ...]  # alternatives: the property has no value, or a step leaves a range
+    doubts: tuple[str, ...]
+
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        return tuple(self.layout.kinds)
+
+    def expand_predicate(self, predicate: Term) -> Term:
+        """A predicate over the variables, as a condition over the scalars of a state."""
+        unclear = undefined_condition(predicate, self.layout.scope, self.layout.kinds)
+        if unclear != FALSE:
+            raise Unsupported("a predicate has no value in some states", fix="leave it out")
+        condition = expand_scalar(predicate, self.layout.scope)
+        if not isinstance(infer_term_type(condition, self.layout.kinds, "", _undeclared_error), Bool):
+            raise Unsupported(f"the predicate `{show_term(predicate)}` is no condition", fix="compare it")
+        return condition
+
+
+def _undeclared_error(name: str) -> InvalidProblem:
+    return InvalidProblem(f"`{name}` is not declared")
+
+
+def scalar_terms(layout: ScalarLayout) -> dict[str, Term]:
+    """What each scalar is called in the model: `a[0]` is an element of the array `a`."""
+    found: dict[str, Term] = {}
+
+    def visit(tree: ScalarTree, term: Term) -> None:
+        if isinstance(tree, tuple):
+            for i, part in enumerate(tree):
+                visit(part, Apply(Op.SELECT, (term, Const(i))))
+        elif isinstance(tree, Var):
+            found[tree.name] = term
+
+    for name, tree in layout.trees.items():
+        visit(tree, Var(name))
+    return found
+
+
+def build_dynamics(problem: Problem) -> Dynamics:
+    """All moves of a problem; `Unsupported` says what is in the way."""
+    assert isinstance(problem.property, Never)
+    system = build_transition_system(problem, rounding=True)
+    if len(system.calls) > 1:
+        raise Unsupported("a policy with several networks is not covered by predicate abstraction")
+    call = system.calls[0] if system.calls else None
+    outputs = call.outputs if call is not None else ()
+    selectors = _argmax_selectors(system, outputs)
+    fixed = _PartialEvaluator(frozenset(selectors))
+    bad = problem.property.bad
+    names = system.names_in(bad)
+    violated = expand_scalar(bad, names)
+    unclear = undefined_condition(bad, names, {**system.layout.kinds, **system.decision_kinds})
+    if free_names(unclear) & set(outputs):
+        raise Unsupported("a quotient of network outputs is not covered by predicate abstraction")
+    if free_names(violated) & set(outputs):
+        violated = _positive_form(violated, frozenset(outputs))
+    trouble = [unclear, *([] if system.escape is None else [system.escape])]
+    for constraint in system.constraints:
+        _check_positive(constraint, frozenset(outputs))
+    return Dynamics(
+        problem,
+        system.layout,
+        {**system.layout.kinds, **system.decision_kinds, **system.chosen_kinds, **system.escape_kinds},
+        tuple(system.chosen_kinds),
+        tuple(system.escape_kinds),
+        outputs,
+        call,
+        system.initial,
+        tuple(_enumerate_steps(problem, system, selectors, fixed)),
+        tuple(
+            _enumerate_cases(system, selectors, conjunction_of((negate_condition(unclear), violated)), fixed)
+        ),
+        tuple(case for t in trouble if t != FALSE for case in _enumerate_cases(system, selectors, t, fixed)),
+        system.doubts,
+    )
+
+
+def _argmax_selectors(system: TransitionSystem, outputs: tuple[str, ...]) -> dict[str, range]:
+    """The quantities that say which output counts as the best."""
+    found: dict[str, range] = {}
+    for name, kind in system.decision_kinds.items():
+        if name in outputs:
+            continue
+        match kind:
+            case Int(int() as low, int() as high):
+                found[name] = range(low, high + 1)
+            case _:
+                raise Unsupported("predicate abstraction takes policies that pick actions, not controls")
+    return found
+
+
+def _enumerate_steps(
+    problem: Problem, system: TransitionSystem, selectors: Mapping[str, range], fixed: _PartialEvaluator
+) -> Iterator[PolicyStep]:
+    environment, policy = problem.environment, problem.policy
+    for when, leap in system.leaps:
+        parts = (when, leap.possible, *leap.after.values())
+        action = None if policy is None else action_of(policy, environment, leap.transition)
+        label = action or leap.transition.label or leap.transition.describe(environment)
+        for picks, choice in _enumerate_picks(system, selectors, parts, fixed):
+            guard = conjunction_of(tuple(fixed(t, picks) for t in (when, leap.possible, system.orderly)))
+            if guard != FALSE and choice != FALSE:
+                after = {n: fixed(v, picks) for n, v in leap.after.items()}
+                yield PolicyStep(label, leap, guard, choice, after)
+
+
+def _enumerate_cases(
+    system: TransitionSystem, selectors: Mapping[str, range], condition: Term, fixed: _PartialEvaluator
+) -> Iterator[Term]:
+    """A condition for every pick, with what the pick demands of the outputs."""
+    for picks, constraint in _enumerate_picks(system, selectors, (condition,), fixed):
+        case = conjunction_of((constraint, fixed(condition, picks)))
+        if case != FALSE:
+            yield case
+
+
+def _enumerate_picks(
+    system: TransitionSystem,
+    selectors: Mapping[str, range],
+    parts: tuple[Term, ...],
+    fixed: _PartialEvaluator,
+) -> Iterator[tuple[Picks, Term]]:
+    """Every pick with the demands of the policy; one case if none matters.
+
+    Whatever the state, some pick satisfies the demands: the best output, or any where nothing is enabled.
+    """
+    if not any(map(fixed.mentions_names, parts)):
+        yield {}, TRUE
+        return
+    for values in product(*selectors.values()):
+        picks = {n: Const(v) for n, v in zip(selectors, values, strict=True)}
+        yield picks, conjunction_of(tuple(fixed(c, picks) for c in system.constraints))
+
+
+class _PartialEvaluator:
+    """Fixes some names in terms; which parts mention them is found out once, by the identity of the part."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self.mentions: dict[int, bool] = {}
+        self.kept: list[Term] = []  # an identity is that of a term which still exists
+
+    def __call__(self, term: Term, values: Picks) -> Term:
+        """The term simplified; parts without these names stay the same objects."""
+        if not values or not self.mentions_names(term):
+            return term
+        match term:
+            case Var(name):
+                return values[name]
+            case Apply(op, args):
+                parts = []
+                for argument in args:
+                    parts.append(self(argument, values))
+                    if op is Op.AND and parts[-1] == FALSE:
+                        return FALSE
+                return fold_operator(op, tuple(parts))
+            case _:
+                return term
+
+    def mentions_names(self, term: Term) -> bool:
+        if isinstance(term, Var):
+            return term.name in self.names
+        if not isinstance(term, Apply):
+            return False
+        if id(term) not in self.mentions:
+            self.kept.append(term)
+            self.mentions[id(term)] = any(self.mentions_names(a) for a in term.args)
+        return self.mentions[id(term)]
+
+
+def _positive_form(term: Term, outputs: frozenset[str], sign: bool = True) -> Term:
+    """The same condition (or its negation) in which no comparison of outputs is negated.
+
+    Outputs are known up to rounding: of a comparison it is asked whether it may hold, and so of its opposite.
+    """
+    if not free_names(term) & outputs:
+        return term if sign else negate_condition(term)
+    match term:
+        case Apply(Op.NOT, (inner,)):
+            return _positive_form(inner, outputs, not sign)
+        case Apply(Op.AND | Op.OR as op, args):
+            parts = tuple(_positive_form(a, outputs, sign) for a in args)
+            return conjunction_of(parts) if (op is Op.AND) is sign else disjunction_of(parts)
+        case Apply(Op.IMPLIES, (left, right)):
+            return _positive_form(~left | right, outputs, sign)
+        case Apply(Op.ITE, (test, then, otherwise)):
+            return _positive_form((test & then) | (~test & otherwise), outputs, sign)
+        case Apply(Op.EQ, (left, right)) if _is_truth(left) or _is_truth(right):
+            return _positive_form((left & right) | (~left & ~right), outputs, sign)
+        case Apply(Op.EQ, (left, right)):
+            return _positive_form((left <= right) & (right <= left), outputs, sign)
+        case Apply(Op.LE | Op.LT as op, (left, right)) if not any(
+            _has_output_condition(t, outputs) for t in (left, right)
+        ):
+            opposed = Op.LT if op is Op.LE else Op.LE
+            return term if sign else Apply(opposed, (right, left))
+        case _:
+            raise Unsupported("this use of network outputs is not covered by predicate abstraction")
+
+
+def _is_truth(term: Term) -> bool:
+    match term:
+        case Apply(Op.ITE, (_, then, _)):
+            return _is_truth(then)
+        case Apply(op, _):
+            return op in TRUTHS
+        case _:
+            return isinstance(term, Const) and isinstance(term.value, bool)
+
+
+def _has_output_condition(term: Term, outputs: frozenset[str]) -> bool:
+    """Does a number depend on whether outputs satisfy a condition? Then its opposite counts as well."""
+    if not isinstance(term, Apply) or not free_names(term) & outputs:
+        return False
+    return term.op in (*TRUTHS, Op.ITE) or any(_has_output_condition(part, outputs) for part in term.args)
+
+
+def _check_positive(term: Term, outputs: frozenset[str]) -> None:
+    """Outputs are compared, and no such comparison is negated: so "may hold" is all that need be known."""
+    match term:
+        case Apply(Op.AND | Op.OR, args):
+            for part in args:
+                _check_positive(part, outputs)
+        case Apply(Op.LE | Op.LT, (left, right)) if all(isinstance(t, Var | Const) for t in (left, right)):
+            pass
+        case _ if free_names(term) & outputs:
+            raise Unsupported("this use of network outputs is not covered by predicate abstraction")
+
+
+def scalar_domain(kind: Scalar) -> range | None:
+    """The values of a scalar as whole numbers, truth values as 0 and 1; None if there is no end of them."""
+    match kind:
+        case Bool():
+            return range(2)
+        case Int(int() as low, int() as high):
+            return range(low, high + 1)
+        case Int() | Real():
+            return None

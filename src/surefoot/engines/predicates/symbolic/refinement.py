@@ -1,0 +1,291 @@
+"""Refinement where states are too many to be looked at: search, examine a path, add a predicate, go on.
+
+Ends with a closed set of abstract states, with a run that the reference semantics makes, or with the reason
+why there is neither and the abstraction as far as it was built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, floor, prod
+
+from surefoot.encode.concretise import CandidateRun, concretise_run
+from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
+from surefoot.engines.predicates.enumerative.boxes import MOST
+from surefoot.engines.predicates.enumerative.table import count_states
+from surefoot.engines.predicates.graph import abstract_state, state_from_scalars
+from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
+from surefoot.engines.predicates.symbolic.beyond_rounding import explore_reference, margin_at, require_margin
+from surefoot.engines.predicates.symbolic.cubes import Cube, fraction_bounds
+from surefoot.engines.predicates.symbolic.expansion import AbstractKey
+from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest
+from surefoot.engines.predicates.symbolic.falsify import falsify_by_simulation
+from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicSearch, symbolic_search
+from surefoot.engines.predicates.symbolic.spurious_paths import (
+    ConcreteRun,
+    Spurious,
+    as_trace,
+    concretise_path,
+    property_comparisons,
+)
+from surefoot.engines.predicates.symbolic.transition_cubes import build_predicate, successor_point
+from surefoot.errors import InvalidProblem
+from surefoot.problem.printer import show_term
+from surefoot.problem.property import Never
+from surefoot.problem.semantics import State, holds_in_state
+from surefoot.problem.term import Term
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.sentences import count_noun
+from surefoot.verdict.verdict import (
+    AbstractInvariant,
+    Box,
+    Holds,
+    Reason,
+    Trace,
+    Unknown,
+    Vacuous,
+    Verdict,
+    Violated,
+)
+from surefoot.work.budget import Budget
+from surefoot.work.deadline import Late
+
+SHARE, LONGEST = 0.1, 60.0  # of the time, for runs that are tried first
+FURTHER = 0.25  # of the time, for states of the reference if only rounding leads to a bad one
+ROUNDS, WIDER = 6, 16  # of searches beyond rounding, by margins that get wider
+
+
+def check_symbolically(
+    dynamics: Dynamics,
+    given: Sequence[Term],
+    tests: frozenset[str],
+    budget: Budget,
+    *,
+    fixed: bool,
+    most: int,
+    answerers: SolversByTest,
+    leaves: bool,
+) -> Verdict:
+    """The verdict on `never`, with the abstract graph beside it."""
+    search = symbolic_search(dynamics, tests, budget, answerers, leaves)
+    for shown in given:
+        search.expansion.add(build_predicate(dynamics, shown, dynamics.expand_predicate(shown)))
+    attacked = (
+        None if fixed else falsify_by_simulation(search, budget, SHARE * min(budget.remaining(), LONGEST))
+    )
+    refining = RefinementLoop(search, budget, fixed, most)
+    try:
+        found = refining.search_unsafe(attacked)
+    except (KeyboardInterrupt, Late) as stop:
+        return refining.interruption_verdict(attacked, late=isinstance(stop, Late))
+    if found is None:
+        if not search.has_starts():
+            return Vacuous("there is no start state")
+        return _holds_verdict(search, refining.graph, answerers.names())
+    if not isinstance(found, ConcreteRun):
+        return found
+    said = _replay_run(search, found, refining.graph)
+    return said if isinstance(said, Violated) else _search_beyond_rounding(refining, found, said)
+
+
+@dataclass(slots=True)
+class RefinementLoop:
+    """Search and refinement, until there is nothing unsafe, a run to it, or a reason to stop."""
+
+    search: SymbolicSearch
+    budget: Budget
+    fixed: bool
+    most: int
+    refinements: list[tuple[str, Term]] = field(default_factory=list)
+    graph: AbstractGraph = field(init=False)
+
+    def search_unsafe(self, attacked: Trace | None = None) -> ConcreteRun | Verdict | None:
+        """None: no unsafe abstract state can be reached."""
+        search, predicates = self.search, self.search.expansion.predicates
+        while True:
+            reached = search.search_waves(self.budget, to_the_end=self.fixed)
+            self.graph = graph = symbolic_graph(search, reached, self.refinements)
+            if attacked is not None:
+                return Violated(attacked, artifact=graph)
+            if self.budget.is_spent():
+                sizes = count_noun(len(predicates), "predicate")
+                return Unknown(Reason.TIMEOUT, f"the budget ended with {sizes}", artifact=graph)
+            if reached.complete and not reached.starts:
+                return Vacuous("there is no start state")
+            if not reached.unsafe:
+                return None
+            goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k.places, k.bits))
+            found = concretise_path(search, reached, goal)
+            if isinstance(found, ConcreteRun):
+                return found
+            if (why := self._stop_reason(found, len(reached.unsafe))) is not None:
+                return Unknown(Reason.INCOMPLETE, why, artifact=graph)
+            assert isinstance(found, Spurious)
+            self._add(found)
+
+    def interruption_verdict(self, attacked: Trace | None, *, late: bool) -> Verdict:
+        """A violation that is known, or the graph of the last search that was finished."""
+        graph = self.graph if hasattr(self, "graph") else None
+        if attacked is not None:
+            return Violated(attacked, artifact=graph)
+        sizes = count_noun(len(graph.predicates) if graph is not None else 0, "predicate")
+        reason, what = Reason.INTERRUPTED, "interrupted by the user"
+        if late:
+            reason, what = Reason.TIMEOUT, "the budget ended"
+        return Unknown(reason, f"{what} with {sizes}", artifact=graph)
+
+    def _stop_reason(self, found: Spurious | str, unsafe: int) -> str | None:
+        predicates = self.search.expansion.predicates
+        if isinstance(found, str):
+            return found
+        if self.fixed:
+            states = f"{unsafe} of {count_noun(len(self.graph.states), 'abstract state')} are unsafe"
+            return f"{states}, and a path to one is spurious ({found.why}); leave out --fixed to refine"
+        if len(predicates) >= self.most:
+            return f"there are {self.most} predicates"
+        if any(p.condition == found.condition for p in predicates):
+            return f"the predicate `{show_term(found.shown)}` does not remove a spurious path"
+        return None
+
+    def _add(self, found: Spurious) -> None:
+        expansion, dynamics = self.search.expansion, self.search.dynamics
+        new = [
+            (found.shown, found.condition),
+            *(property_comparisons(self.search) if found.why == "unsafe" else ()),
+        ]
+        for shown, condition in new:
+            if all(p.condition != condition for p in expansion.predicates):
+                self.refinements.append((found.why, shown))
+                expansion.add(build_predicate(dynamics, shown, condition))
+
+
+def _search_beyond_rounding(refining: RefinementLoop, found: ConcreteRun, doubt: Unknown) -> Verdict:
+    """Another run, which the reference makes, or the doubt that is there already."""
+    search, budget, graph = refining.search, refining.budget, doubt.artifact
+    looked = explore_reference(search, budget, FURTHER * min(budget.remaining(), LONGEST))
+    if looked.run is not None:
+        return Violated(looked.run, artifact=graph)
+    if looked.all_of_them:
+        seen = count_noun(looked.states, "state")
+        return replace(doubt, detail=f"{doubt.detail}; none of the {seen} that it reaches is bad")
+    if not found.goal.bad:
+        return doubt
+    margin = margin_at(search, found.points)
+    for _ in range(ROUNDS):
+        refining.search = search = require_margin(search, margin)
+        other = refining.search_unsafe()
+        if not isinstance(other, ConcreteRun):
+            break
+        said = _replay_run(search, other, graph)
+        if isinstance(said, Violated):
+            return said
+        margin *= WIDER
+    wanted = "a run that does not depend on rounding"
+    tried = f"the budget ended before {wanted} was found" if budget.is_spent() else f"nor was {wanted} found"
+    return replace(doubt, detail=f"{doubt.detail}; {tried}")
+
+
+def _holds_verdict(search: SymbolicSearch, graph: AbstractGraph, foreign: Sequence[str]) -> Verdict:
+    dynamics = search.dynamics
+    if dynamics.doubts:
+        return Unknown(Reason.NUMERICS, "; ".join(dynamics.doubts), artifact=graph)
+    sizes = f"{count_noun(len(graph.states), 'state')} and {count_noun(len(graph.predicates), 'predicate')}"
+    how = f"by a predicate abstraction with {sizes}"
+    if foreign:  # their "impossible" has a tolerance, or no proof
+        return Holds(None, ", ".join(foreign), as_asked=True, how=how, artifact=graph)
+    return holds_by_invariant(dynamics, graph, how, _closed_states(search, graph))
+
+
+def _closed_states(search: SymbolicSearch, graph: AbstractGraph) -> AbstractInvariant | None:
+    """The abstract states with boxes around their states; None where a checker cannot go through these."""
+    dynamics, expansion = search.dynamics, search.expansion
+    ranges = [scalar_domain(kind) for kind in dynamics.layout.kinds.values()]
+    if None in ranges:
+        return None
+    names = [c.name for c in dynamics.problem.environment.components if len(c.locations) > 1]
+    places = {c.name: c.locations for c in dynamics.problem.environment.components}
+    keys = [
+        AbstractKey(tuple(places[n].index(p) for n, (_, p) in zip(names, s.locations, strict=True)), s.values)
+        for s in graph.states
+    ]
+    boxes = dict.fromkeys(_integer_box(dynamics, cube) for key in keys for cube in expansion.cubes(key))
+    if sum(prod(high - low + 1 for low, high in box) for box in boxes) > MOST:
+        boxes = {tuple((r[0], r[-1]) for r in ranges if r is not None): None}
+        if count_states(dynamics) > MOST:
+            return None
+    return AbstractInvariant(graph.predicates, tuple((k.places, k.bits) for k in keys), tuple(boxes))
+
+
+def _integer_box(dynamics: Dynamics, cube: Cube) -> Box:
+    found = []
+    for name in dynamics.scalars:
+        low, high = fraction_bounds(name, cube, dynamics.kinds)
+        assert low is not None
+        assert high is not None
+        found.append((ceil(low), floor(high)))
+    return tuple(found)
+
+
+def _replay_run(search: SymbolicSearch, found: ConcreteRun, graph: object) -> Violated | Unknown:
+    """A run to a bad state that the reference makes is a violation; to an error of the model, no answer."""
+    if not found.goal.bad:
+        what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
+        return Unknown(Reason.INCOMPLETE, what, artifact=graph)
+    problem, claimed = search.dynamics.problem, as_trace(search, found)
+    trace = concretise_run(problem, CandidateRun(claimed.states[0], claimed.moves))
+    assert isinstance(problem.property, Never)
+    try:
+        if isinstance(trace, Trace) and holds_in_state(problem, trace.states[-1], problem.property.bad):
+            return Violated(trace, artifact=graph)
+    except InvalidProblem as error:
+        trace = str(error)
+    why = trace if isinstance(trace, str) else "its last state is not bad"
+    what = f"a bad state may be reached, but not in the reference evaluation: {why}"
+    return Unknown(Reason.NUMERICS, what, artifact=graph)
+
+
+def symbolic_graph(
+    search: SymbolicSearch, reached: AbstractReach, refinements: Sequence[tuple[str, Term]]
+) -> AbstractGraph:
+    """The abstract states that were met, each with a state of its own where one is known."""
+    expansion = search.expansion
+    known = _abstract_witnesses(search)
+    shown = tuple(p.shown for p in expansion.predicates)
+    number = {key: i for i, key in enumerate(reached.before)}
+    starts = set(reached.starts)
+    states = tuple(
+        abstract_state(
+            search.dynamics,
+            key.places,
+            key.bits,
+            known.get(key),
+            start=key in starts,
+            unsafe=key in reached.unsafe,
+            distance=reached.distance[key],
+        )
+        for key in number
+    )
+    edges = tuple((number[s], label, number[t]) for s, label, t in reached.edges if t in number)
+    tests = tuple(expansion.space.tests.values())
+    exact = {"exact"} <= expansion.tests and not expansion.undecided
+    return AbstractGraph(
+        shown, states, edges, "cells", exact, tests, tuple(refinements), complete=reached.complete
+    )
+
+
+def _abstract_witnesses(search: SymbolicSearch) -> dict[AbstractKey, State]:
+    expansion = search.expansion
+    found: dict[AbstractKey, State] = {}
+    for several in expansion.witnesses.values():
+        for witness in several:
+            way = expansion.ways[witness.way]
+            if witness.way < expansion.moves and witness.source not in found:
+                found[witness.source] = state_from_scalars(search.dynamics, witness.point)
+            if witness.target not in found:
+                found[witness.target] = state_from_scalars(
+                    search.dynamics, successor_point(witness.point, way)
+                )
+    for point in search.starts or ():
+        found.setdefault(expansion.key(point), state_from_scalars(search.dynamics, point))
+    return found

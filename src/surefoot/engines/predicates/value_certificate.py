@@ -1,0 +1,110 @@
+"""Bounds from an abstraction as values of all reachable states: what the checker looks at, one by one.
+
+The bound of an abstract state is one of each of its states. Whoever plays there may pick the choices of any
+of them, so the inequalities that the solver has shown for the abstract state hold for every choice of every
+state (of the picked choice, where the bound rests on one). Of several such bounds the best of each state
+satisfies the inequalities as well: what is worse in the states behind it was enough already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile import ExploredModel, States, explore_problem
+from surefoot.encode.expand import ScalarTree
+from surefoot.engines.pctl_question import pctl_question
+from surefoot.engines.predicates.enumerative.partition import Partition
+from surefoot.engines.predicates.enumerative.table import Indices, StateTable
+from surefoot.errors import SurefootError
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Probability
+from surefoot.problem.term import Var
+from surefoot.solve.markov.reward_unfolding import unfold_rewards
+from surefoot.verdict.verdict import Certificate
+from surefoot.work.budget import Budget
+
+MOST_STATES = 100_000  # that can be reached, for a certificate
+SHARE = 0.25  # of the time, to find them
+MOST_NAMED = 3  # near ties that are told
+Values = NDArray[np.object_]
+
+
+@dataclass(slots=True)
+class StateBounds:
+    """The reachable states by their numbers in the table, in order, and the best bounds of each so far."""
+
+    explored: ExploredModel
+    numbers: Indices
+    low: Values
+    high: Values
+
+    def improve(self, parts: Partition, low: Values, high: Values) -> None:
+        """Bounds of abstract states are bounds of their states."""
+        cells = parts.cell[self.numbers]
+        self.low, self.high = np.maximum(self.low, low[cells]), np.minimum(self.high, high[cells])
+
+    def certificate(self, property: Probability) -> Certificate:
+        """One entry for the question; two, least and greatest, where the property does not say which."""
+        nothing, everything = np.zeros_like(self.low), np.ones_like(self.high)
+        if property.optimise is not None:
+            entries = [self._entry(self.low, self.high)]
+        else:
+            ends = {"min": (self.low, everything), "max": (nothing, self.high)}
+            entries = [self._entry(*ends[pctl_question(property, side).optimise]) for side in ("min", "max")]
+        near = np.flatnonzero(self.explored.near_tie)[:MOST_NAMED]
+        told = [self.explored.valuation(int(s)) for s in near]
+        return Certificate("process", {"values": entries, "near ties": told})
+
+    def _entry(self, low: Values, high: Values) -> dict[str, Any]:
+        table: dict[Fraction, int] = {}
+        sides = [[table.setdefault(Fraction(v), len(table)) for v in side.tolist()] for side in (low, high)]
+        numbers = [
+            [hex(v.numerator), hex(v.denominator)] if v.denominator > 1 else hex(int(v)) for v in table
+        ]
+        states = len(self.numbers)
+        return {"states": states, "scale": "0x1", "numbers": numbers, "low": sides[0], "high": sides[1]}
+
+
+def reachable_bounds(problem: Problem, table: StateTable, budget: Budget) -> StateBounds | None:
+    """The states that the checker will see, in its order; None: too many, or they are not all known."""
+    assert isinstance(problem.property, Probability)
+    wanted = pctl_question(problem.property, "max")
+    clock = Budget(SHARE * budget.remaining(), budget.seed, budget.progress)
+    until = wanted.decided_states(problem.environment)
+    try:
+        found = explore_problem(
+            problem, labels=wanted.labels(), budget=clock, max_states=MOST_STATES, until=until
+        )
+    except (SurefootError, Undefined):
+        return None
+    if found.markov.cut.any() or found.blocked.any():
+        return None
+    left, right = found.markov.labels["left"], found.markov.labels["right"]
+    rows = unfold_rewards(found.markov, (), lambda states, _: right[states] | ~left[states]).state
+    numbers = np.sort(_table_numbers(table, found.states, rows))
+    return StateBounds(found, numbers, np.full(len(rows), Fraction(0)), np.full(len(rows), Fraction(1)))
+
+
+def _table_numbers(table: StateTable, states: States, rows: Indices) -> Indices:
+    """Where these states stand in the table, which is sorted as a certificate is: variables, then places."""
+    columns: dict[str, NDArray[Any]] = {}
+
+    def visit(tree: ScalarTree, column: NDArray[Any]) -> None:
+        if isinstance(tree, tuple):
+            for i, part in enumerate(tree):
+                visit(part, np.array([v[i] for v in column], dtype=object))
+        elif isinstance(tree, Var):
+            columns[tree.name] = column.astype(np.int64)
+
+    for name in states.names:
+        visit(table.dynamics.layout.trees[name], states.column(name)[rows])
+    number = np.zeros(len(rows), dtype=np.int64)
+    for name, span in zip(table.dynamics.scalars, table.ranges, strict=True):
+        number = number * len(span) + columns[name] - span.start
+    return number

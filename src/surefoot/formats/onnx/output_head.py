@@ -1,0 +1,119 @@
+"""The end of a graph that only turns scores into a choice or a distribution: recognised, and left out.
+
+What remains are the scores, whose largest entry is the choice. Softmax and the subtraction of a log-sum-exp
+keep the order of the scores, so they may go when an argmax follows or when they are the last node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.errors import Unsupported
+from surefoot.formats.onnx.protobuf import OnnxGraph, OnnxNode, decode_stored_tensor
+
+# After an argmax, these only rename, retype or reshape the chosen index.
+_WRAPPERS = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")
+_ORDER = ": same order but for near-ties in its rounding"
+_SOFTMAXES = {"Softmax": "softmax", "LogSoftmax": "log-softmax"}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """`scores` names the tensor that becomes the network's output; `axes` must be where its entries lie."""
+
+    scores: str
+    kind: str = ""  # "softmax" or "argmax": what the file's output is of the scores
+    notes: tuple[str, ...] = ()
+    axes: tuple[tuple[str, int], ...] = ()  # (where, axis) of every node left out
+
+
+def find_head(graph: OnnxGraph, output: str) -> Head:
+    """What to leave out before `output`."""
+    producers = {name: step for step in graph.steps for name in step.outputs if name}
+    last = _behind_wrappers(producers, output)
+    if last is None or last.op not in ("ArgMax", *_SOFTMAXES) or last.domain or not last.inputs:
+        return Head(output)
+    if last.op in _SOFTMAXES:
+        note = f"{_SOFTMAXES[last.op]} head dropped: outputs are logits"
+        if producers.get(output) is not last:  # something still follows: not the last node
+            return Head(output)
+        return Head(last.inputs[0], "softmax", (note,), ((last.where, _node_axis(graph, last)),))
+    if last.attributes().get("select_last_index", 0):
+        raise Unsupported("ArgMax with select_last_index = 1", where=last.where, fix="use the default, 0")
+    return _before_argmax(graph, producers, last)
+
+
+def _behind_wrappers(producers: Mapping[str, OnnxNode], name: str) -> OnnxNode | None:
+    step, seen = producers.get(name), 0
+    while step is not None and step.op in _WRAPPERS and step.inputs and seen <= len(producers):
+        step, seen = producers.get(step.inputs[0]), seen + 1
+    return step
+
+
+def _before_argmax(graph: OnnxGraph, producers: Mapping[str, OnnxNode], last: OnnxNode) -> Head:
+    scores, axes = last.inputs[0], [(last.where, _node_axis(graph, last))]
+    notes = ["argmax head dropped: outputs are the scores"]
+    while (step := producers.get(scores)) is not None and not step.domain and len(axes) <= len(producers):
+        if step.op in _SOFTMAXES and step.inputs:
+            axes.append((step.where, _node_axis(graph, step)))
+            notes.append(f"{_SOFTMAXES[step.op]} before argmax dropped{_ORDER}")
+        elif (sums := _find_normaliser(graph, producers, step)) is not None:
+            axes.append(sums)
+            notes.append(f"subtraction of log-sum-exp before argmax dropped{_ORDER}")
+        else:
+            break
+        scores = step.inputs[0]
+    return Head(scores, "argmax", tuple(dict.fromkeys(notes)), tuple(axes))
+
+
+def _find_normaliser(
+    graph: OnnxGraph, producers: Mapping[str, OnnxNode], step: OnnxNode
+) -> tuple[str, int] | None:
+    """Where and along which axis x - log(sum(exp(x))) sums, if `step` is its subtraction."""
+    if step.op != "Sub" or len(step.inputs) != 2:
+        return None
+    scores, name = step.inputs
+    path: list[OnnxNode] = []
+    while len(path) < 3 and name != scores and (before := producers.get(name)) is not None and before.inputs:
+        path.append(before)
+        name = before.inputs[0]
+    if name != scores or [s.op for s in path] not in (["ReduceLogSumExp"], ["Log", "ReduceSum", "Exp"]):
+        return None
+    sums = path[len(path) // 2]
+    axis = _summed_axis(graph, producers, sums)
+    return None if axis is None else (sums.where, axis)
+
+
+def _summed_axis(graph: OnnxGraph, producers: Mapping[str, OnnxNode], sums: OnnxNode) -> int | None:
+    """The single axis of a reduction: an attribute, or a constant second input."""
+    axes = sums.attributes().get("axes")
+    if axes is None and len(sums.inputs) == 2:
+        source, constant = sums.inputs[1], producers.get(sums.inputs[1])
+        if source in graph.tensors:
+            axes = decode_stored_tensor(graph.tensors[source], source)
+        elif constant is not None and constant.op == "Constant":
+            axes = constant.attributes().get("value")
+    listed = np.asarray(axes).ravel() if isinstance(axes, tuple | np.ndarray) else np.array([])
+    return int(listed[0]) if listed.size == 1 else None
+
+
+def _node_axis(graph: OnnxGraph, step: OnnxNode) -> int:
+    default = 0 if step.op == "ArgMax" else (1 if graph.opset < 13 else -1)
+    found = step.attributes().get("axis", default)
+    return found if isinstance(found, int) else default
+
+
+def check_head(head: Head, shape: tuple[int, ...]) -> None:
+    """Every node left out must run along the one axis on which the scores lie."""
+    for where, axis in head.axes:
+        size = shape[axis] if -len(shape) <= axis < len(shape) else 0
+        others = [d for place, d in enumerate(shape) if d != 1 and place != axis % max(1, len(shape))]
+        if not size or others:
+            raise Unsupported(
+                f"axis {axis} of shape {list(shape)} is not the axis of all scores",
+                where=where,
+                fix="export one row of scores, with axis=-1",
+            )

@@ -1,0 +1,287 @@
+"""Reads an ONNX file into a network: choose the output, prune, and translate node by node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
+from surefoot.formats.onnx.network_builder import (
+    KnownTensor,
+    NetworkBuilder,
+    NodeArguments,
+    TensorSignal,
+    Value,
+    row_major_signal,
+)
+from surefoot.formats.onnx.operator_schemas import check_declared_type, check_input_types, check_node_form
+from surefoot.formats.onnx.operators import OPERATIONS, translate_onnx_node
+from surefoot.formats.onnx.output_head import Head, check_head, find_head
+from surefoot.formats.onnx.protobuf import (
+    MOST_ENTRIES,
+    OnnxGraph,
+    OnnxNode,
+    decode_stored_tensor,
+    parse_onnx_graph,
+    quote_onnx_name,
+    read_model_bytes,
+    tensor_type_name,
+)
+from surefoot.problem.network import Network
+
+EXPORT_AGAIN = "export the network again"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TranslatedGraph:
+    """A network with the part of the graph it stands for."""
+
+    network: Network
+    graph: OnnxGraph
+    steps: tuple[OnnxNode, ...]  # the nodes that were translated
+    input: str
+    shape: tuple[int, ...]  # of the input, the batch taken as one
+    scores: str  # the tensor that is the network's output
+
+
+def read_onnx_network(path: Path, *, output: str | None = None) -> Network:
+    """The network in a .onnx or .onnx.gz file; `output` names an output or any tensor before it."""
+    try:
+        return translate_onnx_graph(read_model_bytes(path), path.name.split(".")[0], output=output).network
+    except SurefootError as error:
+        raise error.at(str(path)) from None
+
+
+def read_onnx_bytes(data: bytes, name: str = "network", *, output: str | None = None) -> Network:
+    """The network in the bytes of an ONNX file."""
+    return translate_onnx_graph(data, name, output=output).network
+
+
+def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -> TranslatedGraph:
+    graph = parse_onnx_graph(data)
+    target = _choose_output(graph, output)
+    head = find_head(graph, target)
+    steps = _needed_nodes(graph, head.scores)
+    given, shape = _network_input(graph, steps, head.scores)
+    builder = NetworkBuilder([math.prod(shape)])
+    builder.notes.extend(head.notes)
+    values: dict[str, Value] = {given: row_major_signal(0, shape)}
+    for step in steps:
+        _translate_node(builder, graph, step, values)
+    result = _output_signal(graph, head, values)
+    check_head(head, result.shape)
+    declared = graph.inputs[given]
+    _check_batch(builder, given, declared, result.shape)
+    if left_out := len(graph.steps) - len(_needed_nodes(graph, target)):
+        nodes = "1 node that does" if left_out == 1 else f"{left_out} nodes that do"
+        builder.note(f"pruned {nodes} not reach output {quote_onnx_name(target)}")
+    # Scores that no node produces are the input itself, which cannot be asked for as an output.
+    scores = head.scores if head.kind and steps else ""
+    network = replace(builder.network(builder.flat(result), name), head=head.kind, scores=scores)
+    return TranslatedGraph(network, graph, steps, given, shape, head.scores)
+
+
+def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
+    listed = ", ".join(quote_onnx_name(o) for o in graph.outputs[:12])
+    if wanted is not None:
+        known = {*graph.outputs, *(o for step in graph.steps for o in step.outputs if o)}
+        if wanted not in known:
+            hint = did_you_mean(wanted, graph.outputs)
+            raise InvalidProblem(f"there is no output {quote_onnx_name(wanted)}", where="outputs", fix=hint)
+        return wanted
+    if not graph.outputs:
+        raise InvalidProblem("the graph has no outputs", where="outputs", fix=EXPORT_AGAIN)
+    if len(graph.outputs) > 1:
+        raise InvalidProblem(
+            f"there are {len(graph.outputs)} outputs: {listed}", where="outputs", fix="--output NAME"
+        )
+    return graph.outputs[0]
+
+
+def _needed_nodes(graph: OnnxGraph, target: str) -> tuple[OnnxNode, ...]:
+    """The nodes that `target` depends on, in file order, which must be an order of evaluation."""
+    wanted, kept = {target}, []
+    for step in reversed(graph.steps):
+        if wanted.intersection(filter(None, step.outputs)):
+            kept.append(step)
+            wanted.update(filter(None, step.inputs))
+    kept.reverse()
+    ready = {*graph.tensors, *graph.inputs}
+    later = {name for step in graph.steps for name in step.outputs}
+    for step in kept:
+        for name in filter(None, step.inputs):
+            if name not in ready:
+                fault = (
+                    "before it is produced: the graph has a cycle"
+                    if name in later
+                    else "that nothing produces"
+                )
+                raise InvalidProblem(
+                    f"reads {quote_onnx_name(name)} {fault}", where=step.where, fix=EXPORT_AGAIN
+                )
+        ready.update(step.outputs)
+    if target not in ready:
+        raise InvalidProblem(f"nothing produces {quote_onnx_name(target)}", where="outputs", fix=EXPORT_AGAIN)
+    return tuple(kept)
+
+
+def _network_input(graph: OnnxGraph, steps: tuple[OnnxNode, ...], target: str) -> tuple[str, tuple[int, ...]]:
+    """The one input that matters, and its shape with a symbolic batch dimension taken as one."""
+    read = {name for step in steps for name in step.inputs} | {target}
+    names = [name for name in graph.inputs if name in read]
+    if not names:
+        raise InvalidProblem(
+            f"output {quote_onnx_name(target)} does not depend on any input",
+            where="inputs",
+            fix="choose another output",
+        )
+    if len(names) > 1:
+        listed = ", ".join(quote_onnx_name(n) for n in names[:12])
+        raise Unsupported(
+            f"there are {len(names)} inputs: {listed}", where="inputs", fix="join them into one"
+        )
+    name = names[0]
+    try:
+        return name, _input_shape(graph, name)
+    except SurefootError as error:
+        raise error.at(f"input {quote_onnx_name(name)}") from None
+
+
+def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
+    kind, declared = graph.input_kinds[name], graph.inputs[name]
+    if kind != 1:  # TensorProto.FLOAT
+        raise Unsupported(f"{tensor_type_name(kind)} input", fix="export the network in float32")
+    fix = "export with fixed dimensions (only the first may be symbolic, for the batch)"
+    if declared is None:
+        raise Unsupported("no shape is given", fix=fix)
+    if None in declared[1:] or declared == (None,):
+        text = ", ".join("?" if d is None else str(d) for d in declared)
+        raise Unsupported(f"shape [{text}] has an unknown dimension", fix=fix)
+    shape = tuple(1 if d is None else d for d in declared)
+    if any(d < 1 for d in shape):
+        raise InvalidProblem(f"shape {list(shape)} has no entries", fix=EXPORT_AGAIN)
+    if math.prod(shape) > MOST_ENTRIES:
+        raise Unsupported(
+            f"shape {list(shape)} has more than {MOST_ENTRIES} entries", fix="use a smaller input"
+        )
+    return shape
+
+
+def _translate_node(
+    builder: NetworkBuilder, graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]
+) -> None:
+    """Read one node; its results are added to `values`."""
+    try:
+        given = _node_arguments(graph, step, values)
+        try:
+            with np.errstate(all="ignore"):  # a constant that overflows is refused when it is used
+                results = translate_onnx_node(builder, given)
+        except (ValueError, IndexError, OverflowError):
+            shapes = " and ".join(str(list(v.shape)) for v in given.values if v is not None)
+            raise InvalidProblem(
+                f"{step.op} does not fit its inputs of shape {shapes}", fix=EXPORT_AGAIN
+            ) from None
+        for name, value in zip(step.outputs, results, strict=False):
+            if isinstance(value, TensorSignal) and not value.layout.size:
+                raise InvalidProblem(
+                    f"{quote_onnx_name(name)} of shape {list(value.shape)} has no entries", fix=EXPORT_AGAIN
+                )
+            builder.reserve(math.prod(value.shape))
+            check_declared_type(name, value, graph.declared)
+            values[name] = value
+    except SurefootError as error:
+        raise error.at(step.where) from None
+
+
+def _node_arguments(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) -> NodeArguments:
+    _check_operation(step)
+    check_node_form(step, graph.opset)
+    inputs, outputs = _input_values(graph, step, values), len(step.outputs)
+    given = NodeArguments(step.op, inputs, step.attributes(), outputs, graph.opset)
+    check_input_types(step, given.values, graph.opset)
+    for name in sorted(given.attributes.keys() - OPERATIONS[step.op].attributes):
+        raise Unsupported(
+            f"attribute {quote_onnx_name(name)} of {step.op} is not supported", fix="export without it"
+        )
+    for value in given.values:
+        # Integers may be empty: the shape of a scalar is.
+        if isinstance(value, KnownTensor) and value.array.dtype == np.float32 and not value.array.size:
+            raise InvalidProblem(f"a weight of shape {list(value.shape)} has no entries", fix=EXPORT_AGAIN)
+    return given
+
+
+def _check_operation(step: OnnxNode) -> None:
+    if step.domain:
+        raise Unsupported(
+            f"{quote_onnx_name(step.op)} is of the custom domain {quote_onnx_name(step.domain)}",
+            fix="export plain ONNX",
+        )
+    if step.op in OPERATIONS:
+        return
+    if step.op in ("If", "Loop", "Scan"):
+        raise Unsupported(
+            f"control flow ({step.op}) is not supported", fix="export a network without branches"
+        )
+    if "Quantize" in step.op or "QLinear" in step.op or step.op.endswith("Integer"):
+        raise Unsupported(
+            f"quantised networks ({step.op}) are not supported", fix="export the network in float32"
+        )
+    if step.op in ("ArgMax", "Softmax", "LogSoftmax"):
+        raise Unsupported(
+            f"{step.op} is supported only at the end", fix="choose an output before it (--output)"
+        )
+    listed = ", ".join(sorted([*OPERATIONS, "ArgMax", "LogSoftmax", "Softmax"]))
+    raise Unsupported(f"operation {quote_onnx_name(step.op)} is not supported", fix=f"use only {listed}")
+
+
+def _input_values(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) -> tuple[Value | None, ...]:
+    found: list[Value | None] = []
+    for name in step.inputs:
+        if name and name not in values:
+            if name not in graph.tensors:
+                raise Unsupported(
+                    f"{quote_onnx_name(name)} is an optional output that is not supported",
+                    fix="export without it",
+                )
+            values[name] = KnownTensor(decode_stored_tensor(graph.tensors[name], name))
+        found.append(values[name] if name else None)
+    return tuple(found)
+
+
+def _output_signal(graph: OnnxGraph, head: Head, values: Mapping[str, Value]) -> TensorSignal:
+    result = values.get(head.scores)
+    if isinstance(result, TensorSignal):
+        return result
+    raise InvalidProblem(
+        f"{quote_onnx_name(head.scores)} is constant: it does not depend on the input",
+        where="outputs",
+        fix="choose another",
+    )
+
+
+def _check_batch(
+    builder: NetworkBuilder, name: str, declared: tuple[int | None, ...] | None, result: tuple[int, ...]
+) -> None:
+    """A first dimension above one is part of one input if the graph mixes its rows, else a batch: refused."""
+    if declared is None or len(declared) < 2:
+        return
+    first, sizes = declared[0], [d for d in declared if d is not None]
+    if first is not None and first > 1:
+        if result and result[0] == first:
+            raise Unsupported(
+                f"batch size is fixed to {first}",
+                where=f"input {quote_onnx_name(name)}",
+                fix="export with batch size 1 or a symbolic one",
+            )
+        builder.note(
+            f"input {quote_onnx_name(name)} of shape {sizes} is read as one input, not as a batch of {first}"
+        )
+    if len([d for d in sizes if d > 1]) > 1:
+        builder.note(
+            f"input {quote_onnx_name(name)} of shape {sizes} is flattened row by row to "
+            f"{np.prod(sizes)} numbers"
+        )

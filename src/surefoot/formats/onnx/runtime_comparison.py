@@ -1,0 +1,216 @@
+"""Does the network that was read compute what onnxruntime computes? Asked by random inputs.
+
+onnxruntime may sum in another order and has its own tanh, so results differ by rounding. How much they may
+differ is bounded for every sample by following both roundings through the network; anything beyond that bound
+is a reading error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import SolverFailure, missing_backend
+from surefoot.formats.onnx.protobuf import read_model_bytes
+from surefoot.formats.onnx.reader import TranslatedGraph, translate_onnx_graph
+from surefoot.problem.meaning.inference import infer_all_values
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Array32,
+    Combine,
+    Constant,
+    Elementwise,
+    Join,
+    Network,
+    Node,
+    Pairing,
+    Pick,
+    Shape,
+)
+
+Array64: TypeAlias = NDArray[np.float64]
+_CHUNK = 2**16  # numbers in a value at a time: they stay in the cache
+_UNIT = 2.0**-24  # relative error of one float32 operation
+_SMOOTH = 1e-6  # absolute error granted to another library's tanh and sigmoid
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Random inputs given to both; a right reading has argmax_differences == near_ties, unexplained == 0."""
+
+    samples: int
+    largest_difference: float
+    argmax_differences: int  # samples where the largest output is another one
+    near_ties: int  # ... because two outputs are closer than rounding can tell
+    unexplained: int  # samples where some output differs by more than rounding allows
+
+
+def compare_with_onnxruntime(
+    source: Path | bytes, network: Network, *, samples: int = 10_000, seed: int = 0, output: str | None = None
+) -> Comparison:
+    """Run both on random inputs in [-1, 1]; `network` was read from `source` with the same `output`."""
+    data = source if isinstance(source, bytes) else read_model_bytes(source)
+    run = _Runner(translate_onnx_graph(data, network.name, output=output))
+    random = np.random.default_rng(seed)
+    largest, different, ties, unexplained = 0.0, 0, 0, 0
+    chunk = min(1000, 1 + _CHUNK // max(network.widths()[1:], default=1))
+    for start in range(0, samples, chunk):
+        size = (min(chunk, samples - start), network.width)
+        inputs = random.uniform(-1, 1, size).astype(np.float32)
+        values = infer_all_values(network, inputs)
+        ours, theirs = values[-1].astype(np.float64), run(inputs).astype(np.float64)
+        if ours.shape != theirs.shape:
+            return Comparison(samples, np.inf, samples, 0, samples)
+        allowed, gap = _allowed_difference(network, values), _output_gap(ours, theirs)
+        largest = max(largest, float(gap.max()))
+        unexplained += int((gap > allowed).any(axis=1).sum())
+        rows = np.flatnonzero(ours.argmax(axis=1) != theirs.argmax(axis=1))
+        mine, other = ours[rows].argmax(axis=1), theirs[rows].argmax(axis=1)
+        slack = allowed[rows, mine] + allowed[rows, other]
+        different += len(rows)
+        with np.errstate(invalid="ignore"):
+            near = ours[rows, mine] - ours[rows, other] <= slack
+        ties += int((near | np.isinf(slack)).sum())
+    return Comparison(samples, largest, different, ties, unexplained)
+
+
+def _output_gap(ours: Array64, theirs: Array64) -> Array64:
+    """How far apart the outputs are; the same infinity, or NaN in both, is no difference."""
+    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    with np.errstate(invalid="ignore"):
+        return np.where(same, 0.0, np.nan_to_num(np.abs(ours - theirs), nan=np.inf))
+
+
+class _Runner:
+    """Calls onnxruntime on a batch, all rows at once where the graph allows it, else one by one."""
+
+    def __init__(self, reading: TranslatedGraph) -> None:
+        self.shape, self.name = reading.shape, reading.input
+        self.single = _open_session(reading, batched=False)
+        self.batched = _open_session(reading, batched=True) if _may_batch(reading) else None
+
+    def __call__(self, inputs: Array32) -> Array32:
+        if self.batched is not None:
+            together = _run_session(self.batched, self.name, inputs.reshape(-1, *self.shape[1:]))
+            few = self._one_by_one(inputs[:2])
+            if together is not None and together.size == len(inputs) * few.shape[1]:
+                rows = together.reshape(len(inputs), -1)
+                with np.errstate(all="ignore"):
+                    agrees = np.allclose(rows[:2], few, rtol=1e-3, atol=1e-3, equal_nan=True)
+                if agrees:
+                    return rows
+            self.batched = None  # the graph mixes rows: a batch means something else
+        return self._one_by_one(inputs)
+
+    def _one_by_one(self, inputs: Array32) -> Array32:
+        results = [_run_session(self.single, self.name, row.reshape(self.shape)) for row in inputs]
+        if any(r is None for r in results):
+            raise SolverFailure("onnxruntime fails on this network", fix="compare with another runtime")
+        return np.array([r.ravel() for r in results if r is not None], np.float32)
+
+
+def _may_batch(reading: TranslatedGraph) -> bool:
+    return len(reading.shape) > 1 and reading.shape[0] == 1
+
+
+def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
+    """A session for the nodes that were read, ending in the scores."""
+    try:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as state
+    except ImportError:
+        raise missing_backend("onnxruntime", "ort") from None
+    from onnx import TensorProto, ValueInfoProto, helper
+
+    model = type(reading.graph.model)()
+    model.CopyFrom(reading.graph.model)
+    kept = [step.message for step in reading.steps]
+    del model.graph.node[:], model.graph.output[:], model.graph.value_info[:]
+    model.graph.node.extend(kept)
+    plain = ValueInfoProto(name=reading.scores)
+    plain.type.tensor_type.elem_type = TensorProto.FLOAT
+    model.graph.output.append(plain)
+    weights = [i for i in model.graph.input if i.name in reading.graph.tensors]
+    shape = ["batch" if batched else 1, *reading.shape[1:]] if _may_batch(reading) else [*reading.shape]
+    del model.graph.input[:]
+    model.graph.input.append(helper.make_tensor_value_info(reading.input, TensorProto.FLOAT, shape))
+    model.graph.input.extend(weights)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    try:
+        return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+    except (state.Fail, state.InvalidGraph, state.InvalidArgument, state.NotImplemented) as error:
+        if batched:
+            return None
+        raise SolverFailure(f"onnxruntime cannot load it: {str(error).splitlines()[0][:200]}") from None
+
+
+def _run_session(session: Any, name: str, inputs: Array32) -> Array32 | None:
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    try:
+        return np.asarray(session.run(None, {name: inputs})[0], np.float32)
+    except (state.Fail, state.InvalidArgument, state.RuntimeException):
+        return None
+
+
+def _allowed_difference(network: Network, values: list[Array32]) -> Array64:
+    """How far two correct float32 evaluations of the outputs may lie apart, for every sample."""
+    apart: list[Array64] = [np.zeros(values[0].shape)]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for number, node in enumerate(network.nodes):
+            apart.append(_node_difference(node, values, apart, np.abs(values[number + 1].astype(np.float64))))
+    return np.nan_to_num(apart[-1], nan=np.inf, posinf=np.inf)  # after an overflow anything is possible
+
+
+def _node_difference(node: Node, values: list[Array32], apart: list[Array64], size: Array64) -> Array64:
+    match node:
+        case Affine(source, weights, bias):
+            strength = np.abs(weights.astype(np.float64)).T
+            rounding = 2 * _UNIT * (len(strength) + 2)
+            terms = apart[source] + rounding * (np.abs(values[source]) + apart[source])
+            return terms @ strength + rounding * np.abs(bias) + 1e-37
+        case Elementwise(source, kind, constant):
+            moved = apart[source] * _difference_scale(kind, constant)
+            # Folded batch normalisation: the constants themselves may be rounded differently.
+            return moved + 8 * _UNIT * (size + moved + np.abs(constant)) + 1e-37
+        case Activation(source, shape, parameters):
+            slope = max(1.0, abs(parameters[0])) if shape is Shape.LEAKY_RELU else 1.0
+            extra = _SMOOTH if shape in (Shape.TANH, Shape.SIGMOID) else 0.0
+            return slope * apart[source] * (1 + 4 * _UNIT) + 2 * _UNIT * size + extra
+        case Combine(left, right, pairing):
+            return _pair_difference(pairing, (values[left], values[right]), (apart[left], apart[right]), size)
+        case Pick(source, indices):
+            return apart[source][:, indices]
+        case Join(several):
+            return np.concatenate([apart[s] for s in several], axis=1)
+
+
+def _difference_scale(kind: Constant, constant: Array32) -> Array64:
+    """By how much the operation stretches a difference in its input."""
+    if kind is Constant.ADD:
+        return np.ones(constant.shape)
+    strength = np.abs(constant.astype(np.float64))
+    return strength if kind is Constant.MULTIPLY else 1 / strength
+
+
+def _pair_difference(
+    pairing: Pairing, values: tuple[Array32, Array32], apart: tuple[Array64, Array64], size: Array64
+) -> Array64:
+    if pairing is Pairing.MAXIMUM:
+        return np.maximum(*apart)
+    left, right = (np.abs(v.astype(np.float64)) for v in values)
+    match pairing:
+        case Pairing.ADD:
+            moved = apart[0] + apart[1]
+        case Pairing.MULTIPLY:
+            moved = left * apart[1] + right * apart[0] + apart[0] * apart[1]
+        case Pairing.DIVIDE:
+            least = right - apart[1]
+            moved = np.where(least > 0, (apart[0] + left / right * apart[1]) / least, np.inf)
+    return moved + 2 * _UNIT * (size + moved) + 1e-37

@@ -1,0 +1,86 @@
+"""Does an assignment satisfy a query? Exact, and independent of everything that solvers use.
+
+Terms are evaluated by the reference meaning, networks in exact rationals. A constraint that is undefined
+under the assignment (an index out of range where it is looked at, a division by zero) is not satisfied.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from surefoot.network.exact import exact_outputs
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.problem.printer import show_term
+from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def assignment_defect(query: Query, assignment: Assignment) -> str | None:
+    """None if every bound, constraint and network call holds exactly; else the first that does not."""
+    for quantity in query.quantities:
+        if (trouble := _variable_defect(quantity, assignment)) is not None:
+            return trouble
+    names = {q.name: _normalise_integer(assignment[q.name]) for q in query.quantities}
+    for constraint in query.constraints:
+        try:
+            holds = evaluate_term(constraint, names)
+        except Undefined as error:
+            return f"constraint `{show_term(constraint)}` is undefined: {error.what}"
+        if holds is not True:
+            return f"constraint `{show_term(constraint)}` does not hold"
+    for number, call in enumerate(query.calls):
+        if (trouble := _call_defect(number, call, names)) is not None:
+            return trouble
+    return None
+
+
+def _variable_defect(quantity: QueryVariable, assignment: Assignment) -> str | None:
+    if quantity.name not in assignment:
+        return f"`{quantity.name}` has no value"
+    value, kind = assignment[quantity.name], quantity.kind
+    if isinstance(kind, Bool):
+        return None if isinstance(value, bool) else f"`{quantity.name}` = {value} is not a truth value"
+    if isinstance(value, bool | float):
+        return f"`{quantity.name}` = {value} is not an exact number"
+    if isinstance(kind, Int) and Fraction(value).denominator != 1:
+        return f"`{quantity.name}` = {value} is not a whole number"
+    if isinstance(kind, Real) and kind.float32 and not _is_float32(value):
+        return f"`{quantity.name}` = {value} is not a float32 number"
+    if (kind.low is not None and value < kind.low) or (kind.high is not None and value > kind.high):
+        return f"`{quantity.name}` = {value} is out of its bounds"
+    return None
+
+
+def _is_float32(value: int | Fraction) -> bool:
+    try:
+        near = float(value)
+    except OverflowError:
+        return False
+    return abs(near) <= _LARGEST and float(np.float32(near)) == near and Fraction(near) == value
+
+
+def _normalise_integer(value: bool | int | Fraction) -> bool | int | Fraction:
+    """Whole numbers as `int`, as the evaluator has them: an array index must be one."""
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def _call_defect(number: int, call: NetworkCall, names: Assignment) -> str | None:
+    inputs = []
+    for term in call.inputs:
+        try:
+            inputs.append(Fraction(evaluate_term(term, names)))
+        except Undefined as error:
+            return f"input `{show_term(term)}` of network call {number} is undefined: {error.what}"
+    try:
+        exact = exact_outputs(call.network, inputs)
+    except Undefined as error:
+        return f"network call {number} is undefined: {error.what}"
+    slack = call.slack or (Fraction(0),) * len(exact)
+    for name, value, allowed in zip(call.outputs, exact, slack, strict=True):
+        if abs(Fraction(names[name]) - value) > allowed:
+            return f"`{name}` is not the output of network call {number}"
+    return None

@@ -1,0 +1,220 @@
+"""Results as one HTML file that needs nothing else: no font, no picture, no script from anywhere.
+
+It shows nothing that the JSON result lacks. Every text from a file is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from surefoot.problem.printer import show_property
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import State, policy_decision
+from surefoot.report import abstraction, region
+from surefoot.report.heatmap import html as heatmap
+from surefoot.report.heatmap.cells import varying_names
+from surefoot.report.heatmap.heat_figure import interval_text, state_text
+from surefoot.report.heatmap.html import heatmap_section
+from surefoot.report.heatmap.result_map import result_figure
+from surefoot.report.heatmap.start_values import value_from_verdict
+from surefoot.report.html_page import render_html_page
+from surefoot.report.region import certified_scene
+from surefoot.report.result_text import FINITE_RUNS, evidence_lines, verdict_headline
+from surefoot.report.run_chart import Series, line_chart
+from surefoot.report.run_table import RunTable, run_table
+from surefoot.report.search_page import html_table, search_html
+from surefoot.transform.discretise import discretise
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.sentences import round_long_numbers, verdict_sentences
+from surefoot.verdict.threshold import answer_threshold, best_start_reminder
+from surefoot.verdict.verdict import (
+    Certificate,
+    Estimated,
+    Exact,
+    Found,
+    PerStart,
+    Proved,
+    Result,
+    Trace,
+    Verdict,
+    Violated,
+)
+from surefoot.visible import escape_html
+
+MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
+MOST_LINES = 9  # outputs in one chart
+_LABEL = re.compile(r"([a-z]+) {2,}(.*)", re.DOTALL)
+
+
+def render_result_page(results: Sequence[tuple[Problem, Result]]) -> str:
+    """The whole file."""
+    title = "surefoot: " + ", ".join(dict.fromkeys(r.problem for _, r in results))
+    parts = [_result_section(problem, result) for problem, result in results]
+    used = [
+        (style, written())
+        for sign, style, written in (
+            ('<figure class="heat">', heatmap.STYLE, heatmap.heatmap_script),
+            ('<section class="abstraction"', abstraction.graph_style(), abstraction.graph_script),
+            ('<section class="region"', region.region_style(), region.region_script),
+        )
+        if any(sign in part for part in parts)
+    ]
+    style, script = ("\n".join(texts) for texts in zip(*used, strict=True)) if used else ("", "")
+    return render_html_page(title, parts, style=style, script=script)
+
+
+def _result_section(problem: Problem, result: Result) -> str:
+    words = "".join(f"<p>{escape_html(s)}</p>" for s in verdict_sentences(problem, result.verdict))
+    asked = show_property(problem.property)
+    lines = [] if isinstance(result.verdict, Found) else evidence_lines(problem, result, runs=False)
+    parts = [
+        "<section><h2 "
+        f'class="{_verdict_class(problem, result)}">{escape_html(verdict_headline(problem, result))}: '
+        f"<code>{escape_html(asked)}</code></h2>",
+        "" if (short := round_long_numbers(asked)) == asked else f"<p>Rounded: {escape_html(short)}</p>",
+        words,
+        *map(_evidence_html, lines),
+    ]
+    match result.verdict:
+        case Violated(trace):
+            parts.append(_trace_html(problem, trace))
+        case Found(artifact):
+            parts.append(search_html(artifact))
+        case Proved(Certificate("barrier", {"claim": _} as content)) if result.certified:
+            parts.append(
+                region.region_section(certified_scene(problem, content, result.problem, result.seed))
+            )
+        case PerStart(table):
+            parts.append(_starts_html(problem, result, table))
+    graph = getattr(result.verdict, "artifact", None)
+    if isinstance(graph, AbstractGraph):
+        run = result.verdict.trace if isinstance(result.verdict, Violated) else None
+        parts.append(abstraction.graph_section(problem, graph, run))
+    return "\n".join([*parts, _facts_html(problem, result), "</section>"])
+
+
+def _evidence_html(line: str) -> str:
+    """A line of the text report; the word in its first column stands out."""
+    label = _LABEL.match(line)
+    if label is None:
+        return f"<p>{escape_html(line)}</p>"
+    return f"<p><strong>{escape_html(label[1].capitalize())}:</strong> {escape_html(label[2])}</p>"
+
+
+def _starts_html(problem: Problem, result: Result, table: tuple[tuple[State, Verdict], ...]) -> str:
+    """A heat map where the starts differ in one or two variables, otherwise a list of them."""
+    different = varying_names(state for state, _ in table)
+    if 1 <= len(different) <= 2:
+        return heatmap_section(result_figure(problem, result), heading=False)
+    rows = [
+        (state_text({n: state[n] for n in different}), interval_text(value_from_verdict(verdict)))
+        for state, verdict in table[:MOST_ROWS]
+    ]
+    cut = "" if len(table) <= MOST_ROWS else f"<p>The first {MOST_ROWS} of {len(table)} starts.</p>"
+    return cut + html_table(("start", "value"), rows)
+
+
+def _verdict_class(problem: Problem, result: Result) -> str:
+    """The colour of an answer: green is for yes, where that is certified; a value is neither good nor bad."""
+    match answer_threshold(problem.property, result.verdict), result.verdict:
+        case "missed", _:
+            return "bad"
+        case "met", _:
+            return "good" if result.certified else "open"
+        case _, Violated():
+            return "bad"
+        case _, Proved():
+            return "good" if result.certified else "open"
+        case None, Exact() | Estimated() | PerStart() | Found():
+            return "value"
+        case _:
+            return "open"
+
+
+def _trace_html(problem: Problem, trace: Trace) -> str:
+    shown = Trace(trace.states[:MOST_ROWS], trace.moves[: MOST_ROWS - 1], trace.loop)
+    table = run_table(problem, shown)
+    charts = [
+        *_output_charts(problem, shown),
+        *_buffer_charts(table, shown),
+        *_variable_charts(problem, table, shown),
+    ]
+    cut = ""
+    if len(trace.states) > MOST_ROWS:
+        cut = f"<p>The first {MOST_ROWS} of {len(trace.states)} states; the JSON result has all.</p>"
+    if table.rounded:
+        cut += "<p>Some numbers are rounded; the JSON result has them as they are.</p>"
+    return "\n".join([*charts, cut, _run_table_html(table)])
+
+
+def _output_charts(problem: Problem, trace: Trace) -> list[str]:
+    """The network's outputs in every state."""
+    executed, _ = discretise(problem)
+    made = [policy_decision(executed, state) for state in trace.states]
+    outputs = [(step, d.outputs) for step, d in enumerate(made) if d is not None and d.outputs]
+    if not outputs:
+        return []
+    count = min(len(outputs[0][1]), MOST_LINES)
+    series = [Series(f"output[{i}]", tuple((s, float(o[i])) for s, o in outputs)) for i in range(count)]
+    title = "network output" if len(outputs[0][1]) == 1 else f"first {count} network outputs"
+    return [line_chart(title, series, loop=trace.loop)]
+
+
+def _buffer_charts(table: RunTable, trace: Trace) -> list[str]:
+    """Each history buffer as one line through time: what was in it at the start, then what came."""
+    charts = []
+    for window in table.windows:
+        first = trace.states[0]
+        points = [(i - window.length + 1, float(first[n])) for i, n in enumerate(window.names)]
+        points += [(i, float(s[window.names[-1]])) for i, s in enumerate(trace.states) if i]
+        charts.append(line_chart(window.name, [Series(window.name, tuple(points))], loop=trace.loop))
+    return charts
+
+
+def _variable_charts(problem: Problem, table: RunTable, trace: Trace) -> list[str]:
+    inside = {name for w in table.windows for name in w.names}
+    names = [v.name for v in problem.environment.variables if v.name not in inside]
+    if len(trace.states) < 2:
+        return []
+    charts = []
+    for name in names:
+        values = [s[name] for s in trace.states]
+        if all(not isinstance(v, tuple) for v in values) and len(set(values)) > 1:
+            points = tuple((i, float(v)) for i, v in enumerate(values))
+            charts.append(line_chart(name, [Series(name, points)], loop=trace.loop))
+    return charts
+
+
+def _run_table_html(table: RunTable) -> str:
+    head = "".join(f"<th>{escape_html(name)}</th>" for name in ("state", *table.names))
+    body = "".join(
+        f"<tr><td>{i}</td>"
+        + "".join(f"<td>{escape_html(row.get(n, ''))}</td>" for n in table.names)
+        + "</tr>"
+        for i, row in enumerate(table.rows)
+    )
+    before = "".join(
+        f'<tr><td>{escape_html(name)}</td><td class="text">{escape_html(", ".join(values))}</td></tr>'
+        for name, values in table.before.items()
+    )
+    if before:
+        before = f'<p>In state 0, oldest value first:</p><div class="table"><table>{before}</table></div>'
+    return f'<div class="table"><table><tr>{head}</tr>{body}</table></div>{before}'
+
+
+def _facts_html(problem: Problem, result: Result) -> str:
+    facts = [
+        ("problem", result.problem),
+        ("engine", result.engine),
+        ("meaning", f"{result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s"),
+    ]
+    if type(problem.property) in FINITE_RUNS:
+        facts.append(("note", FINITE_RUNS[type(problem.property)]))
+    if reminder := best_start_reminder(problem.property, problem.environment):
+        facts.append(("note", reminder))
+    facts += [("note", note) for note in result.notes]
+    facts += [("input", f"{path}, SHA-256 {digest}") for path, digest in result.inputs.items()]
+    facts.append(("versions", ", ".join(f"{name} {v}" for name, v in result.versions.items())))
+    listed = "".join(f"<dt>{escape_html(k)}</dt><dd>{escape_html(v)}</dd>" for k, v in facts)
+    return f"<details><summary>What this rests on</summary><dl>{listed}</dl></details>"

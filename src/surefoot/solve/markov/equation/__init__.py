@@ -1,1 +1,0 @@
-"""x = optimum over choices of (constant + P x): made small, solved, and bounded in exact integers."""

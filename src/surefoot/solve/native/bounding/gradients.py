@@ -1,0 +1,169 @@
+"""Values and gradients of a network for batches of points, in plain float64: for guesses, not for proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from surefoot.network.directed_rounding import Array
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Constant,
+    Elementwise,
+    IndexArray,
+    Join,
+    Network,
+    Node,
+    Pairing,
+    Pick,
+    Shape,
+)
+
+
+def forward_values(network: Network, points: Array) -> list[Array]:
+    """All values, input first; one row per point."""
+    values = [points]
+    with np.errstate(all="ignore"):
+        for node in network.nodes:
+            values.append(_node_value(node, values))
+    return values
+
+
+def _node_value(node: Node, values: Sequence[Array]) -> Array:
+    match node:
+        case Affine(source, weights, bias):
+            result: Array = values[source] @ weights.T + bias
+            return result
+        case Elementwise(source, kind, constant):
+            x = values[source]
+            factor = constant.astype(np.float64)
+            return x + factor if kind is Constant.ADD else x * _multiplication_factor(kind, factor)
+        case Activation(source, shape, parameters):
+            return apply_activation(values[source], shape, parameters)
+        case Combine(left, right, pairing):
+            return apply_pairing(values[left], values[right], pairing)
+        case Pick(source, indices):
+            return values[source][:, indices]
+        case Join(several):
+            return np.concatenate([values[s] for s in several], axis=1)
+
+
+def _multiplication_factor(kind: Constant, constant: Array) -> Array:
+    return constant if kind is Constant.MULTIPLY else 1.0 / constant
+
+
+def apply_activation(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
+    match shape:
+        case Shape.RELU:
+            return np.maximum(x, 0.0)
+        case Shape.LEAKY_RELU:
+            return np.where(x < 0, parameters[0] * x, x)
+        case Shape.CLIP:
+            return np.clip(x, parameters[0], parameters[1])
+        case Shape.TANH:
+            return np.tanh(x)
+        case Shape.SIGMOID:
+            return 1.0 / (1.0 + np.exp(-x))
+
+
+def apply_pairing(x: Array, y: Array, pairing: Pairing) -> Array:
+    match pairing:
+        case Pairing.ADD:
+            return x + y
+        case Pairing.MULTIPLY:
+            return x * y
+        case Pairing.MAXIMUM:
+            return np.maximum(x, y)
+        case Pairing.DIVIDE:
+            return x / y
+
+
+def input_gradient(network: Network, values: Sequence[Array], seeds: Array) -> Array:
+    """The gradient of seeds . outputs over the inputs, row by row."""
+    waiting: dict[int, Array] = {len(network.nodes): seeds}
+    with np.errstate(all="ignore"):
+        for number in range(len(network.nodes), 0, -1):
+            if number in waiting:
+                _backward_node(network.nodes[number - 1], values, number, waiting.pop(number), waiting)
+    found = waiting.get(0, np.zeros_like(values[0]))
+    return np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _backward_node(
+    node: Node, values: Sequence[Array], number: int, rows: Array, waiting: dict[int, Array]
+) -> None:
+    def add(source: int, part: Array) -> None:
+        waiting[source] = waiting[source] + part if source in waiting else part
+
+    match node:
+        case Affine(source, weights, _):
+            add(source, rows @ weights)
+        case Elementwise(source, kind, constant):
+            add(
+                source,
+                rows
+                if kind is Constant.ADD
+                else rows * _multiplication_factor(kind, constant.astype(np.float64)),
+            )
+        case Activation(source, shape, parameters):
+            add(source, rows * _activation_slope(values[source], values[number], shape, parameters))
+        case Combine(left, right, pairing):
+            of_left, of_right = _pair_slopes(values[left], values[right], pairing)
+            add(left, rows * of_left)
+            add(right, rows * of_right)
+        case Pick(source, indices):
+            add(source, scatter_rows(rows, indices, values[source].shape[1]))
+        case Join(several):
+            start = 0
+            for source in several:
+                end = start + values[source].shape[1]
+                add(source, rows[:, start:end])
+                start = end
+
+
+def scatter_rows(rows: Array, indices: IndexArray, width: int) -> Array:
+    """Rows over picked entries as rows over the `width` entries that they were picked from."""
+    part = np.zeros((*rows.shape[:-1], width))
+    if _are_distinct(indices.tobytes()):
+        part[..., indices] = rows
+    else:
+        for position, index in enumerate(indices):
+            part[..., index] += rows[..., position]
+    return part
+
+
+@lru_cache(256)
+def _are_distinct(indices: bytes) -> bool:
+    found = np.frombuffer(indices, dtype=np.int64)
+    return len(np.unique(found)) == found.size
+
+
+def _activation_slope(x: Array, y: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
+    match shape:
+        case Shape.RELU:
+            return (x > 0).astype(np.float64)
+        case Shape.LEAKY_RELU:
+            return np.where(x < 0, parameters[0], 1.0)
+        case Shape.CLIP:
+            return ((x > parameters[0]) & (x < parameters[1])).astype(np.float64)
+        case Shape.TANH:
+            return 1.0 - y * y
+        case Shape.SIGMOID:
+            return y * (1.0 - y)
+
+
+def _pair_slopes(x: Array, y: Array, pairing: Pairing) -> tuple[Array, Array]:
+    match pairing:
+        case Pairing.ADD:
+            return np.ones_like(x), np.ones_like(x)
+        case Pairing.MULTIPLY:
+            return y, x
+        case Pairing.MAXIMUM:
+            larger = (x >= y).astype(np.float64)
+            return larger, 1.0 - larger
+        case Pairing.DIVIDE:
+            return 1.0 / y, -x / (y * y)

@@ -1,1 +1,0 @@
-"""Bounds of sub-domains: relaxations, duality, linear programs, and smaller boxes from them."""

@@ -1,0 +1,256 @@
+"""The question: k copies of one ReLU chain over shared inputs, and linear rows over outputs and inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.directed_rounding import TINY, Array, gamma_factor
+
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_SINGLE_UNIT, _SINGLE_TINY = 2.0**-24, 2.0**-126
+_LARGEST_SINGLE = float(np.finfo(np.float32).max)
+_UP = 1.0 + 2.0**-30  # makes up for the rounding of the few float64 operations that compute a noise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChainProblem:
+    """Is there an x with low <= x <= high, whole where said, and rows @ y(x) + direct @ x <= offsets?
+
+    y(x) puts the outputs of all copies side by side. A neuron before its ReLU is its exact linear function
+    plus an unknown error of at most its noise. All numbers are meant exactly. Neurons are numbered layer by
+    layer: those of the first layer of copy 0, of copy 1, ..., then those of the second layer.
+    """
+
+    first: Array  # (copies * width, inputs): the first layer of all copies as functions of all inputs
+    first_bias: Array
+    weights: tuple[Array, ...]  # the other layers of a single copy, one matrix (outputs, inputs) each
+    biases: tuple[Array, ...]
+    noise: Array  # one per neuron
+    copies: int
+    low: Array
+    high: Array
+    whole: Mask
+    rows: Array  # (rows, copies * outputs)
+    direct: Array  # (rows, inputs)
+    offsets: Array
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many neurons each hidden layer of one copy has."""
+        return tuple(w.shape[1] for w in self.weights)
+
+    @property
+    def neurons(self) -> int:
+        return self.copies * sum(self.widths)
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """Where each hidden layer stands among the neurons."""
+        ends = (self.copies * np.cumsum((0, *self.widths))).tolist()
+        return tuple(slice(a, b) for a, b in pairwise(ends))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChainInputs:
+    """What the copies read: maps @ x + shift, up to errors that include those of representation.
+
+    With `single` the chain is evaluated in float32, in any order of summation (docs/certificates.md, 4).
+    """
+
+    maps: Array  # (copies, inputs of a copy, inputs)
+    shift: Array  # (copies, inputs of a copy)
+    errors: Array  # likewise
+    single: bool = False
+
+
+def are_plain_chain_inputs(reading: ChainInputs) -> bool:
+    """Whether every copy reads different inputs as they are."""
+    used = reading.maps != 0.0
+    same = bool((reading.maps == used).all() and not reading.shift.any())
+    return same and bool(used.sum(axis=1).max() <= 1 and used.sum(axis=2).max() <= 1)
+
+
+def _inputs_by_index(index: Indices, inputs: int) -> ChainInputs:
+    """Copy t reads x[index[t]]."""
+    maps = np.zeros((*index.shape, inputs))
+    np.put_along_axis(maps, index[:, :, None], 1.0, axis=2)
+    return ChainInputs(maps, np.zeros(index.shape), np.zeros(index.shape))
+
+
+def build_chain_problem(
+    weights: tuple[Array, ...],
+    biases: tuple[Array, ...],
+    low: Array,
+    high: Array,
+    rows: Array,
+    offsets: Array,
+    *,
+    index: Indices | None = None,
+    reading: ChainInputs | None = None,
+    whole: Mask | None = None,
+    direct: Array | None = None,
+    row_errors: Array | None = None,
+    direct_errors: Array | None = None,
+    offset_errors: Array | None = None,
+) -> ChainProblem:
+    """A checked question. Rows known up to an error are weakened until they contain every meaning."""
+    low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+    if reading is None:
+        index = np.arange(weights[0].shape[1])[None] if index is None else np.asarray(index, dtype=np.int64)
+        if index.min() < 0 or index.max() >= len(low):
+            raise ValueError(f"a copy reads input {index.min()} or {index.max()} of {len(low)}")
+        reading = _inputs_by_index(index, len(low))
+    weights = tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights)
+    biases = tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases)
+    rows, offsets = np.atleast_2d(np.asarray(rows, dtype=np.float64)), np.array(offsets, dtype=np.float64)
+    direct = np.zeros((len(offsets), len(low))) if direct is None else np.asarray(direct, dtype=np.float64)
+    whole = np.zeros(len(low), dtype=np.bool_) if whole is None else np.asarray(whole, dtype=np.bool_)
+    _check_shapes(weights, biases, reading, low, high, whole, rows, direct, offsets)
+    copies, size = len(reading.maps), np.maximum(np.abs(low), np.abs(high))
+    noise, blur = _noise_bounds(weights, biases, reading, low, high)
+    first = np.concatenate([weights[0] @ part for part in reading.maps])
+    bias = np.concatenate([weights[0] @ part + biases[0] for part in reading.shift])
+    problem = ChainProblem(
+        first, bias, weights[1:], biases[1:], noise, copies, low, high, whole, rows, direct, offsets
+    )
+    slack = np.abs(rows) @ blur
+    if row_errors is not None:
+        slack = slack + np.abs(row_errors) @ term_magnitudes(problem).outputs
+    if direct_errors is not None:
+        slack = slack + np.abs(direct_errors) @ size
+    if offset_errors is not None:
+        slack = slack + np.abs(offset_errors)
+    if slack.any():
+        many = rows.shape[1] + len(low) + 8
+        slack = slack + gamma_factor(many) * (np.abs(offsets) + slack) + TINY
+    problem.offsets[...] = offsets + slack
+    return problem
+
+
+def select_problem_rows(problem: ChainProblem, chosen: Mask) -> ChainProblem:
+    """The question with some of its rows."""
+    return replace(
+        problem,
+        rows=problem.rows[chosen],
+        direct=problem.direct[chosen],
+        offsets=problem.offsets[chosen],
+    )
+
+
+def _check_shapes(
+    weights: tuple[Array, ...],
+    biases: tuple[Array, ...],
+    reading: ChainInputs,
+    low: Array,
+    high: Array,
+    whole: Mask,
+    rows: Array,
+    direct: Array,
+    offsets: Array,
+) -> None:
+    if len(weights) < 2:
+        raise ValueError("a chain needs at least one hidden layer")
+    wide, count = weights[0].shape[1], len(low)
+    for w, b in zip(weights, biases, strict=True):
+        if w.shape[1] != wide or b.shape != w.shape[:1]:
+            raise ValueError(f"a layer of shape {w.shape} with bias {b.shape} follows {wide} values")
+        wide = w.shape[0]
+    if high.shape != (count,) or whole.shape != (count,):
+        raise ValueError("bounds and integrality must have one entry per input")
+    copies = len(reading.maps)
+    if reading.maps.shape[1:] != (weights[0].shape[1], count):
+        raise ValueError("every copy needs one input per column of the first layer")
+    if rows.shape != (len(offsets), copies * wide) or not len(offsets):
+        raise ValueError(f"rows of shape {rows.shape} do not fit {copies} x {wide} outputs")
+    if direct.shape != (len(offsets), count):
+        raise ValueError(f"rows over inputs of shape {direct.shape} do not fit {count} inputs")
+    parts = (*weights, *biases, low, high, rows, direct, offsets, reading.maps, reading.shift, reading.errors)
+    if not all(np.isfinite(part).all() for part in parts):
+        raise ValueError("weights, bounds and rows must be finite")
+    if not (low <= high).all():
+        raise ValueError("a lower bound exceeds its upper bound")
+
+
+def _noise_bounds(
+    weights: tuple[Array, ...], biases: tuple[Array, ...], reading: ChainInputs, low: Array, high: Array
+) -> tuple[Array, Array]:
+    """How far neurons and outputs can be from their exact functions of what precedes them."""
+    centre = 0.5 * low + 0.5 * high
+    middle = reading.maps @ centre + reading.shift
+    size = np.abs(reading.maps) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(reading.shift)
+    reach = np.abs(reading.maps) @ np.maximum(high - centre, centre - low) + reading.errors
+    blur = gamma_factor(len(low) + 8) * size
+    least, most = middle - reach - blur, middle + reach + blur
+    before = reading.errors @ np.abs(weights[0]).T
+    if not are_plain_chain_inputs(reading):  # the first layer is multiplied out in float64
+        many = sum(reading.maps.shape[1:]) + 4
+        before = before + gamma_factor(many) * (size @ np.abs(weights[0]).T + np.abs(biases[0])) + TINY
+    found = []
+    for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
+        size = np.maximum(np.abs(least), np.abs(most)) @ np.abs(w).T + np.abs(b)
+        own = np.zeros_like(size)
+        if reading.single:
+            relative = (w.shape[1] + 1) * _SINGLE_UNIT * _UP
+            relative /= 1.0 - relative
+            own = (relative * size + (4 * w.shape[1] + 4) * _SINGLE_TINY) * _UP
+            own = np.where(size * (1.0 + relative) < _LARGEST_SINGLE, own, np.inf)
+        centre, reach = 0.5 * least + 0.5 * most, 0.5 * most - 0.5 * least
+        middle = centre @ w.T + b
+        reach = (
+            reach @ np.abs(w).T + own + gamma_factor(w.shape[1] + 8) * size + (before if layer == 0 else 0.0)
+        )
+        least, most = np.maximum(middle - reach, 0.0), np.maximum(middle + reach, 0.0)
+        found.append((own + (before if layer == 0 else 0.0)).reshape(-1) * _UP)
+    return np.concatenate(found[:-1]), found[-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermMagnitudes:
+    """Sums of absolute values of all terms, over the whole box, from which rounding errors follow.
+
+    Every slope of a relaxation lies in [0, 1] and every intercept is at most the neuron's magnitude. So the
+    terms of a dual bound with row weights w and split multipliers b add up to at most
+    w @ rows + b @ neurons in absolute value, whatever the sub-domain; the float64 result of any order of
+    summation is off by at most `relative` times that (plus `TINY` for products that underflow).
+    """
+
+    neurons: Array
+    outputs: Array  # (copies * outputs,)
+    rows: Array
+    relative: float
+
+
+def term_magnitudes(problem: ChainProblem) -> TermMagnitudes:
+    copies, inputs = problem.copies, len(problem.low)
+    count = 4 * inputs + 4 * len(problem.offsets) + 32 * len(problem.weights) + 32
+    count += 4 * (problem.neurons + copies * len(problem.biases[-1]))
+    relative = gamma_factor(count)
+    safe = 1.0 + relative  # makes up for the rounding of the magnitudes themselves
+    size = np.maximum(np.abs(problem.low), np.abs(problem.high))
+    value = np.abs(problem.first) @ size + np.abs(problem.first_bias)
+    found = [(value + problem.noise[problem.slices[0]]) * safe + TINY]
+    for layer, (w, b) in enumerate(zip(problem.weights, problem.biases, strict=True)):
+        # slope * z + intercept, computed bounds included
+        value = 2.125 * found[-1].reshape(copies, -1) @ np.abs(w).T + np.abs(b)
+        more = problem.noise[problem.slices[layer + 1]] if layer + 1 < len(problem.weights) else 0.0
+        found.append((value.reshape(-1) + more) * safe + TINY)
+    rows = np.abs(problem.rows) @ found[-1] + np.abs(problem.direct) @ size + np.abs(problem.offsets)
+    return TermMagnitudes(np.concatenate(found[:-1]), found[-1], rows * safe + TINY, relative)
+
+
+def evaluate_chain_rows(problem: ChainProblem, points: Array) -> tuple[Array, list[Array]]:
+    """By how much each row is violated, and the values of the neurons layer by layer, in float64."""
+    value = points @ problem.first.T + problem.first_bias
+    before = [value]
+    for w, b in zip(problem.weights, problem.biases, strict=True):
+        value = np.maximum(value, 0.0).reshape(-1, w.shape[1]) @ w.T + b
+        value = value.reshape(len(points), -1)
+        before.append(value)
+    violation: Array = value @ problem.rows.T + points @ problem.direct.T - problem.offsets
+    return violation, before[:-1]

@@ -1,0 +1,57 @@
+"""Figures of a paper that show closed sets: which problems a panel shows, and shares of boxes as measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from surefoot.engines.barrier.float_system import evaluate_polynomial
+from surefoot.problem.problem import Problem
+from surefoot.query.polynomial import Polynomial
+
+Box = tuple[tuple[Fraction, Fraction], ...]
+GRID = 200  # points in each of two variables
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSpec:
+    """One picture. `barrier`: the set of the problem's own program; `shield`: a program is synthesised."""
+
+    name: str
+    title: str
+    problem: Callable[[], Problem]
+    engine: Literal["barrier", "shield"]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionFigureSpec:
+    name: str
+    title: str
+    panels: tuple[RegionSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionResult:
+    """What a panel has found: certified sets by domain and rows of the barrier, and how much they cover."""
+
+    sets: tuple[tuple[Box, tuple[Polynomial, ...]], ...]
+    covered: Fraction  # of the starts
+    unsafe_runs: tuple[int, int]  # without the shield, with it
+
+
+def covered_box_share(found: RegionResult, box: Sequence[tuple[float, float]]) -> float:
+    """How much of a box in two variables is in one of the sets: points of a grid, counted in floats."""
+    (x0, x1), (y0, y1) = box
+    steps = (np.arange(GRID) + 0.5) / GRID
+    across, along = np.meshgrid(x0 + steps * (x1 - x0), y0 + steps * (y1 - y0))
+    points = np.column_stack([across.ravel(), along.ravel()])
+    inside = np.zeros(len(points), dtype=np.bool_)
+    for domain, rows in found.sets:
+        low, high = (np.array([float(ends[i]) for ends in domain]) for i in (0, 1))
+        below = np.all([evaluate_polynomial(row, points) <= 0 for row in rows], axis=0)
+        inside |= np.all((points >= low) & (points <= high), axis=1) & below
+    return float(inside.mean())
