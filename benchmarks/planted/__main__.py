@@ -37,7 +37,7 @@ COPIED = (
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """`old` occurs once in `file` (below src/surefoot) and becomes `new`; `tests` ought to fail then."""
+    """`old` occurs once in `file` (below src) and becomes `new`; `tests` ought to fail then."""
 
     name: str
     file: str
@@ -62,7 +62,7 @@ def read_bugs() -> tuple[Bug, ...]:
 
 def plant_bug(bug: Bug, root: Path) -> str:
     """Change the file; what it was before is returned."""
-    path = root / "src" / "surefoot" / bug.file
+    path = root / "src" / bug.file
     before = path.read_text(encoding="utf-8")
     if before.count(bug.old) != 1:
         raise SystemExit(f"{bug.name}: `{bug.old}` occurs {before.count(bug.old)} times in {bug.file}")
@@ -91,7 +91,7 @@ def try_bugs(bugs: Sequence[Bug], root: Path, seconds: float) -> Iterator[Outcom
         try:
             code, said = run_tests(root, bug.tests, seconds)
         finally:
-            (root / "src" / "surefoot" / bug.file).write_text(before, encoding="utf-8")
+            (root / "src" / bug.file).write_text(before, encoding="utf-8")
         yield Outcome(bug.name, code == 1, said, time.monotonic() - started)
 
 

@@ -13,7 +13,7 @@ BUGS = read_bugs()
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_planted_bug_has_one_place(bug: Bug) -> None:
     """What is replaced occurs once, the change is one, and the tests that ought to notice exist."""
-    source = (ROOT / "src" / "surefoot" / bug.file).read_text(encoding="utf-8")
+    source = (ROOT / "src" / bug.file).read_text(encoding="utf-8")
     assert source.count(bug.old) == 1
     assert bug.new != bug.old
     compile(source.replace(bug.old, bug.new), bug.file, "exec")
