@@ -23,8 +23,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imp
 
 from tests.studies.end_cells import abstract_states, counted_states  # noqa: E402
 
-from surefoot.studies.racetrack.abstraction_instances import ABSTRACTIONS, abstraction_starts  # noqa: E402
-from surefoot.studies.racetrack.abstraction_runs import DEFAULT, AbstractionRun, build_instance  # noqa: E402
+from surefoot_studies.racetrack.abstraction_instances import ABSTRACTIONS, abstraction_starts  # noqa: E402
+from surefoot_studies.racetrack.abstraction_runs import DEFAULT, AbstractionRun, build_instance  # noqa: E402
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

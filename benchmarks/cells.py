@@ -22,15 +22,15 @@ from benchmarks.race_track import MOVES, TRACK, driver
 from surefoot.network.evaluate import decide_batch_actions
 from surefoot.problem.network import Network
 from surefoot.query.query import Sat, Unsat
-from surefoot.solve.milp.solver import decide_milp as milp
-from surefoot.solve.native.batch_queries import (
+from surefoot.solvers.milp.solver import decide_milp as milp
+from surefoot.solvers.native.batch_queries import (
     BatchQueries,
     QueryOutcome,
     answer_batch_queries,
     argmax_row_system,
     tabulate_network,
 )
-from surefoot.solve.native.batch_queries.single_query import build_single_query
+from surefoot.solvers.native.batch_queries.single_query import build_single_query
 
 FIRST, LAST = np.array([0.0, 0, -5, -5]), np.array([TRACK, TRACK, 5.0, 5])
 STEPS = np.array(MOVES, dtype=np.float64)

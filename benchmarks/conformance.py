@@ -19,13 +19,13 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 MODELS = Path(__file__).parents[2] / "shared" / "data" / "jani" / "qvbs"
 SMALL = 10_000  # states; exact numbers are asked below

@@ -37,7 +37,7 @@ from surefoot.engines.recurrence import Recurrence  # noqa: E402
 from surefoot.errors import Unsupported  # noqa: E402
 from surefoot.problem.validate import validate_problem  # noqa: E402
 from surefoot.run import verify  # noqa: E402
-from surefoot.solve import SOLVERS  # noqa: E402
+from surefoot.solvers import SOLVERS  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
 
 SECONDS = 20.0  # for one answer

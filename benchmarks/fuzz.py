@@ -28,15 +28,15 @@ import numpy as np  # noqa: E402
 
 from benchmarks import truth  # noqa: E402
 from benchmarks.random_queries import Small, small  # noqa: E402
-from surefoot.certify.checker.check import judge_certificate  # noqa: E402
-from surefoot.certify.checker.strict_json import BadCertificate  # noqa: E402
 from surefoot.engines.bmc import verdict_from_proof  # noqa: E402
 from surefoot.errors import SurefootError  # noqa: E402
 from surefoot.query.check_assignment import assignment_defect  # noqa: E402
 from surefoot.query.query import Answer, Proof, Query, Sat, Undecided, Unsat  # noqa: E402
-from surefoot.solve.milp import solver as milp  # noqa: E402
-from surefoot.solve.native.solver import decide_native_query  # noqa: E402
-from surefoot.solve.z3 import solver as z3  # noqa: E402
+from surefoot.solvers.milp import solver as milp  # noqa: E402
+from surefoot.solvers.native.solver import decide_native_query  # noqa: E402
+from surefoot.solvers.z3 import solver as z3  # noqa: E402
+from surefoot_checker.check import judge_certificate  # noqa: E402
+from surefoot_checker.kernel.strict_json import BadCertificate  # noqa: E402
 
 SECONDS = 5.0  # for one answer of one solver
 SAMPLES = 400

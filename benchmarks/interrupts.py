@@ -164,9 +164,9 @@ CASES = (
     Case("study aurora, generalise", "study aurora --generalise --plot FOLDER/out.html"),
     Case("study aurora, retrain", f"study aurora --retrain {HARD.partition('/')[2]}"),
     Case("study control, train", "study control --train pendulum --output FOLDER/out.onnx"),
-    Case("training racetrack", "racetrack --output FOLDER/trained", "surefoot.training"),
-    Case("training blocksworld", "blocksworld --output FOLDER/trained", "surefoot.training"),
-    Case("training aurora", "aurora --output FOLDER/trained", "surefoot.training"),
+    Case("training racetrack", "racetrack --output FOLDER/trained", "surefoot_studies.training"),
+    Case("training blocksworld", "blocksworld --output FOLDER/trained", "surefoot_studies.training"),
+    Case("training aurora", "aurora --output FOLDER/trained", "surefoot_studies.training"),
 )  # fmt: skip
 
 
@@ -326,7 +326,7 @@ def prepare(folder: Path) -> None:
 def store_results(folder: Path) -> None:
     """Many results in one file: to check them all again takes long."""
     for name in ("toy.toml", "toy.onnx"):
-        (folder / name).write_bytes(files("surefoot.studies.toy").joinpath("assets", name).read_bytes())
+        (folder / name).write_bytes(files("surefoot_studies.toy").joinpath("assets", name).read_bytes())
     asked = ["check", "toy.toml", "--property", "below_ten", "--json", "result.json", "--quiet"]
     subprocess.run([sys.executable, "-m", "surefoot", *asked], cwd=folder, check=False, capture_output=True)
     one = json.loads((folder / "result.json").read_text())
@@ -337,7 +337,7 @@ def write_network(file: Path) -> None:
     """Deep and random: hard to bound."""
     import numpy as np
 
-    from surefoot.training.onnx_files import onnx_bytes
+    from surefoot_studies.training.onnx_files import onnx_bytes
 
     rng, sizes = np.random.default_rng(0), (8, 40, 40, 40, 1)
     layers = [(rng.normal(size=(b, a)) / a**0.5, np.zeros(b)) for a, b in pairwise(sizes)]

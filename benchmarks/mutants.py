@@ -33,10 +33,10 @@ from benchmarks.mutation.proof_mutations import PROOF, Certificate, damaged_text
 from benchmarks.mutation.questions import question, rounded_question, touching_question
 from benchmarks.mutation.truth import find_witness, truth
 from benchmarks.random_queries import small
-from surefoot.certify.checker.check import judge_certificate, read_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.query.query import Unsat
-from surefoot.solve.native.solver import decide_native_query
+from surefoot.solvers.native.solver import decide_native_query
+from surefoot_checker.check import judge_certificate, read_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 MARGINS = (0.02, 0.05, 0.1, 0.3)
 ROWS = {"planted_needles": 8, "cersyve": 2, "sat_relu": 4, "acasxu": 6}  # how many of each family

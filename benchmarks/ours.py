@@ -32,10 +32,10 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.term import Const, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Assignment, NetworkCall, Proof, Query, QueryVariable, Sat, Undecided, Unsat
-from surefoot.solve.native.batch_queries import QueryOutcome, answer_batch_queries
-from surefoot.solve.native.solver import Native, decide_native_query, prepare_native_session
-from surefoot.solve.native.witness import satisfies_within_enclosure
-from surefoot.solve.protocol import Ask
+from surefoot.solvers.native.batch_queries import QueryOutcome, answer_batch_queries
+from surefoot.solvers.native.solver import Native, decide_native_query, prepare_native_session
+from surefoot.solvers.native.witness import satisfies_within_enclosure
+from surefoot.solvers.protocol import Ask
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
 

@@ -35,7 +35,7 @@ LIMIT = 60.0
 CHECKING = 600.0  # seconds that a check may take
 CHECK = """
 import sys, time
-from surefoot.certify.checker.__main__ import main
+from surefoot_checker.__main__ import main
 started = time.process_time()
 code = main([sys.argv[1]])
 print(time.process_time() - started)

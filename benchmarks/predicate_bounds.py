@@ -23,8 +23,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imp
     os.environ.setdefault(_name, "1")
 
 from tests.laws.automata_networks import automata_network, predicates  # noqa: E402
-from tests.solve.markov.random_processes import random_rows  # noqa: E402
-from tests.solve.markov.written import WHERE, one_of, problem  # noqa: E402
+from tests.solvers.markov.random_processes import random_rows  # noqa: E402
+from tests.solvers.markov.written import WHERE, one_of, problem  # noqa: E402
 
 from surefoot.engines.explicit import Explicit  # noqa: E402
 from surefoot.engines.predicates import Predicates  # noqa: E402

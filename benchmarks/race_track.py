@@ -19,7 +19,7 @@ from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.term import Const, Term, Var
 from surefoot.query.query import NetworkCall, Query, QueryVariable
-from surefoot.solve.native.batch_queries import BatchQueries, argmax_row_system
+from surefoot.solvers.native.batch_queries import BatchQueries, argmax_row_system
 
 MOVES = tuple((x, y) for x in (-1, 0, 1) for y in (-1, 0, 1))
 TRACK = 30  # positions 0 to 30, velocities -5 to 5

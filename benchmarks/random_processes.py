@@ -18,22 +18,22 @@ from fractions import Fraction
 from random import Random
 from time import process_time
 
-from tests.solve.markov.random_processes import (
+from tests.solvers.markov.random_processes import (
     cost_of_chain,
     random_rows,
     reach_of_chain,
     schedulers,
     stretched,
 )
-from tests.solve.markov.written import one_of, problem
+from tests.solvers.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Filter, Optimise, Path, Probability
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 Value = Fraction | None  # None: infinite
 ENGINES = {

@@ -43,10 +43,10 @@ from surefoot.cli.commands.shield.synthesis_text import barrier_degree
 from surefoot.formats.policy_file import load_policy
 from surefoot.integrations.native import native
 from surefoot.integrations.shield import Shielded
-from surefoot.studies.control.paper_tables import PaperRow, network_file_of_row, read_paper_rows
-from surefoot.studies.control.problem import stays_safe
-from surefoot.training.onnx_files import onnx_bytes
 from surefoot.work.budget import Budget
+from surefoot_studies.control.paper_tables import PaperRow, network_file_of_row, read_paper_rows
+from surefoot_studies.control.problem import stays_safe
+from surefoot_studies.training.onnx_files import onnx_bytes
 
 
 class Replayed(gymnasium.Env[Any, Any]):

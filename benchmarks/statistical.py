@@ -25,8 +25,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks import prism, racing
-from surefoot.compile.simulation import ENDED, FAILED, STALLED, SUCCEEDED, PathProperty, make_simulator
-from surefoot.compile.simulation.simulator import RunSimulator
 from surefoot.formats.jani import read_jani, write_jani
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.network.evaluate import evaluate_network_batch
@@ -36,7 +34,9 @@ from surefoot.problem.policy import EdgesOf, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.term import FALSE, Var, equal
-from surefoot.solve.sampling import FAILURE, SUCCESS, UNDECIDED, Progress, choose_plan
+from surefoot.simulate import ENDED, FAILED, STALLED, SUCCEEDED, PathProperty, make_simulator
+from surefoot.simulate.simulator import RunSimulator
+from surefoot.solvers.sampling import FAILURE, SUCCESS, UNDECIDED, Progress, choose_plan
 
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT.parent / "shared" / "data" / "jani"

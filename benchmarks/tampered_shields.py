@@ -25,12 +25,12 @@ from typing import Any
 from benchmarks.tampering.changes import CHANGES
 from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import wrongly_proved
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, shapes_for
-from surefoot.studies.control.problem import stays_safe
-from surefoot.studies.pendulum.problem import stays_upright
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
+from surefoot_studies.control.problem import stays_safe
+from surefoot_studies.pendulum.problem import stays_upright
 
 Certificate = dict[str, Any]
 BASES = ("pendulum", "satellite", "self-driving", "quadcopter", "lane-keeping", "biology")

@@ -27,8 +27,6 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from benchmarks import ours, ratios  # noqa: E402
 from benchmarks.document import document, replayed  # noqa: E402
 from benchmarks.rival import rival  # noqa: E402
-from surefoot.encode.refutation.violation import encode_violation  # noqa: E402
-from surefoot.encode.unroll import unroll  # noqa: E402
 from surefoot.engines.induction import nothing_good  # noqa: E402
 from surefoot.errors import SurefootError  # noqa: E402
 from surefoot.formats.policy_file import load_policy  # noqa: E402
@@ -37,8 +35,10 @@ from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Never  # noqa: E402
 from surefoot.problem.term import conjunction_of  # noqa: E402
 from surefoot.query.query import Query  # noqa: E402
-from surefoot.studies.aurora import problem as aurora  # noqa: E402
-from surefoot.studies.deeprm import problem as deeprm  # noqa: E402
+from surefoot.reductions.refutation.violation import encode_violation  # noqa: E402
+from surefoot.reductions.unroll import unroll  # noqa: E402
+from surefoot_studies.aurora import problem as aurora  # noqa: E402
+from surefoot_studies.deeprm import problem as deeprm  # noqa: E402
 
 PEERS = ("highs", "z3", "marabou", "marabou-violation")
 ROOT = Path(__file__).parents[1]

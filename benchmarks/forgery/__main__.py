@@ -20,8 +20,8 @@ from random import Random
 
 from benchmarks.forgery import controlled, executions, graphs, values
 from benchmarks.forgery.finite_systems import Json
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 Forged = tuple[str, Json, bool | None]  # rule, certificate, whether its claim is true; None: nobody knows
 KINDS: Mapping[str, Callable[[Random], Iterator[Forged]]] = {

@@ -17,15 +17,19 @@ from math import lcm
 from typing import Any
 
 from benchmarks.forgery.finite_systems import Json
-from surefoot.certify.checker.barrier import claim as sets
-from surefoot.certify.checker.barrier.claim import (
+from surefoot.query import polynomial as symbolic
+from surefoot.solvers.halfspaces import FarkasCombinations
+from surefoot.solvers.sos import prove_nonnegative
+from surefoot.work.budget import Budget
+from surefoot_checker.claims.barrier import claim as sets
+from surefoot_checker.claims.barrier.claim import (
     ScaledRing,
     enumerate_control_modes,
     read_scaled_ring,
     set_constraints,
 )
-from surefoot.certify.checker.barrier.perturbation import bound_max_change, box_magnitudes
-from surefoot.certify.checker.barrier.polynomial import (
+from surefoot_checker.claims.barrier.perturbation import bound_max_change, box_magnitudes
+from surefoot_checker.claims.barrier.polynomial import (
     ExactPolynomial,
     nearest_double,
     poly_constant,
@@ -34,8 +38,8 @@ from surefoot.certify.checker.barrier.polynomial import (
     poly_sum,
     poly_variable,
 )
-from surefoot.certify.checker.barrier.rounding_error import RoundedValue, bound_rounding
-from surefoot.certify.checker.barrier.sampling_period import (
+from surefoot_checker.claims.barrier.rounding_error import RoundedValue, bound_rounding
+from surefoot_checker.claims.barrier.sampling_period import (
     PeriodBounds,
     _control_ranges,
     check_period,
@@ -43,20 +47,16 @@ from surefoot.certify.checker.barrier.sampling_period import (
     measured_state,
     polynomial_range,
 )
-from surefoot.certify.checker.barrier.shield import _prediction_errors
-from surefoot.certify.checker.barrier.system import (
+from surefoot_checker.claims.barrier.shield import _prediction_errors
+from surefoot_checker.claims.barrier.system import (
     ClaimedRule,
     ClaimedSystem,
     Range,
     read_claimed_system,
     relaxed_conjunctions,
 )
-from surefoot.certify.checker.runs.term import read_claimed_term
-from surefoot.certify.checker.strict_json import BadCertificate, Refused
-from surefoot.query import polynomial as symbolic
-from surefoot.solve.halfspaces import FarkasCombinations
-from surefoot.solve.sos import prove_nonnegative
-from surefoot.work.budget import Budget
+from surefoot_checker.claims.runs.term import read_claimed_term
+from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 SECONDS = 5.0
 MARGINS = ("room", "step", "barrier", "slack", "drift", "permit")

@@ -27,19 +27,19 @@ from benchmarks.forgery.finite_systems import (
     write_execution,
     write_states,
 )
-from surefoot.certify.checker.query_claim import FileLocations
-from surefoot.certify.checker.runs import obligations as about_all_runs
-from surefoot.certify.checker.runs import recurrence as about_one_run
-from surefoot.certify.checker.runs.argument import read_run_argument
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
-from surefoot.certify.checker.runs.obligations import RunObligation
-from surefoot.certify.checker.strict_json import BadCertificate, Refused
 from surefoot.certify.runs import prove
 from surefoot.errors import SurefootError
 from surefoot.problem.network import Affine, Network
 from surefoot.query.query import Answer, Query
-from surefoot.solve.native.solver import decide_native_query
+from surefoot.solvers.native.solver import decide_native_query
 from surefoot.work.budget import Budget
+from surefoot_checker.claims.runs import obligations as about_all_runs
+from surefoot_checker.claims.runs import recurrence as about_one_run
+from surefoot_checker.claims.runs.argument import read_run_argument
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
+from surefoot_checker.claims.runs.obligations import RunObligation
+from surefoot_checker.claims.unsat.query_claim import FileLocations
+from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 CHOOSE = ("rules", "argmax", "argmax-applicable", "sample", "sample")
 

@@ -17,14 +17,14 @@ import numpy as np
 
 from benchmarks.forgery.evidence import write_number
 from benchmarks.forgery.finite_systems import Json
-from surefoot.certify.checker.barrier.polynomial import (
+from surefoot_checker.claims.barrier.polynomial import (
     ExactPolynomial,
     poly_from_term,
     poly_multiple,
     poly_variable,
 )
-from surefoot.certify.checker.barrier.sampling_period import _lie_derivatives
-from surefoot.certify.checker.runs.term import read_claimed_term
+from surefoot_checker.claims.barrier.sampling_period import _lie_derivatives
+from surefoot_checker.claims.runs.term import read_claimed_term
 
 NAMES = ("x", "y", "z")
 Matrix = list[list[Fraction]]

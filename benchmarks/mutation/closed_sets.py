@@ -33,13 +33,13 @@ from tests.laws.automata_networks import automata_network, predicates  # noqa: E
 
 from benchmarks.mutation.graph_mutations import PROBLEM, made_false  # noqa: E402
 from benchmarks.mutation.graph_truth import Runs, State, Wrong, truth  # noqa: E402
-from surefoot.certify.checker.check import judge_certificate  # noqa: E402
-from surefoot.certify.checker.strict_json import BadCertificate  # noqa: E402
 from surefoot.certify.values.claim import build_graph_certificate  # noqa: E402
 from surefoot.engines.predicates import Predicates  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.verdict.verdict import Certificate, Holds  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
+from surefoot_checker.check import judge_certificate  # noqa: E402
+from surefoot_checker.kernel.strict_json import BadCertificate  # noqa: E402
 
 Content = dict[str, Any]
 Change = Callable[[Content, Random], object]

@@ -18,11 +18,6 @@ from tests.engines.graphs import among, graph
 
 from benchmarks.mutation.execution_mutations import Certificate, Mutants
 from benchmarks.mutation.execution_truth import NotFinite, Runs
-from surefoot.certify.checker.query_claim import FileLocations
-from surefoot.certify.checker.runs.argument import read_run_argument
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
-from surefoot.certify.checker.runs.obligations import derive_obligations
-from surefoot.certify.checker.strict_json import BadCertificate, Refused
 from surefoot.certify.runs.argument import ProofAid
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.policy import rules_and_network
@@ -30,15 +25,20 @@ from surefoot.certify.runs.prove import prove_obligation, prove_run_certificate
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs
-from surefoot.transform.term_range import Span
+from surefoot.reductions.term_range import Span
 from surefoot.verdict.verdict import Certificate as Made
 from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget
+from surefoot_checker.claims.runs.argument import read_run_argument
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
+from surefoot_checker.claims.runs.obligations import derive_obligations
+from surefoot_checker.claims.unsat.query_claim import FileLocations
+from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 SECONDS = 5.0
 EACH = 0.5  # seconds for one obligation
 STATES = 7
-_RANGES = "surefoot.certify.checker.runs.obligations.check_free_ranges"
+_RANGES = "surefoot_checker.claims.runs.obligations.check_free_ranges"
 
 
 def random_graph(seed: int) -> Problem:

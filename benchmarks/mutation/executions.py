@@ -38,17 +38,17 @@ from benchmarks.mutation.execution_mutations import (  # noqa: E402
     problem_mutants,
 )
 from benchmarks.mutation.execution_truth import NotFinite, is_false  # noqa: E402
-from surefoot.certify.checker.check import judge_certificate  # noqa: E402
-from surefoot.certify.checker.query_claim import FileLocations  # noqa: E402
-from surefoot.certify.checker.runs.argument import read_run_argument  # noqa: E402
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem  # noqa: E402
-from surefoot.certify.checker.runs.obligations import derive_obligations  # noqa: E402
-from surefoot.certify.checker.strict_json import BadCertificate, Refused  # noqa: E402
 from surefoot.certify.runs.prove import prove_run_certificate  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.run import verify  # noqa: E402
 from surefoot.verdict.verdict import ProofArgument, Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
+from surefoot_checker.check import judge_certificate  # noqa: E402
+from surefoot_checker.claims.runs.argument import read_run_argument  # noqa: E402
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem  # noqa: E402
+from surefoot_checker.claims.runs.obligations import derive_obligations  # noqa: E402
+from surefoot_checker.claims.unsat.query_claim import FileLocations  # noqa: E402
+from surefoot_checker.kernel.strict_json import BadCertificate, Refused  # noqa: E402
 
 SECONDS = 20.0  # for the proof of a base
 ANEW = 1.0  # for a proof of what became of it

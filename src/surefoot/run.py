@@ -22,9 +22,9 @@ from surefoot.problem.property import Eventually, Expected, Never, NeverBefore, 
 from surefoot.problem.reserved_names import location_parts
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate import validate_problem
-from surefoot.solve import SOLVERS
-from surefoot.transform.absorbing_goal import end_at_goal
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.absorbing_goal import end_at_goal
+from surefoot.reductions.discretise import discretise
+from surefoot.solvers import SOLVERS
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import (
     Estimated,

@@ -10,7 +10,7 @@ pytest.importorskip("gymnasium")
 
 from benchmarks import shields
 from surefoot.cli.commands.shield import runtime_overhead
-from surefoot.studies.control.paper_tables import read_paper_rows
+from surefoot_studies.control.paper_tables import read_paper_rows
 
 
 def test_a_row_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,12 @@ from benchmarks.prism import prism_text
 from benchmarks.statistical import heat_map, judged, ours, peer, table, write_files
 
 from benchmarks import racing
-from surefoot.compile.simulation import PathProperty
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import FALSE, equal
+from surefoot.simulate import PathProperty
 
 WATCHED = PathProperty(equal(racing.STATUS, racing.FINISHED))
 

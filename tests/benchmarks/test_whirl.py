@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.whirl import steps
 
 from surefoot.query.query import Unsat
-from surefoot.solve.native.solver import decide_native_query
+from surefoot.solvers.native.solver import decide_native_query
 
 
 def test_every_question_is_a_query() -> None:

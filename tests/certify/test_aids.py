@@ -16,7 +16,6 @@ import pytest
 from tests.certify.test_execution import counting, made, rejected
 from tests.engines.graphs import among, graph
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.runs.argument import ProofAid
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.prove import prove_run_certificate
@@ -39,10 +38,11 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
 from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import Apply, Op, Term, Var, equal
+from surefoot.reductions.term_range import Span
 from surefoot.search import SearchSettings, verify_assuming
-from surefoot.transform.term_range import Span
 from surefoot.verdict.verdict import Certificate, ProofArgument, Proved
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 Json = dict[str, Any]
 X, Y, NEW, OUTPUT = Var("x"), Var("y"), Var("new"), Var(network_output_name(0))

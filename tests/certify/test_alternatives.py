@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 
-from surefoot.certify.checker.check import check_no_solution
-from surefoot.certify.checker.network import read_network
-from surefoot.certify.checker.query import ClaimedQuery, ClaimedVariable, FlatNetworkCall, Formula
-from surefoot.certify.checker.runs.obligations import RunObligation
-from surefoot.certify.checker.unsat.proof_tree import ProofCount
 from surefoot.certify.runs import prove
 from surefoot.errors import Unsupported
 from surefoot.problem.network import Network, dense_network
 from surefoot.query.unsat_claim import network_to_json
 from surefoot.work.budget import Budget
+from surefoot_checker.check import check_no_solution
+from surefoot_checker.claims.runs.obligations import RunObligation
+from surefoot_checker.claims.unsat.proof_tree import ProofCount
+from surefoot_checker.kernel.network import read_network
+from surefoot_checker.kernel.query import ClaimedQuery, ClaimedVariable, FlatNetworkCall, Formula
 
 NAMES = ("x", "y", "z")
 SATISFIABLE = (0, 1)  # of the seeds below

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate, Refused
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.dynamics import build_dynamics
 from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
@@ -19,6 +17,8 @@ from surefoot.run import verify
 from surefoot.verdict.artifact import AbstractGraph, AbstractState
 from surefoot.verdict.verdict import AbstractInvariant, Proved
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,6 @@ from tests.engines.predicates.end_cells import SMALL, race, slow_driver
 from tests.laws.automata_networks import automata_network, predicates
 from tests.laws.brute_force import truth
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.values.claim import build_graph_certificate, matches_graph_claim
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.enumerative import boxes
@@ -25,6 +23,8 @@ from surefoot.problem.term import Term, Var, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Certificate, Holds, Proved
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 ALONG = [(0, 1, 0, 0), (0, 1, 1, 0)]
 

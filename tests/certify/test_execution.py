@@ -12,12 +12,6 @@ from typing import Any
 import pytest
 from tests.laws.test_execution_laws import satisfied
 
-from surefoot.certify.checker.check import CheckerVerdict, judge_certificate
-from surefoot.certify.checker.query_claim import FileLocations
-from surefoot.certify.checker.runs.argument import RunArgument as Read
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
-from surefoot.certify.checker.runs.obligations import derive_obligations
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.errors import Unsupported
@@ -42,10 +36,16 @@ from surefoot.problem.property import Eventually, Never, Property, Recurs, Withi
 from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal
 from surefoot.run import verify
-from surefoot.studies.aurora.problem import liveness_excellent, liveness_loss, safety_excellent
-from surefoot.studies.toy.problem import below_thirteen, settles_within
 from surefoot.verdict.verdict import Certificate, Holds, ProofArgument, Proved
 from surefoot.work.budget import Budget
+from surefoot_checker.check import CheckerVerdict, judge_certificate
+from surefoot_checker.claims.runs.argument import RunArgument as Read
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
+from surefoot_checker.claims.runs.obligations import derive_obligations
+from surefoot_checker.claims.unsat.query_claim import FileLocations
+from surefoot_checker.kernel.strict_json import BadCertificate
+from surefoot_studies.aurora.problem import liveness_excellent, liveness_loss, safety_excellent
+from surefoot_studies.toy.problem import below_thirteen, settles_within
 
 Json = dict[str, Any]
 X, NEW = Var("x"), Var("new")

@@ -12,7 +12,9 @@ from onnx import ModelProto, TensorProto, helper
 from tests.formats.onnx_cases import CASES
 from tests.formats.onnx_models import dense, model, node, proto, weights
 
-from surefoot.certify.checker.network import (
+from surefoot.formats.onnx import read_onnx_bytes
+from surefoot.query.unsat_claim import network_to_json
+from surefoot_checker.kernel.network import (
     ActivationNode,
     AffineNode,
     CombineNode,
@@ -22,10 +24,8 @@ from surefoot.certify.checker.network import (
     Node,
     PickNode,
 )
-from surefoot.certify.checker.onnx_file import onnx_to_flat_network
-from surefoot.certify.checker.untrusted_file import ReadError, decompress_gzip, read_file_bytes
-from surefoot.formats.onnx import read_onnx_bytes
-from surefoot.query.unsat_claim import network_to_json
+from surefoot_checker.kernel.onnx_file import onnx_to_flat_network
+from surefoot_checker.kernel.untrusted_file import ReadError, decompress_gzip, read_file_bytes
 
 STUDIES = Path(__file__).resolve().parents[2] / "src" / "surefoot" / "studies"
 # What the package reads and the checker refuses.

@@ -14,8 +14,8 @@ from benchmarks.mutation.parts import by_parts, liars, other_sets
 from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 from tests.laws.automata_networks import automata_network, predicates
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.engines.predicates import Predicates
+from surefoot_checker.check import judge_certificate
 
 Content = dict[str, Any]
 SEEDS = (1, 20)
@@ -101,7 +101,7 @@ def test_names_that_clash_exclude_nothing(most: int, name: str, accepted: bool) 
 def test_conditions_of_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     either = ["or", ["<", ["name", "x"], ["name", "y"]], ["<", ["name", "y"], ["name", "x"]]]
     inside = ["and", *[either] * 60, ["or", False, False]]
-    monkeypatch.setattr("surefoot.certify.checker.runs.invariant_parts.MOST_LOOKED", 1000)
+    monkeypatch.setattr("surefoot_checker.claims.runs.invariant_parts.MOST_LOOKED", 1000)
     said = judge_certificate(small([["x", 0, 9, "real"], ["y", 0, 9, "real"]], inside))
     assert not said.accepted
     assert "false at sight" in said.reason

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from tests.engines.never_returning import VIOLATED
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.engines.recurrence import Recurrence
 from surefoot.formats.result_json import annotated_result_to_json, result_from_json
 from surefoot.run import verify
 from surefoot.verdict.verdict import Result, Violated
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 Json = dict[str, Any]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.certify.checker.query import Formula
-from surefoot.certify.checker.untrusted_file import ReadError
-from surefoot.certify.checker.vnnlib_file import VnnlibClaim, read_vnnlib_claim
 from surefoot.formats.vnnlib import Specification
 from surefoot.formats.vnnlib import read_vnnlib_file as read_package
 from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.unsat_claim import formula_to_json
+from surefoot_checker.kernel.query import Formula
+from surefoot_checker.kernel.untrusted_file import ReadError
+from surefoot_checker.kernel.vnnlib_file import VnnlibClaim, read_vnnlib_claim
 
 DECLARED = "(declare-const X_0 Real)(declare-const Y_0 Real)"
 BOX = "(assert (>= X_0 0))(assert (<= X_0 1))"

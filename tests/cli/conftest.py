@@ -16,7 +16,7 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
     for name in ("toy.toml", "toy.onnx"):
-        (tmp_path / name).write_bytes(files("surefoot.studies.toy").joinpath("assets", name).read_bytes())
+        (tmp_path / name).write_bytes(files("surefoot_studies.toy").joinpath("assets", name).read_bytes())
     return tmp_path / "toy.toml"
 
 

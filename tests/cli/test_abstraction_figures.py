@@ -20,9 +20,9 @@ from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns, read_store
 from surefoot.cli.commands.heatmap.abstraction_workers import run_missing_instances
 from surefoot.errors import InvalidProblem
 from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
-from surefoot.studies.paper_figures import Claim
-from surefoot.studies.racetrack.abstraction_instances import ABSTRACTIONS, SAMPLE, AbstractionInstance
-from surefoot.studies.racetrack.abstraction_runs import AbstractionRun, run_from_facts, run_instance
+from surefoot_studies.paper_figures import Claim
+from surefoot_studies.racetrack.abstraction_instances import ABSTRACTIONS, SAMPLE, AbstractionInstance
+from surefoot_studies.racetrack.abstraction_runs import AbstractionRun, run_from_facts, run_instance
 
 HOW = AbstractionSettings((), 60.0, 1, 60.0)
 

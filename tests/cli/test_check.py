@@ -253,7 +253,7 @@ def test_a_python_model_runs_only_when_trusted(tmp_path: Path, command: Command)
     sentinel = tmp_path / "ran"
     model.write_text(
         f"from pathlib import Path\nPath({str(sentinel)!r}).touch()\n"
-        "from surefoot.studies.toy.problem import below_ten\nproblem = below_ten()\n"
+        "from surefoot_studies.toy.problem import below_ten\nproblem = below_ten()\n"
     )
     code, _, err = command("check", model)
     assert (code, sentinel.exists()) == (2, False)

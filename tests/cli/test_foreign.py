@@ -14,7 +14,6 @@ from surefoot.certify.barrier.counterexample import confirm_escaping_step, evalu
 from surefoot.cli import run_command_line
 from surefoot.cli.commands.shield import foreign_barrier as judged_barrier
 from surefoot.cli.commands.shield.foreign_barrier import as_stated_problem
-from surefoot.encode.barrier import read_control_system
 from surefoot.engines.barrier import foreign_barrier
 from surefoot.engines.barrier.foreign_barrier import foreign_barrier_term
 from surefoot.errors import InvalidProblem
@@ -22,8 +21,9 @@ from surefoot.formats.barrier_file import read_barriers, read_polynomial
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.term import TRUE
 from surefoot.query.polynomial import Polynomial
-from surefoot.studies.control.problem import stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot_studies.control.problem import stays_safe
 
 ELLIPSE = "x1**2 + 0.9*x2^2 - 2"
 

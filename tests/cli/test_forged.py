@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.certify.checker.check import judge_certificate
+from surefoot_checker.check import judge_certificate
 
 WALK = """
 initial = "x <= 2 and not b"

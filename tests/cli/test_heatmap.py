@@ -17,10 +17,10 @@ from tests.report.heatmap.tables import write_constant
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.studies.racetrack import problem as racetrack
-from surefoot.studies.racetrack.track import DIRECTIONS
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
+from surefoot_studies.racetrack import problem as racetrack
+from surefoot_studies.racetrack.track import DIRECTIONS
 
 POND = Path(__file__).parents[2] / "docs" / "reference" / "pond.toml"
 ARRIVES = (POND, "--property", "arrives", "--quiet")
@@ -355,9 +355,9 @@ OURS = """
 from fractions import Fraction
 from pathlib import Path
 from surefoot.formats.onnx import read_onnx
-from surefoot.studies.racetrack.policies import racetrack_policy
-from surefoot.studies.racetrack.problem import goal_probability, racetrack_problem as posed
-from surefoot.studies.racetrack.track import parse_track
+from surefoot_studies.racetrack.policies import racetrack_policy
+from surefoot_studies.racetrack.problem import goal_probability, racetrack_problem as posed
+from surefoot_studies.racetrack.track import parse_track
 
 folder = Path("{folder}")
 track = parse_track((folder / "tracks" / "barto-small.track").read_text(), "barto-small")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.cli.hostile import EVIL, evil, write_files
 
-from surefoot.certify.checker.__main__ import main as check_certificate
 from surefoot.cli import run_command_line
 from surefoot.visible import is_visible, make_visible
+from surefoot_checker.__main__ import main as check_certificate
 
 # What is run on the hostile files, and what is written then.
 COMMANDS: dict[str, tuple[str, ...]] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.certify.checker.check import judge_certificate
+from surefoot_checker.check import judge_certificate
 
 
 @pytest.fixture

@@ -10,8 +10,6 @@ import pytest
 from tests.cli.conftest import Command
 
 from surefoot import equal
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import read_jani
 from surefoot.formats.problem_file import read_problem_file
@@ -19,6 +17,8 @@ from surefoot.problem.environment import Component, Edge, Environment, Int, Outc
 from surefoot.problem.term import Const, Var
 from surefoot.problem.validate import check_environment
 from surefoot.problem.validate.distribution import NEAR, normalise_probabilities
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 THIRD = "0.3333333333333333"
 THIRDS = f"""

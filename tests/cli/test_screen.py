@@ -74,7 +74,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
     paths["walk"].write_text(WALK, "utf-8")
     paths["network"].write_bytes(
-        resources("surefoot.studies.toy").joinpath("assets", "toy.onnx").read_bytes()
+        resources("surefoot_studies.toy").joinpath("assets", "toy.onnx").read_bytes()
     )
     paths["specification"].write_text(SPECIFICATION, "utf-8")
     code = run_command_line(
@@ -204,7 +204,7 @@ def test_the_checker_alone_on_streams_that_cannot_be_written(files: dict[str, Pa
     run_command_line(
         ["check", str(files["walk"]), "--property", "sicher", "--certificate", str(proof), "--quiet"]
     )
-    checker = f"{sys.executable} -m surefoot.certify.checker"
+    checker = f"{sys.executable} -m surefoot_checker"
     assert shell(f'{checker} "$1" > /dev/full', proof)[0] == 0
     assert shell(f'{checker} "$1" | true', proof)[::2] == (0, "")
     code, out, err = shell(f'PYTHONIOENCODING=ascii {checker} "$1"', proof)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-import surefoot.certify.checker
+import surefoot_checker
 from surefoot.cli.output import file_sha256
 from surefoot.engines.bmc import Bmc
 from surefoot.formats.policy_file import load_policy
@@ -20,7 +20,7 @@ from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
 from surefoot.query.query import Proof, Query, QueryVariable, Sat, Unsat
 from surefoot.run import verify
-from surefoot.solve.scripted import Scripted
+from surefoot.solvers.scripted import Scripted
 from surefoot.verdict.verdict import Unknown
 from surefoot.work.budget import Budget
 
@@ -50,7 +50,7 @@ def test_a_proof_is_certified_and_the_certificate_stands_alone(
     assert command("certify", result)[0] == 0
     assert command("certify", certificate)[0] == 0
     alone = tmp_path / "alone"
-    shutil.copytree(Path(surefoot.certify.checker.__file__).parent, alone)
+    shutil.copytree(Path(surefoot_checker.__file__).parent, alone)
     shown = subprocess.run(
         [sys.executable, "-S", "-E", str(alone), str(certificate)],
         capture_output=True,

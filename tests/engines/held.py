@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from surefoot.encode.barrier import ControlSystem, polynomial_of, relaxed_dnf
 from surefoot.engines.barrier.float_system import evaluate_polynomial
 from surefoot.problem.environment import (
     Arithmetic,
@@ -27,6 +26,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import TRUE
 from surefoot.query.polynomial import polynomial_from_variable
+from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
 
 Floats = NDArray[np.float64]
 PIECES, DENSE = 4, 6  # disturbances in one period, and states that are looked at under each

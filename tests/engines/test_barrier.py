@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from surefoot.certify.barrier.claim import matches_barrier_claim
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier.float_system import evaluate_polynomial
 from surefoot.problem.environment import (
@@ -32,11 +30,13 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of
 from surefoot.query.polynomial import Polynomial
+from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
-from surefoot.studies.pendulum.problem import stays_upright
-from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Holds, Proved, Result, Unknown
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
+from surefoot_studies.pendulum.problem import stays_upright
 
 
 def proved(problem: Problem, seconds: float = 60, *, polynomial: bool = False) -> Result:

@@ -14,8 +14,8 @@ from surefoot.problem.property import Never, Path, Probability, Within
 from surefoot.problem.term import Const, Term, Var, equal
 from surefoot.query.query import Answer, Proof, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
-from surefoot.solve import SOLVERS
-from surefoot.solve.scripted import Scripted
+from surefoot.solvers import SOLVERS
+from surefoot.solvers.scripted import Scripted
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 

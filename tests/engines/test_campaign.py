@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 
 from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis, make_certified_shield
-from surefoot.compile.batch import BatchGuard
-from surefoot.engines.shield.evaluation.adversary import ADVERSARIES
-from surefoot.engines.shield.evaluation.baselines import baseline_regulator, random_search_policy
-from surefoot.engines.shield.evaluation.plant import (
+from surefoot.problem.environment import Arithmetic
+from surefoot.problem.meaning.decision import decide_in_state
+from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.problem.network import Network, dense_network
+from surefoot.problem.policy import OraclePolicy, ShieldedPolicy
+from surefoot.problem.term import Var
+from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.evaluation.adversary import ADVERSARIES
+from surefoot.shield.evaluation.baselines import baseline_regulator, random_search_policy
+from surefoot.shield.evaluation.plant import (
     BatchPlant,
     Floats,
     by_gain,
@@ -21,20 +27,14 @@ from surefoot.engines.shield.evaluation.plant import (
     covered_boxes,
     draw_start_states,
 )
-from surefoot.engines.shield.evaluation.simulation import (
+from surefoot.shield.evaluation.simulation import (
     count_needed_interventions,
     rerun_unshielded,
     simulate_campaign,
 )
-from surefoot.engines.shield.linear_controllers import Gain
-from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.network import Network, dense_network
-from surefoot.problem.policy import OraclePolicy, ShieldedPolicy
-from surefoot.problem.term import Var
-from surefoot.studies.pendulum.problem import pendulum_policy, stays_upright
+from surefoot.shield.linear_controllers import Gain
 from surefoot.work.budget import Budget
+from surefoot_studies.pendulum.problem import pendulum_policy, stays_upright
 
 
 def weak() -> Network:

@@ -13,34 +13,34 @@ from scipy.linalg import expm
 from tests.engines.held import Floats, period, plant, ruled, unsafe
 
 from surefoot.certify.barrier.claim import build_barrier_certificate, matches_barrier_claim, read_claimed_sets
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, shapes_for
-from surefoot.encode.barrier import ControlSystem, control_branches, polynomial_of, read_control_system
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier.float_system import evaluate_polynomial, float_system
 from surefoot.engines.barrier.invariant_set import prove_invariant_set
 from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import fit_barrier
-from surefoot.engines.shield.program import (
-    shield_policy,
-    synthesis_evidence,
-    synthesis_program,
-    with_room_between,
-)
-from surefoot.engines.shield.synthesis import ShieldRule, Synthesis
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.query.polynomial import polynomial_from_variable
+from surefoot.reductions.barrier import ControlSystem, control_branches, polynomial_of, read_control_system
+from surefoot.reductions.discretise import discretise, in_time
 from surefoot.run import verify
-from surefoot.studies.control.problem import stays_safe
-from surefoot.studies.pendulum.problem import stays_upright
-from surefoot.transform.discretise import discretise, in_time
+from surefoot.shield.program import (
+    shield_policy,
+    synthesis_evidence,
+    synthesis_program,
+    with_room_between,
+)
+from surefoot.shield.synthesis import ShieldRule, Synthesis
 from surefoot.verdict.verdict import Proved, Result, Unknown
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_studies.control.problem import stays_safe
+from surefoot_studies.pendulum.problem import stays_upright
 
 ROTATION = {"x": "-0.3*x + 3*y", "y": "-3*x - 0.3*y"}
 SMALL = "-0.5 <= x <= 0.5 and -0.5 <= y <= 0.5"

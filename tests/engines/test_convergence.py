@@ -14,19 +14,19 @@ import pytest
 from tests.engines.test_barrier import linear
 
 from surefoot.certify.barrier.convergence import matches_convergence_claim
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.cli import run_command_line
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.term import FALSE, Const, Term, Var, conjunction_of
+from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
-from surefoot.studies.pendulum.problem import stays_upright
-from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
+from surefoot_studies.pendulum.problem import stays_upright
 
 
 def near(names: list[str], size: Fraction) -> Term:

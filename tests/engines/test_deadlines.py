@@ -6,15 +6,15 @@ from time import process_time
 
 import pytest
 
-from surefoot.encode.barrier import read_control_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import Polyhedron
-from surefoot.engines.shield.synthesis import RuleSource, synthesise_rules
 from surefoot.problem.term import Const, Var
-from surefoot.studies.control.problem import stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot.shield.synthesis import RuleSource, synthesise_rules
 from surefoot.work.budget import Budget
 from surefoot.work.child import borrow_worker, processor_time
+from surefoot_studies.control.problem import stays_safe
 
 LATE = 4.0  # seconds: a busy machine needs some
 

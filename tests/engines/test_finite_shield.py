@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
-from surefoot.engines.shield.finite import FiniteShield, finite_shield
-from surefoot.engines.shield.finite.action_table import action_table, examples_of
-from surefoot.engines.shield.finite.decision_tree import grow_tree, value_at
-from surefoot.engines.shield.finite.permitted_environment import restrict_to_permitted
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Array,
@@ -39,6 +34,11 @@ from surefoot.problem.property import Never, Path, Probability
 from surefoot.problem.reserved_names import location_name
 from surefoot.problem.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
 from surefoot.run import verify
+from surefoot.shield.export import c_actions, python_actions
+from surefoot.shield.finite import FiniteShield, finite_shield
+from surefoot.shield.finite.action_table import action_table, examples_of
+from surefoot.shield.finite.decision_tree import grow_tree, value_at
+from surefoot.shield.finite.permitted_environment import restrict_to_permitted
 from surefoot.verdict.verdict import Exact, Proved
 from surefoot.work.budget import Budget
 

@@ -9,24 +9,24 @@ import numpy as np
 import pytest
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.encode.barrier import barrier_rows, read_control_system
 from surefoot.engines.barrier.float_system import Floats
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
 from surefoot.engines.barrier.polyhedron.slow_rows import slow_rows
 from surefoot.engines.barrier.sos_candidate import FEW
-from surefoot.engines.shield.enlarge.fewer_interventions import reduce_interventions
-from surefoot.engines.shield.enlarge.float_shield import count_interventions, float_rules, linear_dynamics
-from surefoot.engines.shield.enlarge.separating_half_spaces import separating_half_spaces
-from surefoot.engines.shield.enlarge.two_speed_gains import two_speed_gain
-from surefoot.engines.shield.enlarge.two_speed_rules import two_speed_candidates
-from surefoot.engines.shield.linear_controllers import unsafe_states
-from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
-from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.problem.problem import Problem
-from surefoot.studies.control.problem import stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import barrier_rows, read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot.shield.enlarge.fewer_interventions import reduce_interventions
+from surefoot.shield.enlarge.float_shield import count_interventions, float_rules, linear_dynamics
+from surefoot.shield.enlarge.separating_half_spaces import separating_half_spaces
+from surefoot.shield.enlarge.two_speed_gains import two_speed_gain
+from surefoot.shield.enlarge.two_speed_rules import two_speed_candidates
+from surefoot.shield.linear_controllers import unsafe_states
+from surefoot.shield.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_studies.control.problem import stays_safe
 
 PENDULUM = discretise(stays_safe("pendulum-heavier"))[0]
 OBSTACLE = discretise(stays_safe("self-driving-obstacle"))[0]

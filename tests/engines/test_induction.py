@@ -12,8 +12,8 @@ from surefoot.problem.property import Eventually, Never, Property, Recurs, Withi
 from surefoot.problem.term import Var, divide_terms
 from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
-from surefoot.solve import SOLVERS
-from surefoot.solve.scripted import Scripted
+from surefoot.solvers import SOLVERS
+from surefoot.solvers.scripted import Scripted
 from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
 

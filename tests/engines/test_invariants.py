@@ -21,8 +21,8 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import FALSE
+from surefoot.reductions.restriction import EmptyRegion
 from surefoot.run import unanswered_result
-from surefoot.transform.restriction import EmptyRegion
 from surefoot.verdict.verdict import Holds, Reason, Result, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

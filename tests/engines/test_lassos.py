@@ -27,7 +27,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs
 from surefoot.problem.term import FALSE, TRUE, Term, Var, divide_terms, equal
 from surefoot.run import verify
-from surefoot.solve import SOLVERS
+from surefoot.solvers import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

@@ -6,14 +6,14 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from surefoot.encode.barrier import ControlSystem, read_control_system
-from surefoot.engines.shield.unavoidable import is_unavoidably_unsafe, unavoidable_parts
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.semantics import is_initial
 from surefoot.problem.term import Const, Term, Var
-from surefoot.studies.control.problem import stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import ControlSystem, read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot.shield.unavoidable import is_unavoidably_unsafe, unavoidable_parts
+from surefoot_studies.control.problem import stays_safe
 
 X, Y, U, D = (Var(n) for n in "xyud")
 HALF = Fraction(1, 2)

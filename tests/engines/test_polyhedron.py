@@ -23,22 +23,22 @@ from surefoot.cli.commands.shield.certified_synthesis import (
     make_certified_shield,
     shapes_for,
 )
-from surefoot.compile.batch import BatchGuard
-from surefoot.encode.barrier import barrier_rows, read_control_system
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier.polyhedron.admissible_set import maximal_admissible_set
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
 from surefoot.engines.barrier.sos_candidate import MANY
-from surefoot.engines.shield.recheck import OldRule, recheck_shield
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import Branch, OraclePolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.term import TRUE
+from surefoot.reductions.barrier import barrier_rows, read_control_system
+from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
-from surefoot.studies.control.problem import stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.recheck import OldRule, recheck_shield
 from surefoot.verdict.verdict import Proved
 from surefoot.work.budget import Budget
+from surefoot_studies.control.problem import stays_safe
 
 BOX = (np.full(2, -1.0), np.full(2, 1.0))
 POINT = (np.zeros(2), np.zeros(2))

@@ -13,10 +13,10 @@ from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.solve.native import Native
-from surefoot.studies.aurora.problem import liveness_excellent, liveness_loss
+from surefoot.solvers.native import Native
 from surefoot.verdict.verdict import Proved, Reason, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
+from surefoot_studies.aurora.problem import liveness_excellent, liveness_loss
 
 pytestmark = pytest.mark.shared_data
 

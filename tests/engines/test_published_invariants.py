@@ -12,14 +12,14 @@ from surefoot.engines.bmc import Bmc
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
+from surefoot.reductions.abstraction_request import parse_abstraction_request
+from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.search import SearchSettings, find_tipping_point, verify_abstracted
-from surefoot.solve.native import Native
-from surefoot.studies.aurora.problem import safety_excellent, safety_shallow_buffer
-from surefoot.transform.abstraction_request import parse_abstraction_request
-from surefoot.transform.bound_template import parse_bound_template
+from surefoot.solvers.native import Native
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Proved
 from surefoot.work.budget import Budget
+from surefoot_studies.aurora.problem import safety_excellent, safety_shallow_buffer
 
 pytestmark = pytest.mark.shared_data
 

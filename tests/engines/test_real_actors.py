@@ -9,8 +9,8 @@ import pytest
 from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.cli.commands.shield.evaluation import EvaluationSize, evaluate_shield
 from surefoot.formats.policy_file import load_policy
-from surefoot.studies.control.problem import stays_safe
 from surefoot.work.budget import Budget
+from surefoot_studies.control.problem import stays_safe
 
 pytestmark = pytest.mark.shared_data
 

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.cli import run_command_line
 from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, read_old_rules
-from surefoot.encode.barrier import read_control_system
-from surefoot.engines.shield.recheck import OldRule, recheck_shield
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.studies.control.plants import CHANGED
-from surefoot.studies.control.problem import plant_environment, stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot.shield.recheck import OldRule, recheck_shield
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_studies.control.plants import CHANGED
+from surefoot_studies.control.problem import plant_environment, stays_safe
 
 
 def pendulum(push: str) -> Problem:

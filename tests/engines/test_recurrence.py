@@ -24,7 +24,7 @@ from surefoot.problem.term import Const, Term
 from surefoot.report.result_text import render
 from surefoot.run import verify
 from surefoot.search import SearchSettings, verify_assuming
-from surefoot.solve import SOLVERS
+from surefoot.solvers import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, RecurrenceRegion, Trace, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 

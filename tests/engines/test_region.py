@@ -13,26 +13,26 @@ import numpy as np
 import pytest
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
-from surefoot.certify.checker.barrier.box_cover import is_box_covered
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.encode.barrier import ControlSystem, read_control_system
-from surefoot.engines.shield import linear_controllers, synthesis
-from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
-from surefoot.engines.shield.start_regions import (
+from surefoot.problem.parse import parse_term
+from surefoot.problem.policy import OraclePolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.reductions.barrier import ControlSystem, read_control_system
+from surefoot.shield import linear_controllers, synthesis
+from surefoot.shield.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.shield.start_regions import (
     Box,
     region_around,
     states_in_sets,
     subtract_region,
     uncovered_start,
 )
-from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
-from surefoot.problem.parse import parse_term
-from surefoot.problem.policy import OraclePolicy
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
-from surefoot.studies.control.plants import PaperPlant
-from surefoot.studies.control.problem import plant_environment
+from surefoot.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.claims.barrier.box_cover import is_box_covered
+from surefoot_studies.control.plants import PaperPlant
+from surefoot_studies.control.problem import plant_environment
 
 # Where |x2| is large x1 grows, and whether the control pushes it up or down depends on the sign of x2: no
 # affine rule is right on both sides.
@@ -131,7 +131,7 @@ def test_a_region_without_a_rule_is_given_up_and_the_rest_goes_on(monkeypatch: p
         return np.zeros(len(states), dtype=bool)
 
     monkeypatch.setattr(synthesis, "_find_rule", refusing)
-    monkeypatch.setattr("surefoot.engines.shield.start_regions.states_in_sets", as_if_they_held_nothing_else)
+    monkeypatch.setattr("surefoot.shield.start_regions.states_in_sets", as_if_they_held_nothing_else)
     made = synthesise_rules(system, RuleSource(), (2,), Budget(300))
     open_share = 1 - made.covered_share(system.initial)
     assert made.trouble == "refused"

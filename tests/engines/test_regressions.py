@@ -25,8 +25,8 @@ from surefoot.problem.property import Never, Property, Within
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, divide_terms, equal
 from surefoot.query.query import Query, QueryVariable, Undecided, Unsat
 from surefoot.run import verify
-from surefoot.solve import SOLVERS
-from surefoot.solve.protocol import solve_query
+from surefoot.solvers import SOLVERS
+from surefoot.solvers.protocol import solve_query
 from surefoot.verdict.verdict import Holds, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

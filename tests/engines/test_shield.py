@@ -12,15 +12,9 @@ import pytest
 from tests.engines.held import plant
 
 from surefoot.certify.barrier.claim import build_barrier_certificate, matches_barrier_claim
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
-from surefoot.compile.batch import BatchGuard
-from surefoot.encode.barrier import read_control_system
 from surefoot.engines.barrier.invariant_set import cover_start_box
 from surefoot.engines.barrier.scaled_system import scale_system
-from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
-from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Choice, Real
 from surefoot.problem.meaning.decision import decide_in_state
@@ -29,9 +23,15 @@ from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Var
-from surefoot.studies.pendulum.problem import stays_upright
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
+from surefoot_studies.pendulum.problem import stays_upright
 
 PROBLEM = discretise(stays_upright(disturbance=Fraction(1, 10)))[0]
 SYSTEM = read_control_system(PROBLEM)

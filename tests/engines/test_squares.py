@@ -12,9 +12,6 @@ import numpy as np
 import pytest
 from tests.engines.held import plant
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
-from surefoot.encode.barrier import ControlSystem, control_branches, read_control_system
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier import sos_candidate as finding
 from surefoot.engines.barrier.float_system import evaluate_polynomial, float_system
@@ -25,12 +22,15 @@ from surefoot.engines.barrier.sos_candidate import SosTemplate
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Const, Var
 from surefoot.query.polynomial import Polynomial
+from surefoot.reductions.barrier import ControlSystem, control_branches, read_control_system
+from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
-from surefoot.solve.sos.rational_identity import gram_blocks
-from surefoot.studies.control.problem import stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.solvers.sos.rational_identity import gram_blocks
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
+from surefoot_studies.control.problem import stays_safe
 
 
 def cells(count: int, bend: str = "1", near: str = "0.5") -> Problem:

@@ -27,9 +27,9 @@ from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
 from surefoot.problem.term import FALSE, TRUE, Term, Var, disjunction_of, equal
+from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.run import verify
 from surefoot.search import SearchSettings, find_invariant, verify_assuming
-from surefoot.transform.bound_template import parse_bound_template
 from surefoot.verdict.artifact import Invariant
 from surefoot.verdict.verdict import Found, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

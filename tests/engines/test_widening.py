@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.encode.barrier import read_control_system
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial
 from surefoot.engines.barrier.scaled_system import scale_system
-from surefoot.engines.shield.enlarge.larger_sets import enlarge_sets
-from surefoot.engines.shield.enlarge.visited_states import visited_states
-from surefoot.engines.shield.program import shield_policy, synthesis_evidence, synthesis_program
-from surefoot.engines.shield.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
-from surefoot.studies.control.problem import stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot.shield.enlarge.larger_sets import enlarge_sets
+from surefoot.shield.enlarge.visited_states import visited_states
+from surefoot.shield.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.shield.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_studies.control.problem import stays_safe
 
 PROBLEM = discretise(stays_safe("biology"))[0]
 SYSTEM = read_control_system(PROBLEM)
@@ -85,7 +85,7 @@ def test_an_interruption_keeps_what_there_is(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"surefoot.engines.shield.enlarge.larger_sets.{where}", interrupted)
+    monkeypatch.setattr(f"surefoot.shield.enlarge.larger_sets.{where}", interrupted)
     kept = enlarge_sets(SYSTEM, found, elsewhere, (2,), Budget(60))
     assert kept.interrupted
     assert kept.branches == found.branches

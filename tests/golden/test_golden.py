@@ -31,7 +31,7 @@ MASKS = (
 def printed(case: str, folder: Path) -> str:
     """What the command of a case prints, with its exit code, run in a folder of its own."""
     for name in ("toy.toml", "toy.onnx"):
-        (folder / name).write_bytes(files("surefoot.studies.toy").joinpath("assets", name).read_bytes())
+        (folder / name).write_bytes(files("surefoot_studies.toy").joinpath("assets", name).read_bytes())
     for file in (HERE / case).iterdir():
         shutil.copy(file, folder)
     arguments = (HERE / case / "command.txt").read_text().split()

@@ -19,10 +19,10 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from tests.compile.source.test_source import ENVIRONMENT, shield  # noqa: E402
+from tests.shield.export.test_source import ENVIRONMENT, shield  # noqa: E402
 
-from surefoot.compile.source import guard_of, python_source  # noqa: E402
 from surefoot.integrations.shield import Shielded  # noqa: E402
+from surefoot.shield.export import guard_of, python_source  # noqa: E402
 
 ENV = """
 import gymnasium

@@ -13,9 +13,9 @@ from surefoot.engines.induction import Induction
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
+from surefoot.reductions.abstraction import FreedValues, abstract_network_io
 from surefoot.run import verify
 from surefoot.search import SearchSettings, verify_abstracted
-from surefoot.transform.abstraction import FreedValues, abstract_network_io
 from surefoot.verdict.artifact import property_answer
 from surefoot.work.budget import Budget
 

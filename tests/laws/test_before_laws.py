@@ -13,8 +13,6 @@ from tests.laws.automata_networks import automata_network, bad
 from tests.laws.brute_force import Graph, key, truth
 from tests.laws.finite_systems import condition, decider, system
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.replay import replay
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.values.canonical import process_problem_to_json as graph_canonical
@@ -32,11 +30,13 @@ from surefoot.problem.property import NeverBefore
 from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.semantics import State
 from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute_names
+from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.run import verify
-from surefoot.solve.milp import Milp
-from surefoot.transform.absorbing_goal import end_at_goal
+from surefoot.solvers.milp import Milp
 from surefoot.verdict.verdict import Holds, Proved, Vacuous, Violated
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 
 def brute_force(problem: Problem) -> str:

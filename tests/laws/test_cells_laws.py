@@ -17,7 +17,7 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import Affine, Network, dense_network
 from surefoot.query.query import Sat, Unsat
-from surefoot.solve.native.batch_queries import (
+from surefoot.solvers.native.batch_queries import (
     BatchAnswers,
     BatchQueries,
     QueryOutcome,
@@ -25,10 +25,10 @@ from surefoot.solve.native.batch_queries import (
     answer_batch_queries,
     tabulate_network,
 )
-from surefoot.solve.native.batch_queries import batch as entry
-from surefoot.solve.native.batch_queries import box_splitting as halving
-from surefoot.solve.native.batch_queries.single_query import build_single_query
-from surefoot.solve.native.solver import decide_native_query
+from surefoot.solvers.native.batch_queries import batch as entry
+from surefoot.solvers.native.batch_queries import box_splitting as halving
+from surefoot.solvers.native.batch_queries.single_query import build_single_query
+from surefoot.solvers.native.solver import decide_native_query
 
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 

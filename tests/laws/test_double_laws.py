@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.compile import explore_problem
-from surefoot.compile.batch import vectorise_terms
-from surefoot.compile.term_closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.errors import Unsupported
+from surefoot.explore import explore_problem
+from surefoot.explore.term_closures import UNDEFINED_ERRORS, compile_closure
+from surefoot.explore.vectorised_terms import vectorise_terms
 from surefoot.problem.environment import (
     Arithmetic,
     Bool,

@@ -7,16 +7,16 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.encode.asking import Asked, State, check_state, reference, unrolled, well_defined
-from tests.encode.random_problems import CONDITIONS, LABELS, control_problems, problems, states
+from tests.reductions.asking import Asked, State, check_state, reference, unrolled, well_defined
+from tests.reductions.random_problems import CONDITIONS, LABELS, control_problems, problems, states
 
-from surefoot.encode.concretise import concretise_run
-from surefoot.encode.unroll import unroll
 from surefoot.network.exact import exact_outputs
 from surefoot.problem import semantics
 from surefoot.problem.meaning.evaluate import evaluate_term
 from surefoot.problem.policy import NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.term import Var, equal
+from surefoot.reductions.concretise import concretise_run
+from surefoot.reductions.unroll import unroll
 from surefoot.verdict.verdict import Trace
 
 pytest.importorskip("z3")

@@ -32,14 +32,9 @@ from tests.laws.tabled_systems import (
 )
 from tests.laws.test_execution_laws import satisfied
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.query_claim import FileLocations
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
-from surefoot.certify.checker.runs.time_frame import TimeFrame
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.certify.values.claim import build_graph_certificate
-from surefoot.encode.transition_system import TransitionSystem, build_transition_system
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
@@ -53,6 +48,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Path, Probability
 from surefoot.problem.semantics import enumerate_successors, may_end
 from surefoot.problem.term import TRUE, Const, Term
+from surefoot.reductions.transition_system import TransitionSystem, build_transition_system
 from surefoot.run import verify
 from surefoot.verdict.verdict import (
     Certificate,
@@ -65,6 +61,10 @@ from surefoot.verdict.verdict import (
     Violated,
 )
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
+from surefoot_checker.claims.runs.time_frame import TimeFrame
+from surefoot_checker.claims.unsat.query_claim import FileLocations
 
 CHOOSE = (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE, Choose.SAMPLE)
 ENGINES = (Bmc(depth=3), Induction(depth=2), Predicates(), Recurrence(depth=0), Explicit())

@@ -19,15 +19,6 @@ from hypothesis import strategies as st
 from tests.laws.brute_force import truth
 from tests.laws.finite_systems import KINDS, problems
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.query import Formula, comparison_form, formula_parts
-from surefoot.certify.checker.query_claim import FileLocations
-from surefoot.certify.checker.runs.canonical_problem import CanonicalProblem as Read
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
-from surefoot.certify.checker.runs.time_frame import TimeFrame
-from surefoot.certify.checker.runs.unroll import escape_formula as may_escape
-from surefoot.certify.checker.runs.unroll import transition_formula as moves
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.errors import InvalidProblem, Unsupported
@@ -48,6 +39,15 @@ from surefoot.problem.semantics import (
 from surefoot.problem.term import TRUE, Term, Var, free_names
 from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem as Read
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
+from surefoot_checker.claims.runs.time_frame import TimeFrame
+from surefoot_checker.claims.runs.unroll import escape_formula as may_escape
+from surefoot_checker.claims.runs.unroll import transition_formula as moves
+from surefoot_checker.claims.unsat.query_claim import FileLocations
+from surefoot_checker.kernel.query import Formula, comparison_form, formula_parts
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 
 def satisfied(formula: Formula, values: Mapping[str, Fraction]) -> bool:

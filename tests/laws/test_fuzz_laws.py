@@ -8,14 +8,14 @@ import pytest
 from benchmarks.fuzz import Finding, examined, model, sampling
 from benchmarks.random_queries import KINDS, small
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.engines.bmc import verdict_from_proof
 from surefoot.query.bounds import integer_variable_names
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import lower_query
 from surefoot.query.query import Sat, Unsat
-from surefoot.solve.native.relu_splitting.query_search import attempt_relu_splitting
-from surefoot.solve.native.solver import decide_native_query
+from surefoot.solvers.native.relu_splitting.query_search import attempt_relu_splitting
+from surefoot.solvers.native.solver import decide_native_query
+from surefoot_checker.check import judge_certificate
 
 pytest.importorskip("z3")
 SEED, COUNT = 1, 34  # queries of each kind

@@ -23,10 +23,10 @@ from tests.laws.test_execution_laws import (
     satisfied,
 )
 
-from surefoot.certify.checker.runs.time_frame import TimeFrame
-from surefoot.certify.checker.runs.unroll import escape_formula as may_escape
-from surefoot.certify.checker.runs.unroll import transition_formula as moves
 from surefoot.problem.semantics import holds_in_state, is_initial, may_end
+from surefoot_checker.claims.runs.time_frame import TimeFrame
+from surefoot_checker.claims.runs.unroll import escape_formula as may_escape
+from surefoot_checker.claims.runs.unroll import transition_formula as moves
 
 SEEDS = [s for s in range(24) if read(automata_network(s)) is not None]
 PAIRS = 400  # of states that are looked at

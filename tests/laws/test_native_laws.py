@@ -20,11 +20,11 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.network import Network, Shape, dense_network
 from surefoot.problem.term import Const, Var, equal
 from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
-from surefoot.solve.native.bounding.bounding_plan import build_bounding_plan
-from surefoot.solve.native.bounding.gradients import forward_values
-from surefoot.solve.native.bounding.slope_ascent import ascend_slopes
-from surefoot.solve.native.bounding.value_bounds import bound_box_batch
-from surefoot.solve.native.solver import decide_native_query
+from surefoot.solvers.native.bounding.bounding_plan import build_bounding_plan
+from surefoot.solvers.native.bounding.gradients import forward_values
+from surefoot.solvers.native.bounding.slope_ascent import ascend_slopes
+from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
+from surefoot.solvers.native.solver import decide_native_query
 
 pytest.importorskip("z3")
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -11,14 +11,14 @@ from tests.formats.onnx_files import whole_files
 from tests.formats.onnx_variants import OPSETS, models
 from tests.formats.onnxruntime_says import onnxruntime_says, sample
 
-from surefoot.certify.checker.network import FlatNetwork as CheckersNetwork
-from surefoot.certify.checker.onnx_file import onnx_to_flat_network
-from surefoot.certify.checker.untrusted_file import ReadError
 from surefoot.errors import SurefootError
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.network.evaluate import evaluate_network_batch
 from surefoot.problem.network import Network
 from surefoot.query.unsat_claim import network_to_json
+from surefoot_checker.kernel.network import FlatNetwork as CheckersNetwork
+from surefoot_checker.kernel.onnx_file import onnx_to_flat_network
+from surefoot_checker.kernel.untrusted_file import ReadError
 
 
 def ours(data: bytes) -> Network | None:

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from surefoot.certify.checker.bounds import quotient
-from surefoot.certify.checker.bounds.quotient import Corners, Plane, quotient_planes
 from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.relaxation import relax_node
 from surefoot.problem.network import Combine, Pairing
-from surefoot.solve.native.bounding.relaxations import quotient_plane_choice
+from surefoot.solvers.native.bounding.relaxations import quotient_plane_choice
+from surefoot_checker.bounds import quotient
+from surefoot_checker.bounds.quotient import Corners, Plane, quotient_planes
 
 BITS = st.sampled_from((3, 8, 40, 112))
 SIZES = st.one_of(st.integers(1, 40), st.integers(1, 1 << 50))

@@ -25,20 +25,8 @@ from tests.laws.real_systems import wandering
 from tests.laws.test_execution_laws import is_tied, numbers, satisfied, states, with_rules
 from tests.random_networks import networks
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.inference import is_float32_number, reference_outputs
-from surefoot.certify.checker.network import read_network
-from surefoot.certify.checker.query_claim import FileLocations
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
-from surefoot.certify.checker.runs.recurrence import (
-    check_stem,
-    read_recurrence_claim,
-    region_obligations,
-)
-from surefoot.certify.checker.strict_json import BadCertificate, Refused
 from surefoot.certify.replay import replay_stem
 from surefoot.certify.runs.recurrence import recurrence_claim
-from surefoot.encode.refutation.state_boxes import box_around_states, state_scalars
 from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
 from surefoot.errors import InvalidProblem, Unsupported
@@ -60,10 +48,22 @@ from surefoot.problem.semantics import (
 from surefoot.problem.term import Const, Term, Var, free_names
 from surefoot.problem.validate import validate_problem
 from surefoot.query.unsat_claim import network_to_json
+from surefoot.reductions.refutation.state_boxes import box_around_states, state_scalars
 from surefoot.run import verify
 from surefoot.verdict.recurrence import recurrence_move
 from surefoot.verdict.verdict import Proved, RecurrenceRegion, Trace, Violated
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
+from surefoot_checker.claims.runs.recurrence import (
+    check_stem,
+    read_recurrence_claim,
+    region_obligations,
+)
+from surefoot_checker.claims.unsat.query_claim import FileLocations
+from surefoot_checker.kernel.inference import is_float32_number, reference_outputs
+from surefoot_checker.kernel.network import read_network
+from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 exact_numbers = st.one_of(
     st.fractions(-50, 50, max_denominator=10**9),

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from tests.solve.sampling.walk import ends
+from tests.solvers.sampling.walk import ends
 
-from surefoot.solve.sampling import (
+from surefoot.solvers.sampling import (
     Betting,
     OutcomeQueue,
     Progress,
@@ -18,8 +18,8 @@ from surefoot.solve.sampling import (
     SequentialRatioTest,
     choose_plan,
 )
-from surefoot.solve.sampling.boundary.coverage import bound_miss_probability
-from surefoot.solve.sampling.boundary.table import Boundary
+from surefoot.solvers.sampling.boundary.coverage import bound_miss_probability
+from surefoot.solvers.sampling.boundary.table import Boundary
 
 EPS, DELTA = Fraction(1, 8), Fraction(1, 10)
 NAMES = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")

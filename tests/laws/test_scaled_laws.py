@@ -13,8 +13,8 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.term import Const, Term, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.solve import SOLVERS
-from surefoot.solve.protocol import solve_query
+from surefoot.solvers import SOLVERS
+from surefoot.solvers.protocol import solve_query
 
 Rows = list[list[float]]
 

@@ -14,15 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from surefoot.certify.checker.strict_json import Refused
-from surefoot.certify.checker.values.term import compile_row_function
 from surefoot.certify.values.canonical import process_term_to_json
-from surefoot.compile import explore_problem
-from surefoot.compile.term_closures import UNDEFINED_ERRORS, compile_closure
-from surefoot.encode.interval import term_interval
 from surefoot.engines.predicates.enumerative.columns import ColumnEvaluator, RationalColumn
 from surefoot.engines.predicates.symbolic.conditions import term_cases
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.explore import explore_problem
+from surefoot.explore.term_closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.formats.jani.export.terms import ExportNames, jani_expression
 from surefoot.formats.jani.expressions import JaniScope, read_unfolded_term
 from surefoot.formats.jani.json_document import JsonNode
@@ -47,7 +44,10 @@ from surefoot.problem.term import (
 from surefoot.problem.validate.types import infer_term_type
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
 from surefoot.query.query import Answer, Query, QueryVariable, Sat, Unsat
-from surefoot.solve.milp.solver import decide_milp as milp
+from surefoot.reductions.interval import term_interval
+from surefoot.solvers.milp.solver import decide_milp as milp
+from surefoot_checker.claims.values.term import compile_row_function
+from surefoot_checker.kernel.strict_json import Refused
 
 Expected: TypeAlias = Callable[[int, int], Any]
 A, B = Var("a"), Var("b")
@@ -202,7 +202,7 @@ def asked_of(solver: str, query: Query) -> Answer | None:
         if solver == "milp":
             return milp(query, 0, 20.0)
         pytest.importorskip("z3")
-        from surefoot.solve.z3.solver import prepare_z3
+        from surefoot.solvers.z3.solver import prepare_z3
 
         return prepare_z3(query, 0)((), 20.0)
     except Unsupported:

@@ -15,8 +15,8 @@ from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.lower import lower_query
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.query.smtlib import to_smtlib
-from surefoot.solve.milp import solver as milp
-from surefoot.solve.z3 import solver as z3
+from surefoot.solvers.milp import solver as milp
+from surefoot.solvers.z3 import solver as z3
 
 z3_package = pytest.importorskip("z3")
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -11,12 +11,10 @@ import pytest
 from tests.formats.jani.build import op, write
 from tests.formats.jani.features import stepping
 
-from surefoot.compile.term_closures import compile_closure
-from surefoot.encode.barrier.polynomials import polynomial_of
-from surefoot.encode.interval import term_interval
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
+from surefoot.explore.term_closures import compile_closure
 from surefoot.formats.jani import read_jani
 from surefoot.formats.problem_file import read_problems
 from surefoot.problem.environment import (
@@ -40,6 +38,8 @@ from surefoot.query.linear import linearise_term
 from surefoot.query.lower import lower_query
 from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.query.query import Query, QueryVariable
+from surefoot.reductions.barrier.polynomials import polynomial_of
+from surefoot.reductions.interval import term_interval
 from surefoot.run import verify
 from surefoot.verdict.verdict import Unknown
 from surefoot.work.budget import Budget

@@ -1,7 +1,7 @@
 from fractions import Fraction
 
 import pytest
-from tests.solve.examples import EXAMPLES, real, relu, two
+from tests.solvers.examples import EXAMPLES, real, relu, two
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from tests.solve.examples import RELU
+from tests.solvers.examples import RELU
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
@@ -12,7 +12,7 @@ from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.lower import lower_query
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.solve.milp.solver import decide_milp
+from surefoot.solvers.milp.solver import decide_milp
 
 i, j, p, x = Var("i"), Var("j"), Var("p"), Var("x")
 QUANTITIES = (

@@ -6,7 +6,7 @@ from surefoot.problem.term import Op
 from surefoot.query.linear import LINEAR_RULES
 from surefoot.query.lower import TRUTH_RULES
 from surefoot.query.lower_arithmetic import NUMBER_RULES
-from surefoot.solve.z3.term_encoding import ELEMENTARY, LAZY, MEANING
+from surefoot.solvers.z3.term_encoding import ELEMENTARY, LAZY, MEANING
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,11 @@ from surefoot.problem.property import Never, Probability
 from surefoot.problem.property import Path as Run
 from surefoot.problem.term import Const, Term, Var, equal
 from surefoot.run import verify
-from surefoot.studies.control.problem import stays_safe
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated
 from surefoot.work import budget as budget_module
 from surefoot.work import deadline as alarm_module
 from surefoot.work.budget import Budget
+from surefoot_studies.control.problem import stays_safe
 
 X = Var("x")
 LONG = 200.0  # seconds, which nobody has to wait for: see `go_on`; less than a test may take

@@ -26,7 +26,7 @@ from surefoot.run import (
     unanswered_result,
     verify,
 )
-from surefoot.solve.native import Native
+from surefoot.solvers.native import Native
 from surefoot.verdict.verdict import Holds, Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

@@ -14,10 +14,10 @@ from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import TRUE, Var
+from surefoot.reductions.abstraction import FreedValues
+from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.search import IN_REALS, SearchSettings, find_invariant, verify_abstracted
-from surefoot.solve.native import Native
-from surefoot.transform.abstraction import FreedValues
-from surefoot.transform.bound_template import parse_bound_template
+from surefoot.solvers.native import Native
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
 

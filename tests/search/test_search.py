@@ -18,15 +18,15 @@ from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Var
+from surefoot.reductions.abstraction import FreedValues
+from surefoot.reductions.bound_template import parse_bound_template
+from surefoot.reductions.term_range import Span
 from surefoot.search import SearchSettings, find_tipping_point, verify_abstracted
-from surefoot.solve.native import Native
-from surefoot.studies.toy.problem import UPPER_RIGHT, always_positive, below_thirteen, toy_environment
-from surefoot.transform.abstraction import FreedValues
-from surefoot.transform.bound_template import parse_bound_template
-from surefoot.transform.term_range import Span
+from surefoot.solvers.native import Native
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Holds, Proved, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
+from surefoot_studies.toy.problem import UPPER_RIGHT, always_positive, below_thirteen, toy_environment
 
 OUTPUT = Var("output[0]")
 FIRST = (Fraction(0), Fraction(1))

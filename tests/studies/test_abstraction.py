@@ -6,8 +6,10 @@ import pytest
 from tests.studies.end_cells import abstract_states, counted_states
 
 from surefoot.engines.predicates import Predicates
-from surefoot.studies.paper_figures import Claim, check_claim
-from surefoot.studies.racetrack.abstraction_instances import (
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.work.budget import Budget
+from surefoot_studies.paper_figures import Claim, check_claim
+from surefoot_studies.racetrack.abstraction_instances import (
     ABSTRACTIONS,
     AbstractionInstance,
     abstraction_starts,
@@ -15,10 +17,8 @@ from surefoot.studies.racetrack.abstraction_instances import (
     predicate_order,
     solvable_states,
 )
-from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, AbstractionRun, run_instance
-from surefoot.studies.racetrack.track import shipped_track
-from surefoot.verdict.artifact import AbstractGraph
-from surefoot.work.budget import Budget
+from surefoot_studies.racetrack.abstraction_runs import DEFAULT, MEASURES, AbstractionRun, run_instance
+from surefoot_studies.racetrack.track import shipped_track
 
 
 def test_halving_takes_every_bound_once_and_the_middle_first() -> None:

@@ -17,8 +17,10 @@ from surefoot.problem.property import Never, Recurs, Within
 from surefoot.problem.semantics import State, apply_move, holds_in_state, is_initial, policy_decision
 from surefoot.problem.validate import validate_problem
 from surefoot.run import verify
-from surefoot.solve.native import Native
-from surefoot.studies.aurora.problem import (
+from surefoot.solvers.native import Native
+from surefoot.verdict.verdict import Proved, Violated
+from surefoot.work.budget import Budget
+from surefoot_studies.aurora.problem import (
     EPSILON,
     NEEDS_NETWORK,
     aurora_environment,
@@ -28,8 +30,6 @@ from surefoot.studies.aurora.problem import (
     safety_excellent,
     safety_shallow_buffer,
 )
-from surefoot.verdict.verdict import Proved, Violated
-from surefoot.work.budget import Budget
 
 FEATURES = ("latency_gradient", "latency_ratio", "send_ratio")
 

@@ -6,27 +6,27 @@ from fractions import Fraction
 
 import pytest
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.cli.commands.shield.certified_synthesis import (
     ShieldSynthesis,
     make_certified_shield,
     result_from_synthesis,
 )
-from surefoot.encode.barrier import read_control_system
 from surefoot.engines.barrier.invariant_set import Unproved, prove_invariant_set
 from surefoot.engines.barrier.scaled_system import scale_system
-from surefoot.engines.shield.unavoidable import is_unavoidably_unsafe
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.term import Const
 from surefoot.problem.validate import validate_problem
 from surefoot.query.polynomial import polynomial_from_constant
-from surefoot.studies.comparison import load_study
-from surefoot.studies.control.plants import CHANGED, TABLE_1
-from surefoot.studies.control.problem import NEEDS_NETWORK, PROBLEMS, stays_safe
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot.shield.unavoidable import is_unavoidably_unsafe
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_studies.comparison import load_study
+from surefoot_studies.control.plants import CHANGED, TABLE_1
+from surefoot_studies.control.problem import NEEDS_NETWORK, PROBLEMS, stays_safe
 
 SIZES = {"satellite": 2, "dcmotor": 2, "tape": 3, "biology": 3, "cartpole": 4, "lane-keeping": 4,
          "four-car-platoon": 7, "eight-car-platoon": 15, "oscillator": 18}  # fmt: skip

@@ -25,8 +25,8 @@ from surefoot.problem.semantics import (
     policy_decision,
 )
 from surefoot.problem.validate import validate_problem
-from surefoot.studies.deeprm.cluster import ACTIONS, CAPACITY, HORIZON, SLOTS
-from surefoot.studies.deeprm.problem import (
+from surefoot_studies.deeprm.cluster import ACTIONS, CAPACITY, HORIZON, SLOTS
+from surefoot_studies.deeprm.problem import (
     LARGE,
     NEEDS_NETWORK,
     SMALL,

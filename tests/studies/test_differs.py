@@ -13,9 +13,9 @@ import pytest
 
 from surefoot.cli import run_command_line
 from surefoot.cli.commands.heatmap.study_figures import claim_to_json, render_claims
-from surefoot.studies import STUDIES
-from surefoot.studies.comparison import load_study, read_expectations
-from surefoot.studies.paper_figures import Claim, check_claim
+from surefoot_studies import STUDIES
+from surefoot_studies.comparison import load_study, read_expectations
+from surefoot_studies.paper_figures import Claim, check_claim
 
 
 def entries(*keys: str) -> list[tuple[str, dict[str, Any]]]:

@@ -15,8 +15,9 @@ from surefoot.engines.bmc import Bmc
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.network import Network, dense_network
 from surefoot.search import SearchSettings
-from surefoot.solve.native import Native
-from surefoot.studies.generalisation import (
+from surefoot.solvers.native import Native
+from surefoot.work.budget import Budget
+from surefoot_studies.generalisation import (
     DependenceAnswer,
     TippingBounds,
     find_tipping_bounds,
@@ -24,7 +25,6 @@ from surefoot.studies.generalisation import (
     load_instances,
     render_tipping_bounds,
 )
-from surefoot.work.budget import Budget
 
 AURORA = load_instances("aurora")
 SCALES = (Fraction(2), Fraction(4), Fraction(8))

@@ -7,8 +7,6 @@ from tests.examples import EXAMPLES
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.printer import show_property
-from surefoot.studies import STUDIES
-from surefoot.studies.comparison import Study, compare_study, load_study, read_expectations
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -21,6 +19,8 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
+from surefoot_studies import STUDIES
+from surefoot_studies.comparison import Study, compare_study, load_study, read_expectations
 
 
 def result(verdict: Verdict) -> Result:

@@ -13,8 +13,8 @@ from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.property import Recurs
 from surefoot.problem.semantics import Move, apply_move, holds_in_state, permitted_transitions
-from surefoot.studies.deeprm.overload import keeps_placing
-from surefoot.training.simulators.deeprm import DeepRM
+from surefoot_studies.deeprm.overload import keeps_placing
+from surefoot_studies.training.simulators.deeprm import DeepRM
 
 
 def always(action: int) -> Network:

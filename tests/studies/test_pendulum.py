@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
-from surefoot.encode.barrier import read_control_system
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.network import Shape, dense_network
@@ -23,9 +22,10 @@ from surefoot.problem.semantics import (
     policy_decision,
 )
 from surefoot.problem.validate import validate_problem
-from surefoot.studies.pendulum.problem import PROBLEMS, exact_radians, pendulum_policy, stays_upright
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
 from surefoot.work.budget import Budget
+from surefoot_studies.pendulum.problem import PROBLEMS, exact_radians, pendulum_policy, stays_upright
 
 DEGREE = pi / 180
 

@@ -19,16 +19,16 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state, is_initial, policy_decision
 from surefoot.problem.validate import validate_problem
-from surefoot.studies.pensieve.decision import (
+from surefoot_studies.pensieve.decision import (
     BITRATES,
     DOWNLOAD_SECONDS,
     likeliest_condition,
     poor_conditions,
     poor_network,
 )
-from surefoot.studies.pensieve.problem import NEEDS_NETWORK
-from surefoot.studies.pensieve.streaming import leaves_best, reaches_best
-from surefoot.studies.pensieve.throughput import divide_by_download_time
+from surefoot_studies.pensieve.problem import NEEDS_NETWORK
+from surefoot_studies.pensieve.streaming import leaves_best, reaches_best
+from surefoot_studies.pensieve.throughput import divide_by_download_time
 
 
 def random_network(width: int) -> Network:

@@ -17,14 +17,14 @@ from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, enumerate_successors, is_initial
 from surefoot.problem.term import FALSE
 from surefoot.run import verify
-from surefoot.studies.assets import shipped_model
-from surefoot.studies.blocksworld import model as blocks
-from surefoot.studies.comparison import compare_study, load_study
-from surefoot.studies.line_transport.problem import PROBLEMS as LINES
-from surefoot.studies.npuzzle import model as puzzle
-from surefoot.studies.write_jani_models import MODELS, jani_model_text
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
+from surefoot_studies.assets import shipped_model
+from surefoot_studies.blocksworld import model as blocks
+from surefoot_studies.comparison import compare_study, load_study
+from surefoot_studies.line_transport.problem import PROBLEMS as LINES
+from surefoot_studies.npuzzle import model as puzzle
+from surefoot_studies.write_jani_models import MODELS, jani_model_text
 
 QUICK = (
     ("line-transport", "one-way"),
@@ -36,7 +36,7 @@ QUICK = (
 
 @pytest.mark.parametrize(("study", "name"), MODELS)
 def test_the_shipped_model_is_the_one_that_is_written(study: str, name: str) -> None:
-    shipped = files(f"surefoot.studies.{study}").joinpath("assets", f"{name}.jani").read_text("utf-8")
+    shipped = files(f"surefoot_studies.{study}").joinpath("assets", f"{name}.jani").read_text("utf-8")
     assert shipped == jani_model_text(study, name)
 
 

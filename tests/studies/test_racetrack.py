@@ -22,9 +22,9 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, policy_decision
 from surefoot.problem.term import Var
 from surefoot.problem.validate import validate_problem
-from surefoot.studies.racetrack.model import ACCELERATIONS, racetrack_environment
-from surefoot.studies.racetrack.policies import careful_policy, racetrack_policy
-from surefoot.studies.racetrack.problem import (
+from surefoot_studies.racetrack.model import ACCELERATIONS, racetrack_environment
+from surefoot_studies.racetrack.policies import careful_policy, racetrack_policy
+from surefoot_studies.racetrack.problem import (
     CRASHED,
     FINISHED,
     PROBLEMS,
@@ -34,7 +34,7 @@ from surefoot.studies.racetrack.problem import (
     never_stalls,
     racetrack_problem,
 )
-from surefoot.studies.racetrack.track import nearest_goal, wall_distance
+from surefoot_studies.racetrack.track import nearest_goal, wall_distance
 
 SPEED = 3
 DRIVE, WAIT = 0, 1  # locations of `car`

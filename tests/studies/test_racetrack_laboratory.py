@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from surefoot.cli.commands.heatmap import study_figures
-from surefoot.compile import explore_problem
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
+from surefoot.explore import explore_problem
 from surefoot.formats.jani import read_jani, write_jani
 from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track, parse_track
 from surefoot.problem.meaning.inference import infer_outputs
@@ -22,8 +22,10 @@ from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.semantics import enumerate_successors, holds_in_state, policy_decision
-from surefoot.studies.assets import shipped_network
-from surefoot.studies.paper_figures import (
+from surefoot.verdict.verdict import Exact, PerStart, Reason, Result, Unknown
+from surefoot.work.budget import Budget
+from surefoot_studies.assets import shipped_network
+from surefoot_studies.paper_figures import (
     Claim,
     FigureSpec,
     PanelSpec,
@@ -33,27 +35,25 @@ from surefoot.studies.paper_figures import (
     load_study_figures,
     read_claims,
 )
-from surefoot.studies.racetrack.drivers import DRIVEN, FINISHED, QUESTIONS, random_policy
-from surefoot.studies.racetrack.end_cell import (
+from surefoot_studies.racetrack.drivers import DRIVEN, FINISHED, QUESTIONS, random_policy
+from surefoot_studies.racetrack.end_cell import (
     CRASHED,
     WIDTHS,
     end_cell_environment,
     end_cell_problem,
     start_states,
 )
-from surefoot.studies.racetrack.figures import FIGURES, MEASURES, goal_distances
-from surefoot.studies.racetrack.model import (
+from surefoot_studies.racetrack.figures import FIGURES, MEASURES, goal_distances
+from surefoot_studies.racetrack.model import (
     ACCELERATIONS,
     cover_by_rectangles,
     on_cell_kinds,
     racetrack_environment,
 )
-from surefoot.studies.racetrack.policies import careful_policy, reactive_policy
-from surefoot.studies.racetrack.problem import bend_track, goal_probability
-from surefoot.studies.racetrack.track import TRACKS, shipped_track
-from surefoot.studies.racetrack.track_generator import random_road, refine_track, track_text, with_obstacles
-from surefoot.verdict.verdict import Exact, PerStart, Reason, Result, Unknown
-from surefoot.work.budget import Budget
+from surefoot_studies.racetrack.policies import careful_policy, reactive_policy
+from surefoot_studies.racetrack.problem import bend_track, goal_probability
+from surefoot_studies.racetrack.track import TRACKS, shipped_track
+from surefoot_studies.racetrack.track_generator import random_road, refine_track, track_text, with_obstacles
 
 SIZES = {"small": (12, 35), "big": (33, 30), "ring": (45, 50)}
 

@@ -10,10 +10,10 @@ import pytest
 
 from surefoot.cli import run_command_line
 from surefoot.query.polynomial import Polynomial
-from surefoot.studies.control.figures import MEASURES as DUFFING
-from surefoot.studies.paper_figures import load_study_figures
-from surefoot.studies.pendulum.figures import MEASURES as PENDULUM
-from surefoot.studies.region_figures import RegionResult, covered_box_share
+from surefoot_studies.control.figures import MEASURES as DUFFING
+from surefoot_studies.paper_figures import load_study_figures
+from surefoot_studies.pendulum.figures import MEASURES as PENDULUM
+from surefoot_studies.region_figures import RegionResult, covered_box_share
 
 
 def disc(radius: float, covered: Fraction = Fraction(1)) -> RegionResult:

@@ -15,18 +15,18 @@ from surefoot.cli.engine_options import build_engines
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.studies.assets import shipped_network
-from surefoot.studies.aurora.problem import POLICIES, safety_excellent
-from surefoot.studies.checkpoints import (
+from surefoot.verdict.verdict import Reason, Result, Unknown, Violated
+from surefoot.work.budget import Budget
+from surefoot_studies.assets import shipped_network
+from surefoot_studies.aurora.problem import POLICIES, safety_excellent
+from surefoot_studies.checkpoints import (
     CheckpointVerdict,
     TrainingRun,
     render_checkpoints,
     training_run,
     verify_checkpoints,
 )
-from surefoot.studies.comparison import Expectation, compare_study, load_study
-from surefoot.verdict.verdict import Reason, Result, Unknown, Violated
-from surefoot.work.budget import Budget
+from surefoot_studies.comparison import Expectation, compare_study, load_study
 
 NETWORKING = ("aurora", "deeprm", "pensieve")
 EXPECTED = {
@@ -94,7 +94,7 @@ def flat(level: float) -> Network:
 
 def run_of(levels: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> TrainingRun:
     run = training_run("aurora")
-    monkeypatch.setattr("surefoot.studies.checkpoints._read_returns", lambda _: dict.fromkeys(levels, 1.0))
+    monkeypatch.setattr("surefoot_studies.checkpoints._read_returns", lambda _: dict.fromkeys(levels, 1.0))
     monkeypatch.setattr(TrainingRun, "network", lambda _, decisions: flat(levels[decisions]))
     return replace(run, decisions=tuple(levels))
 

@@ -28,8 +28,10 @@ from surefoot.problem.semantics import (
 )
 from surefoot.problem.validate import validate_problem
 from surefoot.run import verify
-from surefoot.studies.comparison import compare_study, load_study
-from surefoot.studies.toy.problem import (
+from surefoot.verdict.verdict import Violated
+from surefoot.work.budget import Budget
+from surefoot_studies.comparison import compare_study, load_study
+from surefoot_studies.toy.problem import (
     PROBLEMS,
     below_ten,
     below_ten_from_upper_right,
@@ -37,10 +39,8 @@ from surefoot.studies.toy.problem import (
     settles_within,
     toy_network,
 )
-from surefoot.verdict.verdict import Violated
-from surefoot.work.budget import Budget
 
-ASSETS = files("surefoot.studies.toy").joinpath("assets")
+ASSETS = files("surefoot_studies.toy").joinpath("assets")
 
 
 def test_the_network_gives_every_number_of_the_paper() -> None:

@@ -8,7 +8,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from surefoot.problem.network import Affine
-from surefoot.studies.toy.problem import toy_network
+from surefoot_studies.toy.problem import toy_network
 
 
 def toy_model() -> onnx.ModelProto:

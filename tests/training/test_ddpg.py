@@ -11,18 +11,23 @@ import numpy as np
 import pytest
 
 from surefoot.cli import run_command_line
-from surefoot.encode.barrier import ControlSystem, read_control_system
 from surefoot.errors import Unsupported
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.meaning.inference import infer_outputs
-from surefoot.studies.assets import shipped_names, shipped_network
-from surefoot.studies.control.paper_tables import paper_size
-from surefoot.studies.control.problem import PLANTS, stays_safe
-from surefoot.training.control.ddpg import ActorRecipe, train_actor
-from surefoot.training.control.dense import Adam, backpropagate_layers, forward_layers, initialise_layers
-from surefoot.training.control.recipes import actor_recipe, text_file, training_seconds, training_text
-from surefoot.training.onnx_files import onnx_bytes
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import ControlSystem, read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot_studies.assets import shipped_names, shipped_network
+from surefoot_studies.control.paper_tables import paper_size
+from surefoot_studies.control.problem import PLANTS, stays_safe
+from surefoot_studies.training.control.ddpg import ActorRecipe, train_actor
+from surefoot_studies.training.control.dense import (
+    Adam,
+    backpropagate_layers,
+    forward_layers,
+    initialise_layers,
+)
+from surefoot_studies.training.control.recipes import actor_recipe, text_file, training_seconds, training_text
+from surefoot_studies.training.onnx_files import onnx_bytes
 
 SMALL = ActorRecipe(hidden=(16, 16), critic=(16, 16), updates=240, looks=4, held_out=16, horizon=60)
 

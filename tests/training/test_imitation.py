@@ -13,11 +13,15 @@ import pytest
 
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.network import Affine
-from surefoot.studies import STUDIES
-from surefoot.training.__main__ import train_from_arguments
-from surefoot.training.imitation.advisers import ADVISERS
-from surefoot.training.imitation.behavioural_cloning import adviser_agreement, clone_adviser, margin_gradient
-from surefoot.training.imitation.recipes import IMITATORS
+from surefoot_studies import STUDIES
+from surefoot_studies.training.__main__ import train_from_arguments
+from surefoot_studies.training.imitation.advisers import ADVISERS
+from surefoot_studies.training.imitation.behavioural_cloning import (
+    adviser_agreement,
+    clone_adviser,
+    margin_gradient,
+)
+from surefoot_studies.training.imitation.recipes import IMITATORS
 
 
 @pytest.mark.parametrize("name", IMITATORS)

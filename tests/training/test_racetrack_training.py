@@ -17,27 +17,27 @@ from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import enumerate_successors
-from surefoot.studies.racetrack.end_cell import end_cell_environment
-from surefoot.studies.racetrack.model import racetrack_environment
-from surefoot.studies.racetrack.policies import racetrack_policy
-from surefoot.studies.racetrack.problem import never_crashes
-from surefoot.studies.racetrack.track import shipped_track
-from surefoot.training.onnx_files import onnx_bytes
-from surefoot.training.racetrack import track_tables as courses
-from surefoot.training.racetrack.dqn import (
+from surefoot_studies.racetrack.end_cell import end_cell_environment
+from surefoot_studies.racetrack.model import racetrack_environment
+from surefoot_studies.racetrack.policies import racetrack_policy
+from surefoot_studies.racetrack.problem import never_crashes
+from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.training.onnx_files import onnx_bytes
+from surefoot_studies.training.racetrack import track_tables as courses
+from surefoot_studies.training.racetrack.dqn import (
     DqnLearner,
     backpropagate_error,
     layer_activations,
     layer_views,
     train_dqn,
 )
-from surefoot.training.racetrack.driver_values import evaluate_driver
-from surefoot.training.racetrack.gym import make_racetrack_env as gym_environment
-from surefoot.training.racetrack.recipes import DRIVERS, DriverRecipe
-from surefoot.training.racetrack.track_tables import ARRIVED, CRASHED, build_course
+from surefoot_studies.training.racetrack.driver_values import evaluate_driver
+from surefoot_studies.training.racetrack.gym import make_racetrack_env as gym_environment
+from surefoot_studies.training.racetrack.recipes import DRIVERS, DriverRecipe
+from surefoot_studies.training.racetrack.track_tables import ARRIVED, CRASHED, build_course
 
 SPEED = 2
-ASSETS = files("surefoot.studies.racetrack").joinpath("assets")
+ASSETS = files("surefoot_studies.racetrack").joinpath("assets")
 CORNER = parse_track("xxxxxgg\nxxxx...\nss.....\nss....x\nxx..xxx", "corner")
 
 
@@ -139,7 +139,7 @@ def test_scaling_is_folded_into_the_first_layer() -> None:
 def test_a_short_training_learns_to_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same seed twice gives the same bytes, and the goal becomes likely."""
     monkeypatch.setattr(
-        "surefoot.training.racetrack.dqn.shipped_course", lambda *_, **__: build_course(CORNER)
+        "surefoot_studies.training.racetrack.dqn.shipped_course", lambda *_, **__: build_course(CORNER)
     )
     recipe = DriverRecipe(
         "corner", "corner", episodes=2500, checkpoint_every=500, cars=32, updates=4, batch=64

@@ -17,17 +17,17 @@ from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.semantics import Move, permitted_transitions
 from surefoot.problem.term import TRUE, Var
 from surefoot.run import verify
-from surefoot.solve.native import Native
-from surefoot.studies.aurora.problem import liveness_excellent, safety_excellent, safety_shallow_buffer
-from surefoot.studies.deeprm.problem import PROBLEMS as DEEPRM
-from surefoot.studies.pensieve.problem import PROBLEMS as PENSIEVE
-from surefoot.training.realisation import aurora, deeprm, pensieve, realise_trace
-from surefoot.training.rollout import HELD_OUT
-from surefoot.training.simulators.aurora import JITTER
-from surefoot.training.simulators.deeprm import DeepRM
-from surefoot.training.simulators.pensieve import BANDWIDTHS
+from surefoot.solvers.native import Native
 from surefoot.verdict.verdict import Trace, Violated
 from surefoot.work.budget import Budget
+from surefoot_studies.aurora.problem import liveness_excellent, safety_excellent, safety_shallow_buffer
+from surefoot_studies.deeprm.problem import PROBLEMS as DEEPRM
+from surefoot_studies.pensieve.problem import PROBLEMS as PENSIEVE
+from surefoot_studies.training.realisation import aurora, deeprm, pensieve, realise_trace
+from surefoot_studies.training.rollout import HELD_OUT
+from surefoot_studies.training.simulators.aurora import JITTER
+from surefoot_studies.training.simulators.deeprm import DeepRM
+from surefoot_studies.training.simulators.pensieve import BANDWIDTHS
 
 NAMES = ("latency_gradient", "latency_ratio", "send_ratio")
 

@@ -15,12 +15,18 @@ import pytest
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Activation, Affine
-from surefoot.studies import STUDIES
-from surefoot.training.__main__ import ENOUGH, baseline_share
-from surefoot.training.onnx_files import network_file, onnx_bytes, write_recipe
-from surefoot.training.recipes import RECIPES, Recipe
-from surefoot.training.rollout import Layers, baseline_returns, forward_dense, greedy_actor, held_out_returns
-from surefoot.training.simulators import SIMULATORS
+from surefoot_studies import STUDIES
+from surefoot_studies.training.__main__ import ENOUGH, baseline_share
+from surefoot_studies.training.onnx_files import network_file, onnx_bytes, write_recipe
+from surefoot_studies.training.recipes import RECIPES, Recipe
+from surefoot_studies.training.rollout import (
+    Layers,
+    baseline_returns,
+    forward_dense,
+    greedy_actor,
+    held_out_returns,
+)
+from surefoot_studies.training.simulators import SIMULATORS
 
 
 def assets(recipe: Recipe) -> Path:

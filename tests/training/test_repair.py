@@ -15,13 +15,13 @@ from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.solve.native import Native
-from surefoot.studies.assets import shipped_network
-from surefoot.studies.aurora.problem import safety_excellent
-from surefoot.studies.pensieve.problem import PROBLEMS as PENSIEVE
-from surefoot.training.recipes import RECIPES
+from surefoot.solvers.native import Native
 from surefoot.verdict.verdict import Proved, Result
 from surefoot.work.budget import Budget
+from surefoot_studies.assets import shipped_network
+from surefoot_studies.aurora.problem import safety_excellent
+from surefoot_studies.pensieve.problem import PROBLEMS as PENSIEVE
+from surefoot_studies.training.recipes import RECIPES
 
 AURORA = "safety-excellent/aurora-48"
 
@@ -51,7 +51,7 @@ def test_a_violated_policy_is_repaired_and_stays_good(
 
 @pytest.mark.train
 def test_the_same_training_without_the_counterexamples_does_not_help() -> None:
-    from surefoot.training.repair import RepairSettings, repair_policy
+    from surefoot_studies.training.repair import RepairSettings, repair_policy
 
     problem = safety_excellent(shipped_network("aurora", "aurora-48"))
     done = repair_policy(RECIPES["aurora-48"], problem, decide, RepairSettings(rounds=1, weight=0.0))
@@ -61,7 +61,7 @@ def test_the_same_training_without_the_counterexamples_does_not_help() -> None:
 
 @pytest.mark.train
 def test_what_comes_before_the_layers_stays_and_is_read_through() -> None:
-    from surefoot.training.repair import _first_layer_inputs, policy_weights, replace_policy_weights
+    from surefoot_studies.training.repair import _first_layer_inputs, policy_weights, replace_policy_weights
 
     problem = PENSIEVE["faster-than-playback-equal/pensieve-32x16"]()
     layers = policy_weights(problem)
@@ -92,7 +92,7 @@ def test_the_degree_of_a_condition_has_its_sign(text: str, expected: list[float]
     import torch
 
     from surefoot.problem.parse import parse_term
-    from surefoot.training.robustness import robustness_degree
+    from surefoot_studies.training.robustness import robustness_degree
 
     outputs = torch.tensor([[1.0, 2.0], [-2.0, 3.0]])
     assert robustness_degree(parse_term(text), outputs).tolist() == pytest.approx(expected)
@@ -104,7 +104,7 @@ def test_only_outputs_can_be_learnt() -> None:
 
     from surefoot.errors import Unsupported
     from surefoot.problem.term import Var
-    from surefoot.training.robustness import robustness_degree
+    from surefoot_studies.training.robustness import robustness_degree
 
     with pytest.raises(Unsupported, match="`speed"):
         robustness_degree(Var("speed") < Fraction(1), torch.zeros(1, 1))
@@ -112,7 +112,7 @@ def test_only_outputs_can_be_learnt() -> None:
 
 @pytest.mark.train
 def test_a_property_that_holds_needs_no_round() -> None:
-    from surefoot.training.repair import render_rounds, repair_policy
+    from surefoot_studies.training.repair import render_rounds, repair_policy
 
     problem = safety_excellent(shipped_network("aurora", "aurora-48"), Fraction(1, 250))
     done = repair_policy(RECIPES["aurora-48"], problem, decide)

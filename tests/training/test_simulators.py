@@ -9,12 +9,12 @@ from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.network import dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, apply_move, permitted_transitions
-from surefoot.studies.deeprm.problem import empties_queue
-from surefoot.training.rollout import baseline_returns, play_episodes
-from surefoot.training.simulators import SIMULATORS
-from surefoot.training.simulators.aurora import Aurora
-from surefoot.training.simulators.deeprm import CAPACITY, HORIZON, SLOTS, DeepRM
-from surefoot.training.simulators.pensieve import BITRATES, TRACE_SECONDS, Pensieve
+from surefoot_studies.deeprm.problem import empties_queue
+from surefoot_studies.training.rollout import baseline_returns, play_episodes
+from surefoot_studies.training.simulators import SIMULATORS
+from surefoot_studies.training.simulators.aurora import Aurora
+from surefoot_studies.training.simulators.deeprm import CAPACITY, HORIZON, SLOTS, DeepRM
+from surefoot_studies.training.simulators.pensieve import BITRATES, TRACE_SECONDS, Pensieve
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -198,7 +198,7 @@ def test_as_gymnasium_environments(name: str) -> None:
     pytest.importorskip("gymnasium", reason="needs gymnasium")
     from gymnasium.utils.env_checker import check_env
 
-    from surefoot.training.gym import make_simulator_env
+    from surefoot_studies.training.gym import make_simulator_env
 
     made = make_simulator_env(name)
     check_env(made, skip_render_check=True)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.training.__main__ import train_from_arguments
-from surefoot.training.recipes import RECIPES
-from surefoot.training.rollout import greedy_actor, held_out_returns
-from surefoot.training.simulators import SIMULATORS
+from surefoot_studies.training.__main__ import train_from_arguments
+from surefoot_studies.training.recipes import RECIPES
+from surefoot_studies.training.rollout import greedy_actor, held_out_returns
+from surefoot_studies.training.simulators import SIMULATORS
 
 
 @pytest.mark.train
@@ -27,7 +27,7 @@ from surefoot.training.simulators import SIMULATORS
     ],
 )
 def test_a_short_training_is_repeatable_and_learns(name: str, changes: dict[str, int]) -> None:
-    from surefoot.training.ppo import train_ppo
+    from surefoot_studies.training.ppo import train_ppo
 
     recipe = replace(RECIPES[name], **changes)
     first, again = train_ppo(recipe, 7), train_ppo(recipe, 7)
@@ -66,7 +66,7 @@ def test_the_command_writes_networks_checkpoints_and_a_recipe(
 def test_without_torch_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("surefoot.training.__main__.find_spec", lambda _: None)
+    monkeypatch.setattr("surefoot_studies.training.__main__.find_spec", lambda _: None)
     assert train_from_arguments(["aurora"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
@@ -75,7 +75,7 @@ def test_without_torch_one_line_says_what_to_install(
 
 def test_the_simulators_need_no_torch() -> None:
     code = (
-        "import sys, surefoot.training.rollout, surefoot.training.onnx_files; print('torch' in sys.modules)"
+        "import sys; from surefoot_studies.training import rollout, onnx_files; print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
-from surefoot.certify.checker.untrusted_file import ReadError
 from surefoot.work.child import WorkerDied, WorkerTimedOut, borrow_worker
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
+from surefoot_checker.kernel.untrusted_file import ReadError
 
 _INPUT, _OUTPUT = re.compile(r"(X_\d+)@0\Z"), re.compile(r"output\[(\d+)\]@0\Z")
 

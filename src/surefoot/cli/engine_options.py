@@ -24,12 +24,12 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.predicate_list import read_conditions
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
+from surefoot.reductions.absorbing_goal import end_at_goal
+from surefoot.reductions.discretise import discretise
 from surefoot.run import DEFAULT_SOLVERS, NoEngine, applicable_engines
-from surefoot.solve import SOLVERS
-from surefoot.solve.protocol import Solver
-from surefoot.solve.recording import Recording
-from surefoot.transform.absorbing_goal import end_at_goal
-from surefoot.transform.discretise import discretise
+from surefoot.solvers import SOLVERS
+from surefoot.solvers.protocol import Solver
+from surefoot.solvers.recording import Recording
 
 
 class _ExactNumber(click.ParamType):  # type: ignore[type-arg]

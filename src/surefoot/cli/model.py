@@ -28,8 +28,8 @@ from surefoot.formats.wiring import (
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.problem.validate.distribution import normalise_probabilities
-from surefoot.studies import STUDIES
-from surefoot.transform.discretise import in_time
+from surefoot.reductions.discretise import in_time
+from surefoot_studies import STUDIES
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from surefoot.certify.checker.untrusted_file import ReadError, decompress_gzip
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import result_from_json
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.problem.parse import parse_term
 from surefoot.problem.term import Term
 from surefoot.verdict.verdict import Found
+from surefoot_checker.kernel.untrusted_file import ReadError, decompress_gzip
 
 LARGEST_BYTES = 1 << 28
 

@@ -24,9 +24,9 @@ from surefoot.problem.parse import parse_term
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import disjunction_of
-from surefoot.transform.bound_template import BoundTemplate, parse_bound_template
-from surefoot.transform.discretise import discretise
-from surefoot.transform.proof_obligations import (
+from surefoot.reductions.bound_template import BoundTemplate, parse_bound_template
+from surefoot.reductions.discretise import discretise
+from surefoot.reductions.proof_obligations import (
     consecution_problem,
     initiation_problem,
     safety_problem,

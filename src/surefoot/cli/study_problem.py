@@ -14,8 +14,8 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.parse import parse_term
 from surefoot.problem.term import Const
-from surefoot.studies import STUDIES
-from surefoot.studies.comparison import load_study
+from surefoot_studies import STUDIES
+from surefoot_studies.comparison import load_study
 
 
 def names_study(model: str) -> bool:

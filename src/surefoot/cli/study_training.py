@@ -19,31 +19,31 @@ from surefoot.report.search_page import preformatted_html
 from surefoot.report.search_plots import bounds_svg
 from surefoot.run import verify
 from surefoot.search import SearchSettings
-from surefoot.studies.assets import shipped_names, shipped_network
-from surefoot.studies.checkpoints import (
+from surefoot.verdict.sentences import interruption_note
+from surefoot.verdict.verdict import Result, Trace, is_interrupted
+from surefoot.work.budget import Budget
+from surefoot_studies.assets import shipped_names, shipped_network
+from surefoot_studies.checkpoints import (
     CheckpointVerdict,
     render_checkpoints,
     training_run,
     verify_checkpoints,
 )
-from surefoot.studies.comparison import Simulated, Study, Verify
-from surefoot.studies.generalisation import (
+from surefoot_studies.comparison import Simulated, Study, Verify
+from surefoot_studies.generalisation import (
     Instances,
     TippingBounds,
     find_tipping_bounds,
     judge_dependence,
     load_instances,
 )
-from surefoot.studies.generalisation import render_tipping_bounds as drawn_bounds
-from surefoot.training.recipes import RECIPES, Recipe
-from surefoot.verdict.sentences import interruption_note
-from surefoot.verdict.verdict import Result, Trace, is_interrupted
-from surefoot.work.budget import Budget
+from surefoot_studies.generalisation import render_tipping_bounds as drawn_bounds
+from surefoot_studies.training.recipes import RECIPES, Recipe
 
 
 def replay_in_simulator(study_name: str, problem: Problem, trace: Trace) -> Simulated | None:
     """Is the trace real? Asked of the study's simulator, if it has one."""
-    from surefoot.training.realisation import realise_trace
+    from surefoot_studies.training.realisation import realise_trace
 
     found = realise_trace(study_name, problem, trace)
     return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
@@ -140,8 +140,8 @@ def retrain_policy(
     recipe = _find_recipe(wanted)
     if find_spec("torch") is None:
         raise MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
-    from surefoot.training.onnx_files import write_network
-    from surefoot.training.repair import RepairSettings, render_rounds, repair_policy
+    from surefoot_studies.training.onnx_files import write_network
+    from surefoot_studies.training.repair import RepairSettings, render_rounds, repair_policy
 
     def decide(problem: Problem) -> Result:
         result = verify(problem, None, Budget(seconds, seed, tell))
@@ -180,11 +180,11 @@ def train_plant_actor(
 
     Exit 1 if held-out runs were unsafe, 130 if it was interrupted (the best actor so far is written).
     """
-    from surefoot.encode.barrier import read_control_system
-    from surefoot.training.control.ddpg import train_actor
-    from surefoot.training.control.recipes import actor_recipe, text_file, training_text
-    from surefoot.training.onnx_files import onnx_bytes
-    from surefoot.transform.discretise import discretise
+    from surefoot.reductions.barrier import read_control_system
+    from surefoot.reductions.discretise import discretise
+    from surefoot_studies.training.control.ddpg import train_actor
+    from surefoot_studies.training.control.recipes import actor_recipe, text_file, training_text
+    from surefoot_studies.training.onnx_files import onnx_bytes
 
     if wanted not in loaded.problems:
         fix = did_you_mean(wanted, loaded.problems)
@@ -212,7 +212,7 @@ def train_plant_actor(
 
 def _parse_sizes(study: str, problem: str, hidden: str) -> tuple[int, ...]:
     """`64x64`, or `paper`: what the shield paper prints for the problem."""
-    from surefoot.studies.control.paper_tables import paper_size
+    from surefoot_studies.control.paper_tables import paper_size
 
     if hidden == "paper":
         found = paper_size(problem) if study == "control" else None

@@ -18,17 +18,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surefoot.encode.refutation.violation import encode_violation
-from surefoot.encode.unroll import encoding_objection as encoding_objection
-from surefoot.encode.unroll import unroll
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt
 from surefoot.problem.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof
-from surefoot.solve import take_solver
-from surefoot.solve.milp import Milp
-from surefoot.solve.protocol import Solver
+from surefoot.reductions.refutation.violation import encode_violation
+from surefoot.reductions.unroll import encoding_objection as encoding_objection
+from surefoot.reductions.unroll import unroll
+from surefoot.solvers import take_solver
+from surefoot.solvers.milp import Milp
+from surefoot.solvers.protocol import Solver
 from surefoot.verdict.verdict import (
     Certificate,
     Holds,

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.encode.network_call import MAY_OVERFLOW
-from surefoot.encode.refutation.violation import encode_open_run, encode_undefined_property, encode_violation
-from surefoot.encode.refutation.witness import confirm_violation, has_corner_start, undefined_after
-from surefoot.encode.scalar_layout import at_step
-from surefoot.encode.unroll import Unrolling, unroll
 from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.term import FALSE
 from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.solve.protocol import Ask, Solver, solve_query
+from surefoot.reductions.network_call import MAY_OVERFLOW
+from surefoot.reductions.refutation.violation import (
+    encode_open_run,
+    encode_undefined_property,
+    encode_violation,
+)
+from surefoot.reductions.refutation.witness import confirm_violation, has_corner_start, undefined_after
+from surefoot.reductions.scalar_layout import at_step
+from surefoot.reductions.unroll import Unrolling, unroll
+from surefoot.solvers.protocol import Ask, Solver, solve_query
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

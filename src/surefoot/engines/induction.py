@@ -25,9 +25,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surefoot.encode.refutation.violation import encode_no_good_state
-from surefoot.encode.unroll import Unrolling, unroll
-from surefoot.encode.unroll import encoding_objection as encoding_objection
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt, undecided_at, unfaithful_reason
 from surefoot.engines.simple_path import simple_run
 from surefoot.problem.arguments import check_fields, take_optional, whole_number
@@ -35,9 +32,12 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.term import FALSE, Term, conjunction_of, disjunction_of
 from surefoot.query.query import Answer, Undecided, Unsat
-from surefoot.solve import take_solver
-from surefoot.solve.milp import Milp
-from surefoot.solve.protocol import Ask, Solver
+from surefoot.reductions.refutation.violation import encode_no_good_state
+from surefoot.reductions.unroll import Unrolling, unroll
+from surefoot.reductions.unroll import encoding_objection as encoding_objection
+from surefoot.solvers import take_solver
+from surefoot.solvers.milp import Milp
+from surefoot.solvers.protocol import Ask, Solver
 from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late

@@ -25,8 +25,8 @@ from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Term, Var, conjunction_of
-from surefoot.transform.bound_template import BoundTemplate
-from surefoot.transform.proof_obligations import consecution_problem, initiation_problem, safety_problem
+from surefoot.reductions.bound_template import BoundTemplate
+from surefoot.reductions.proof_obligations import consecution_problem, initiation_problem, safety_problem
 from surefoot.verdict.artifact import Invariant, InvariantObligation, property_answer
 from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget

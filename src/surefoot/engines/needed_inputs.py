@@ -16,14 +16,14 @@ import numpy as np
 from surefoot.engines.tipping_point import Decide
 from surefoot.network.interval import interval_bounds
 from surefoot.problem.problem import Problem
-from surefoot.transform.abstraction import (
+from surefoot.reductions.abstraction import (
     FreedValues,
     NetworkAbstraction,
     abstract_network_io,
     network_policy,
     observed_input_box,
 )
-from surefoot.transform.term_range import Span
+from surefoot.reductions.term_range import Span
 from surefoot.verdict.artifact import property_answer
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget

@@ -26,24 +26,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from surefoot.encode.concretise import concrete_runs
-from surefoot.encode.expand import negate_condition
-from surefoot.encode.refutation.environment_strategies import (
-    ENVIRONMENT_STRATEGIES,
-    StrategyRun,
-    follow_strategy,
-)
-from surefoot.encode.refutation.recurrence_set import recurrence_failures
-from surefoot.encode.refutation.state_boxes import (
-    StateBox,
-    StateScalar,
-    box_around_states,
-    history_groups,
-    state_scalars,
-)
-from surefoot.encode.refutation.violation import encode_no_good_state
-from surefoot.encode.unroll import Unrolling, unroll
-from surefoot.encode.unroll import encoding_objection as encoding_objection
 from surefoot.engines.bounded_check import undecided_at
 from surefoot.errors import InvalidProblem
 from surefoot.problem.arguments import check_fields, take_optional, whole_number
@@ -53,10 +35,28 @@ from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import State, apply_move, holds_in_state
 from surefoot.problem.term import TRUE, Apply, Op, Term, conjunction_of, disjunction_of, free_names
 from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
-from surefoot.solve import take_solver
-from surefoot.solve.milp import Milp
-from surefoot.solve.native import Native
-from surefoot.solve.protocol import Ask, Solver, solve_query
+from surefoot.reductions.concretise import concrete_runs
+from surefoot.reductions.expand import negate_condition
+from surefoot.reductions.refutation.environment_strategies import (
+    ENVIRONMENT_STRATEGIES,
+    StrategyRun,
+    follow_strategy,
+)
+from surefoot.reductions.refutation.recurrence_set import recurrence_failures
+from surefoot.reductions.refutation.state_boxes import (
+    StateBox,
+    StateScalar,
+    box_around_states,
+    history_groups,
+    state_scalars,
+)
+from surefoot.reductions.refutation.violation import encode_no_good_state
+from surefoot.reductions.unroll import Unrolling, unroll
+from surefoot.reductions.unroll import encoding_objection as encoding_objection
+from surefoot.solvers import take_solver
+from surefoot.solvers.milp import Milp
+from surefoot.solvers.native import Native
+from surefoot.solvers.protocol import Ask, Solver, solve_query
 from surefoot.verdict.recurrence import recurrence_move
 from surefoot.verdict.verdict import Reason, RecurrenceRegion, Trace, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget

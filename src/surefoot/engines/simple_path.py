@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from surefoot.encode.expand import negate_condition
-from surefoot.encode.unroll import Unrolling
 from surefoot.problem.term import Term
 from surefoot.query.query import Answer, Assignment, Sat
-from surefoot.solve.protocol import Ask
+from surefoot.reductions.expand import negate_condition
+from surefoot.reductions.unroll import Unrolling
+from surefoot.solvers.protocol import Ask
 
 
 def simple_run(

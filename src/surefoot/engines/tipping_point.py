@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
-from surefoot.transform.restriction import EmptyRegion
+from surefoot.reductions.restriction import EmptyRegion
 from surefoot.verdict.artifact import Trial
 from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous
 from surefoot.work.budget import Budget

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.simulation import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
 from surefoot.engines.statistical.experiment import Experiment, Prefix, run_prefixes
 from surefoot.engines.statistical.question import (
     ProbabilityQuestion,
@@ -29,8 +28,9 @@ from surefoot.engines.statistical.question import (
     named_counts,
 )
 from surefoot.errors import missing_backend
-from surefoot.solve.sampling import Betting, RewardRange, choose_plan
-from surefoot.solve.sampling.boundary.store import user_folder
+from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
+from surefoot.solvers.sampling import Betting, RewardRange, choose_plan
+from surefoot.solvers.sampling.boundary.store import user_folder
 from surefoot.verdict.verdict import Estimated
 from surefoot.work.budget import Budget
 from surefoot.work.philox import philox_words

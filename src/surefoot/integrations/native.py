@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct, error
 
-from surefoot.compile.source.cpython_step import StepFunction
-from surefoot.compile.source.guard import c_symbol
 from surefoot.errors import InvalidProblem
+from surefoot.shield.export.cpython_step import StepFunction
+from surefoot.shield.export.guard import c_symbol
 
 
 def native(path: str | Path, name: str | None = None) -> StepFunction:

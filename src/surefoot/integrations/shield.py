@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.source.cpython_step import StepFunction, machine_step
 from surefoot.errors import Unsupported, missing_backend
+from surefoot.shield.export.cpython_step import StepFunction, machine_step
 
 try:
     import gymnasium

@@ -219,7 +219,7 @@ class Environment:
     controls: tuple[Control, ...] = ()
     synchronisations: tuple[Synchronisation, ...] = ()
     arithmetic: Arithmetic = Arithmetic.EXACT
-    flow: Flow | None = None  # replaced by updates in `transform/discretise.py` before anything runs
+    flow: Flow | None = None  # replaced by updates in `reductions/discretise.py` before anything runs
     overapproximate: bool = False  # more runs than the real system has: a trace may be spurious
     definitions: tuple[
         tuple[str, Term], ...

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, policy_decision
+from surefoot.reductions.discretise import discretise
 from surefoot.report import abstraction, region
 from surefoot.report.heatmap import html as heatmap
 from surefoot.report.heatmap.cells import varying_names
@@ -24,7 +25,6 @@ from surefoot.report.result_text import FINITE_RUNS, evidence_lines, verdict_hea
 from surefoot.report.run_chart import Series, line_chart
 from surefoot.report.run_table import RunTable, run_table
 from surefoot.report.search_page import html_table, search_html
-from surefoot.transform.discretise import discretise
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.sentences import round_long_numbers, verdict_sentences
 from surefoot.verdict.threshold import answer_threshold, best_start_reminder

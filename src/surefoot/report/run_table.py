@@ -11,7 +11,7 @@ from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, policy_decision
 from surefoot.problem.window import Window, windows_of
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.discretise import discretise
 from surefoot.verdict.verdict import Trace
 
 WIDTH = 14

@@ -1,7 +1,7 @@
 """Questions that are answered by verifying several problems: tipping points, invariants, abstractions.
 
 Each function asks `run.verify` about problems made from the one that is given, and its result says what the
-answer rests on. The searches themselves are in `engines/`, the making of problems in `transform/`.
+answer rests on. The searches themselves are in `engines/`, the making of problems in `reductions/`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.reserved_names import network_output_name
 from surefoot.problem.term import Term, Var
+from surefoot.reductions.abstraction import FreedValues, NetworkAbstraction, abstract_network_io
+from surefoot.reductions.abstraction_request import describe_inputs
+from surefoot.reductions.bound_template import BoundTemplate
+from surefoot.reductions.discretise import discretise
+from surefoot.reductions.proof_obligations import assume_invariant, invariance_problem
+from surefoot.reductions.term_range import Span
 from surefoot.run import arithmetic_of, in_reals_only, unanswered_result, verify
-from surefoot.transform.abstraction import FreedValues, NetworkAbstraction, abstract_network_io
-from surefoot.transform.abstraction_request import describe_inputs
-from surefoot.transform.bound_template import BoundTemplate
-from surefoot.transform.discretise import discretise
-from surefoot.transform.proof_obligations import assume_invariant, invariance_problem
-from surefoot.transform.term_range import Span
 from surefoot.verdict.artifact import TippingPoint, Trial, property_answer
 from surefoot.verdict.verdict import (
     Found,

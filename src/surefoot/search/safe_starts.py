@@ -29,10 +29,10 @@ from surefoot.problem.property import Expected, Probability
 from surefoot.problem.reserved_names import location_key, location_name
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
 from surefoot.problem.validate import validate_problem
+from surefoot.reductions.absorbing_goal import end_at_goal
+from surefoot.reductions.discretise import discretise
+from surefoot.reductions.proof_obligations import starting_in
 from surefoot.search import SearchSettings
-from surefoot.transform.absorbing_goal import end_at_goal
-from surefoot.transform.discretise import discretise
-from surefoot.transform.proof_obligations import starting_in
 from surefoot.verdict.artifact import SafeStarts, StartGroup
 from surefoot.verdict.verdict import (
     Certificate,

@@ -7,17 +7,17 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.solve.markov.random_processes import Rows, cost_of_chain, random_rows, reach_of_chain, schedulers
-from tests.solve.markov.written import one_of, problem
+from tests.solvers.markov.random_processes import Rows, cost_of_chain, random_rows, reach_of_chain, schedulers
+from tests.solvers.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.values.canonical import process_problem_to_json
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.property import Expected, Path, Probability, Property
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 Value = Fraction | None  # None: infinite
 

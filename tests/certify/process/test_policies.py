@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.inference import fraction_to_float32, network_function
-from surefoot.certify.checker.network import read_network
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
@@ -24,6 +21,9 @@ from surefoot.query.unsat_claim import network_to_json
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.inference import fraction_to_float32, network_function
+from surefoot_checker.kernel.network import read_network
 
 X = Var("x")
 LAST = 6

@@ -6,16 +6,16 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from tests.solve.markov.random_processes import random_rows
-from tests.solve.markov.written import one_of, problem
+from tests.solvers.markov.random_processes import random_rows
+from tests.solvers.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.property import Expected
 from surefoot.problem.term import Var
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 
 def test_a_term_pays_in_every_step() -> None:

@@ -5,10 +5,9 @@ from functools import partial
 from random import Random
 
 import pytest
-from tests.solve.markov.random_processes import Rows, random_rows
-from tests.solve.markov.written import one_of, problem
+from tests.solvers.markov.random_processes import Rows, random_rows
+from tests.solvers.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.explicit.filters import count_starts, select_starts
@@ -16,6 +15,7 @@ from surefoot.problem.property import Bound, Expected, Path, Probability, Proper
 from surefoot.problem.term import Const
 from surefoot.verdict.verdict import Exact, PerStart, Unknown
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 
 def solved(rows: Rows, asked: Property, exact: bool = True) -> tuple[Fraction | None, Fraction | None]:

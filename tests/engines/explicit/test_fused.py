@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 from tests.engines.explicit.test_runs import is_kept
-from tests.solve.markov.random_processes import (
+from tests.solvers.markov.random_processes import (
     Rows,
     cost_of_chain,
     random_rows,
@@ -13,18 +13,18 @@ from tests.solve.markov.random_processes import (
     schedulers,
     stretched,
 )
-from tests.solve.markov.written import one_of, problem
+from tests.solvers.markov.written import one_of, problem
 
-from surefoot.compile import explore_problem
 from surefoot.engines.explicit import Explicit
+from surefoot.explore import explore_problem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Eventually, Expected, Never, Path, Probability, Property, Recurs
 from surefoot.problem.term import Const, ite
-from surefoot.studies.racetrack.model import racetrack_environment as racetrack
-from surefoot.studies.racetrack.policies import careful_policy
-from surefoot.studies.racetrack.problem import bend_track, decisions_to_goal, goal_probability
 from surefoot.verdict.verdict import Exact, Verdict
 from surefoot.work.budget import Budget
+from surefoot_studies.racetrack.model import racetrack_environment as racetrack
+from surefoot_studies.racetrack.policies import careful_policy
+from surefoot_studies.racetrack.problem import bend_track, decisions_to_goal, goal_probability
 
 TIERS = ("interpreter", "llvm")
 

@@ -18,13 +18,13 @@ from tests.formats.jani.build import (
     write,
 )
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Exact, PerStart, Reason, Unknown
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 
 def asked(values: Any, fun: str = "min") -> dict[str, Any]:

@@ -11,7 +11,6 @@ from tests.laws.brute_force import truth
 from tests.laws.contradictions import contradiction
 from tests.laws.finite_systems import problems
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.replay import replay
 from surefoot.certify.values.claim import build_graph_certificate
 from surefoot.engines.bmc import Bmc
@@ -28,9 +27,10 @@ from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, is_initial, may_end
 from surefoot.problem.term import TRUE, Apply, Const, Op, Var, equal
 from surefoot.run import verify
-from surefoot.solve import SOLVERS
+from surefoot.solvers import SOLVERS
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 X = Var("x")
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 from pathlib import Path as File
 
 import pytest
-from tests.solve.markov.random_processes import Rows, random_rows, reach_of_chain
-from tests.solve.markov.written import one_of, problem
+from tests.solvers.markov.random_processes import Rows, random_rows, reach_of_chain
+from tests.solvers.markov.written import one_of, problem
 
 from surefoot.cli import run_command_line
 from surefoot.engines.explicit import Explicit

@@ -3,10 +3,9 @@
 from random import Random
 
 import pytest
-from tests.solve.markov.random_processes import Rows, random_rows
-from tests.solve.markov.written import one_of, problem
+from tests.solvers.markov.random_processes import Rows, random_rows
+from tests.solvers.markov.written import one_of, problem
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.replay import replay
 from surefoot.certify.values.claim import build_graph_certificate
 from surefoot.engines.explicit import Explicit
@@ -17,6 +16,7 @@ from surefoot.problem.term import FALSE, Const, Var, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 
 def after(rows: Rows, states: set[int]) -> set[int]:

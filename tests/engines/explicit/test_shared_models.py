@@ -6,7 +6,6 @@ from time import process_time
 
 import pytest
 
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.errors import SurefootError, Unsupported
@@ -14,6 +13,7 @@ from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Exact, Verdict
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 pytestmark = pytest.mark.shared_data
 

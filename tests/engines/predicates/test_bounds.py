@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 from benchmarks.predicate_bounds import automata, compared, process
-from tests.solve.markov.random_processes import Rows
-from tests.solve.markov.written import WHERE, one_of, problem
+from tests.solvers.markov.random_processes import Rows
+from tests.solvers.markov.written import WHERE, one_of, problem
 
 from surefoot.certify.evidence import certify_verdict
 from surefoot.engines.predicates import Predicates

@@ -25,7 +25,7 @@ from surefoot.problem.environment import Array, Bool, Component, Edge, Environme
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction_of, equal, ite
-from surefoot.studies.racetrack.abstraction_instances import AbstractionInstance
+from surefoot_studies.racetrack.abstraction_instances import AbstractionInstance
 
 KINDS = {"a": Int(-3, 4), "b": Bool(), "c": Int(2, 60), "d": Int(0, 90)}
 RANGES = {"a": range(-3, 5), "b": range(2), "c": range(2, 61), "d": range(91)}

@@ -11,7 +11,6 @@ import pytest
 from tests.engines.predicates.wide_systems import PLACE, braking
 from tests.laws.automata_networks import automata_network, predicates
 
-from surefoot.encode.interval import Scalar
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.dynamics import build_dynamics
 from surefoot.engines.predicates.split_candidates import enumerate_halves, lower_part_bound
@@ -19,6 +18,7 @@ from surefoot.engines.predicates.split_preview import with_splits
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
+from surefoot.reductions.interval import Scalar
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Unknown, Violated
 from surefoot.work.budget import Budget

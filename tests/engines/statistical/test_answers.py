@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from tests.engines.statistical.chains import X, chance, mix, system, walk
 
-from surefoot.compile.simulation import RunSimulator
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.engine import WAYS
@@ -20,7 +19,8 @@ from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import TRUE, Const, Var, equal
 from surefoot.run import verify
-from surefoot.solve.sampling import METHODS
+from surefoot.simulate import RunSimulator
+from surefoot.solvers.sampling import METHODS
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Unknown
 from surefoot.work.budget import Budget
 

@@ -17,14 +17,14 @@ import pytest
 from tests.conftest import unavailable
 from tests.engines.statistical.chains import walk
 
-from surefoot.compile.simulation import RunOutcomes
 from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.term import TRUE
-from surefoot.solve.sampling import choose_plan
+from surefoot.simulate import RunOutcomes
+from surefoot.solvers.sampling import choose_plan
 from surefoot.verdict.verdict import Estimated, PerStart, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.worker_pool import Answers

@@ -197,7 +197,7 @@ def test_models_read_back(shared_data: Path, file: str, constants: dict[str, str
 
 def test_the_environment_of_a_study_reads_back() -> None:
     """Three components, locations that guards ask for, arrays, and a reward of every decision."""
-    from surefoot.studies.racetrack.problem import PROBLEMS, decisions_to_goal
+    from surefoot_studies.racetrack.problem import PROBLEMS, decisions_to_goal
 
     environment = PROBLEMS["decisions-to-goal"]().environment
     asked = replace(decisions_to_goal(), optimise="max")

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from surefoot.certify.replay import replay
-from surefoot.compile import explore_problem
-from surefoot.compile.initial_states import initial_rows
-from surefoot.compile.row_layout import row_layout
-from surefoot.encode.barrier import read_control_system
 from surefoot.engines.bmc import Bmc
 from surefoot.errors import InvalidProblem
+from surefoot.explore import explore_problem
+from surefoot.explore.initial_states import initial_rows
+from surefoot.explore.row_layout import row_layout
 from surefoot.problem.environment import (
     Arithmetic,
     Array,
@@ -52,6 +51,7 @@ from surefoot.problem.term import (
     Var,
 )
 from surefoot.problem.validate import validate_problem
+from surefoot.reductions.barrier import read_control_system
 from surefoot.run import verify
 from surefoot.verdict.verdict import Violated
 from surefoot.work.budget import Budget

@@ -32,7 +32,7 @@ def test_read(name: str, text: str, tmp_path: Path) -> None:
 
 def test_the_recipe_of_a_shipped_policy(tmp_path: Path) -> None:
     recipe = tmp_path / "aurora-48.toml"
-    recipe.write_bytes(files("surefoot.studies.aurora").joinpath("assets", recipe.name).read_bytes())
+    recipe.write_bytes(files("surefoot_studies.aurora").joinpath("assets", recipe.name).read_bytes())
     curve = read_curve(recipe)
     assert curve.x == "decisions"
     assert curve.points[-1][0] == 1_440_000

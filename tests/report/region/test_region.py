@@ -9,11 +9,12 @@ from math import radians
 import pytest
 from tests.report.region.scenes import ball
 
-from surefoot.encode.barrier import read_control_system
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.problem.term import FALSE, TRUE
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
 from surefoot.report.drawing import render_svg
 from surefoot.report.drawing.shapes import Cells
 from surefoot.report.region import draw_scenes, region_page, sample_shield_runs, scene_to_json
@@ -21,9 +22,8 @@ from surefoot.report.region.html import describe_scene
 from surefoot.report.region.region_figure import COLUMNS, EDGES, PAPER, ROWS, SETS, STRIPE, UNSAFE
 from surefoot.report.result_page import render_result_page
 from surefoot.run import verify
-from surefoot.studies.pendulum.problem import ETA, OMEGA, linear_policy, stays_upright
-from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget
+from surefoot_studies.pendulum.problem import ETA, OMEGA, linear_policy, stays_upright
 
 
 @pytest.fixture(autouse=True)

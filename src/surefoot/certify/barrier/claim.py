@@ -8,18 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.certify.runs.term_json import end_to_json, exact_to_json
-from surefoot.encode.barrier import (
+from surefoot.errors import Unsupported
+from surefoot.problem.policy import Policy, ShieldedPolicy
+from surefoot.problem.printer import show_term
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
+from surefoot.reductions.barrier import (
     ControlSystem,
     control_branches,
     inside_set,
     next_state_inside,
     read_control_system,
 )
-from surefoot.errors import Unsupported
-from surefoot.problem.policy import Policy, ShieldedPolicy
-from surefoot.problem.printer import show_term
-from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.verdict.verdict import Certificate
 
 _OPERATORS = {

@@ -12,10 +12,10 @@ from surefoot.certify.barrier.claim import (
     polynomial_to_json,
 )
 from surefoot.certify.runs.term_json import exact_to_json
-from surefoot.encode.barrier import without_target
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
+from surefoot.reductions.barrier import without_target
 from surefoot.verdict.verdict import Certificate
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.checker.runs.canonical_problem import CanonicalProblem as Read
-from surefoot.certify.checker.runs.network_ranges import observation_range
 from surefoot.certify.runs.term_json import exact_to_json
 from surefoot.errors import Unsupported
-from surefoot.transform.term_range import Span
+from surefoot.reductions.term_range import Span
 from surefoot.verdict.verdict import Certificate, ProofArgument
+from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem as Read
+from surefoot_checker.claims.runs.network_ranges import observation_range
 
 Json = dict[str, Any]
 

@@ -14,10 +14,6 @@ from typing import Any
 
 from surefoot.certify.runs.policy import rules_and_network, run_policy_to_json
 from surefoot.certify.runs.term_json import defined_term_to_json, end_to_json, run_term_to_json
-from surefoot.encode.enabled_edges import count_transition_branches
-from surefoot.encode.expand import TreeScope, expand_term, tree_leaves, undefined_condition
-from surefoot.encode.interval import Kinds, Scalar
-from surefoot.encode.scalar_layout import ScalarLayout, declare_scalars, in_location, lay_out_scalars
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Bool, Environment, Int, Outcome, Real
 from surefoot.problem.meaning.decision import action_names, action_of
@@ -35,6 +31,10 @@ from surefoot.problem.term import (
     disjunction_of,
     free_names,
 )
+from surefoot.reductions.enabled_edges import count_transition_branches
+from surefoot.reductions.expand import TreeScope, expand_term, tree_leaves, undefined_condition
+from surefoot.reductions.interval import Kinds, Scalar
+from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars, in_location, lay_out_scalars
 
 MOST_STEPS = 2000  # joint steps, each outcome of each counted
 

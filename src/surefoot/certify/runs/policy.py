@@ -7,13 +7,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from surefoot.certify.checker.network import FlatNetwork as CheckedNetwork
-from surefoot.certify.checker.network import read_network
-from surefoot.certify.checker.onnx_file import onnx_to_flat_network, output_names
-from surefoot.certify.checker.strict_json import BadCertificate
-from surefoot.certify.checker.untrusted_file import read_file_bytes
 from surefoot.certify.runs.term_json import defined_term_to_json
-from surefoot.encode.scalar_layout import ScalarLayout
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.network import Network
@@ -29,6 +23,12 @@ from surefoot.problem.policy import (
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import TRUE, conjunction_of
 from surefoot.query.unsat_claim import network_to_json
+from surefoot.reductions.scalar_layout import ScalarLayout
+from surefoot_checker.kernel.network import FlatNetwork as CheckedNetwork
+from surefoot_checker.kernel.network import read_network
+from surefoot_checker.kernel.onnx_file import onnx_to_flat_network, output_names
+from surefoot_checker.kernel.strict_json import BadCertificate
+from surefoot_checker.kernel.untrusted_file import read_file_bytes
 
 
 def run_policy_to_json(

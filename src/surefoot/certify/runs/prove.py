@@ -14,17 +14,6 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from surefoot.certify.checker.check import check_no_solution
-from surefoot.certify.checker.query import ClaimedQuery as Derived
-from surefoot.certify.checker.query import Formula, comparison_form, formula_parts
-from surefoot.certify.checker.query_claim import FileLocations
-from surefoot.certify.checker.runs.argument import read_run_argument
-from surefoot.certify.checker.runs.canonical_problem import CanonicalProblem as Read
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
-from surefoot.certify.checker.runs.obligations import RunObligation, enumerate_obligations
-from surefoot.certify.checker.strict_json import BadCertificate, Refused
-from surefoot.certify.checker.unsat.cases import choose_alternative, formula_conjuncts
-from surefoot.certify.checker.unsat.proof_tree import ProofCount
 from surefoot.certify.runs.argument import ProofAid, argument_to_json, proved_obligations
 from surefoot.certify.runs.policy import rules_and_network
 from surefoot.certify.runs.solver_query import solver_query_from_claim
@@ -32,9 +21,20 @@ from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
 from surefoot.query.query import Assignment, Sat, Undecided, Unsat
-from surefoot.solve.native import Native
+from surefoot.solvers.native import Native
 from surefoot.verdict.verdict import Certificate, ProofArgument
 from surefoot.work.budget import Budget
+from surefoot_checker.check import check_no_solution
+from surefoot_checker.claims.runs.argument import read_run_argument
+from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem as Read
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
+from surefoot_checker.claims.runs.obligations import RunObligation, enumerate_obligations
+from surefoot_checker.claims.unsat.cases import choose_alternative, formula_conjuncts
+from surefoot_checker.claims.unsat.proof_tree import ProofCount
+from surefoot_checker.claims.unsat.query_claim import FileLocations
+from surefoot_checker.kernel.query import ClaimedQuery as Derived
+from surefoot_checker.kernel.query import Formula, comparison_form, formula_parts
+from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 MOST_CASES = 256  # of an obligation
 MOST_WAYS = 32  # to satisfy the disjunctions, for one question to the solver

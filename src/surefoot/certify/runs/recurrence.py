@@ -12,21 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from surefoot.certify.checker.query_claim import FileLocations
-from surefoot.certify.checker.runs.canonical_problem import read_canonical_problem
-from surefoot.certify.checker.runs.recurrence import (
-    check_stem,
-    read_recurrence_claim,
-    region_obligations,
-)
-from surefoot.certify.checker.strict_json import BadCertificate, Refused
 from surefoot.certify.runs.canonical import is_possible_outcome, run_problem_to_json
 from surefoot.certify.runs.policy import rules_and_network
 from surefoot.certify.runs.prove import prove_obligation
 from surefoot.certify.runs.term_json import defined_term_to_json, exact_to_json, run_term_to_json
-from surefoot.encode.expand import TreeScope, expand_term, tree_leaves, undefined_condition
-from surefoot.encode.interval import Kinds
-from surefoot.encode.scalar_layout import ScalarLayout, lay_out_scalars
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.environment import Edge, Real
 from surefoot.problem.meaning.transition import Transition
@@ -34,8 +23,19 @@ from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
 from surefoot.problem.term import FALSE, Const, Term, Var, array_term
+from surefoot.reductions.expand import TreeScope, expand_term, tree_leaves, undefined_condition
+from surefoot.reductions.interval import Kinds
+from surefoot.reductions.scalar_layout import ScalarLayout, lay_out_scalars
 from surefoot.verdict.verdict import Certificate, Trace
 from surefoot.work.budget import Budget
+from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
+from surefoot_checker.claims.runs.recurrence import (
+    check_stem,
+    read_recurrence_claim,
+    region_obligations,
+)
+from surefoot_checker.claims.unsat.query_claim import FileLocations
+from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 
 def recurrence_claim(problem: Problem, trace: Trace, inputs: Mapping[str, str]) -> dict[str, Any]:

@@ -8,10 +8,6 @@ from math import ceil, floor, inf, isfinite, nextafter
 
 import numpy as np
 
-from surefoot.certify.checker.query import ClaimedQuery as Derived
-from surefoot.certify.checker.query import ClaimedVariable, Formula, comparison_form, formula_parts
-from surefoot.certify.checker.query import Linear as Form
-from surefoot.certify.checker.unsat.cases import formula_conjuncts
 from surefoot.network.float32_error import error_bounds
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network
@@ -19,6 +15,10 @@ from surefoot.problem.term import Apply, Const, Op, Term, conjunction_of, disjun
 from surefoot.query.bounds import declared_box, linear_range
 from surefoot.query.linear import LinearForm, term_from_linear
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot_checker.claims.unsat.cases import formula_conjuncts
+from surefoot_checker.kernel.query import ClaimedQuery as Derived
+from surefoot_checker.kernel.query import ClaimedVariable, Formula, comparison_form, formula_parts
+from surefoot_checker.kernel.query import Linear as Form
 
 _RELATIONS = {"<=": Op.LE, "<": Op.LT, "=": Op.EQ}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from surefoot.encode.expand import TreeScope, expand_scalar, undefined_condition
-from surefoot.encode.interval import Kinds
 from surefoot.errors import Unsupported
 from surefoot.problem.printer import show_term
 from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var
+from surefoot.reductions.expand import TreeScope, expand_scalar, undefined_condition
+from surefoot.reductions.interval import Kinds
 
 _OPERATORS = {
     op: op.value

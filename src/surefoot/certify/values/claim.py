@@ -8,7 +8,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.checker.strict_json import BadCertificate, expect_ratio
 from surefoot.certify.runs.term_json import exact_to_json
 from surefoot.certify.values.canonical import process_problem_to_json, process_term_to_json
 from surefoot.errors import Unsupported
@@ -17,6 +16,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.reserved_names import location_key
 from surefoot.problem.semantics import State
 from surefoot.verdict.verdict import AbstractInvariant, Certificate, Exact, PerStart
+from surefoot_checker.kernel.strict_json import BadCertificate, expect_ratio
 
 DIGITS = 3000  # a claim with longer numbers is made a little wider
 _GRID = 1 << 4096

@@ -11,8 +11,6 @@ import click
 
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.barrier.convergence import matches_convergence_claim
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.certify.checker.strict_json import BadCertificate
 from surefoot.certify.values.claim import matches_graph_claim, matches_process_claim
 from surefoot.cli.model import LoadedModel, load_source
 from surefoot.cli.output import file_sha256
@@ -31,13 +29,15 @@ from surefoot.formats.barrier_file import is_foreign_barrier
 from surefoot.formats.result_json import StoredResult, annotate_trace, find_base_folder, result_from_json
 from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
+from surefoot.reductions.discretise import discretise
 from surefoot.run import arithmetic_of, in_reals_only
-from surefoot.transform.discretise import discretise
 from surefoot.verdict.sentences import interruption_note, verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
 from surefoot.visible import make_visible
 from surefoot.work.deadline import Late
+from surefoot_checker.check import judge_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 
 @click.command()

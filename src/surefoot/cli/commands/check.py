@@ -35,9 +35,9 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import RANDOM, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
+from surefoot.reductions.abstraction_request import parse_abstraction_request
 from surefoot.run import NoEngine, unanswered_result, verify
 from surefoot.search import SearchSettings, verify_abstracted, verify_assuming
-from surefoot.transform.abstraction_request import parse_abstraction_request
 from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import Reason, Result, Unknown, Violated, is_interrupted
 from surefoot.work.budget import Budget

@@ -26,7 +26,7 @@ def demo(folder: Path) -> int:
         raise InvalidProblem(f"`{folder}` is a file", fix="choose another --folder")
     check_folder(folder, "--folder")
     for asset in ASSETS:
-        (folder / asset).write_bytes(files("surefoot.studies.toy").joinpath("assets", asset).read_bytes())
+        (folder / asset).write_bytes(files("surefoot_studies.toy").joinpath("assets", asset).read_bytes())
     print_line(
         f"a network that reacts to its two inputs, and an environment that moves them: {folder}/toy.toml"
     )

@@ -62,8 +62,8 @@ def _check_solvers() -> bool:
     from surefoot.problem.environment import Real
     from surefoot.problem.term import Var
     from surefoot.query.query import Query, QueryVariable, Sat, Unsat
-    from surefoot.solve import SOLVERS
-    from surefoot.solve.protocol import solve_query
+    from surefoot.solvers import SOLVERS
+    from surefoot.solvers.protocol import solve_query
 
     query = Query((QueryVariable("x", Real(Fraction(0), Fraction(1))),), ())
     healthy = True

@@ -15,8 +15,11 @@ from surefoot.cli.commands.invariant import load_single_problem
 from surefoot.cli.output import check_output_files, file_sha256, write_facts
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.encode.barrier import read_control_system
-from surefoot.engines.shield.estimate import (
+from surefoot.errors import InvalidProblem
+from surefoot.formats.untrusted.regular_file import require_file
+from surefoot.reductions.barrier import read_control_system
+from surefoot.reductions.discretise import discretise
+from surefoot.shield.estimate import (
     FittedDynamics,
     LoggedSteps,
     ToleranceBox,
@@ -26,9 +29,6 @@ from surefoot.engines.shield.estimate import (
     needed_steps,
     tolerance_box,
 )
-from surefoot.errors import InvalidProblem
-from surefoot.formats.untrusted.regular_file import require_file
-from surefoot.transform.discretise import discretise
 from surefoot.visible import join_visible
 
 MOST_BYTES = 1 << 30

@@ -14,7 +14,7 @@ from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import write_jani
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.discretise import discretise
 from surefoot.verdict.sentences import count_noun
 
 

@@ -29,9 +29,9 @@ from surefoot.problem.parse import parse_term
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Const
+from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.report.search_plots import tipping_point_svg
 from surefoot.search import SearchSettings, find_invariant, find_tipping_point
-from surefoot.transform.bound_template import parse_bound_template
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Reason, Result, Violated
 from surefoot.work.budget import Budget

@@ -14,10 +14,10 @@ from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
 from surefoot.query.query import Query, QueryVariable
+from surefoot.reductions.absorbing_goal import end_at_goal
+from surefoot.reductions.discretise import discretise
 from surefoot.run import build_portfolio, engine_objection
-from surefoot.solve import SOLVERS
-from surefoot.transform.absorbing_goal import end_at_goal
-from surefoot.transform.discretise import discretise
+from surefoot.solvers import SOLVERS
 
 
 @click.command()

@@ -18,11 +18,11 @@ from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.output import check_output_files, deliver_file
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.terminal import print_line
-from surefoot.compile.initial_states import LateStarts
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
 from surefoot.engines.explicit.optimum import OptimalState, optimal_table
 from surefoot.errors import InvalidProblem
+from surefoot.explore.initial_states import LateStarts
 from surefoot.formats.result_json.exact_numbers import (
     INFINITE,
     bounds_text,
@@ -31,8 +31,8 @@ from surefoot.formats.result_json.exact_numbers import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability
+from surefoot.reductions.discretise import discretise
 from surefoot.report.result_text import decimal_text, describe_interval
-from surefoot.transform.discretise import discretise
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Reason, Unknown
 from surefoot.work.budget import Budget

@@ -49,14 +49,14 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.studies import STUDIES
-from surefoot.studies.comparison import Row, Study, compare_study, load_study
-from surefoot.studies.paper_figures import CheckedClaim, has_figures
 from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import Result, is_interrupted
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
+from surefoot_studies import STUDIES
+from surefoot_studies.comparison import Row, Study, compare_study, load_study
+from surefoot_studies.paper_figures import CheckedClaim, has_figures
 
 MODES = {
     "--compare": "comparing",

@@ -27,7 +27,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import policy_decision
 from surefoot.run import ObjectionTimeout, unanswered_result, verify
 from surefoot.run import applicable_engines as without_objection
-from surefoot.solve import SOLVERS
+from surefoot.solvers import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.encode.barrier import ControlSystem, relaxed_dnf
 from surefoot.engines.barrier.float_system import float_system
 from surefoot.problem.term import Const, Term, Var
+from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
 from surefoot.work.budget import Budget
 
 Range = tuple[Fraction, Fraction]

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import optimize
 
-from surefoot.encode.barrier import ControlSystem
 from surefoot.engines.barrier.float_system import Floats, bilinear_form, evaluate_polynomial, float_system
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial
+from surefoot.reductions.barrier import ControlSystem
 from surefoot.work.budget import Budget
 
 Score = Callable[[Floats, Floats], Floats]  # of states and disturbances, one in each row

@@ -15,7 +15,6 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from surefoot.encode.barrier import ControlSystem, horner_term
 from surefoot.engines.barrier.domain import inner_limits
 from surefoot.engines.barrier.falsify import RaySampler
 from surefoot.engines.barrier.float_system import float_system
@@ -24,6 +23,7 @@ from surefoot.engines.barrier.scaled_system import Range, ScaledSystem, Unproved
 from surefoot.engines.barrier.search import saturation_cases
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial
+from surefoot.reductions.barrier import ControlSystem, horner_term
 from surefoot.work.budget import Budget
 
 Box = tuple[Range, ...]

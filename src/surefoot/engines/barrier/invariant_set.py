@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from surefoot.encode.barrier import barrier_rows, horner_term, largest_of_rows, relaxed_dnf
 from surefoot.engines.barrier.scaled_system import (
     SPARE,
     Range,
@@ -21,8 +20,9 @@ from surefoot.engines.barrier.scaled_system import (
 from surefoot.engines.barrier.sos_candidate import range_products
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
-from surefoot.solve.halfspaces import FarkasCombinations
-from surefoot.solve.sos import ProjectionProver, Squares, Summand, prove_nonnegative
+from surefoot.reductions.barrier import barrier_rows, horner_term, largest_of_rows, relaxed_dnf
+from surefoot.solvers.halfspaces import FarkasCombinations
+from surefoot.solvers.sos import ProjectionProver, Squares, Summand, prove_nonnegative
 from surefoot.work.budget import Budget
 
 Proof = tuple[Summand, ...]

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from surefoot.encode.barrier import ControlSystem, relaxed_dnf
 from surefoot.engines.barrier.invariant_set import InvariantSet, Obligations, barrier_to_term, number_text
 from surefoot.engines.barrier.scaled_system import Unproved, bound_barrier_shift, scale_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import range_products
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, enumerate_monomials, polynomial_from_constant
-from surefoot.solve.sos import TemplateCondition, fit_template
+from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
+from surefoot.solvers.sos import TemplateCondition, fit_template
 from surefoot.work.budget import Budget
 
 FALLS = tuple(Fraction(1, 2**bits) for bits in (6, 10, 14, 18, 22, 27))  # in units of the plane

@@ -8,7 +8,11 @@ from fractions import Fraction
 from itertools import product
 from math import ulp
 
-from surefoot.encode.barrier import (
+from surefoot.errors import Unsupported
+from surefoot.problem.printer import show_term
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
+from surefoot.reductions.barrier import (
     ControlSystem,
     FlowpipeBounds,
     barrier_rows,
@@ -16,10 +20,6 @@ from surefoot.encode.barrier import (
     polynomial_change_bound,
     polynomial_of,
 )
-from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var
-from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 
 Range = tuple[Fraction, Fraction]
 Case = Sequence[tuple[Term, Term]]  # comparisons: the first is at most the second

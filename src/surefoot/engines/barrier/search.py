@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.encode.barrier import ControlSystem
 from surefoot.engines.barrier.domain import enumerate_domains, limits_of
 from surefoot.engines.barrier.float_system import float_system, is_linear
 from surefoot.engines.barrier.invariant_set import InvariantSet, prove_invariant_set
@@ -20,6 +19,7 @@ from surefoot.engines.barrier.sos_candidate import (
     template_objection,
 )
 from surefoot.problem.term import Term
+from surefoot.reductions.barrier import ControlSystem
 from surefoot.work.budget import Budget
 
 ROOM = Fraction(11, 10)  # times what a state may be nearer to a limit than where it is seen

@@ -16,7 +16,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from surefoot.encode.barrier import polynomial_box_range, polynomial_of, relaxed_dnf
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial
 from surefoot.engines.barrier.scaled_system import Range, ScaledSystem
 from surefoot.query.polynomial import (
@@ -26,7 +25,8 @@ from surefoot.query.polynomial import (
     polynomial_from_constant,
     polynomial_from_variable,
 )
-from surefoot.solve.sos import (
+from surefoot.reductions.barrier import polynomial_box_range, polynomial_of, relaxed_dnf
+from surefoot.solvers.sos import (
     Squares,
     TemplateCondition,
     condition_symmetries,

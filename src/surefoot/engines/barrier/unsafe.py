@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.encode.barrier import ControlSystem, polynomial_of, relaxed_dnf
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial
 from surefoot.query.polynomial import polynomial_from_variable
+from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
 
 
 def unsafety_score(system: ControlSystem, states: Floats) -> Floats:

@@ -9,20 +9,20 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import ExploredModel, explore_problem
-from surefoot.compile.exploration import Tier
-from surefoot.compile.limits import TIME
 from surefoot.engines.explicit.evidence import encode_state_values, sort_states
 from surefoot.engines.explicit.filters import TABLES, End, count_starts, fold_start_bounds, select_starts
 from surefoot.engines.explicit.runs import decide_runs
 from surefoot.engines.explicit.subproblem import Subproblem, build_subproblem
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
+from surefoot.explore import ExploredModel, explore_problem
+from surefoot.explore.exploration import Tier
+from surefoot.explore.limits import TIME
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
 from surefoot.problem.term import FALSE
 from surefoot.query.markov import MarkovAnswer, Until
-from surefoot.solve.markov import MarkovUndecided, solve_markov
-from surefoot.solve.markov.interval_iteration import iterate_intervals
+from surefoot.solvers.markov import MarkovUndecided, solve_markov
+from surefoot.solvers.markov.interval_iteration import iterate_intervals
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time

@@ -56,8 +56,8 @@ class Explicit:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        from surefoot.compile.initial_states import LateStarts  # with all that they need, when it is needed
         from surefoot.engines.explicit.answer import explicit_verdict
+        from surefoot.explore.initial_states import LateStarts  # with all that they need, when it is needed
 
         try:
             return explicit_verdict(self, problem, budget)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import States
+from surefoot.explore import States
 from surefoot.query.markov import MarkovAnswer
-from surefoot.solve.markov.reward_unfolding import UnfoldedProcess
+from surefoot.solvers.markov.reward_unfolding import UnfoldedProcess
 
 
 def sort_states(

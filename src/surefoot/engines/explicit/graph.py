@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.solve.markov.end_components import strongly_connected_components
-from surefoot.solve.markov.qualitative import csr_positions
+from surefoot.solvers.markov.end_components import strongly_connected_components
+from surefoot.solvers.markov.qualitative import csr_positions
 
 MOST_ENTRIES = 50_000_000  # of the states on all levels of `within`
 Flags = NDArray[np.bool_]

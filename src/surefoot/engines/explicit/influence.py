@@ -15,9 +15,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import ExploredModel, explore_problem
 from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import SurefootError
+from surefoot.explore import ExploredModel, explore_problem
 from surefoot.problem.environment import Arithmetic, Array, Bool, Int, ValueType
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy

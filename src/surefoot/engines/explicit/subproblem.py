@@ -10,13 +10,13 @@ from math import inf, lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import ExploredModel
 from surefoot.engines.pctl_question import PctlQuestion, constant_bound
 from surefoot.errors import Unsupported
+from surefoot.explore import ExploredModel
 from surefoot.problem.property import Bound, counts_steps
 from surefoot.problem.term import Term
 from surefoot.query.markov import Accumulate, Markov, MarkovQuestion, Until
-from surefoot.solve.markov.reward_unfolding import CappedCounter, UnfoldedProcess, unfold_rewards
+from surefoot.solvers.markov.reward_unfolding import CappedCounter, UnfoldedProcess, unfold_rewards
 
 
 @dataclass(frozen=True, slots=True, eq=False)

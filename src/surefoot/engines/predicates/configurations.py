@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest
-from surefoot.solve.branch_and_bound import BranchAndBound
-from surefoot.solve.marabou import Marabou
-from surefoot.solve.milp import Milp
-from surefoot.solve.z3 import Z3
+from surefoot.solvers.branch_and_bound import BranchAndBound
+from surefoot.solvers.marabou import Marabou
+from surefoot.solvers.milp import Milp
+from surefoot.solvers.z3 import Z3
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
-from surefoot.encode.expand import (
-    ScalarTree,
-    expand_scalar,
-    fold_operator,
-    negate_condition,
-    undefined_condition,
-)
-from surefoot.encode.interval import Kinds, Scalar
-from surefoot.encode.network_call import EncodedCall
-from surefoot.encode.scalar_layout import ScalarLayout
-from surefoot.encode.transition_branch import TransitionBranch
-from surefoot.encode.transition_system import TransitionSystem, build_transition_system
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.decision import action_of
@@ -43,6 +31,18 @@ from surefoot.problem.term import (
     free_names,
 )
 from surefoot.problem.validate.types import infer_term_type
+from surefoot.reductions.expand import (
+    ScalarTree,
+    expand_scalar,
+    fold_operator,
+    negate_condition,
+    undefined_condition,
+)
+from surefoot.reductions.interval import Kinds, Scalar
+from surefoot.reductions.network_call import EncodedCall
+from surefoot.reductions.scalar_layout import ScalarLayout
+from surefoot.reductions.transition_branch import TransitionBranch
+from surefoot.reductions.transition_system import TransitionSystem, build_transition_system
 
 Picks: TypeAlias = Mapping[str, Const]
 TRUTHS = (Op.AND, Op.OR, Op.NOT, Op.IMPLIES, Op.LE, Op.LT, Op.EQ)  # what they make is true or false

@@ -14,7 +14,6 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import ClassVar, Literal
 
-from surefoot.encode.transition_system import encoding_objection as encoding_objection
 from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configuration
 from surefoot.engines.predicates.dynamics import Dynamics, build_dynamics
 from surefoot.engines.predicates.enumerative import probability_bounds
@@ -39,6 +38,7 @@ from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.term import Term
+from surefoot.reductions.transition_system import encoding_objection as encoding_objection
 from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Vacuous, Verdict

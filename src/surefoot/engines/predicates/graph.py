@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.expand import ScalarTree
-from surefoot.encode.scalar_layout import decode_value
-from surefoot.encode.unroll import state_kinds
 from surefoot.engines.predicates.dynamics import Dynamics, PolicyStep, scalar_domain
 from surefoot.engines.predicates.enumerative.partition import Partition, ReachedCells
 from surefoot.engines.predicates.enumerative.table import StateTable
@@ -21,6 +18,9 @@ from surefoot.problem.environment import Array, Bool, ValueType
 from surefoot.problem.reserved_names import location_key
 from surefoot.problem.semantics import Move, State, apply_move
 from surefoot.problem.term import Term, Var
+from surefoot.reductions.expand import ScalarTree
+from surefoot.reductions.scalar_layout import decode_value
+from surefoot.reductions.unroll import state_kinds
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, QueryStatistics
 from surefoot.verdict.verdict import Trace
 

@@ -12,8 +12,6 @@ from itertools import zip_longest
 from math import floor
 from typing import TypeAlias
 
-from surefoot.encode.expand import expand_scalar
-from surefoot.encode.interval import Scalar
 from surefoot.engines.predicates.dynamics import Dynamics, scalar_terms
 from surefoot.engines.predicates.separating_predicate import (
     enumerate_comparisons,
@@ -23,6 +21,8 @@ from surefoot.engines.predicates.separating_predicate import (
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.printer import show_term
 from surefoot.problem.term import Const, Term, Var
+from surefoot.reductions.expand import expand_scalar
+from surefoot.reductions.interval import Scalar
 
 Candidate: TypeAlias = tuple[str, Term]  # where it comes from, and the condition over scalars
 HALVINGS = 8

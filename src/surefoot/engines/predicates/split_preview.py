@@ -35,8 +35,8 @@ from surefoot.engines.predicates.symbolic.transition_cubes import Predicate, bui
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
-from surefoot.transform.absorbing_goal import end_at_goal
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.absorbing_goal import end_at_goal
+from surefoot.reductions.discretise import discretise
 from surefoot.verdict.artifact import AbstractGraph, PredicateSplit
 from surefoot.work.budget import Budget
 

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile import ExploredModel, States, explore_problem
-from surefoot.encode.expand import ScalarTree
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.engines.predicates.enumerative.partition import Partition
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable
 from surefoot.errors import SurefootError
+from surefoot.explore import ExploredModel, States, explore_problem
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Probability
 from surefoot.problem.term import Var
-from surefoot.solve.markov.reward_unfolding import unfold_rewards
+from surefoot.reductions.expand import ScalarTree
+from surefoot.solvers.markov.reward_unfolding import unfold_rewards
 from surefoot.verdict.verdict import Certificate
 from surefoot.work.budget import Budget
 

@@ -11,7 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
-from surefoot.compile.simulation import PathProperty, RunSimulator, make_simulator
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
 from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.question import (
@@ -30,9 +29,10 @@ from surefoot.engines.statistical.splitting import SplittingTrees, WeightQuestio
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
-from surefoot.solve.sampling import METHODS, Betting, choose_plan
-from surefoot.solve.sampling.boundary.store import user_folder
-from surefoot.solve.sampling.rare_events import RareEventPlan, RareProgress
+from surefoot.simulate import PathProperty, RunSimulator, make_simulator
+from surefoot.solvers.sampling import METHODS, Betting, choose_plan
+from surefoot.solvers.sampling.boundary.store import user_folder
+from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.fingerprint import content_fingerprint

@@ -90,7 +90,7 @@ class Statistical:
 
     def _without_range(self, problem: Problem, wanted: Expected) -> str | None:
         from surefoot.engines.statistical.reward_range import reward_range
-        from surefoot.solve.sampling.empirical_bernstein import range_objection
+        from surefoot.solvers.sampling.empirical_bernstein import range_objection
 
         return range_objection(reward_range(problem.environment, wanted, self.least, self.most))
 

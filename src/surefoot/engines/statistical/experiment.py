@@ -19,9 +19,9 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.simulation import RunOutcomes
 from surefoot.engines.statistical.question import StartCell, total_counts
 from surefoot.errors import InvalidProblem, SurefootError
+from surefoot.simulate import RunOutcomes
 from surefoot.verdict.verdict import Reason
 from surefoot.work.budget import Budget
 from surefoot.work.child import WorkerDied

@@ -21,11 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.simulation import ENDED, STALLED, UNDECIDED, RunOutcomes
 from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import SurefootError
-from surefoot.solve.sampling import Betting, ConfidenceInterval, Progress, RewardProgress
-from surefoot.solve.sampling import plan as codes
+from surefoot.simulate import ENDED, STALLED, UNDECIDED, RunOutcomes
+from surefoot.solvers.sampling import Betting, ConfidenceInterval, Progress, RewardProgress
+from surefoot.solvers.sampling import plan as codes
 
 _REACHED = np.array([codes.FAILURE, codes.SUCCESS, codes.UNDECIDED, codes.FAILURE, codes.FAILURE], np.uint8)
 _AVOIDED = np.array([codes.SUCCESS, codes.FAILURE, codes.UNDECIDED, codes.SUCCESS, codes.SUCCESS], np.uint8)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.encode.expand import expand_scalar
-from surefoot.encode.interval import Interval, is_infinite, term_interval
-from surefoot.encode.scalar_layout import lay_out_scalars
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.property import Expected, counts_steps
 from surefoot.problem.term import Term
-from surefoot.solve.sampling import RewardRange
+from surefoot.reductions.expand import expand_scalar
+from surefoot.reductions.interval import Interval, is_infinite, term_interval
+from surefoot.reductions.scalar_layout import lay_out_scalars
+from surefoot.solvers.sampling import RewardRange
 
 
 def reward_range(

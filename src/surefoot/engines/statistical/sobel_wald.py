@@ -1,6 +1,6 @@
 """On which side of a threshold is a probability? Two sequential tests at once (Sobel and Wald 1949).
 
-Wald's test (`solve/sampling/sequential_ratio_test.py`) tells apart p <= a and p >= b for a < b, and may say
+Wald's test (`solvers/sampling/sequential_ratio_test.py`) tells apart p <= a and p >= b for a < b, and may say
 anything in between. One test with a = t and b = t + width says "above" wrongly (p <= t) with a risk of
 delta / 2 at most; a second one with a = t - width and b = t says "below" wrongly (p >= t) with a risk of
 delta / 2 at most. So either answer is about the threshold t itself. Outside of the indifference
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.errors import InvalidProblem
-from surefoot.solve.sampling import ConfidenceInterval, Progress, SequentialRatioTest, Stop
-from surefoot.solve.sampling.plan import CountedBatch, count_batch, first_true
+from surefoot.solvers.sampling import ConfidenceInterval, Progress, SequentialRatioTest, Stop
+from surefoot.solvers.sampling.plan import CountedBatch, count_batch, first_true
 
 _STRICT = Fraction(1, 2**20)  # of the width: the intervals of answers do not touch the threshold
 _ENOUGH = 1000  # runs before cut-off ones are held against it

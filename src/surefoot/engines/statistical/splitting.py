@@ -4,7 +4,7 @@ A term says how near a state is to the rare event. Whenever a run comes to a hig
 the term) than ever before, it is split into `factor` runs for each level, which go on independently, each
 with that part of the weight. What is taken from a whole tree is the weight of its branches that succeed. It
 is in [0, 1], its mean is the probability itself, whatever the term and the factor, and trees are independent
-of each other: so bounds for the mean of such values (`solve/sampling/rare_events.py`) hold without any
+of each other: so bounds for the mean of such values (`solvers/sampling/rare_events.py`) hold without any
 assumption about levels. A bad term only makes them wide.
 
 Tree number r of a start reads the random numbers of run r; branch number b of it, in the order in which they
@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compile.explored_model import RowStates
-from surefoot.compile.initial_states import initial_rows
-from surefoot.compile.simulation import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
-from surefoot.compile.simulation.interpreted_simulation import InterpretedSimulation, RunInProgress
-from surefoot.compile.term_closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.explore.explored_model import RowStates
+from surefoot.explore.initial_states import initial_rows
+from surefoot.explore.term_closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
-from surefoot.solve.sampling import ConfidenceInterval
-from surefoot.solve.sampling.rare_events import RareEventPlan, RareProgress
+from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
+from surefoot.simulate.interpreted_simulation import InterpretedSimulation, RunInProgress
+from surefoot.solvers.sampling import ConfidenceInterval
+from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.work.philox import Stream
 
 _AT_ONCE = 256  # trees

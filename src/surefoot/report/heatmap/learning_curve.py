@@ -17,7 +17,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.untrusted.regular_file import require_file
 
 MOST_POINTS = 100_000
-FIX = "give two columns, such as step and return, or a recipe of `surefoot.training`"
+FIX = "give two columns, such as step and return, or a recipe of `surefoot_studies.training`"
 
 
 @dataclass(frozen=True, slots=True)

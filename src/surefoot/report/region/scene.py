@@ -8,19 +8,19 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from surefoot.certify.barrier.claim import read_claimed_sets
-from surefoot.encode.barrier import (
+from surefoot.problem.printer import show_term
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Term
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
+from surefoot.reductions.barrier import (
     ControlSystem,
     barrier_rows,
     polynomial_of,
     read_control_system,
     relaxed_dnf,
 )
-from surefoot.problem.printer import show_term
-from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term
-from surefoot.query.polynomial import Polynomial, polynomial_from_variable
+from surefoot.reductions.discretise import discretise, in_time
 from surefoot.report.region.sample_runs import SampleRun, sample_shield_runs
-from surefoot.transform.discretise import discretise, in_time
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 Box: TypeAlias = tuple[Range, ...]

@@ -18,16 +18,16 @@ from surefoot.cli.terminal import print_line
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
-from surefoot.studies.paper_figures import CheckedClaim, Claim, check_claim, read_claims
-from surefoot.studies.racetrack.abstraction_instances import ABSTRACTIONS, AbstractionFigure
-from surefoot.studies.racetrack.abstraction_runs import (
+from surefoot.verdict.sentences import interruption_note
+from surefoot_studies.paper_figures import CheckedClaim, Claim, check_claim, read_claims
+from surefoot_studies.racetrack.abstraction_instances import ABSTRACTIONS, AbstractionFigure
+from surefoot_studies.racetrack.abstraction_runs import (
     DEFAULT,
     MEASURES,
     PAPER,
     AbstractionRun,
     known_figures,
 )
-from surefoot.verdict.sentences import interruption_note
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _select_configurations(figure: AbstractionFigure, how: AbstractionSettings) 
 
 
 def abstraction_claims() -> tuple[Claim, ...]:
-    text = files("surefoot.studies.racetrack").joinpath("expected.toml").read_text("utf-8")
+    text = files("surefoot_studies.racetrack").joinpath("expected.toml").read_text("utf-8")
     where = "racetrack/expected.toml"
     return read_claims(text, where, known_figures(ABSTRACTIONS), MEASURES, key="abstraction")
 

@@ -16,21 +16,21 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.network import Affine
-from surefoot.studies.assets import shipped_network
-from surefoot.studies.racetrack.abstraction_instances import (
+from surefoot_studies.assets import shipped_network
+from surefoot_studies.racetrack.abstraction_instances import (
     FASTEST,
     STEPS,
     AbstractionInstance,
     abstraction_starts,
     predicate_order,
 )
-from surefoot.studies.racetrack.abstraction_runs import (
+from surefoot_studies.racetrack.abstraction_runs import (
     DEFAULT,
     AbstractionRun,
     run_from_facts,
     run_known_stopped,
 )
-from surefoot.studies.racetrack.end_cell import WIDTHS
+from surefoot_studies.racetrack.end_cell import WIDTHS
 
 NAME = "racetrack-abstractions.jsonl"
 

@@ -31,7 +31,11 @@ from surefoot.report.heatmap.heat_figure import measure_of, unit_of
 from surefoot.report.heatmap.learning_curve import Curve
 from surefoot.report.region import Scene
 from surefoot.run import verify
-from surefoot.studies.paper_figures import (
+from surefoot.verdict.sentences import interruption_note
+from surefoot.verdict.verdict import PerStart, Result, Unknown, is_interrupted
+from surefoot.visible import join_visible
+from surefoot.work.budget import Budget
+from surefoot_studies.paper_figures import (
     CheckedClaim,
     FigureSpec,
     PanelSpec,
@@ -43,12 +47,8 @@ from surefoot.studies.paper_figures import (
     load_study_figures,
     recipe_curve,
 )
-from surefoot.studies.paper_figures import sampled_values as values_of
-from surefoot.studies.region_figures import RegionFigureSpec
-from surefoot.verdict.sentences import interruption_note
-from surefoot.verdict.verdict import PerStart, Result, Unknown, is_interrupted
-from surefoot.visible import join_visible
-from surefoot.work.budget import Budget
+from surefoot_studies.paper_figures import sampled_values as values_of
+from surefoot_studies.region_figures import RegionFigureSpec
 
 
 @dataclass(frozen=True, slots=True)

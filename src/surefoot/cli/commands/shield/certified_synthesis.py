@@ -11,24 +11,8 @@ from random import Random
 from typing import Any, Literal, TypeAlias
 
 from surefoot.certify.barrier.claim import build_barrier_certificate, read_claimed_rules
-from surefoot.certify.checker.check import CheckerVerdict as Judgement
-from surefoot.certify.checker.check import judge_certificate
 from surefoot.cli.read_json_file import read_json
-from surefoot.compile.source import GuardExample, ShieldGuard, c_source, guard_of, python_source
-from surefoot.encode.barrier import ControlSystem, read_control_system
 from surefoot.engines.barrier.sos_candidate import MANY, Shape, SosTemplate, barrier_shapes
-from surefoot.engines.shield.enlarge.fewer_interventions import reduce_interventions
-from surefoot.engines.shield.enlarge.larger_sets import enlarge_sets
-from surefoot.engines.shield.evaluation.oracle import network_oracle
-from surefoot.engines.shield.program import (
-    shield_policy,
-    synthesis_evidence,
-    synthesis_program,
-    with_room_between,
-)
-from surefoot.engines.shield.recheck import OldRule, RecheckResult, recheck_shield
-from surefoot.engines.shield.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
-from surefoot.engines.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.evaluate import Undefined
@@ -36,13 +20,29 @@ from surefoot.problem.policy import OraclePolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import free_names
 from surefoot.query.polynomial import Monomial
+from surefoot.reductions.barrier import ControlSystem, read_control_system
+from surefoot.reductions.discretise import discretise
 from surefoot.run import unanswered_result
-from surefoot.solve.sos import Squares
-from surefoot.transform.discretise import discretise
+from surefoot.shield.enlarge.fewer_interventions import reduce_interventions
+from surefoot.shield.enlarge.larger_sets import enlarge_sets
+from surefoot.shield.evaluation.oracle import network_oracle
+from surefoot.shield.export import GuardExample, ShieldGuard, c_source, guard_of, python_source
+from surefoot.shield.program import (
+    shield_policy,
+    synthesis_evidence,
+    synthesis_program,
+    with_room_between,
+)
+from surefoot.shield.recheck import OldRule, RecheckResult, recheck_shield
+from surefoot.shield.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
+from surefoot.shield.synthesis import RuleSource, Synthesis, synthesise_rules
+from surefoot.solvers.sos import Squares
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 from surefoot.work.interrupt import stop_if_interrupted
+from surefoot_checker.check import CheckerVerdict as Judgement
+from surefoot_checker.check import judge_certificate
 
 SetKind: TypeAlias = Literal["auto", "polynomial", "polyhedron"]
 EXAMPLES = 64  # of the self-test in C

@@ -48,7 +48,7 @@ from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.report.region import scene_to_json
-from surefoot.solve.sos import Squares
+from surefoot.solvers.sos import Squares
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 from surefoot.work.deadline import call_in_time

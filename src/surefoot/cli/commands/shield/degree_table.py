@@ -20,11 +20,11 @@ from surefoot.cli.commands.shield.runtime_overhead import overhead_cells, shield
 from surefoot.engines.barrier.sos_candidate import template_objection
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
-from surefoot.studies.control.paper_tables import network_file_of_row, read_paper_rows
-from surefoot.studies.control.problem import stays_safe
 from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
+from surefoot_studies.control.paper_tables import network_file_of_row, read_paper_rows
+from surefoot_studies.control.problem import stays_safe
 
 HEAD = ("benchmark", "degree", "rules", "covered", "seconds", "interventions", "unsafe with shield",
         "overhead: C", "overhead: Python")  # fmt: skip
@@ -39,7 +39,7 @@ def print_degree_table(
     as_json: bool,
 ) -> int:
     """Print the rows as they are done; each has `cap` seconds for its synthesis, whatever the clock."""
-    text = files("surefoot.studies.control").joinpath("tables.toml").read_text("utf-8")
+    text = files("surefoot_studies.control").joinpath("tables.toml").read_text("utf-8")
     rows = tomllib.loads(text)["degree"]
     known = list(dict.fromkeys(row["problem"] for row in rows))
     for name in only:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis
-from surefoot.compile.batch import BatchGuard
-from surefoot.compile.source import guard_of
-from surefoot.engines.shield.evaluation.adversary import ADVERSARIES
-from surefoot.engines.shield.evaluation.baselines import baseline_regulator, random_search_policy
-from surefoot.engines.shield.evaluation.plant import (
+from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
+from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.evaluation.adversary import ADVERSARIES
+from surefoot.shield.evaluation.baselines import baseline_regulator, random_search_policy
+from surefoot.shield.evaluation.plant import (
     BatchPlant,
     Floats,
     Propose,
@@ -23,13 +23,13 @@ from surefoot.engines.shield.evaluation.plant import (
     covered_boxes,
     draw_start_states,
 )
-from surefoot.engines.shield.evaluation.simulation import (
+from surefoot.shield.evaluation.simulation import (
     Campaign,
     count_needed_interventions,
     rerun_unshielded,
     simulate_campaign,
 )
-from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
+from surefoot.shield.export import guard_of
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 

@@ -11,15 +11,10 @@ from typing import Any
 from surefoot.cli.output import deliver_file, write_certificate, write_facts
 from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
-from surefoot.compile.initial_states import LateStarts
-from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.influence import is_about_states
-from surefoot.engines.shield.finite import FiniteShield, finite_shield
-from surefoot.engines.shield.finite.action_table import action_table, examples_of
-from surefoot.engines.shield.finite.arena import bad_condition, is_finite_environment
-from surefoot.engines.shield.finite.decision_tree import count_comparisons
 from surefoot.errors import Unsupported
+from surefoot.explore.initial_states import LateStarts
 from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
@@ -34,7 +29,12 @@ from surefoot.problem.property import (
 )
 from surefoot.problem.term import FALSE, Term
 from surefoot.run import verify
-from surefoot.solve.markov import MarkovUndecided
+from surefoot.shield.export import c_actions, python_actions
+from surefoot.shield.finite import FiniteShield, finite_shield
+from surefoot.shield.finite.action_table import action_table, examples_of
+from surefoot.shield.finite.arena import bad_condition, is_finite_environment
+from surefoot.shield.finite.decision_tree import count_comparisons
+from surefoot.solvers.markov import MarkovUndecided
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget

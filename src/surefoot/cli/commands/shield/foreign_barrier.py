@@ -23,8 +23,6 @@ from surefoot.certify.barrier.counterexample import (
     confirm_uncovered_start,
     confirm_unsafe_member,
 )
-from surefoot.certify.checker.check import judge_certificate
-from surefoot.encode.barrier import ControlSystem, inside_set, read_control_system
 from surefoot.engines.barrier.engine import invariant_set_content
 from surefoot.engines.barrier.falsify import RaySampler, falsify_set, falsify_starts, ray_sampler
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial, float_system
@@ -44,8 +42,10 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import TRUE
 from surefoot.query.polynomial import Polynomial
-from surefoot.transform.discretise import discretise
+from surefoot.reductions.barrier import ControlSystem, inside_set, read_control_system
+from surefoot.reductions.discretise import discretise
 from surefoot.work.budget import Budget
+from surefoot_checker.check import judge_certificate
 
 CONDITIONS = ("starts", "unsafe", "steps")
 DIGITS = (2, 3, 4, 6, 9, 17)  # a state with few digits is easier to read

@@ -21,14 +21,14 @@ from surefoot.cli.commands.shield.evaluation import (
     evaluation_to_json,
 )
 from surefoot.cli.commands.shield.runtime_overhead import Overhead, overhead_cells, shield_overhead
-from surefoot.engines.shield.evaluation.simulation import Campaign
 from surefoot.problem.network import Affine, Network
-from surefoot.studies.control.paper_tables import PaperRow, network_of_row, read_paper_rows
-from surefoot.studies.control.problem import stays_safe
-from surefoot.training.control.recipes import training_seconds
+from surefoot.shield.evaluation.simulation import Campaign
 from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
+from surefoot_studies.control.paper_tables import PaperRow, network_of_row, read_paper_rows
+from surefoot_studies.control.problem import stays_safe
+from surefoot_studies.training.control.recipes import training_seconds
 
 HEAD = (
     "benchmark", "vars", "network", "training s", "failures", "rules", "covered", "synthesis s",

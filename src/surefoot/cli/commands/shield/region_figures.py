@@ -14,16 +14,16 @@ from surefoot.cli.commands.shield.synthesis_text import render_synthesis
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import deliver_file
 from surefoot.cli.terminal import print_line
-from surefoot.engines.shield.evaluation.plant import covered_boxes
 from surefoot.errors import InvalidProblem
+from surefoot.reductions.discretise import discretise, in_time
 from surefoot.report.region import Scene, certified_scene, make_scene, region_page, sample_shield_runs
 from surefoot.report.search_page import preformatted_html
 from surefoot.run import verify
-from surefoot.studies.region_figures import RegionFigureSpec, RegionResult, RegionSpec
-from surefoot.transform.discretise import discretise, in_time
+from surefoot.shield.evaluation.plant import covered_boxes
 from surefoot.verdict.verdict import Certificate, Proved, is_interrupted
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
+from surefoot_studies.region_figures import RegionFigureSpec, RegionResult, RegionSpec
 
 
 def _synthesis_scene(made: ShieldSynthesis, title: str, seed: int) -> Scene:

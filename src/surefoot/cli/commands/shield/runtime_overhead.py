@@ -22,16 +22,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis
-from surefoot.compile.batch import BatchGuard
-from surefoot.engines.shield.evaluation.plant import (
+from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Network, Shape
+from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
+from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.evaluation.plant import (
     BatchPlant,
     Floats,
     by_network,
     covered_boxes,
     draw_start_states,
 )
-from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Network, Shape
-from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 
 STATES, LANES, APART = (
     1024,

@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot.engines.barrier.float_system import Floats
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace
-from surefoot.solve.halfspaces import HalfSpaces
+from surefoot.solvers.halfspaces import HalfSpaces
 from surefoot.work.budget import Budget
 
 TIGHTER = 1e-9  # of the width of the box, in each step

@@ -12,7 +12,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.encode.barrier import ControlSystem
 from surefoot.engines.barrier.domain import enumerate_domains
 from surefoot.engines.barrier.float_system import Floats
 from surefoot.engines.barrier.invariant_set import InvariantSet, prove_invariant_set
@@ -26,6 +25,7 @@ from surefoot.engines.barrier.polyhedron.linear_loop import (
 from surefoot.engines.barrier.scaled_system import Range, ScaledSystem, Unproved, scale_system
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
+from surefoot.reductions.barrier import ControlSystem
 from surefoot.work.budget import Budget
 
 MOST_CLIPPED = 3  # controls: every one has three cases

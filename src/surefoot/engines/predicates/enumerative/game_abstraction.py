@@ -22,7 +22,7 @@ from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.distributions import ASTRAY, Choices, Distributions
 from surefoot.engines.predicates.enumerative.partition import Ids, Partition
 from surefoot.query.markov import Markov, Optimise, Until
-from surefoot.solve.markov import solve_markov
+from surefoot.solvers.markov import solve_markov
 from surefoot.work.budget import Budget
 
 Row: TypeAlias = tuple[tuple[int, Fraction], ...]  # abstract states and probabilities, sorted

@@ -15,7 +15,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.transition_system import encoding_objection as encoding_objection
 from surefoot.engines.pctl_question import PctlQuestion as Wanted
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.engines.predicates.dynamics import build_dynamics
@@ -53,7 +52,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.reserved_names import location_parts
 from surefoot.problem.term import TRUE, Term, free_names
-from surefoot.solve.markov import MarkovUndecided
+from surefoot.reductions.transition_system import encoding_objection as encoding_objection
+from surefoot.solvers.markov import MarkovUndecided
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 

@@ -18,7 +18,6 @@ from random import Random
 
 import numpy as np
 
-from surefoot.encode.transition_branch import TransitionBranch
 from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
 from surefoot.engines.predicates.graph import state_from_scalars
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, bounds_to_rows
@@ -31,7 +30,8 @@ from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, State, apply_move, enumerate_successors, holds_in_state
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
 from surefoot.query.linear import add_forms, constant_form
-from surefoot.solve.native.batch_queries.point_evaluation import evaluate_each_point
+from surefoot.reductions.transition_branch import TransitionBranch
+from surefoot.solvers.native.batch_queries.point_evaluation import evaluate_each_point
 from surefoot.verdict.verdict import Trace
 from surefoot.work.budget import Budget
 

@@ -13,7 +13,6 @@ from itertools import product
 from math import floor
 from typing import TypeAlias
 
-from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.enumerative.table import OutOfTime
 from surefoot.engines.predicates.symbolic.cubes import (
     EVERYTHING,
@@ -51,6 +50,7 @@ from surefoot.query.linear import (
     subtract_forms,
     variable_form,
 )
+from surefoot.reductions.interval import Kinds
 from surefoot.work.budget import Budget
 
 FEW = 64  # alternatives that take no time

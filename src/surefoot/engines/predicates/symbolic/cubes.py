@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-from surefoot.encode.interval import Kinds, Scalar
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval, simplify_formula
@@ -30,6 +29,7 @@ from surefoot.query.linear import (
     subtract_forms,
     variable_form,
 )
+from surefoot.reductions.interval import Kinds, Scalar
 
 MOST = 16_384  # alternatives of one condition
 Point: TypeAlias = Mapping[str, Fraction]

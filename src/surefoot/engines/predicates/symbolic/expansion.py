@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
-from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.enumerative.table import OutOfTime
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, meet_cube_sets
 from surefoot.engines.predicates.symbolic.step_queries import StepQueries
@@ -30,6 +29,7 @@ from surefoot.engines.predicates.symbolic.transition_cubes import (
     predicate_precondition,
     successor_point,
 )
+from surefoot.reductions.interval import Kinds
 
 Places: TypeAlias = tuple[int, ...]
 Bits: TypeAlias = tuple[bool, ...]

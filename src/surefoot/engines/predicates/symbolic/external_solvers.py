@@ -14,8 +14,6 @@ from math import ceil, floor, isfinite
 
 import numpy as np
 
-from surefoot.encode.interval import Kinds
-from surefoot.encode.network_call import EncodedCall
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, fraction_bounds, integer_names
 from surefoot.errors import Unsupported
 from surefoot.network.float32_error import error_bounds
@@ -25,7 +23,9 @@ from surefoot.query.bounds import linear_range
 from surefoot.query.formula import LinearAtom, Relation
 from surefoot.query.linear import linearise_term, term_from_linear
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.solve.remote_batch import LocalSolver, answer_many
+from surefoot.reductions.interval import Kinds
+from surefoot.reductions.network_call import EncodedCall
+from surefoot.solvers.remote_batch import LocalSolver, answer_many
 from surefoot.work.budget import Budget
 
 RELATIONS = {Relation.LE: Op.LE, Relation.LT: Op.LT, Relation.EQ: Op.EQ}

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, prod
 
-from surefoot.encode.concretise import CandidateRun, concretise_run
 from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
 from surefoot.engines.predicates.enumerative.boxes import MOST
 from surefoot.engines.predicates.enumerative.table import count_states
@@ -35,6 +34,7 @@ from surefoot.problem.printer import show_term
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state
 from surefoot.problem.term import Term
+from surefoot.reductions.concretise import CandidateRun, concretise_run
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import (

@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from surefoot.encode.expand import expand_scalar
-from surefoot.encode.interval import Kinds
-from surefoot.encode.scalar_layout import decode_value
 from surefoot.engines.predicates.dynamics import scalar_terms
 from surefoot.engines.predicates.graph import state_from_scalars
 from surefoot.engines.predicates.separating_predicate import (
@@ -59,6 +56,9 @@ from surefoot.query.linear import (
     term_from_linear,
     variable_form,
 )
+from surefoot.reductions.expand import expand_scalar
+from surefoot.reductions.interval import Kinds
+from surefoot.reductions.scalar_layout import decode_value
 from surefoot.verdict.verdict import Trace
 
 POINTS = 32  # on the way from one point to another

@@ -14,8 +14,6 @@ from math import lcm
 
 import numpy as np
 
-from surefoot.encode.interval import Kinds
-from surefoot.encode.network_call import EncodedCall
 from surefoot.engines.predicates.dynamics import Dynamics
 from surefoot.engines.predicates.enumerative.table import OutOfTime
 from surefoot.engines.predicates.symbolic.case_splitting import Reply, case_by_case
@@ -48,7 +46,9 @@ from surefoot.problem.network import (
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.formula import Relation
 from surefoot.query.linear import LinearForm, linearise_term, scale_form, variable_form
-from surefoot.solve.native.batch_queries import BatchQueries, QueryOutcome, RowSystem, answer_batch_queries
+from surefoot.reductions.interval import Kinds
+from surefoot.reductions.network_call import EncodedCall
+from surefoot.solvers.native.batch_queries import BatchQueries, QueryOutcome, RowSystem, answer_batch_queries
 from surefoot.verdict.artifact import QueryStatistics
 from surefoot.work.budget import Budget
 

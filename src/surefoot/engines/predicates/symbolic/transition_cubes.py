@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
 
-from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.dynamics import Dynamics
 from surefoot.engines.predicates.enumerative.table import OutOfTime
 from surefoot.engines.predicates.symbolic.conditions import (
@@ -36,6 +35,7 @@ from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Term, Var
 from surefoot.query.formula import LinearAtom, Relation, sharpen_integer_atoms
 from surefoot.query.linear import LinearForm, scale_form, term_from_linear, variable_form
+from surefoot.reductions.interval import Kinds
 from surefoot.work.budget import Budget
 
 

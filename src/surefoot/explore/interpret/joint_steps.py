@@ -1,0 +1,327 @@
+"""Joint steps: which edges are ready in a state, how they combine, and where each combination leads.
+
+Edges are found by location. How ready edges combine is asked of the reference (`meaning/transition.py`), once
+for each set of ready edges that occurs; so no product of edges is built that no state has. A joint step is
+worked out (product of the outcomes, order of the updates) when it first occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeAlias
+
+from surefoot.errors import Unsupported
+from surefoot.explore.interpret.updates import (
+    CompiledUpdate,
+    apply_ordered_updates,
+    apply_simple_updates,
+    compile_update,
+    has_simple_updates,
+)
+from surefoot.explore.number_table import NumberTable
+from surefoot.explore.row_layout import Row, RowLayout
+from surefoot.explore.term_closures import UNDEFINED_ERRORS, Closure, compile_closure
+from surefoot.problem.environment import Arithmetic, Bool, Choice, Edge, Environment, Int, Outcome
+from surefoot.problem.meaning.decision import action_of
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.meaning.transition import Transition, joint_transitions
+from surefoot.problem.policy import Policy
+from surefoot.problem.term import TRUE, Const, Term
+
+ReadyEdges: TypeAlias = tuple[tuple[int, ...], ...]
+WeightedSuccessor: TypeAlias = tuple[int, tuple[Any, ...], tuple[int, ...]]  # weight, next state, rewards
+_ROUNDING = Fraction(1, 10**9)
+_LARGEST_MEMORY = 200_000  # sets of ready edges that are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class JointDestination:
+    """One outcome of each edge of a joint step; `weight` is None where it depends on the state."""
+
+    picks: tuple[int, ...]
+    weight: int | None
+    writes: tuple[CompiledUpdate, ...]
+    simple: bool
+    places: tuple[tuple[int, int], ...]
+    rewards: tuple[int | tuple[Closure, ...], ...]  # per reward asked for: its number, or what is added up
+
+
+@dataclass(frozen=True, slots=True)
+class JointTransition:
+    """A joint step. `factors`: the probabilities of the outcomes of each edge, where they vary."""
+
+    number: int
+    transition: Transition
+    action: str | None  # of the policy; None: the environment's own
+    endings: tuple[JointDestination, ...]
+    factors: tuple[tuple[Closure, ...], ...] | None
+    flaw: str  # what is wrong with its constant probabilities
+    chosen: tuple[tuple[int, Choice], ...]  # with their slots
+    assuming: tuple[Closure, ...]
+
+
+class JointTransitionCache:
+    """The joint steps of an environment, worked out as they occur."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        policy: Policy | None,
+        layout: RowLayout,
+        rewards: tuple[str, ...],
+        numbers: NumberTable,
+    ) -> None:
+        self.environment, self.policy, self.layout, self.numbers = environment, policy, layout, numbers
+        self.rewards = rewards
+        self.plans: list[JointTransition] = []
+        self._of_transition: dict[Transition, JointTransition] = {}
+        self._of_ready: dict[ReadyEdges, tuple[JointTransition, ...]] = {}
+        self._tables = [
+            (layout.places[n] or 0, layout.places[n] is not None, self._by_location(n))
+            for n in range(len(environment.components))
+        ]
+
+    def _by_location(self, number: int) -> list[list[tuple[int, Closure | None]]]:
+        component = self.environment.components[number]
+        table: list[list[tuple[int, Closure | None]]] = [[] for _ in component.locations]
+        for e, edge in enumerate(component.edges):
+            guard = None if edge.guard == TRUE else self._closure(edge.guard)
+            table[component.locations.index(edge.source)].append((e, guard))
+        return table
+
+    def _closure(self, term: Term) -> Closure:
+        return compile_closure(term, self.layout.slots, self.layout.kinds, self.environment.arithmetic)
+
+    def enabled_steps(self, row: Row) -> tuple[JointTransition, ...]:
+        """The joint steps that are possible in a state, in the order of the reference."""
+        try:
+            ready: ReadyEdges = tuple(
+                [
+                    tuple([e for e, guard in (t[row[s]] if moves else t[0]) if guard is None or guard(row)])
+                    for s, moves, t in self._tables
+                ]
+            )
+        except UNDEFINED_ERRORS:
+            raise self._unclear_guard(row) from None
+        found = self._of_ready.get(ready)
+        if found is None:
+            if len(self._of_ready) >= _LARGEST_MEMORY:
+                self._of_ready.clear()
+            together = joint_transitions(self.environment, [list(edges) for edges in ready])
+            found = self._of_ready[ready] = tuple(self._plan(t) for t in together)
+        return found
+
+    def _unclear_guard(self, row: Row) -> Undefined:
+        for n, (slot, moves, table) in enumerate(self._tables):
+            for e, guard in table[row[slot] if moves else 0]:
+                try:
+                    _ = guard is None or guard(row)
+                except UNDEFINED_ERRORS as error:
+                    where = f"the guard of edge `{self.environment.components[n].name}#{e}`"
+                    return undefined_error(error, where, self.layout, row)
+        raise AssertionError("a guard that had no value has one now")
+
+    def outcomes(self, plan: JointTransition, row: Row) -> list[WeightedSuccessor]:
+        """Every outcome of positive probability, with the next state."""
+        try:
+            return list(self._outcomes(plan, row))
+        except UNDEFINED_ERRORS as error:
+            where = f"transition `{plan.transition.describe(self.environment)}`"
+            raise undefined_error(error, where, self.layout, row) from None
+
+    def _outcomes(self, plan: JointTransition, row: Row) -> Iterator[WeightedSuccessor]:
+        if plan.flaw:
+            raise Undefined(plan.flaw)
+        shares = None if plan.factors is None else _outcome_probabilities(plan.factors, row)
+        for ending in plan.endings:
+            weight = ending.weight
+            if weight is None and shares is not None:
+                likelihood = Fraction(1)
+                for numbers, pick in zip(shares, ending.picks, strict=True):
+                    likelihood *= numbers[pick]
+                if not likelihood:
+                    continue
+                weight = self.numbers.index(likelihood)
+            assert weight is not None
+            following = apply_simple_updates if ending.simple else apply_ordered_updates
+            after = tuple(following(self.layout, row, ending.writes, ending.places))
+            yield weight, after, tuple([self._reward(r, row) for r in ending.rewards])
+
+    def shares(self, plan: JointTransition, row: Row) -> list[list[Fraction]]:
+        """The probabilities of the outcomes of each edge of a joint step, in this state."""
+        try:
+            edges = [self.environment.components[c].edges[e] for c, e in plan.transition.edges]
+            factors = tuple(tuple(self._closure(o.probability) for o in edge.outcomes) for edge in edges)
+            if self.environment.arithmetic is Arithmetic.EXACT:
+                return _outcome_probabilities(factors, row)
+            return [_normalise_floats([Fraction(part(row)) for part in edge]) for edge in factors]
+        except UNDEFINED_ERRORS as error:
+            where = f"transition `{plan.transition.describe(self.environment)}`"
+            raise undefined_error(error, where, self.layout, row) from None
+
+    def take_outcome(
+        self, plan: JointTransition, row: Row, picks: tuple[int, ...]
+    ) -> tuple[Row, tuple[Fraction, ...]]:
+        """Where one outcome of each edge leads, and its rewards."""
+        ending = next(e for e in plan.endings if e.picks == picks)
+        following = apply_simple_updates if ending.simple else apply_ordered_updates
+        try:
+            after = tuple(following(self.layout, row, ending.writes, ending.places))
+            rewards = tuple([self.numbers.value(self._reward(r, row)) for r in ending.rewards])
+        except UNDEFINED_ERRORS as error:
+            where = f"transition `{plan.transition.describe(self.environment)}`"
+            raise undefined_error(error, where, self.layout, row) from None
+        return after, rewards
+
+    def _reward(self, reward: int | tuple[Closure, ...], row: Row) -> int:
+        if isinstance(reward, int):
+            return reward
+        return self.numbers.index(sum((Fraction(part(row)) for part in reward), Fraction(0)))
+
+    def choices(self, plan: JointTransition, row: Row) -> Iterator[Row]:
+        """The row with each combination of values that the environment may choose for this step."""
+        if not plan.chosen:
+            rows: Iterator[Row] = iter((row,))
+        else:
+            rows = (
+                self._with(plan, row, picks)
+                for picks in _combine_values([_choice_values(c) for _, c in plan.chosen])
+            )
+        try:
+            for extended in rows:
+                if all(holds(extended) for holds in plan.assuming):
+                    yield extended
+        except UNDEFINED_ERRORS as error:
+            where = f"the assumption of `{plan.transition.describe(self.environment)}`"
+            raise undefined_error(error, where, self.layout, row) from None
+
+    def _with(self, plan: JointTransition, row: Row, picks: tuple[Any, ...]) -> Row:
+        extended = [*row, *(None for _ in self.layout.chosen)]
+        for (slot, _), value in zip(plan.chosen, picks, strict=True):
+            extended[slot] = value
+        return tuple(extended)
+
+    def _plan(self, transition: Transition) -> JointTransition:
+        known = self._of_transition.get(transition)
+        if known is None:
+            known = self._work_out_step(transition)
+            self._of_transition[transition] = known
+            self.plans.append(known)
+        return known
+
+    def _work_out_step(self, transition: Transition) -> JointTransition:
+        edges = [self.environment.components[c].edges[e] for c, e in transition.edges]
+        constant = all(isinstance(o.probability, Const) for edge in edges for o in edge.outcomes)
+        factors = None
+        if not constant:
+            factors = tuple(tuple(self._closure(o.probability) for o in edge.outcomes) for edge in edges)
+        endings = [
+            ending
+            for picks in product(*(range(len(edge.outcomes)) for edge in edges))
+            if (ending := self._ending(transition, edges, picks, constant)) is not None
+        ]
+        policy, environment = self.policy, self.environment
+        return JointTransition(
+            len(self.plans),
+            transition,
+            None if policy is None else action_of(policy, environment, transition),
+            tuple(endings),
+            factors,
+            self._flaw(edges) if constant else "",
+            tuple((self.layout.slots[c.name], c) for edge in edges for c in edge.chosen),
+            tuple(self._closure(e.assuming) for e in edges if e.assuming != TRUE),
+        )
+
+    def _flaw(self, edges: list[Edge]) -> str:
+        numbers = [[Fraction(self._closure(o.probability)(())) for o in edge.outcomes] for edge in edges]
+        return next((flaw for several in numbers if (flaw := _not_a_distribution(several))), "")
+
+    def _ending(
+        self, transition: Transition, edges: list[Edge], picks: tuple[int, ...], constant: bool
+    ) -> JointDestination | None:
+        parts = [edge.outcomes[pick] for edge, pick in zip(edges, picks, strict=True)]
+        weight = None
+        if constant:
+            likelihood = Fraction(1)
+            for part in parts:
+                likelihood *= Fraction(self._closure(part.probability)(()))
+            if not likelihood:
+                return None
+            weight = self.numbers.index(likelihood)
+        updates = sorted((u for part in parts for u in part.updates), key=lambda u: u.index)
+        writes = tuple(compile_update(self.environment, self.layout, u) for u in updates)
+        places = []
+        for (number, _), part in zip(transition.edges, parts, strict=True):
+            if (slot := self.layout.places[number]) is not None:
+                locations = self.environment.components[number].locations
+                places.append((slot, locations.index(part.target)))
+        rewards = tuple(self._rewards(name, parts) for name in self.rewards)
+        return JointDestination(picks, weight, writes, has_simple_updates(writes), tuple(places), rewards)
+
+    def _rewards(self, name: str, parts: list[Outcome]) -> int | tuple[Closure, ...]:
+        terms = [amount for part in parts for reward, amount in part.rewards if reward == name]
+        closures = tuple(self._closure(t) for t in terms)
+        if all(isinstance(t, Const) for t in terms):
+            return self.numbers.index(sum((Fraction(c(())) for c in closures), Fraction(0)))
+        return closures
+
+
+def _outcome_probabilities(factors: tuple[tuple[Closure, ...], ...], row: Row) -> list[list[Fraction]]:
+    """The probabilities of each edge's outcomes in a state; an error unless they are a distribution."""
+    shares = [[Fraction(probability(row)) for probability in edge] for edge in factors]
+    for numbers in shares:
+        if flaw := _not_a_distribution(numbers):
+            raise Undefined(flaw)
+    return shares
+
+
+def _normalise_floats(numbers: list[Fraction]) -> list[Fraction]:
+    """Probabilities that were computed in floats may be off by rounding."""
+    total = sum(numbers, Fraction(0))
+    if min(numbers) < 0 or abs(total - 1) > _ROUNDING:
+        raise Undefined(f"the probabilities of the outcomes sum to {float(total)}, not to 1")
+    return [number / total for number in numbers]
+
+
+def _not_a_distribution(numbers: list[Fraction]) -> str:
+    for number in numbers:
+        if not 0 <= number <= 1:
+            return f"{number} is not a probability"
+    if (total := sum(numbers, Fraction(0))) != 1:
+        return f"the probabilities of the outcomes sum to {total}, not to 1"
+    return ""
+
+
+def _combine_values(ranges: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """One value of each, as `product` does, which would write down every range first."""
+    if not ranges:
+        yield ()
+        return
+    for value in ranges[0]:
+        for others in _combine_values(ranges[1:]):
+            yield (value, *others)
+
+
+def _choice_values(choice: Choice) -> tuple[Any, ...] | range:
+    match choice.kind:
+        case Bool():
+            return (False, True)
+        case Int(int() as low, int() as high):
+            return range(low, high + 1)
+        case _:
+            raise Unsupported(f"`{choice.name}` is chosen among infinitely many values")
+
+
+def undefined_error(error: BaseException, where: str, layout: RowLayout, row: Row) -> Undefined:
+    """The error of a model, with its place: the edge and the state."""
+    what = str(error)
+    if isinstance(error, ArithmeticError):
+        what = "division by zero" if isinstance(error, ZeroDivisionError) else "overflow"
+    return Undefined(f"{what} in {where}, in the state {describe_state_row(layout, row)}")
+
+
+def describe_state_row(layout: RowLayout, row: Row) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in zip(layout.names, row, strict=False)) or "()"

@@ -1,0 +1,233 @@
+"""Terms over variables, some of them arrays, become terms over scalars; and where they have no value.
+
+An array is a tuple of its elements. An access whose index varies becomes a balanced tree of comparisons and
+has a value for every index; `undefined` says where the reference would refuse to give one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.problem.meaning.evaluate import LAZY, Undefined, evaluate_term
+from surefoot.problem.printer import show_term
+from surefoot.problem.term import (
+    FALSE,
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    conjunction_of,
+    disjunction_of,
+    equal,
+)
+from surefoot.reductions.interval import Kinds, decide_by_bounds
+from surefoot.reductions.scalar_types import is_whole
+
+ScalarTree: TypeAlias = "Term | tuple[ScalarTree, ...]"
+TreeScope: TypeAlias = Mapping[str, ScalarTree]
+
+
+def expand_term(term: Term, scope: TreeScope) -> ScalarTree:
+    """The term with every name replaced as the scope says, arrays resolved, constants folded."""
+    match term:
+        case Const():
+            return term
+        case Var(name):
+            if name not in scope:
+                raise InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, scope))
+            return scope[name]
+        case Apply(op, args):
+            parts = tuple(expand_term(a, scope) for a in args)
+            return (
+                _ARRAYS[op](*parts)
+                if op in _ARRAYS
+                else fold_operator(op, tuple(require_scalar(p) for p in parts))
+            )
+
+
+def require_scalar(tree: ScalarTree) -> Term:
+    """A tree that must be a single value."""
+    if isinstance(tree, tuple):
+        raise InvalidProblem("an array is used where a single value is needed", fix="pick an element: a[i]")
+    return tree
+
+
+def expand_scalar(term: Term, scope: TreeScope) -> Term:
+    return require_scalar(expand_term(term, scope))
+
+
+def fold_operator(op: Op, parts: tuple[Term, ...]) -> Term:
+    """The operator applied; its value at once where that is certain."""
+    if op is Op.AND or op is Op.OR:
+        return conjunction_of(parts) if op is Op.AND else disjunction_of(parts)
+    if op is Op.IMPLIES:
+        return disjunction_of((negate_condition(parts[0]), parts[1]))
+    if op is Op.NOT:
+        return negate_condition(parts[0])
+    whole = Apply(op, parts)
+    if all(isinstance(p, Const) for p in parts):
+        try:
+            return Const(evaluate_term(whole, {}))
+        except Undefined:
+            return whole
+    return whole
+
+
+def negate_condition(term: Term) -> Term:
+    """`not term`, without double negation."""
+    match term:
+        case Const(value):
+            return FALSE if value else TRUE
+        case Apply(Op.NOT, (inner,)):
+            return inner
+        case _:
+            return Apply(Op.NOT, (term,))
+
+
+def merge_branches(condition: Term, then: ScalarTree, otherwise: ScalarTree) -> ScalarTree:
+    """`ite` of two values of the same shape, element by element."""
+    if condition == TRUE or then == otherwise:
+        return then
+    if condition == FALSE:
+        return otherwise
+    if isinstance(then, tuple) and isinstance(otherwise, tuple) and len(then) == len(otherwise):
+        return tuple(merge_branches(condition, a, b) for a, b in zip(then, otherwise, strict=True))
+    return Apply(Op.ITE, (condition, require_scalar(then), require_scalar(otherwise)))
+
+
+def _select_element(elements: ScalarTree, index: ScalarTree) -> ScalarTree:
+    """The element at an index; outside the array, where the term is undefined, the nearest one."""
+    place = require_scalar(index)
+    if not isinstance(elements, tuple):
+        raise InvalidProblem(f"`{show_term(elements)}` is not an array")
+    if not elements:
+        return Const(0)
+    if isinstance(place, Const):
+        return elements[max(0, min(int(place.value), len(elements) - 1))]
+    return _select_nearest(elements, place, 0)
+
+
+def _select_nearest(elements: tuple[ScalarTree, ...], index: Term, first: int) -> ScalarTree:
+    if len(elements) == 1:
+        return elements[0]
+    half = len(elements) // 2
+    left = _select_nearest(elements[:half], index, first)
+    return merge_branches(
+        index <= first + half - 1, left, _select_nearest(elements[half:], index, first + half)
+    )
+
+
+def equal_trees(left: ScalarTree, right: ScalarTree) -> Term:
+    """Equality of two scalars or of two arrays."""
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        if not isinstance(left, tuple) or not isinstance(right, tuple) or len(left) != len(right):
+            return FALSE
+        return conjunction_of(tuple(equal_trees(a, b) for a, b in zip(left, right, strict=True)))
+    return fold_operator(Op.EQ, (left, right))
+
+
+def replace_tree_element(old: ScalarTree, path: tuple[Term, ...], value: ScalarTree) -> ScalarTree:
+    """An array with the element at a path replaced; the path's indices may vary."""
+    if not path:
+        return value
+    if not isinstance(old, tuple):
+        raise InvalidProblem("an element of something that is not an array is assigned")
+    return tuple(
+        merge_branches(
+            fold_operator(Op.EQ, (path[0], Const(i))), replace_tree_element(element, path[1:], value), element
+        )
+        for i, element in enumerate(old)
+    )
+
+
+def tree_leaves(tree: ScalarTree) -> tuple[Term, ...]:
+    """The scalars of a tree from left to right."""
+    return tuple(leaf for part in tree for leaf in tree_leaves(part)) if isinstance(tree, tuple) else (tree,)
+
+
+def undefined_condition(term: Term, scope: TreeScope, kinds: Kinds) -> Term:
+    """Where the reference cannot evaluate the term: an index out of range, a division by zero, …"""
+    if not isinstance(term, Apply):
+        return FALSE
+    inner = tuple(undefined_condition(a, scope, kinds) for a in term.args)
+    if term.op in LAZY:
+        return FALSE if all(u == FALSE for u in inner) else _undefined_lazily(term, inner, scope)
+    own = _PARTIAL[term.op](term, scope, kinds) if term.op in _PARTIAL else FALSE
+    return disjunction_of((*inner, own))
+
+
+def _undefined_lazily(term: Apply, inner: tuple[Term, ...], scope: TreeScope) -> Term:
+    """Later arguments matter only where the earlier ones do not decide."""
+    values = [require_scalar(expand_term(a, scope)) for a in term.args[:-1]]
+    if term.op is Op.ITE:
+        test = values[0]
+        branches = (conjunction_of((test, inner[1])), conjunction_of((negate_condition(test), inner[2])))
+        return disjunction_of((inner[0], *branches))
+    result = inner[-1]
+    for value, here in zip(reversed(values), reversed(inner[:-1]), strict=True):
+        goes_on = negate_condition(value) if term.op is Op.OR else value
+        result = disjunction_of((here, conjunction_of((goes_on, result))))
+    return result
+
+
+def _index_out_of_range(index: Term, length: int, kinds: Kinds) -> Term:
+    """Is the index not one of an array of this length?"""
+    beyond = (
+        decide_by_bounds(index < 0, kinds),
+        decide_by_bounds(index > length - 1, kinds),
+        fractional_condition(index, kinds),
+    )
+    return disjunction_of(beyond)
+
+
+def fractional_condition(value: Term, kinds: Kinds) -> Term:
+    return FALSE if is_whole(value, kinds) else negate_condition(equal(Apply(Op.FLOOR, (value,)), value))
+
+
+def _select_undefined(term: Apply, scope: TreeScope, kinds: Kinds) -> Term:
+    elements, index = (expand_term(a, scope) for a in term.args)
+    return _index_out_of_range(
+        require_scalar(index), len(elements) if isinstance(elements, tuple) else 0, kinds
+    )
+
+
+def _zero_divisor(term: Apply, scope: TreeScope, kinds: Kinds) -> Term:
+    return decide_by_bounds(equal(expand_scalar(term.args[1], scope), 0), kinds)
+
+
+def _modulo_undefined(term: Apply, scope: TreeScope, kinds: Kinds) -> Term:
+    parts = (fractional_condition(expand_scalar(a, scope), kinds) for a in term.args)
+    return disjunction_of((_zero_divisor(term, scope, kinds), *parts))
+
+
+def _power_undefined(term: Apply, scope: TreeScope, kinds: Kinds) -> Term:
+    base, exponent = (expand_scalar(a, scope) for a in term.args)
+    pole = conjunction_of((decide_by_bounds(equal(base, 0), kinds), decide_by_bounds(exponent < 0, kinds)))
+    root = conjunction_of((decide_by_bounds(base < 0, kinds), fractional_condition(exponent, kinds)))
+    return disjunction_of((pole, root))
+
+
+def _undefined_argument(test: Callable[[Term], Term]) -> Callable[[Apply, TreeScope, Kinds], Term]:
+    return lambda term, scope, kinds: decide_by_bounds(test(expand_scalar(term.args[0], scope)), kinds)
+
+
+_ARRAYS: dict[Op, Callable[..., ScalarTree]] = {
+    Op.ARRAY: lambda *elements: elements,
+    Op.SELECT: _select_element,
+    Op.EQ: equal_trees,
+    Op.ITE: lambda condition, then, otherwise: merge_branches(require_scalar(condition), then, otherwise),
+}
+_PARTIAL: dict[Op, Callable[[Apply, TreeScope, Kinds], Term]] = {
+    Op.SELECT: _select_undefined,
+    Op.DIV: _zero_divisor,
+    Op.MOD: _modulo_undefined,
+    Op.POW: _power_undefined,
+    Op.SQRT: _undefined_argument(lambda x: x < 0),
+    Op.LOG: _undefined_argument(lambda x: x <= 0),
+    Op.ASIN: _undefined_argument(lambda x: Apply(Op.ABS, (x,)) > 1),
+    Op.ACOS: _undefined_argument(lambda x: Apply(Op.ABS, (x,)) > 1),
+}

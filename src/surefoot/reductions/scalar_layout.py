@@ -1,0 +1,92 @@
+"""Which scalar quantities make up one state, and what the names in terms stand for.
+
+Everything is laid out once, without step numbers; step i's copy of quantity `x` is called `x@i`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from surefoot.problem.environment import Array, Bool, Environment, Int, Real, ValueType
+from surefoot.problem.reserved_names import location_key, location_name
+from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, map_variables
+from surefoot.reductions.expand import ScalarTree, TreeScope, require_scalar
+from surefoot.reductions.interval import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarLayout:
+    kinds: Mapping[str, Scalar]  # the scalars of a state, in order
+    trees: Mapping[str, ScalarTree]  # per state variable and `@component`: its scalars
+    scope: TreeScope  # `trees` and `at(component, location)`
+
+
+def at_step(term: Term, step: int) -> Term:
+    """The same term about the quantities of one step."""
+    return map_variables(term, lambda v: Var(f"{v.name}@{step}"))
+
+
+def fresh_name(name: str, taken: set[str]) -> str:
+    """The name itself, or the first of name.1, name.2, … that is not taken; it is taken from now on."""
+    number, candidate = 0, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}.{number}"
+    taken.add(candidate)
+    return candidate
+
+
+def scalar_count(kind: ValueType) -> int:
+    return kind.length * scalar_count(kind.element) if isinstance(kind, Array) else 1
+
+
+def declare_scalars(name: str, kind: ValueType, kinds: dict[str, Scalar], taken: set[str]) -> ScalarTree:
+    """Add the scalars of a variable: `a[0]`, `a[1]`, … for an array."""
+    if isinstance(kind, Array):
+        return tuple(declare_scalars(f"{name}[{i}]", kind.element, kinds, taken) for i in range(kind.length))
+    own = fresh_name(name, taken)
+    kinds[own] = kind
+    return Var(own)
+
+
+def lay_out_scalars(environment: Environment, taken: set[str]) -> ScalarLayout:
+    """The scalars of every variable and the location of every component that has several."""
+    kinds: dict[str, Scalar] = {}
+    trees = {v.name: declare_scalars(v.name, v.kind, kinds, taken) for v in environment.variables}
+    places: dict[str, ScalarTree] = {}
+    for component in environment.components:
+        several = len(component.locations) > 1
+        if several:
+            key = location_key(component.name)
+            trees[key] = declare_scalars(key, Int(0, len(component.locations) - 1), kinds, taken)
+        for number, location in enumerate(component.locations):
+            here = equal(require_scalar(trees[key]), number) if several else TRUE
+            places[location_name(component.name, location)] = here
+    return ScalarLayout(kinds, trees, {**places, **trees})
+
+
+def in_location(layout: ScalarLayout, environment: Environment, component: int, location: str) -> Term:
+    """Is the component in this location?"""
+    name = location_name(environment.components[component].name, location)
+    return require_scalar(layout.scope.get(name, FALSE))
+
+
+def decode_value(
+    kind: ValueType, tree: ScalarTree, values: Mapping[str, Any], step: int, in_float64: bool
+) -> Any:
+    """The Python value of a variable or chosen value at a step, as the reference semantics has it."""
+    if isinstance(kind, Array):
+        assert isinstance(tree, tuple)
+        return tuple(decode_value(kind.element, t, values, step, in_float64) for t in tree)
+    assert isinstance(tree, Var)
+    number = values[f"{tree.name}@{step}"]
+    match kind:
+        case Bool():
+            return number > Fraction(1, 2)  # also where a solver gives truth values as numbers
+        case Int():
+            return round(number)
+        case Real():
+            return float(number) if in_float64 else Fraction(number)

@@ -1,0 +1,343 @@
+"""Simulation by interpreting: any environment and any policy, many runs in step, states looked at once.
+
+Deep statistical model checking (Gros, Hermanns, Hoffmann, Klauck, Steinmetz, FORTE 2020): a policy that has
+been trained resolves what the model leaves open, and what remains is a Markov chain whose runs are drawn. All
+runs make one step after another; the policy is asked for all states that are new among them, in one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import SurefootError, Unsupported
+from surefoot.explore.interpret.joint_steps import (
+    JointTransition,
+    JointTransitionCache,
+    describe_state_row,
+    undefined_error,
+)
+from surefoot.explore.number_table import NumberTable
+from surefoot.explore.policy_decisions import compile_policy
+from surefoot.explore.row_layout import Row, row_layout
+from surefoot.explore.state_conditions import compile_conditions
+from surefoot.explore.term_closures import UNDEFINED_ERRORS
+from surefoot.problem.meaning.decision import Decision
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import STEPS
+from surefoot.problem.semantics import free_choices, has_value_type
+from surefoot.problem.term import Const
+from surefoot.simulate.draw import cumulative_thresholds, draw_choice, draw_outcome
+from surefoot.simulate.path_property import (
+    DECISIONS,
+    ENDED,
+    FAILED,
+    STALLED,
+    SUCCEEDED,
+    UNDECIDED,
+    DecisionCounts,
+    PathProperty,
+    RunOutcomes,
+    reward_names,
+    reward_scale,
+    units_to_floats,
+)
+from surefoot.work.philox import Stream
+
+_LANES = 1024  # runs that are in step
+_MOST_NODES = 200_000  # states that are remembered
+_MOST_REJECTIONS = 1000
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is known of a state; `extended`: with the controls; `plans` and `decision` once it is left."""
+
+    right: bool | None = None
+    left: bool = True
+    extended: Row = ()
+    plans: tuple[JointTransition, ...] | None = None
+    decision: Decision | None = None
+    actions: tuple[str, ...] = ()  # of the decision, with `limits` where they are drawn
+    limits: tuple[int, ...] = ()
+    error: SurefootError | None = None
+
+
+@dataclass(slots=True)
+class RunInProgress:
+    """A run under way."""
+
+    row: Row
+    stream: Stream
+    steps: int = 0
+    low: int = 0
+    high: int = 0
+    outcome: int | None = None
+    error: SurefootError | None = field(default=None)
+
+
+class InterpretedSimulation:
+    def __init__(
+        self,
+        problem: Problem,
+        watched: PathProperty,
+        max_steps: int,
+        starts: Sequence[Row],
+        *,
+        uniform: bool,
+        memo: bool,
+    ) -> None:
+        environment, policy = problem.environment, problem.policy
+        self.problem, self.watched, self.max_steps, self.starts = problem, watched, max_steps, starts
+        self.uniform, self.memo = uniform, memo
+        self.layout = row_layout(environment)
+        self.scale = reward_scale(environment, self.layout, watched.reward)
+        named = isinstance(watched.reward, str) and watched.reward in reward_names(environment)
+        self.steps = JointTransitionCache(
+            environment, policy, self.layout, (str(watched.reward),) if named else (), NumberTable()
+        )
+        self.named = named
+        of_state = Const(0) if watched.reward is None or isinstance(watched.reward, str) else watched.reward
+        terms = {"right": watched.right, "left": watched.left, "reward": of_state}
+        self.asked = compile_conditions(problem, self.layout, terms)
+        self.decide = None
+        if policy is not None:
+            self.decide = compile_policy(
+                policy, environment, self.layout, outputs=self.asked.outputs, oracles=True
+            )
+        self.nodes: dict[Row, _Node] = {}
+        self.limits: dict[int, tuple[tuple[int, ...], ...]] = {}  # of plans with constant probabilities
+        self.counts = DecisionCounts()
+
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
+        done: list[RunInProgress] = []
+        for begin in range(first, first + count, _LANES):
+            lanes = [
+                self._begin_run(seed, start, run) for run in range(begin, min(begin + _LANES, first + count))
+            ]
+            live = lanes
+            while live:
+                self.advance(live)
+                live = [lane for lane in live if lane.outcome is None and lane.error is None]
+            for lane in lanes:
+                if lane.error is not None:
+                    raise lane.error
+            done += lanes
+        return RunOutcomes(
+            np.array([lane.outcome for lane in done], dtype=np.int8),
+            np.array([lane.steps for lane in done], dtype=np.int64),
+            units_to_floats(_unit_array([lane.low for lane in done]), self.scale, up=False),
+            units_to_floats(_unit_array([lane.high for lane in done]), self.scale, up=True),
+        )
+
+    def _begin_run(self, seed: int, start: int | None, run: int) -> RunInProgress:
+        stream = Stream(seed, run, 0 if start is None else start + 1)
+        number = start if start is not None else stream.below(len(self.starts))
+        return RunInProgress(self.starts[number], stream)
+
+    def advance(self, lanes: list[RunInProgress]) -> None:
+        """Every run is judged, and makes a step if it is not over."""
+        if not self.memo or len(self.nodes) > _MOST_NODES:
+            self.nodes.clear()
+        if self.asked.facts:
+            self._expand([lane.row for lane in lanes])
+        self._judge([lane.row for lane in lanes])
+        leaving = []
+        for lane in lanes:
+            node = self.nodes[lane.row]
+            lane.error = node.error
+            if node.error is None:
+                lane.outcome = self._outcome(node, lane)
+                if lane.outcome is None:
+                    leaving.append(lane)
+        self._expand([lane.row for lane in leaving])
+        for lane in leaving:
+            node = self.nodes[lane.row]
+            lane.error = node.error
+            if node.error is None:
+                try:
+                    self._leave(lane, node)
+                except SurefootError as error:
+                    lane.error = error
+
+    def _outcome(self, node: _Node, lane: RunInProgress) -> int | None:
+        watched = self.watched
+        if node.right and lane.steps >= (watched.low or 0):
+            return SUCCEEDED
+        if not node.left or (watched.high is not None and lane.steps >= watched.high):
+            return FAILED
+        return UNDECIDED if lane.steps >= self.max_steps else None
+
+    def _judge(self, rows: list[Row]) -> None:
+        for row in rows:
+            node = self.nodes.setdefault(row, _Node())
+            if node.right is not None or node.error is not None:
+                continue
+            whole = row
+            if self.asked.facts:
+                facts = self.asked.values(self.problem, node.decision, not node.plans)
+                whole = (*row, *facts)
+            try:
+                node.right = bool(self.asked.closures["right"](whole))
+                node.left = node.right or bool(self.asked.closures["left"](whole))
+                if node.right and self.watched.low:
+                    node.left = bool(self.asked.closures["left"](whole))
+            except UNDEFINED_ERRORS as error:
+                node.error = undefined_error(error, "the property", self.layout, row)
+
+    def _expand(self, rows: list[Row]) -> None:
+        """What is enabled in these states, and what the policy decides: new ones only."""
+        new = [row for row in dict.fromkeys(rows) if self.nodes.setdefault(row, _Node()).plans is None]
+        new = [row for row in new if self.nodes[row].error is None]
+        if self.layout.controls and self.decide is not None:
+            self._ask(new, [frozenset()] * len(new))
+        asked: list[Row] = []
+        own: list[frozenset[str]] = []
+        for row in new:
+            node = self.nodes[row]
+            if node.error is not None:
+                continue
+            controls = () if node.decision is None else node.decision.controls
+            node.extended = (*row, *(controls[c] for c in self.layout.controls)) if controls else row
+            try:
+                node.plans = self.steps.enabled_steps(node.extended)
+            except SurefootError as error:
+                node.error = error
+                continue
+            actions = frozenset(p.action for p in node.plans if p.action is not None)
+            if self.decide is not None and not self.layout.controls:
+                if actions or self.asked.outputs:
+                    asked.append(row)
+                    own.append(actions)
+                else:
+                    node.decision = Decision()
+        self._ask(asked, own)
+
+    def _ask(self, rows: list[Row], own: list[frozenset[str]]) -> None:
+        if not rows or self.decide is None:
+            return
+        self.counts = DecisionCounts(self.counts.decisions, self.counts.evaluations + len(rows))
+        try:
+            made = self.decide(rows, own)
+        except UNDEFINED_ERRORS:
+            made = []
+            for row, actions in zip(rows, own, strict=True):
+                try:
+                    made += self.decide([row], [actions])
+                except UNDEFINED_ERRORS as error:
+                    self.nodes[row].error = undefined_error(error, "the policy", self.layout, row)
+            rows = [row for row in rows if self.nodes[row].error is None]
+        for row, one in zip(rows, made, strict=True):
+            node = self.nodes[row]
+            node.decision = one.decision
+            node.actions = tuple(one.decision.actions)
+            if len(node.actions) > 1:
+                shares = [Fraction(share) for share in one.decision.actions.values()]
+                node.limits = cumulative_thresholds([share / sum(shares) for share in shares])
+
+    def _leave(self, lane: RunInProgress, node: _Node) -> None:
+        assert node.plans is not None
+        decision = node.decision
+        asked = decision is not None and (
+            bool(self.layout.controls) or any(p.action is not None for p in node.plans)
+        )
+        if asked:
+            self.counts = DecisionCounts(self.counts.decisions + 1, self.counts.evaluations)
+        action = node.actions[0] if node.actions else None
+        if node.limits:
+            action = node.actions[draw_outcome(lane.stream.word(), node.limits)]
+        possible = node.plans
+        if decision is not None:
+            possible = tuple(p for p in node.plans if p.action is None or p.action == action)
+        if not possible:
+            self._over(lane, node, stalled=asked and bool(node.plans))
+            return
+        if len(possible) > 1 and not self.uniform:
+            raise Unsupported(
+                f"several transitions are possible in the state {describe_state_row(self.layout, lane.row)}: "
+                + self._describe_steps(possible),
+                fix="a policy has to choose among them, or let each of them be equally likely",
+            )
+        plan = possible[0] if len(possible) == 1 else possible[lane.stream.below(len(possible))]
+        row = self._draw_choices(plan, node.extended, lane.stream)
+        picks = tuple(
+            draw_outcome(lane.stream.word(), limits) if len(limits) > 1 else 0
+            for limits in self._limits(plan, row)
+        )
+        after, rewards = self.steps.take_outcome(plan, row, picks)
+        self._gain(lane, node, rewards, asked)
+        lane.row, lane.steps = after, lane.steps + 1
+
+    def _describe_steps(self, plans: Sequence[JointTransition]) -> str:
+        names = [f"`{p.transition.describe(self.problem.environment)}`" for p in plans[:4]]
+        return ", ".join(names) + (f" and {len(plans) - 4} more" if len(plans) > 4 else "")
+
+    def _over(self, lane: RunInProgress, node: _Node, stalled: bool) -> None:
+        watched = self.watched
+        if node.right and watched.low is not None and (watched.high is None or watched.low <= watched.high):
+            lane.outcome, lane.steps = SUCCEEDED, watched.low
+        else:
+            lane.outcome = STALLED if stalled else ENDED
+
+    def _limits(self, plan: JointTransition, row: Row) -> tuple[tuple[int, ...], ...]:
+        known = self.limits.get(plan.number)
+        if known is None:
+            known = tuple(cumulative_thresholds(shares) for shares in self.steps.shares(plan, row))
+            if plan.factors is None:
+                self.limits[plan.number] = known
+        return known
+
+    def _gain(self, lane: RunInProgress, node: _Node, rewards: Sequence[Fraction], asked: bool) -> None:
+        wanted = self.watched.reward
+        if wanted is None:
+            return
+        amount: Any = 0
+        if self.named:
+            amount = rewards[0]
+        elif isinstance(wanted, str):
+            amount = 1 if wanted == STEPS or (wanted == DECISIONS and asked) else 0
+        else:
+            facts = self.asked.values(self.problem, node.decision, not node.plans) if self.asked.facts else ()
+            try:
+                amount = self.asked.closures["reward"]((*lane.row, *facts))
+            except UNDEFINED_ERRORS as error:
+                raise undefined_error(error, "the reward", self.layout, lane.row) from None
+        exact = Fraction(amount) * self.scale
+        lane.low += exact.numerator // exact.denominator
+        lane.high -= -exact.numerator // exact.denominator
+
+    def _draw_choices(self, plan: JointTransition, row: Row, stream: Stream) -> Row:
+        """The row with values that the environment chooses by their laws, until the assumption is met."""
+        environment = self.problem.environment
+        free = free_choices(environment, plan.transition)
+        if not free and not plan.assuming:
+            return row
+        for _ in range(_MOST_REJECTIONS):
+            extended = [*row, *(None for _ in self.layout.chosen)]
+            values = [draw_choice(c, environment.arithmetic, stream) for c in free]
+            for choice, value in zip(free, values, strict=True):
+                extended[self.layout.slots[choice.name]] = value
+            try:
+                fit = (
+                    has_value_type(v, c.kind, environment.arithmetic)
+                    for c, v in zip(free, values, strict=True)
+                )
+                if all(fit) and all(holds(tuple(extended)) for holds in plan.assuming):
+                    return tuple(extended)
+            except UNDEFINED_ERRORS as error:
+                where = f"the assumption of `{plan.transition.describe(environment)}`"
+                raise undefined_error(error, where, self.layout, row) from None
+        name = plan.transition.describe(environment)
+        raise Unsupported(
+            f"{_MOST_REJECTIONS} draws for `{name}` all missed its assumption",
+            fix="give the chosen values laws that fit the assumption",
+        )
+
+
+def _unit_array(values: list[int]) -> Any:
+    small = all(-(2**63) <= v < 2**63 for v in values)
+    return np.array(values, dtype=np.int64 if small else object)

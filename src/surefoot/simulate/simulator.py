@@ -1,0 +1,91 @@
+"""Simulation of any problem, by the tier that suits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.explore.emit.state_packing import CompileObjection
+from surefoot.explore.exploration import Tier
+from surefoot.explore.explored_model import RowStates
+from surefoot.explore.initial_states import initial_rows
+from surefoot.explore.row_layout import Row, RowLayout, row_layout
+from surefoot.problem.environment import Environment
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import State, has_value_type
+from surefoot.simulate.compiled_simulation import CompiledSimulation
+from surefoot.simulate.interpreted_simulation import InterpretedSimulation
+from surefoot.simulate.path_property import DecisionCounts, PathProperty, RunOutcomes
+from surefoot.work.machine.jit import cache_folder
+
+
+class RunSimulator:
+    """Draws runs by number: the same (seed, start, run) gives the same run, in any tier and any order."""
+
+    def __init__(
+        self, starts: RowStates, simulation: InterpretedSimulation | CompiledSimulation, tier: str
+    ) -> None:
+        self.starts = starts
+        self.tier = tier
+        self._simulation = simulation
+
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
+        """Runs `first` to `first + count - 1`; start None: each draws its start state by its first number."""
+        if not 0 <= seed < 1 << 64:
+            raise InvalidProblem(f"a seed of {seed} is not a 64-bit number without sign")
+        if start is not None and not 0 <= start < len(self.starts):
+            raise InvalidProblem(f"there is no start state number {start}")
+        return self._simulation.runs(seed, start, first, count)
+
+    def counts(self) -> DecisionCounts:
+        return replace(self._simulation.counts)
+
+
+def make_simulator(
+    problem: Problem,
+    watched: PathProperty,
+    *,
+    max_steps: int,
+    tier: Tier = "auto",
+    starts: Sequence[State] | None = None,
+    uniform: bool = False,
+    memo: bool = True,
+) -> RunSimulator:
+    """What draws the runs of a problem.
+
+    `starts`: states in which runs begin; None: all initial states, in the order of
+    `explore/initial_states.py`.
+    `uniform`: what is left open is equally likely; otherwise it is refused where a run meets it.
+    `memo`: decisions are remembered by state; False: the policy is evaluated at every decision.
+    """
+    layout = row_layout(problem.environment)
+    rows = (
+        initial_rows(problem.environment, layout)
+        if starts is None
+        else _start_rows(problem.environment, layout, starts)
+    )
+    if not rows:
+        raise Unsupported("there is no start state")
+    known = RowStates(layout, tuple(rows))
+    if tier != "interpreter":
+        try:
+            in_code = CompiledSimulation(
+                problem, watched, max_steps, known.rows, uniform=uniform, memo=memo, cache=cache_folder()
+            )
+            return RunSimulator(known, in_code, "llvm")
+        except CompileObjection as why:
+            if tier == "llvm":
+                raise Unsupported(f"this is not compiled: {why}", fix="use the interpreter") from None
+    slow = InterpretedSimulation(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo)
+    return RunSimulator(known, slow, "interpreter")
+
+
+def _start_rows(environment: Environment, layout: RowLayout, starts: Sequence[State]) -> list[Row]:
+    for state in starts:
+        for name in layout.names:
+            if name not in state or not has_value_type(
+                state[name], layout.kinds[name], environment.arithmetic
+            ):
+                raise InvalidProblem(f"`{name}` has no value of its kind in a start state: {state.get(name)}")
+    return [layout.row(state) for state in starts]

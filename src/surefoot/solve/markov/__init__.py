@@ -1,6 +1,0 @@
-"""Fixed points of Markov chains and decision processes, with bounds that hold exactly."""
-
-from surefoot.solve.markov.bellman import MarkovUndecided
-from surefoot.solve.markov.solver import solve_markov
-
-__all__ = ["MarkovUndecided", "solve_markov"]

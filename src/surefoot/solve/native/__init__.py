@@ -1,5 +1,0 @@
-"""Our own solver: batched branch and bound with rigorous bounds."""
-
-from surefoot.solve.native.solver import Native
-
-__all__ = ["Native"]

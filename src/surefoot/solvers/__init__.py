@@ -1,0 +1,23 @@
+"""Solvers by name. `Scripted` is not listed: it has to be given its answers."""
+
+from surefoot.errors import WrongType, did_you_mean
+from surefoot.problem.arguments import describe_value
+from surefoot.solvers.milp import Milp
+from surefoot.solvers.native import Native
+from surefoot.solvers.protocol import Solver
+from surefoot.solvers.z3 import Z3
+
+SOLVERS: dict[str, type[Solver]] = {"milp": Milp, "z3": Z3, "native": Native}
+
+
+def take_solver(given: object) -> Solver:
+    """A solver, or the one of this name."""
+    if isinstance(given, str):
+        if given not in SOLVERS:
+            raise WrongType(f"unknown solver {given!r}", fix=did_you_mean(given, SOLVERS))
+        return SOLVERS[given]()
+    if isinstance(given, type) or not hasattr(given, "session"):
+        raise WrongType(
+            f"{describe_value(given)} is not a solver", fix='give its name: "milp", "z3", "native"'
+        )
+    return given  # type: ignore[return-value]

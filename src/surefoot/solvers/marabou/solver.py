@@ -1,0 +1,157 @@
+"""Marabou (Katz et al. 2019, 2024) as a solver of questions over real variables.
+
+It computes in floats with tolerances. A point that it finds counts only if it satisfies the query exactly,
+perhaps moved a little; otherwise the answer is undecided with that point `near`. Its "unsat" is its word.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import product
+from math import ceil, inf
+from typing import Any, ClassVar
+
+from surefoot.errors import Unsupported, missing_backend
+from surefoot.problem.environment import Bool, Int
+from surefoot.problem.term import Term
+from surefoot.query.bounds import declared_box, is_empty
+from surefoot.query.formula import (
+    All,
+    AnyOf,
+    Formula,
+    LinearAtom,
+    Relation,
+    conjoin_formulas,
+    negation_normal_form,
+)
+from surefoot.query.lower import lower_query
+from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.solvers.marabou.program import MarabouProgram, encode_marabou
+from surefoot.solvers.protocol import Ask
+from surefoot.solvers.remote import Question, remote_session
+from surefoot.solvers.witness_rounding import round_to_witness
+
+MOST_ALTERNATIVES = 256  # alternatives of a query
+BOUND_TOLERANCE = 1e-9  # bounds that are further apart than this contradict each other
+
+
+@dataclass(frozen=True, slots=True)
+class Marabou:
+    """Marabou (extra `marabou`, CPython 3.11). Whole numbers need `Branch(Marabou())`."""
+
+    name: ClassVar[str] = "marabou"
+
+    def objection(self, query: Query) -> str | None:
+        if find_spec("maraboupy") is None:
+            return str(missing_backend("maraboupy", "marabou"))
+        whole = [q.name for q in query.quantities if isinstance(q.kind, Bool | Int)]
+        if whole:
+            return f"`marabou` takes real variables; `{whole[0]}` is not one"
+        for call in query.calls:
+            if not call.network.is_piecewise_linear():
+                return f"`marabou` needs piecewise-linear networks; `{call.network.name}` is not"
+        try:
+            _disjunctive_normal_form(lower_query(query).query.constraints)
+        except Unsupported as why:
+            return f"`marabou` cannot take this query: {why}"
+        return None
+
+    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+        return remote_session(_prepare_marabou, base, seconds=seconds)
+
+    def question(self, base: Query) -> Question:
+        return _prepare_marabou(base)
+
+
+def _disjunctive_normal_form(constraints: tuple[Term, ...]) -> list[tuple[LinearAtom, ...]]:
+    """The constraints as conjunctions of which one must hold."""
+    return _expand_cases(conjoin_formulas(negation_normal_form(c) for c in constraints))
+
+
+def _expand_cases(formula: Formula) -> list[tuple[LinearAtom, ...]]:
+    match formula:
+        case LinearAtom():
+            return [(formula,)]
+        case AnyOf(parts):
+            found = [case for part in parts for case in _expand_cases(part)]
+        case All(parts):
+            found = [()]
+            for part in parts:
+                found = [(*first, *second) for first, second in product(found, _expand_cases(part))]
+                if len(found) > MOST_ALTERNATIVES:
+                    break
+    if len(found) > MOST_ALTERNATIVES:
+        raise Unsupported(f"it has more than {MOST_ALTERNATIVES} alternatives")
+    return found
+
+
+def _prepare_marabou(base: Query) -> Question:
+    """Every question is a program of its own: Marabou has no sessions."""
+
+    def question(more: tuple[Term, ...], seconds: float) -> Answer:
+        query = Query(base.quantities, base.constraints + more, base.calls)
+        lowered = lower_query(query)
+        if any(is_empty(b) for b in declared_box(lowered.query.quantities).values()):
+            return Unsat()
+        doubt: Undecided | None = None
+        for atoms in _disjunctive_normal_form(lowered.query.constraints):
+            answer = _solve_alternative(lowered.query, atoms, seconds)
+            if isinstance(answer, Sat):
+                return Sat(lowered.back(answer.assignment))
+            if isinstance(answer, Undecided):
+                near = None if answer.near is None else lowered.back(answer.near)
+                doubt = Undecided(answer.why, answer.detail, near=near)
+        return doubt or Unsat()
+
+    return question
+
+
+def _solve_alternative(query: Query, atoms: tuple[LinearAtom, ...], seconds: float) -> Answer:
+    made = encode_marabou(query, atoms)
+    for variable, (low, high) in enumerate(zip(made.low, made.high, strict=True)):
+        if low > high:
+            if low - high > BOUND_TOLERANCE * (1 + abs(low)):
+                return Unsat()
+            made.low[variable] = made.high[variable] = high  # the same number, rounded in two ways
+    word, values = _run_marabou(made, seconds)
+    if word == "unsat":
+        return Unsat()
+    if word != "sat":
+        why = UndecidedReason.TIMEOUT if "TIMEOUT" in word.upper() else UndecidedReason.INCOMPLETE
+        return Undecided(why, f"Marabou: {word}")
+    floats = {name: values[variable] for name, variable in made.names.items()}
+    found = round_to_witness(query, floats, atoms)
+    if found.exact:
+        return Sat(found.assignment)
+    return Undecided(UndecidedReason.NUMERICS, "Marabou's point fails the exact check", near=found.assignment)
+
+
+def _run_marabou(made: MarabouProgram, seconds: float) -> tuple[str, dict[int, float]]:
+    from maraboupy import Marabou as Options
+    from maraboupy import MarabouCore as Core
+
+    query: Any = Core.InputQuery()
+    query.setNumberOfVariables(len(made.low))
+    kinds = {Relation.EQ: Core.Equation.EquationType.EQ, Relation.LE: Core.Equation.EquationType.LE}
+    for terms, relation, value in made.rows:
+        equation = Core.Equation(kinds[relation])
+        for variable, coefficient in terms.items():
+            equation.addAddend(coefficient, variable)
+        equation.setScalar(value)
+        query.addEquation(equation)
+    for variable, (low, high) in enumerate(zip(made.low, made.high, strict=True)):
+        if low != -inf:
+            query.setLowerBound(variable, low)
+        if high != inf:
+            query.setUpperBound(variable, high)
+    for number, variable in enumerate(made.inputs):
+        query.markInputVariable(variable, number)
+    for number, variable in enumerate(made.outputs):
+        query.markOutputVariable(variable, number)
+    for before, after in made.relus:
+        Core.addReluConstraint(query, before, after)
+    limit = 0 if seconds == inf else max(1, ceil(seconds))
+    word, values, _ = Core.solve(query, Options.createOptions(verbosity=0, timeoutInSeconds=limit), "")
+    return word, values

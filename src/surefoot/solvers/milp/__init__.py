@@ -1,0 +1,5 @@
+"""Mixed-integer linear programming with HiGHS."""
+
+from surefoot.solvers.milp.solver import Milp
+
+__all__ = ["Milp"]

@@ -1,0 +1,196 @@
+"""The MILP solver: networks by big-M rows from rigorous bounds, clauses by 0-1 guards, exact witnesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+from typing import ClassVar
+
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Bool
+from surefoot.problem.term import Term
+from surefoot.query.bounds import integer_variable_names, simplify_formula
+from surefoot.query.check_assignment import assignment_defect
+from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_form, sharpen_integer_atoms
+from surefoot.query.lower import LoweredQuery, lower_query
+from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.solvers.milp import highs
+from surefoot.solvers.milp.network_encoding import encode_milp_call
+from surefoot.solvers.milp.polish import deepest_point
+from surefoot.solvers.milp.program import MixedIntegerProgram, has_margin
+from surefoot.solvers.milp.ranges import QueryRanges, bound_quantities
+from surefoot.solvers.milp.witness import exact_assignment
+from surefoot.solvers.protocol import Ask
+from surefoot.solvers.remote import Question, remote_session
+
+_SEARCH_MARGIN = 1e-3  # how much room a search for inner points asks for at most
+_ENOUGH = 1e-6  # ... and with how much it is content
+_UNTRUSTED = 1e5  # products beyond this size: "infeasible" was seen to be wrong, and is not believed
+_ROOM = 1e-9  # of the size of a row: the second opinion is about rows that are so much wider
+_DENOMINATORS = (10**3, 10**6)  # tried for points on a boundary, where floats miss by a hair
+
+
+@dataclass(frozen=True, slots=True)
+class Milp:
+    """HiGHS. Sat answers satisfy the query exactly; Unsat is HiGHS's word, with feasibility tolerance 1e-9,
+    given twice: with and without presolve.
+
+    A query whose only solutions lie on a boundary that floats miss is `Undecided` (numerics), never Sat.
+    """
+
+    name: ClassVar[str] = "milp"
+
+    seed: int = 0
+
+    def objection(self, query: Query) -> str | None:
+        if (absent := highs.missing_highs()) is not None:
+            return absent
+        for call in query.calls:
+            if call.network.divisors():
+                return f"`milp` does not encode quotients of variables; `{call.network.name}` has some"
+            if not call.network.is_piecewise_linear():
+                return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
+        try:
+            lowered, formulas = _normal_form(query)
+            known = bound_quantities(lowered.query, formulas, quick=True)
+            if known is not None:
+                _encode_program(lowered, formulas, known)
+        except Unsupported as error:
+            return f"`milp` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
+        return None
+
+    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+        return remote_session(prepare_milp, base, self.seed, seconds=seconds)
+
+    def question(self, base: Query) -> Question:
+        return prepare_milp(base, self.seed)
+
+
+def prepare_milp(base: Query, seed: int) -> Question:
+    """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""
+
+    def question(more: tuple[Term, ...], seconds: float) -> Answer:
+        return decide_milp(Query(base.quantities, base.constraints + more, base.calls), seed, seconds)
+
+    return question
+
+
+def decide_milp(query: Query, seed: int, seconds: float) -> Answer:
+    """Find any solution, polish it inward and check it exactly; if that fails, search for inner points."""
+    deadline = monotonic() + seconds
+    lowered, formulas = _normal_form(query)
+    known = bound_quantities(lowered.query, formulas)
+    if known is None:
+        return Unsat()
+    formulas = tuple(simplify_formula(f, known.box) for f in formulas)
+    if any(f == AnyOf() for f in formulas):
+        return Unsat()
+    trouble = ""
+    for margin in (0.0, _SEARCH_MARGIN):
+        program = _encode_program(lowered, formulas, known, margin)
+        goal = _margin_objective(program)
+        if margin and not goal:
+            break
+        found = highs.run_highs(
+            program,
+            seed=seed,
+            seconds=deadline - monotonic(),
+            maximise=goal,
+            enough=_ENOUGH if margin else None,
+        )
+        if isinstance(found, Unsat) and not trouble:
+            found = _second_opinion(program, seed, deadline)
+        if isinstance(found, Unsat):
+            return _tolerance_answer(trouble) if trouble else found
+        if isinstance(found, Undecided):
+            return Undecided(found.why, "; ".join(filter(None, (found.detail, trouble))))
+        for assignment in _candidate_assignments(lowered, program, found.values, seed, deadline):
+            complaint = assignment_defect(query, assignment)
+            if complaint is None:
+                return Sat(assignment)
+            trouble = trouble or complaint
+    return _tolerance_answer(trouble)
+
+
+def _second_opinion(
+    program: MixedIntegerProgram, seed: int, deadline: float
+) -> highs.MilpSolution | Unsat | Undecided:
+    """ "Infeasible" from HiGHS is believed only if another run says it too.
+
+    Without presolve, which was seen to call small feasible problems infeasible whose bounds are within 1e-14
+    of each other, and of rows that are a little wider: what float64 loses in them is no contradiction. Beyond
+    a size nothing is believed.
+    """
+    if program.activity > _UNTRUSTED:
+        return Undecided(
+            UndecidedReason.NUMERICS, f"numbers of size {program.activity:.1e} are beyond HiGHS's precision"
+        )
+    return highs.run_highs(program, seed=seed, seconds=deadline - monotonic(), presolve=False, room=_ROOM)
+
+
+def _tolerance_answer(trouble: str) -> Undecided:
+    return Undecided(UndecidedReason.NUMERICS, f"solutions within {highs.TOLERANCE:g} only: {trouble}")
+
+
+def _normal_form(query: Query) -> tuple[LoweredQuery, tuple[Formula, ...]]:
+    lowered = lower_query(query)
+    whole = integer_variable_names(lowered.query.quantities)
+    return lowered, tuple(
+        sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.query.constraints
+    )
+
+
+def _encode_program(
+    lowered: LoweredQuery, formulas: Sequence[Formula], known: QueryRanges, margin: float = 0.0
+) -> MixedIntegerProgram:
+    query = lowered.query
+    whole = integer_variable_names(query.quantities)
+    program = MixedIntegerProgram(
+        truths=frozenset(q.name for q in query.quantities if isinstance(q.kind, Bool))
+    )
+    for quantity in query.quantities:
+        program.quantity(quantity.name, known.box[quantity.name], quantity.name in whole)
+    if margin:
+        program.with_margin(margin)
+    for call, bounds in zip(query.calls, known.networks, strict=True):
+        encode_milp_call(program, call, bounds)
+    first_definition = len(formulas) - lowered.definitions
+    for number, formula in enumerate(formulas):
+        program.post(formula, is_definition=number >= first_definition)
+    return program
+
+
+def _margin_objective(program: MixedIntegerProgram) -> dict[int, float]:
+    """The margin to maximise: of strict comparisons, which fail on a boundary, or else of the others."""
+    able = {p.atom.relation for p in program.posted if has_margin(p, program.is_whole)}
+    if program.strict_margin is not None and Relation.LT in able:
+        return {program.strict_margin: 1.0}
+    if program.other_margin is not None and Relation.LE in able:
+        return {program.other_margin: 1.0}
+    return {}
+
+
+def _free_quantities(lowered: LoweredQuery) -> list[str]:
+    outputs = {name for call in lowered.query.calls for name in call.outputs}
+    return [name for name in lowered.names if name not in outputs]
+
+
+def _candidate_assignments(
+    lowered: LoweredQuery, program: MixedIntegerProgram, values: list[float], seed: int, deadline: float
+) -> Iterator[Assignment]:
+    """Exact assignments near a float solution: polished inward first, then as it is, then on nice numbers."""
+    active = (p.atom for p in program.posted if p.is_on(values))
+    equalities = [atom.linear for atom in active if atom.relation is Relation.EQ]
+    polished = deepest_point(
+        program, values, _free_quantities(lowered), seed=seed, seconds=deadline - monotonic()
+    )
+    roundings: list[Callable[[float], Fraction]] = [Fraction]
+    roundings += [lambda x, d=d: Fraction(x).limit_denominator(d) for d in _DENOMINATORS]  # type: ignore[misc]
+    for solution in (polished, values):
+        if solution is not None:
+            floats = {name: solution[column] for name, column in program.names.items()}
+            for nearest in roundings:
+                yield lowered.back(exact_assignment(lowered.query, floats, equalities, nearest))

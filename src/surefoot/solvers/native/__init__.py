@@ -1,0 +1,5 @@
+"""Our own solver: batched branch and bound with rigorous bounds."""
+
+from surefoot.solvers.native.solver import Native
+
+__all__ = ["Native"]

@@ -1,0 +1,175 @@
+"""Answers to many questions by the cheapest means that decides each, all with the same meaning.
+
+1. A table of the network, where the integer boxes together span few enough points: see `counting`.
+2. Point by point, where a box has few integers: see `leaves`.
+3. Sampling, linear bounds and halving of all remaining boxes at once: see `search` and `planes`.
+4. What is left point by point, if it has up to a million integers; else, one by one, by the search for
+   single queries.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from surefoot.query.query import Sat, Undecided
+from surefoot.solvers.native.batch_queries.box_splitting import LEAF, sample_query_boxes, split_query_boxes
+from surefoot.solvers.native.batch_queries.outcome_record import OutcomeRecord
+from surefoot.solvers.native.batch_queries.output_table import (
+    AXES,
+    OutputTable,
+    bytes_needed,
+    tabulate_network,
+)
+from surefoot.solvers.native.batch_queries.point_enumeration import (
+    QueryBoxes,
+    enumerate_boxes,
+    satisfies_guards,
+)
+from surefoot.solvers.native.batch_queries.point_evaluation import EITHER, YES, judge_rational_point
+from surefoot.solvers.native.batch_queries.queries import BatchAnswers, BatchQueries, Mask, Numbers
+from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, arrange_queries
+from surefoot.solvers.native.batch_queries.single_query import decide_single_query
+from surefoot.solvers.native.batch_queries.table_counting import answer_by_counting
+from surefoot.work.budget import Budget
+
+ENUMERATED = 100_000  # points in all that are looked at without asking whether bounds are cheaper
+EACH = 1_000_000  # points of one box that are looked at before a search of its own
+TABLE = 10_000_000  # most points of a table
+PER_POINT, PER_QUESTION = 4.0, 300.0  # points of a table worth one point looked at, one question searched
+SHARE = 8.0  # a demand is tallied on the whole table if its boxes have 1 / SHARE of its points
+
+
+def answer_batch_queries(
+    questions: BatchQueries,
+    budget: Budget | None = None,
+    *,
+    table: OutputTable | None = None,
+    memory: int = 1 << 29,
+    boxes: int = 2000,
+    seconds_each: float = 5.0,
+) -> BatchAnswers:
+    """Decide every question.
+
+    `table`: of the same network and arithmetic, from `tabulated`, to be used for boxes that it covers, best
+    for many calls over integers; without one a table is made where it pays. `memory`: bytes for it.
+    `boxes`: how many boxes of one question are bounded before it gets a search of its own, which lasts at
+    most `seconds_each`.
+    """
+    budget = Budget() if budget is None else budget
+    work = arrange_queries(questions)
+    ledger = OutcomeRecord(len(questions), questions.network.width, budget)
+    rest = np.flatnonzero((work.low <= work.high).all(axis=1))
+    if table is None:
+        table = _tabulate_if_cheaper(work, rest, memory)
+    elif table.network.digest() != questions.network.digest() or table.float32 != questions.float32:
+        raise ValueError("the table is of another network or arithmetic")
+    if table is not None:
+        rest = _answer_from_table(work, ledger, rest, table, budget)
+    rest = _answer_by_points(work, ledger, rest, budget, LEAF)
+    if len(rest):
+        budget.progress(f"{len(rest)} questions are searched")
+        hard = split_query_boxes(work, ledger, rest, None, budget, boxes)
+        ledger.means["bounds"] += len(rest) - len(hard)
+        hard = _answer_by_points(work, ledger, hard, budget, EACH)
+        _search_one_by_one(work, ledger, hard, budget, seconds_each)
+    return ledger.answers()
+
+
+def _integral_queries(work: ArrangedQueries, members: Numbers) -> Mask:
+    """Questions whose real inputs, if any, are fixed."""
+    fixed: Mask = (work.questions.whole | (work.low[members] == work.high[members])).all(axis=1)
+    return fixed
+
+
+def _tabulate_if_cheaper(work: ArrangedQueries, members: Numbers, memory: int) -> OutputTable | None:
+    """A table of the hull of all integer boxes, if that is cheaper than to look at them one by one."""
+    asked = work.questions
+    if not len(members) or not asked.whole.all():
+        return None
+    boxes = QueryBoxes(work.low[members], work.high[members], members)
+    low, high = boxes.low.min(axis=0), boxes.high.max(axis=0)
+    extents = high - low + 1.0
+    size = float(extents.prod())
+    worth = size <= 1000.0 + min(PER_POINT * boxes.sizes().sum(), PER_QUESTION * len(members))
+    if size > TABLE or not worth or (extents > 1).sum() > AXES:
+        return None
+    if bytes_needed(asked.network, int(size)) > memory:
+        return None
+    return tabulate_network(asked.network, low, high, asked.float32, memory)
+
+
+def _answer_from_table(
+    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, table: OutputTable, budget: Budget
+) -> Numbers:
+    """Answer from the table what it covers; the others."""
+    covered = table.covers(work.low[members], work.high[members]) & work.questions.whole.all()
+    inside, rest = members[covered], members[~covered]
+    demand = work.demand[inside]
+    points = np.bincount(
+        demand, QueryBoxes(work.low[inside], work.high[inside], inside).sizes(), len(work.demands)
+    )
+    worth = np.array([table.knows(d) for d in work.demands], dtype=np.bool_) | (SHARE * points >= table.size)
+    counted, few = inside[worth[demand]], inside[~worth[demand]]
+    budget.progress(f"{len(inside)} questions are answered from a table of {table.size} points")
+    answer_by_counting(work, ledger, counted, table)
+    rest_of_these = QueryBoxes(work.low[few], work.high[few], few)
+    if not budget.is_spent():
+        sample_query_boxes(work, ledger, rest_of_these.pick(rest_of_these.sizes() > LEAF), table, budget.seed)
+    enumerate_boxes(work, ledger, rest_of_these, table)
+    ledger.means["table"] += len(inside)
+    return rest
+
+
+def _answer_by_points(
+    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, budget: Budget, each: int
+) -> Numbers:
+    """Answer boxes of up to `each` integers, or all of them if they have few; the others."""
+    able = _integral_queries(work, members)
+    boxes = QueryBoxes(work.low[members], work.high[members], members)
+    sizes = np.where(able, boxes.sizes(), np.inf)
+    small = sizes <= (ENUMERATED if sizes[able].sum() <= ENUMERATED else each)
+    if small.any():
+        budget.progress(f"{int(small.sum())} questions are answered point by point")
+    enumerate_boxes(work, ledger, boxes.pick(small), None)
+    ledger.means["points"] += int(small.sum())
+    return members[~small]
+
+
+def _search_one_by_one(
+    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, budget: Budget, seconds_each: float
+) -> None:
+    asked = work.questions
+    for done, question in enumerate(members.tolist()):
+        number = np.array([question])
+        if budget.is_spent():
+            ledger.leave_open(members[done:], "time ran out before its own search")
+            return
+        budget.progress(f"{len(members) - done} questions are left to a search of their own")
+        found = decide_single_query(asked, question, budget.seed, min(seconds_each, budget.remaining()))
+        ledger.means["single"] += 1
+        if isinstance(found, Undecided):
+            ledger.leave_open(number, f"{found.why.value}: {found.detail}")
+        elif isinstance(found, Sat):
+            point = [Fraction(found.assignment[f"x{i}"]) for i in range(asked.network.width)]
+            _confirm_solution(work, ledger, question, point)
+
+
+def _confirm_solution(
+    work: ArrangedQueries, ledger: OutcomeRecord, question: int, point: list[Fraction]
+) -> None:
+    """Enter the point of a search after looking at it here: nothing is taken on trust."""
+    asked, number = work.questions, np.array([question])
+    within = satisfies_guards(work, question, point) and all(
+        Fraction(low) <= x <= Fraction(high)
+        for x, low, high in zip(point, work.low[question], work.high[question], strict=True)
+    )
+    code = judge_rational_point(asked.network, work.demands[work.demand[question]], point, asked.float32)
+    near = np.array([[float(x) for x in point]])
+    if not within or code not in (YES, EITHER):
+        ledger.leave_open(number, "numerics: a solution that was found does not satisfy the rows exactly")
+        return
+    (ledger.record_witnesses if code == YES else ledger.record_possible)(number, near)
+    if any(Fraction(float(x)) != x for x in point):
+        ledger.exact[question] = tuple(point)

@@ -1,0 +1,141 @@
+"""Questions over a tabulated grid: boxes are counted, halved where guards cut through them, never searched.
+
+A box without YES or doubtful points is done, and so is one with a YES point in which all guards hold. The
+others shrink to what their guards leave and are halved; small ones are taken point by point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.network.directed_rounding import Array
+from surefoot.solvers.native.batch_queries.outcome_record import OutcomeRecord
+from surefoot.solvers.native.batch_queries.output_table import OutputTable, most_slots, tally_demands
+from surefoot.solvers.native.batch_queries.point_enumeration import (
+    QueryBoxes,
+    integer_box_points,
+    join_query_boxes,
+    record_point_codes,
+    split_by_points,
+)
+from surefoot.solvers.native.batch_queries.point_evaluation import NO
+from surefoot.solvers.native.batch_queries.queries import Numbers
+from surefoot.solvers.native.batch_queries.query_rows import (
+    ArrangedQueries,
+    contract_by_guards,
+    evaluate_guards,
+)
+
+LEAF = 32  # points: fewer are looked at one by one
+BATCH = 1 << 13  # questions at a time
+
+
+def answer_by_counting(
+    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, table: OutputTable
+) -> None:
+    """Answer all these questions from the table, as many demands at a time as may be remembered."""
+    demand = work.demand[members]
+    distinct = np.unique(demand)
+    slots = np.zeros(len(work.demands), dtype=np.int64)
+    most = most_slots(table)
+    for first in range(0, len(distinct), most):
+        some = distinct[first : first + most]
+        if not ledger.budget.is_spent():
+            slots[some] = tally_demands(table, [work.demands[d] for d in some.tolist()])
+        of_these = members[np.isin(demand, some)]
+        for start in range(0, len(of_these), BATCH):
+            _count_batch(work, ledger, of_these[start : start + BATCH], table, slots)
+
+
+def _count_batch(
+    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, table: OutputTable, slots: Numbers
+) -> None:
+    boxes = QueryBoxes(work.low[members], work.high[members], members)
+    found: list[QueryBoxes] = []
+    while len(boxes):
+        if ledger.budget.is_spent():
+            ledger.leave_open(boxes.question, "time ran out before its box was counted")
+            break
+        boxes = _count_round(work, ledger, boxes, table, slots, found)
+    if found:
+        _descend_to_witness(work, ledger, join_query_boxes(found), table, slots)
+
+
+def _count_round(
+    work: ArrangedQueries,
+    ledger: OutcomeRecord,
+    boxes: QueryBoxes,
+    table: OutputTable,
+    slots: Numbers,
+    found: list[QueryBoxes],
+) -> QueryBoxes:
+    """Settle what can be settled; the halves of the rest. `found` collects boxes whose YES points count."""
+    boxes = boxes.pick(ledger.lacks_witness(boxes.question))
+    whole = work.questions.whole
+    low, high, alive, inside = contract_by_guards(work.guards, whole, boxes.question, boxes.low, boxes.high)
+    boxes, inside = QueryBoxes(low, high, boxes.question).pick(alive), inside[alive]
+    yes, doubtful = _table_counts(work, boxes, table, slots)
+    done = inside & (yes > 0)
+    if done.any():
+        _, first = np.unique(boxes.question[done], return_index=True)
+        witnesses = boxes.pick(done).pick(first)
+        found.append(witnesses)
+        ledger.record_witnesses(witnesses.question, witnesses.low)  # the point itself comes from `_descend`
+    open_ = ((yes > 0) | (doubtful > 0)) & ledger.lacks_witness(boxes.question)
+    boxes = boxes.pick(open_)
+    small = boxes.sizes() <= LEAF
+    _check_small_boxes(work, ledger, boxes.pick(small), table, slots)
+    return _halve_integer_boxes(boxes.pick(~small))
+
+
+def _table_counts(
+    work: ArrangedQueries, boxes: QueryBoxes, table: OutputTable, slots: Numbers
+) -> tuple[Numbers, Numbers]:
+    slot = slots[work.demand[boxes.question]]
+    return table.tallies.counts(slot, _table_places(table, boxes.low), _table_places(table, boxes.high))
+
+
+def _table_places(table: OutputTable, corner: Array) -> Numbers:
+    return (corner - table.low).astype(np.int64)
+
+
+def _halve_integer_boxes(boxes: QueryBoxes) -> QueryBoxes:
+    """Both halves of boxes of integers, across the longest axis."""
+    rows = np.arange(len(boxes))
+    axis = (boxes.high - boxes.low).argmax(axis=1)
+    middle = np.floor(0.5 * (boxes.low[rows, axis] + boxes.high[rows, axis]))
+    first, second = boxes.high.copy(), boxes.low.copy()
+    first[rows, axis], second[rows, axis] = middle, middle + 1.0
+    return join_query_boxes(
+        [QueryBoxes(boxes.low, first, boxes.question), QueryBoxes(second, boxes.high, boxes.question)]
+    )
+
+
+def _check_small_boxes(
+    work: ArrangedQueries, ledger: OutcomeRecord, boxes: QueryBoxes, table: OutputTable, slots: Numbers
+) -> None:
+    for part in split_by_points(boxes):
+        points, owner = integer_box_points(part)
+        question = part.question[owner]
+        codes = table.tallies.codes[slots[work.demand[question]], table.numbers(points)]
+        kept = codes != NO
+        points, question, codes = points[kept], question[kept], codes[kept]
+        holds, fails = evaluate_guards(work.guards, question, points)
+        record_point_codes(work, ledger, points[~fails], question[~fails], codes[~fails], holds[~fails])
+
+
+def _descend_to_witness(
+    work: ArrangedQueries, ledger: OutcomeRecord, boxes: QueryBoxes, table: OutputTable, slots: Numbers
+) -> None:
+    """A YES point of each box: go to the first half as long as that has one."""
+    while True:
+        wide = np.flatnonzero(boxes.sizes() > 1)
+        if not len(wide):
+            break
+        halves = _halve_integer_boxes(boxes.pick(wide))
+        first, second = halves.pick(slice(0, len(wide))), halves.pick(slice(len(wide), None))
+        yes, _ = _table_counts(work, first, table, slots)
+        here = (yes > 0)[:, None]
+        boxes.low[wide] = np.where(here, first.low, second.low)
+        boxes.high[wide] = np.where(here, first.high, second.high)
+    ledger.points[boxes.question] = boxes.low

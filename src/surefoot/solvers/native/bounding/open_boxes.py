@@ -1,0 +1,134 @@
+"""Open boxes of a search: how they are kept, split and put on whole or float32 numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.directed_rounding import BoxArray
+from surefoot.solvers.native.bounding.back_substitution import concatenate_boxes
+from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
+
+
+@dataclass(slots=True)
+class BoxDomains:
+    """A batch of boxes; `known` are bounds of inner values that hold on them.
+
+    `shadow` are those bounds that a certificate has derived so far, `node` is the place in its tree.
+    """
+
+    box: BoxArray
+    known: dict[int, BoxArray]
+    alive: Mask  # (batch, sets): which sets may still be satisfied
+    node: NDArray[np.int64]
+    stubborn: NDArray[np.int64]  # for how many splits only float32 rounding has kept a box open
+    shadow: dict[int, BoxArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def pick(self, index: slice | list[int] | Mask | NDArray[np.intp]) -> BoxDomains:
+        return BoxDomains(
+            BoxArray(self.box.low[index], self.box.high[index]),
+            {value: BoxArray(b.low[index], b.high[index]) for value, b in self.known.items()},
+            self.alive[index],
+            self.node[index],
+            self.stubborn[index],
+            {value: BoxArray(b.low[index], b.high[index]) for value, b in self.shadow.items()},
+        )
+
+
+def join_box_domains(several: list[BoxDomains]) -> BoxDomains:
+    if len(several) == 1:
+        return several[0]
+    boxes = [d.box for d in several]
+    return BoxDomains(
+        concatenate_boxes(boxes),
+        {value: concatenate_boxes([d.known[value] for d in several]) for value in several[0].known},
+        np.concatenate([d.alive for d in several]),
+        np.concatenate([d.node for d in several]),
+        np.concatenate([d.stubborn for d in several]),
+        {value: concatenate_boxes([d.shadow[value] for d in several]) for value in several[0].shadow},
+    )
+
+
+@dataclass(slots=True)
+class BoxStack:
+    """Open domains, latest first."""
+
+    parts: list[BoxDomains] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return sum(len(p) for p in self.parts)
+
+    def push(self, domains: BoxDomains) -> None:
+        if len(domains):
+            self.parts.append(domains)
+
+    def pop(self, count: int) -> BoxDomains:
+        taken: list[BoxDomains] = []
+        while self.parts and count > 0:
+            last = self.parts.pop()
+            if len(last) > count:
+                self.parts.append(last.pick(slice(0, len(last) - count)))
+                last = last.pick(slice(len(last) - count, len(last)))
+            taken.append(last)
+            count -= len(last)
+        return join_box_domains(taken[::-1])
+
+
+def round_boxes_to_grid(problem: CompiledQuery, box: BoxArray) -> BoxArray:
+    """Bounds of whole and float32 inputs moved inward to such numbers."""
+    if not problem.grid.any():
+        return box
+    low, high = box.low.copy(), box.high.copy()
+    whole, single = problem.whole, problem.single
+    low[:, whole], high[:, whole] = np.ceil(low[:, whole]), np.floor(high[:, whole])
+    near = low[:, single].astype(np.float32)
+    low[:, single] = np.where(near < low[:, single], np.nextafter(near, np.float32(np.inf)), near)
+    near = high[:, single].astype(np.float32)
+    high[:, single] = np.where(near > high[:, single], np.nextafter(near, np.float32(-np.inf)), near)
+    return BoxArray(low, high)
+
+
+def halve_boxes(problem: CompiledQuery, box: BoxArray, column: NDArray[np.intp]) -> tuple[BoxArray, BoxArray]:
+    """Both halves of each box along one input; neighbours on a grid, a common end otherwise."""
+    rows = np.arange(len(column))
+    low, high = box.low[rows, column], box.high[rows, column]
+    middle = 0.5 * low + 0.5 * high
+    whole, single = problem.whole[column], problem.single[column]
+    left = np.where(whole, np.floor(middle), middle)
+    right = np.where(whole, np.floor(middle) + 1.0, middle)
+    near = middle.astype(np.float32)
+    near = np.where(near > middle, np.nextafter(near, np.float32(-np.inf)), near)
+    left = np.where(single, near, left)
+    right = np.where(single, np.nextafter(near, np.float32(np.inf)), right)
+    first, second = BoxArray(box.low, box.high.copy()), BoxArray(box.low.copy(), box.high)
+    first.high[rows, column] = left
+    second.low[rows, column] = right
+    return first, second
+
+
+def splittable_inputs(problem: CompiledQuery, box: BoxArray) -> Mask:
+    """Inputs wide enough to be split: a grid has another number, a real is more than a few ulps wide."""
+    size = np.maximum(np.abs(box.low), np.abs(box.high))
+    wide = (box.high - box.low) > np.where(problem.grid, 0.0, 2.0**-44 * size + 2.0**-200)
+    return wide & problem.free
+
+
+def split_into_points(problem: CompiledQuery, one: BoxDomains, able: Mask, most: int) -> BoxDomains | None:
+    """The points of one box as boxes of their own, if only whole numbers vary in it and these are few."""
+    varying = np.flatnonzero(able)
+    if not problem.whole[varying].all():
+        return None
+    low, high = one.box.low[0], one.box.high[0]
+    counts = high[varying] - low[varying] + 1
+    if not 1 < counts.prod() <= most:
+        return None
+    choices = [np.arange(low[i], high[i] + 1) for i in varying]
+    table = np.stack(np.meshgrid(*choices, indexing="ij"), axis=-1).reshape(-1, len(varying))
+    many = one.pick([0] * len(table))
+    many.box.low[:, varying] = many.box.high[:, varying] = table
+    return many

@@ -1,0 +1,208 @@
+"""The cases of a certificate: the formula as it stands, with choices from disjunctions that tie reals.
+
+The points that satisfy an equality of reals fill no box, so each alternative of a disjunction with such an
+equality becomes a case of its own, in which the equality defines a quantity (docs/certificates.md, section
+5). Disjunctions are also chosen from where a case would have too many sets of atoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Real
+from surefoot.query.bounds import Interval, intersect_intervals, is_empty
+from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation, formula_atoms
+from surefoot.query.linear import LinearForm, constant_form, subtract_forms
+from surefoot.query.query import Json, Query
+from surefoot.solvers.native.compile import compile_query
+from surefoot.solvers.native.compiled_query import CompiledQuery, count_cubes
+from surefoot.solvers.native.goal_cubes import MOST
+from surefoot.solvers.native.variable_definitions import solve_defining_equalities, substitute_linear_names
+
+CASES = 64  # of a certificate
+Choices = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CertificateCase:
+    """One case: choices, what is left of the formula, bounds. `closed`: it contradicts itself at sight."""
+
+    query: Query
+    choices: Choices
+    parts: tuple[Formula, ...]
+    known: Mapping[str, Interval]
+    closed: bool
+
+    def frame(self, equations: Sequence[tuple[str, int]] = ()) -> dict[str, object]:
+        """What a certificate says of the case before its atoms."""
+        found: dict[str, object] = {}
+        if self.choices:
+            found["choose"] = [list(choice) for choice in self.choices]
+        if equations:
+            found["define"] = [list(equation) for equation in equations]
+        return found
+
+    def render_empty_case(self) -> Json:
+        """The case of a certificate where there is nothing to search."""
+        equations = () if self.closed else solve_defining_equalities(self.query, self.parts).equations
+        return {**self.frame(equations), "atoms": [], "sets": [], "steps": []}
+
+
+def certificate_cases(
+    query: Query, formulas: Iterable[Formula], box: Mapping[str, Interval]
+) -> list[CertificateCase] | None:
+    """All cases, without any simplification; None where a certificate cannot speak about the query."""
+    if any(call.float32 != query.calls[0].float32 for call in query.calls):
+        return None
+    outputs = frozenset(name for call in query.calls for name in call.outputs)
+    definable = frozenset(
+        q.name
+        for q in query.quantities
+        if isinstance(q.kind, Real) and not q.kind.float32 and q.name not in outputs
+    )
+    found: list[CertificateCase] = []
+    waiting: list[tuple[Choices, tuple[Formula, ...]]] = [((), tuple(_flatten_conjunctions(formulas)))]
+    while waiting:
+        if len(found) + len(waiting) > CASES:
+            return None
+        choices, parts = waiting.pop()
+        known = _tighten_box([part for part in parts if isinstance(part, LinearAtom)], box, outputs)
+        plain = all(isinstance(part, LinearAtom) for part in parts)
+        every = known if plain else _tighten_box(parts, box, outputs)
+        closed = AnyOf() in parts or any(is_empty(b) for b in every.values())
+        place = None if closed else _next_disjunction(parts, definable)
+        if place is None:
+            found.append(CertificateCase(query, choices, parts, known, closed))
+            continue
+        rest, options = parts[:place] + parts[place + 1 :], parts[place]
+        assert isinstance(options, AnyOf)
+        waiting.extend(
+            ((*choices, (place, i)), (*rest, *_flatten_conjunctions([part])))
+            for i, part in reversed(list(enumerate(options.parts)))
+        )
+    return found
+
+
+@lru_cache(maxsize=1)
+def compile_case(case: CertificateCase) -> CompiledQuery | None:
+    """The problem to search; None if nothing satisfies the case, at sight.
+
+    `Unsupported` says why a certificate cannot speak about it.
+    """
+    if case.closed:
+        return None
+    problem = compile_query(case.query, case.parts, _bounds_of_free(case.query, case), literal=True)
+    if problem is None or not count_cubes(problem.tree):
+        return None
+    if problem.curtailed or count_cubes(problem.tree) > MOST:
+        raise Unsupported("a quantity without bounds, or too many sets of atoms")
+    return problem
+
+
+def _bounds_of_free(query: Query, case: CertificateCase) -> dict[str, Interval]:
+    """The bounds of free quantities when the definitions are put into everything else."""
+    defined = solve_defining_equalities(query, case.parts).defined
+    if not defined and all(isinstance(part, LinearAtom) for part in case.parts):
+        return dict(case.known)
+    parts = [_substitute_formula(part, defined) for part in case.parts]
+    for name, value in defined.items():
+        low, high = case.known[name]
+        if low is not None:
+            parts.append(LinearAtom(subtract_forms(constant_form(low), value), Relation.LE))
+        if high is not None:
+            parts.append(LinearAtom(subtract_forms(value, constant_form(high)), Relation.LE))
+    outputs = frozenset(name for call in query.calls for name in call.outputs)
+    # What is defined keeps bounds that are conjuncts of their own: they become atoms.
+    return _tighten_box(parts, case.known, outputs | defined.keys())
+
+
+def _substitute_formula(formula: Formula, values: Mapping[str, LinearForm]) -> Formula:
+    match formula:
+        case All(parts):
+            return All(tuple(_substitute_formula(p, values) for p in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(_substitute_formula(p, values) for p in parts))
+        case LinearAtom(linear, relation):
+            return LinearAtom(substitute_linear_names(linear, values), relation)
+
+
+def _flatten_conjunctions(formulas: Iterable[Formula]) -> Iterator[Formula]:
+    for formula in formulas:
+        if isinstance(formula, All):
+            yield from _flatten_conjunctions(formula.parts)
+        else:
+            yield formula
+
+
+def _tighten_box(
+    parts: Sequence[Formula], box: Mapping[str, Interval], others: frozenset[str]
+) -> dict[str, Interval]:
+    """Bounds of the box and, but for these others, of comparisons with single quantities in all parts."""
+    ends = _formula_bounds(All(tuple(parts)))
+    return {
+        n: intersect_intervals(b, ends[n]) if n in ends and n not in others else b for n, b in box.items()
+    }
+
+
+def _formula_bounds(formula: Formula) -> dict[str, Interval]:
+    """Bounds of quantities wherever a formula holds: all parts of a conjunction, the hull of alternatives."""
+    found: dict[str, Interval] = {}
+    match formula:
+        case All(parts):
+            for part in parts:
+                for name, ends in _formula_bounds(part).items():
+                    found[name] = intersect_intervals(found[name], ends) if name in found else ends
+        case AnyOf(parts):
+            several = [_formula_bounds(part) for part in parts]
+            for name in several[0] if several else ():
+                if all(name in each for each in several):
+                    found[name] = _interval_hull([each[name] for each in several])
+        case LinearAtom(linear, relation) if len(linear.coefficients) == 1:
+            [(name, factor)] = linear.coefficients
+            end = linear.constant if factor < 0 else -linear.constant
+            end = end if abs(factor) == 1 else end / abs(factor)
+            both = relation is Relation.EQ
+            found[name] = (end if both or factor < 0 else None, end if both or factor > 0 else None)
+    return found
+
+
+def _interval_hull(several: Sequence[Interval]) -> Interval:
+    lows, highs = [low for low, _ in several], [high for _, high in several]
+    return (
+        min((x for x in lows if x is not None), default=None) if None not in lows else None,
+        max((x for x in highs if x is not None), default=None) if None not in highs else None,
+    )
+
+
+def _next_disjunction(parts: Sequence[Formula], definable: frozenset[str]) -> int | None:
+    """The position of the disjunction to choose from next, the one with the fewest alternatives."""
+    several = [i for i, part in enumerate(parts) if isinstance(part, AnyOf)]
+    tying = [i for i in several if _may_define_real(parts[i], definable)]
+    if not tying and _count_formula_cubes(All(tuple(parts))) > MOST:
+        tying = several
+    return min(tying, key=lambda i: sum(1 for _ in formula_atoms(parts[i])), default=None)
+
+
+def _may_define_real(formula: Formula, definable: frozenset[str]) -> bool:
+    """Whether an equality in a formula may say what a real quantity is."""
+    return any(
+        atom.relation is Relation.EQ and any(n in definable for n, _ in atom.linear.coefficients)
+        for atom in formula_atoms(formula)
+    )
+
+
+def _count_formula_cubes(formula: Formula) -> int:
+    """How many sets of atoms a formula is multiplied out to."""
+    match formula:
+        case All(parts):
+            total = 1
+            for part in parts:
+                total *= _count_formula_cubes(part)
+            return total
+        case AnyOf(parts):
+            return sum(map(_count_formula_cubes, parts))
+        case LinearAtom():
+            return 1

@@ -1,0 +1,109 @@
+"""Whether multipliers refute a set of atoms with the bounds of a certificate, and what they cut off."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.network.back_substitution import Planes
+from surefoot.network.directed_rounding import Array, BoxArray
+from surefoot.problem.network import Activation
+from surefoot.solvers.native.bounding.back_substitution import BoundMasks, NetworkBounds
+from surefoot.solvers.native.bounding.plane_combination import contract_by_planes
+from surefoot.solvers.native.bounding.relaxations import COARSE
+from surefoot.solvers.native.bounding.row_bounds import CubeBounds
+from surefoot.solvers.native.compiled_query import Mask
+from surefoot.solvers.native.proof.steps import UNIT, CubeRefutation
+
+_AFFORD = 0.4  # how much of the margin of a refutation may be spent on bounds that are left out
+_NEAR = 1e-10  # relative: what rounding may make of a bound that is 0
+_MARGIN = 1e-7  # relative: room for the fixed-point arithmetic of a reader
+
+
+def quantise_refutation(seen: CubeBounds, found: NetworkBounds) -> CubeRefutation:
+    """The multipliers that the search found, in the numbers that a certificate holds."""
+    size = np.abs(seen.row).max(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        row = np.where(size > 0, np.rint(seen.row / size * UNIT), 0.0)
+    below = {
+        v: _fix_decided_slopes(v, np.rint(np.minimum(np.maximum(s, 0.0), 1.0) * COARSE) / COARSE, found)
+        for v, s in seen.below.items()
+    }
+    return CubeRefutation(row, below)
+
+
+def _fix_decided_slopes(value: int, slopes: Array, found: NetworkBounds) -> Array:
+    """Slopes below ReLUs; where the sign of the argument is open by rounding only, those of that sign.
+
+    A reader that rounds less sees the sign and takes no other slope.
+    """
+    if found.sheet is not None:
+        box = found.sheet.box(value)
+    else:
+        node = found.layout.network.nodes[value - 1]
+        assert isinstance(node, Activation)
+        box = found.boxes[node.source]
+    near = _NEAR * box.magnitude
+    return np.where(box.low >= -near, 1.0, np.where(box.high <= near, 0.0, slopes))
+
+
+def refuted_by(part: NetworkBounds, trial: CubeRefutation, lenient: Mask) -> Mask:
+    """For which boxes the multipliers give a bound that is positive with room to spare."""
+    found = part.with_slopes(trial.below)
+    closed = _has_positive_bound(found, trial)
+    if lenient.any() and part.radii:
+        closed = closed | (lenient & _has_positive_bound(found.in_reals(), trial))
+    return closed
+
+
+def _has_positive_bound(found: NetworkBounds, trial: CubeRefutation) -> Mask:
+    (plane, least), box = found.least(trial.row[:, None]), found.boxes[0]
+    with np.errstate(all="ignore"):
+        size = (np.abs(plane.coefficients[:, 0]) * box.magnitude).sum(axis=1) + np.abs(plane.constant[:, 0])
+        return np.asarray(least[:, 0] > _MARGIN * size)
+
+
+def remaining_box(part: NetworkBounds, trial: CubeRefutation) -> BoxArray:
+    """The part of each box that the inequality leaves, widened a little."""
+    found, box = part.with_slopes(trial.below), part.boxes[0]
+    plane, least = found.least(trial.row[:, None])
+    with np.errstate(all="ignore"):
+        size = (np.abs(plane.coefficients) * box.magnitude[:, None]).sum(axis=2) + np.abs(plane.constant)
+    looser = Planes(plane.coefficients, plane.constant)
+    return contract_by_planes(looser, least - _MARGIN * size, box)
+
+
+def needed_last_bounds(
+    part: NetworkBounds, trial: CubeRefutation, value: int, before: BoxArray
+) -> BoundMasks:
+    """Which bounds of a value, the last one that ReLUs read, a refutation needs.
+
+    What a bound is worth: the coefficient that meets the line above the ReLU, times how much higher that line
+    would be with the bound from before. The cheapest are left out while the refutation can afford it.
+    """
+    trace: dict[int, Array] = {}
+    found, now = part.with_slopes(trial.below), part.boxes[value]
+    room = found.least(trial.row[:, None], trace)[1][:, 0]
+    weight = np.zeros_like(now.low)
+    for number, node in enumerate(part.layout.network.nodes, start=1):
+        if isinstance(node, Activation) and node.source == value and number in trace:
+            weight += np.maximum(-trace[number][:, 0], 0.0)
+    least = _relaxation_gap(now.low, now.high)
+    losses = np.concatenate(
+        [
+            weight * (_relaxation_gap(before.low, now.high) - least),
+            weight * (_relaxation_gap(now.low, before.high) - least),
+        ],
+        axis=1,
+    )
+    order = np.argsort(losses, axis=1, kind="stable")
+    spent = np.cumsum(np.take_along_axis(losses, order, axis=1), axis=1)
+    needed = np.zeros(losses.shape, dtype=np.bool_)
+    np.put_along_axis(needed, order, spent > _AFFORD * room[:, None], axis=1)
+    width = now.low.shape[1]
+    return BoundMasks(needed[:, :width], needed[:, width:])
+
+
+def _relaxation_gap(low: Array, high: Array) -> Array:
+    """How far the line above a ReLU is from it at most."""
+    with np.errstate(all="ignore"):
+        return np.where((low < 0) & (high > 0), -low * high / (high - low), 0.0)

@@ -1,0 +1,274 @@
+"""Branch and bound over batches of sub-domains.
+
+If a search does not end soon it begins once more, looking ahead (divide): how long it takes depends on a few
+choices near the root, and varies by orders of magnitude.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from surefoot.solvers.native.relu_splitting.branching_heuristics import clip_worthwhile_neurons
+from surefoot.solvers.native.relu_splitting.chain_problem import ChainProblem, Mask, evaluate_chain_rows
+from surefoot.solvers.native.relu_splitting.domain_splitting import branch_relu_domains
+from surefoot.solvers.native.relu_splitting.dual_ascent import AscentSteps, DualAscent, ascend_dual_bound
+from surefoot.solvers.native.relu_splitting.dual_bound import MULTIPLIER_GRID, prepare_dual_problem
+from surefoot.solvers.native.relu_splitting.gradient_attack import (
+    descend_chain_violation,
+    sample_chain_starts,
+)
+from surefoot.solvers.native.relu_splitting.neuron_bounds import (
+    contract_by_fresh_splits,
+    contract_by_inequality,
+    intersect_neuron_bounds,
+    largest_shrinkage,
+    tighten_by_intervals,
+    tighten_deep_neurons,
+)
+from surefoot.solvers.native.relu_splitting.row_propagation import propagate_single_rows
+from surefoot.solvers.native.relu_splitting.search_state import (
+    CandidatePoint,
+    ChainRefutation,
+    ReluSearch,
+    ReluSearchAnswer,
+    ReluSearchSettings,
+    SearchGaveUp,
+    SearchLimit,
+    keep_first_solution,
+)
+from surefoot.solvers.native.relu_splitting.splitting_log import (
+    DualEntry,
+    EmptyEntry,
+    Multipliers,
+    NarrowedEntry,
+    SplittingLog,
+)
+from surefoot.solvers.native.relu_splitting.sub_domains import (
+    ReluDomains,
+    ReluDomainStack,
+    fix_stable_phases,
+    root_relu_domain,
+)
+
+MOST_NODES = 10**9
+_TRIAL, _LEAST, _PAYS, _FEW_ROWS = 16, 8, 3.0, 8  # most and least boxes of a trial, what it must gain, rows
+_PROMISING = 16  # times as many sub-domains may be looked at if single rows gain much
+_ATTACKS, _TURNS, _FIRST_TURNS = 16, 12, 8  # points of an attack of each kind, steps downhill, of the first
+_SAMPLES = 8
+
+
+def refute_chain_problem(
+    problem: ChainProblem, settings: ReluSearchSettings | None = None, most_nodes: int = MOST_NODES
+) -> ReluSearchAnswer:
+    """Close every sub-domain, or find a point, or say why neither."""
+    return resume_relu_search(start_relu_search(problem, settings or ReluSearchSettings()), most_nodes)
+
+
+def all_rows_violated(problem: ChainProblem, seed: int) -> bool:
+    """Whether a few points violate every row: then none holds in the whole box."""
+    points = sample_chain_starts(problem, np.random.default_rng(seed), _SAMPLES)
+    return bool((evaluate_chain_rows(problem, points)[0] > 0.0).any(axis=0).all())
+
+
+def needed_rows(problem: ChainProblem, steps: AscentSteps) -> Mask:
+    """Which rows do not hold in the whole box anyway, as far as bounds tell; one at least."""
+    count = len(problem.offsets)
+    opposite = replace(
+        problem, rows=-problem.rows, direct=-problem.direct, offsets=np.negative(problem.offsets)
+    )
+    c, first = prepare_dual_problem(opposite), root_relu_domain(opposite)
+    tighten_by_intervals(c, first)
+    theta = (first.upper > -first.lower).astype(np.float64)
+    tighten_deep_neurons(c, first, first.phase == 0)
+    each = replace(first, theta=theta).take(np.zeros(count, dtype=np.int64))
+    each = replace(each, row_weights=np.eye(count))
+    left = ~ascend_dual_bound(c, each, steps, fixed_rows=True).closed
+    if not left.any():
+        left[0] = True
+    return left
+
+
+def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> ReluSearch:
+    """A search that has not looked at anything yet."""
+    random = np.random.default_rng(settings.seed)
+    s = ReluSearch(
+        prepare_dual_problem(problem),
+        settings,
+        SplittingLog(settings.log, problem.neurons),
+        ReluDomainStack(),
+        random,
+    )
+    _push_root(s)
+    return s
+
+
+def _push_root(s: ReluSearch) -> None:
+    """Put the whole box on an empty stack."""
+    problem = s.c.problem
+    s.log, s.stack = SplittingLog(s.settings.log, problem.neurons), ReluDomainStack()
+    first = root_relu_domain(problem)
+    tighten_by_intervals(s.c, first)
+    theta = (first.upper > -first.lower).astype(np.float64)
+    weights = np.rint(first.row_weights * MULTIPLIER_GRID) / MULTIPLIER_GRID
+    s.stack.push(replace(first, theta=theta, row_weights=weights))
+
+
+def resume_relu_search(s: ReluSearch, most_nodes: int = MOST_NODES) -> ReluSearchAnswer:
+    """Go on until the end or a limit; after a limit this can be called again with a higher one."""
+    if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
+        return SearchGaveUp(1, -np.inf, SearchLimit.RANGE, 0)
+    why: SearchLimit | None = None
+    while s.stack.count and s.found is None and why is None:
+        if s.nodes > s.settings.patience[len(s.c.slices) > 1] and not (s.looks_ahead or s.propagates):
+            s.looks_ahead, s.unresolved, s.worst = True, 0, np.inf
+            _push_root(s)
+        _process_batch(s, s.stack.pop(s.settings.batch))
+        s.settings.progress(s.nodes, s.stack.count, s.worst)
+        why = _exceeded_limit(s, most_nodes)
+    if s.found is not None:
+        return CandidatePoint(s.found, s.nodes)
+    if s.stack.count and why is not None:
+        return SearchGaveUp(s.stack.count + s.unresolved, s.worst, why, s.nodes)
+    if s.unresolved:
+        return SearchGaveUp(s.unresolved, s.worst, SearchLimit.TIES, s.nodes)
+    return ChainRefutation(s.c, s.log, s.nodes)
+
+
+def _exceeded_limit(s: ReluSearch, most_nodes: int) -> SearchLimit | None:
+    if s.stack.count > s.settings.most_open:
+        return SearchLimit.OPEN
+    if s.nodes > (_PROMISING if s.propagates else 1) * most_nodes:
+        return SearchLimit.NODES
+    return SearchLimit.TIME if s.settings.expired() else None
+
+
+def _process_batch(s: ReluSearch, domains: ReluDomains) -> None:
+    """Bound, contract and split one batch."""
+    s.nodes += int((domains.rounds == 0).sum())
+    domains = _copy_arrays(domains)
+    if s.propagates:
+        domains = propagate_single_rows(s.c, domains, s.log)[0]
+    elif (gained := contract_by_fresh_splits(s.c, domains)).any():
+        _tighten_contracted(s, domains, gained)
+    if len(s.c.slices) > 1:
+        for clipped in tighten_deep_neurons(s.c, domains, domains.bent & (domains.phase == 0)):
+            s.log.add_bounds(domains.node, clipped)
+    domains = _drop_empty_domains(s, domains)
+    if not len(domains):
+        return
+    fix_stable_phases(domains)
+    still, a = _ascend_batch(s, domains)
+    if not len(still):
+        return
+    if s.nodes >= s.next_trial:
+        _try_propagation(s, still)
+    s.worst = min(s.worst, float(a.bound.min()))
+    likely = np.concatenate([a.points, a.last])
+    low, high = np.concatenate([still.low, still.low]), np.concatenate([still.high, still.high])
+    if not (keep_first_solution(s, likely, low, high) or _attack_periodically(s, a)):
+        if s.propagates:
+            branch_relu_domains(s, still, a, np.zeros(len(still), dtype=np.bool_))
+        else:
+            _contract_and_branch(s, still, a)
+
+
+def _try_propagation(s: ReluSearch, still: ReluDomains) -> None:
+    """Whether single rows shrink the boxes by much more than the combination of all: then they are used."""
+    s.next_trial = 2 * s.nodes
+    if 1 < len(s.c.problem.offsets) <= _FEW_ROWS and len(still) >= _LEAST and not s.propagates:
+        some = still.part(0, min(len(still), _TRIAL))
+        s.propagates = bool(np.median(propagate_single_rows(s.c, some, SplittingLog(False))[1]) > _PAYS)
+
+
+def _ascend_batch(s: ReluSearch, domains: ReluDomains) -> tuple[ReluDomains, DualAscent]:
+    """The sub-domains that an ascent leaves open, and where it ended."""
+    a = ascend_dual_bound(s.c, domains, s.settings.steps)
+    if s.log.wanted and a.closed.any():
+        of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
+        for i in np.flatnonzero(a.closed).tolist():
+            s.log.add(int(domains.node[i]), DualEntry(of, i, closing=True))
+    still = replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open)
+    return replace(still, bent=a.after < 0.0), a
+
+
+def _tighten_contracted(s: ReluSearch, domains: ReluDomains, gained: Mask) -> None:
+    """Intervals, in place, for boxes that became smaller."""
+    part = domains.take(gained)
+    tighten_by_intervals(s.c, part)
+    domains.lower[gained], domains.upper[gained] = part.lower, part.upper
+    phases = np.take_along_axis(part.phase, part.fresh[:, None], axis=1)[:, 0]
+    for node, neuron, phase in zip(part.node.tolist(), part.fresh.tolist(), phases.tolist(), strict=True):
+        s.log.add(node, NarrowedEntry(neuron, phase))
+
+
+def _copy_arrays(domains: ReluDomains) -> ReluDomains:
+    """Copies of the arrays that are changed in place."""
+    return replace(
+        domains,
+        low=domains.low.copy(),
+        high=domains.high.copy(),
+        cut=domains.cut.copy(),
+        limit=domains.limit.copy(),
+        lower=domains.lower.copy(),
+        upper=domains.upper.copy(),
+        phase=domains.phase.copy(),
+        theta=domains.theta.copy(),
+    )
+
+
+def _drop_empty_domains(s: ReluSearch, domains: ReluDomains) -> ReluDomains:
+    empty = _empty_domains(domains)
+    if not empty.any():
+        return domains
+    for node in domains.node[empty].tolist():
+        s.log.add(node, EmptyEntry())
+    return domains.take(~empty)
+
+
+def _empty_domains(domains: ReluDomains) -> Mask:
+    gone: Mask = np.asarray((domains.low > domains.high).any(axis=1))
+    return gone | np.asarray((domains.lower > domains.upper).any(axis=1))
+
+
+def _attack_periodically(s: ReluSearch, a: DualAscent) -> bool:
+    """Now and then, ever more rarely: go downhill from what the relaxation likes, and from anywhere."""
+    s.batches += 1
+    if s.batches < s.next_attack:
+        return False
+    s.next_attack = 4 * s.batches
+    problem = s.c.problem
+    points = np.concatenate([a.points[:_ATTACKS], sample_chain_starts(problem, s.random, _ATTACKS)])
+    points, worst = descend_chain_violation(
+        problem, points, s.random, _TURNS if s.batches > 1 else _FIRST_TURNS
+    )
+    best = int(worst.argmin())
+    return bool(worst[best] <= 0.0) and keep_first_solution(
+        s, points[best : best + 1], problem.low, problem.high
+    )
+
+
+def _contract_and_branch(s: ReluSearch, still: ReluDomains, a: DualAscent) -> None:
+    """Contract the open sub-domains; look at some again, split the others."""
+    if s.log.wanted:
+        # Copies: neurons that bounds decide below lose their slopes, which the cut was made with.
+        of = Multipliers(still.theta.copy(), still.phase.copy(), still.lower.copy(), still.row_weights)
+        for i, node in enumerate(still.node.tolist()):
+            s.log.add(node, DualEntry(of, i, closing=False))
+    low, high = contract_by_inequality(still.low, still.high, a.slopes, a.room, s.c.problem.whole)
+    gain = largest_shrinkage(still, low, high)
+    limit = a.room + np.einsum("ij,ij->i", a.slopes, a.last)
+    still = replace(still, low=low, high=high, cut=a.slopes, limit=limit)
+    clipped = clip_worthwhile_neurons(s.c, still, a)
+    intersect_neuron_bounds(still, clipped)
+    s.log.add_bounds(still.node, clipped)
+    empty = _empty_domains(still)
+    for node in still.node[empty].tolist():
+        s.log.add(node, EmptyEntry())
+    fix_stable_phases(still)
+    again = (gain > s.settings.again) & (still.rounds < s.settings.most_rounds) & ~empty
+    if again.any():
+        more = still.take(again)
+        s.stack.push(replace(more, rounds=more.rounds + 1, fresh=np.full(len(more), -1)))
+    branch_relu_domains(s, still, a, again | empty)

@@ -1,0 +1,159 @@
+"""Dividing sub-domains: at the sign of one neuron or several, after a look ahead or without one.
+
+A few sub-domains cost hardly less than one, so as long as there are few each is divided at two neurons at
+once. Which neuron is divided matters most where several rows compete: a search that always takes the one with
+the costliest relaxation may stick to the neurons of a single copy whose row alone cannot be refuted. Looking
+ahead, both parts of some promising neurons are bounded with a few steps of ascent, and the neuron is taken
+whose parts both gain most; what the trial closes is closed, and the others go on from its multipliers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from surefoot.network.directed_rounding import Array
+from surefoot.solvers.native.relu_splitting.branching_heuristics import branching_scores, likely_on
+from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
+from surefoot.solvers.native.relu_splitting.dual_ascent import DualAscent, ascend_dual_bound
+from surefoot.solvers.native.relu_splitting.leaf_program import solve_leaf_program
+from surefoot.solvers.native.relu_splitting.row_propagation import shared_input_influence
+from surefoot.solvers.native.relu_splitting.search_state import ReluSearch, keep_first_solution
+from surefoot.solvers.native.relu_splitting.splitting_log import DualEntry, Multipliers, SplitEntry
+from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains, join_relu_domains, split_neurons
+
+_FEW = 16  # sub-domains: as long as there are not more, they are divided at two neurons each
+_TRIED, _TRIAL_STEPS = 8, 2  # neurons of a sub-domain that are tried, and steps of ascent of each trial
+_CLOSED = 1.3  # what a closed part counts, where 1 is to gain all that was missing
+_TRIAL_SIZE = 1 << 20  # neurons of all trials together that are bounded at once
+
+
+def branch_relu_domains(s: ReluSearch, still: ReluDomains, a: DualAscent, without: Mask) -> None:
+    """Split sub-domains, or solve them where nothing is left to split."""
+    score = branching_scores(s.c, still, a, shared_input_influence(s.c, still) if s.propagates else 1.0)
+    best = score.argmax(axis=1)
+    splits = score[np.arange(len(still)), best] > 0.0
+    for i in np.flatnonzero(~splits & ~without).tolist():
+        _decide_leaf(s, still.part(i, i + 1))
+    rows = np.flatnonzero(splits & ~without)
+    if not len(rows):
+        return
+    parents, score = still.take(rows), score[rows]
+    if s.looks_ahead:
+        each = max(1, _TRIAL_SIZE // (2 * _TRIED * s.c.problem.neurons))
+        for start in range(0, len(rows), each):
+            part = slice(start, start + each)
+            _look_ahead(s, parents.part(start, start + each), score[part], a.bound[rows[part]])
+    elif 4 * len(rows) + s.stack.count <= _FEW and ((score > 0.0).sum(axis=1) > 1).all():
+        _split_twice(s, parents, np.argsort(-score, axis=1, kind="stable")[:, :2])
+    else:
+        _split_domains(s, parents, best[rows], likely_on(a, best)[rows])
+
+
+def _log_neuron_splits(s: ReluSearch, nodes: Indices, neurons: Indices) -> tuple[Indices, Indices]:
+    """Numbers of the parts of these nodes where the neuron is off, and where it is on."""
+    numbers = s.log.number(2 * len(nodes))
+    if s.log.wanted:
+        each = zip(nodes.tolist(), neurons.tolist(), numbers[::2].tolist(), strict=True)
+        for node, neuron, number in each:
+            s.log.add(node, SplitEntry(neuron, -1, 0, number))
+    return numbers[::2], numbers[1::2]
+
+
+def _split_both_phases(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> ReluDomains:
+    """All parts where the neuron is off, then all where it is on."""
+    below, above = _log_neuron_splits(s, parents.node, neurons)
+    off, on = split_neurons(parents, neurons, -1), split_neurons(parents, neurons, 1)
+    return replace(join_relu_domains([off, on]), node=np.concatenate([below, above]))
+
+
+def _split_domains(s: ReluSearch, parents: ReluDomains, neurons: Indices, on_first: Mask) -> None:
+    # What is pushed last is looked at first.
+    children = _split_both_phases(s, parents, neurons)
+    count = len(parents)
+    later = np.arange(count) + np.where(on_first, 0, count)
+    s.stack.push(children.take(later))
+    s.stack.push(children.take((later + count) % (2 * count)))
+
+
+def _split_twice(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> None:
+    """Four parts of each, by the signs of two neurons."""
+    first, second = np.tile(neurons[:, 0], 4), np.tile(neurons[:, 1], 4)
+    halves = np.concatenate(_log_neuron_splits(s, parents.node, neurons[:, 0]))
+    quarters = np.concatenate(_log_neuron_splits(s, halves, np.tile(neurons[:, 1], 2)))
+    count, each = len(parents), np.arange(len(quarters))
+    children = parents.take(each % count)
+    for neuron, on in ((first, each // count % 2 > 0), (second, each // count > 1)):
+        children.phase[each, neuron] = np.where(on, 1, -1)
+        children.theta[each, neuron] = 0.0
+        children.lower[each[on], neuron[on]] = 0.0
+        children.upper[each[~on], neuron[~on]] = 0.0
+    rounds = np.zeros_like(children.rounds)
+    s.stack.push(replace(children, fresh=second, rounds=rounds, node=quarters))
+
+
+def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array) -> None:
+    """Try some neurons of each sub-domain, and split it at the one whose parts both gain most."""
+    count, many = len(parents), min(_TRIED, score.shape[1])
+    neurons = np.argpartition(-score, many - 1, axis=1)[:, :many]
+    each = np.repeat(np.arange(count), many)
+    some, chosen = parents.take(each), neurons.reshape(-1)
+    both = join_relu_domains([split_neurons(some, chosen, -1), split_neurons(some, chosen, 1)])
+    found = ascend_dual_bound(s.c, both, replace(s.settings.steps, count=_TRIAL_STEPS))
+    missing = np.tile(np.maximum(-bound, 1e-9)[each], 2)
+    gain = np.full(len(both), _CLOSED)
+    gain[found.open] = np.clip(1.0 + found.bound / missing[found.open], 0.0, 1.0)
+    off, on = gain.reshape(2, count, many)
+    worth = np.where(np.take_along_axis(score, neurons, axis=1) > 0.0, (off + 0.02) * (on + 0.02), -1.0)
+    place = np.arange(count) * many + worth.argmax(axis=1)
+    below, above = _log_neuron_splits(s, parents.node, chosen[place])
+    taken = np.concatenate([place, place + count * many])
+    children = replace(
+        both.take(taken),
+        theta=found.theta[taken],
+        row_weights=found.row_weights[taken],
+        node=np.concatenate([below, above]),
+    )
+    closed = found.closed[taken]
+    s.nodes += int(closed.sum())
+    if s.log.wanted and closed.any():
+        of = Multipliers(children.theta, children.phase, children.lower, children.row_weights)
+        for i in np.flatnonzero(closed).tolist():
+            s.log.add(int(children.node[i]), DualEntry(of, i, closing=True))
+    s.stack.push(children.take(~closed))
+
+
+def _decide_leaf(s: ReluSearch, domain: ReluDomains) -> None:
+    solved = solve_leaf_program(s.c, domain)
+    if solved is None:
+        s.unresolved += 1
+        return
+    checked = ascend_dual_bound(s.c, solved.domain, replace(s.settings.steps, count=0))
+    if checked.closed[0]:
+        of = Multipliers(checked.theta, domain.phase, domain.lower, checked.row_weights)
+        s.log.add(int(domain.node[0]), DualEntry(of, 0, closing=True))
+        return
+    inside = solve_leaf_program(s.c, domain, keep_phases=True)
+    points = [leaf.point for leaf in (inside, solved) if leaf is not None]
+    if any(keep_first_solution(s, point[None], domain.low, domain.high) for point in points):
+        return
+    whole = s.c.problem.whole & (domain.low[0] < domain.high[0])
+    if not whole.any():
+        s.unresolved += 1
+        return
+    _split_input(s, domain, points[0], whole)
+
+
+def _split_input(s: ReluSearch, domain: ReluDomains, point: Array, whole: Mask) -> None:
+    """Divide a whole-valued input: the most fractional one, else the widest."""
+    fraction = np.where(whole, np.abs(point - np.rint(point)), -1.0)
+    width = np.where(whole, domain.high[0] - domain.low[0], -1.0)
+    chosen = int(fraction.argmax() if fraction.max() > 1e-6 else width.argmax())
+    value = float(np.clip(np.floor(point[chosen]), domain.low[0, chosen], domain.high[0, chosen] - 1.0))
+    below, above = domain.high.copy(), domain.low.copy()
+    below[0, chosen], above[0, chosen] = value, value + 1.0
+    numbers, rounds, fresh = s.log.number(2), np.zeros(1, dtype=np.int64), np.full(1, -1)
+    s.log.add(int(domain.node[0]), SplitEntry(-1, chosen, int(value), int(numbers[0])))
+    s.stack.push(replace(domain, high=below, node=numbers[:1], rounds=rounds, fresh=fresh))
+    s.stack.push(replace(domain, low=above, node=numbers[1:], rounds=rounds, fresh=fresh))

@@ -1,0 +1,141 @@
+"""The native solver: exact witnesses, rigorous bounds, branch and bound over inputs or neurons, proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from time import monotonic
+from typing import ClassVar
+
+from surefoot.errors import Unsupported
+from surefoot.problem.term import Term
+from surefoot.query.bounds import Interval, declared_box, integer_variable_names, is_empty
+from surefoot.query.formula import Formula, negation_normal_form, sharpen_integer_atoms
+from surefoot.query.lower import LoweredQuery, lower_query
+from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason
+from surefoot.solvers.native.case_splitting import enumerate_equality_cases
+from surefoot.solvers.native.compile import compile_query
+from surefoot.solvers.native.input_splitting import InputSplitting
+from surefoot.solvers.native.proof.certificate_cases import CertificateCase, certificate_cases, compile_case
+from surefoot.solvers.native.relu_splitting.query_search import ReluSplitting, alternate_searches
+from surefoot.solvers.native.witness import satisfies_within_enclosure
+from surefoot.solvers.protocol import Ask
+from surefoot.solvers.remote import Question, remote_session
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """Branch and bound with rigorous linear bounds, for every kind of network node.
+
+    Unsat rests on float64 bounds with explicit error terms and on exact arithmetic. Sat answers satisfy the
+    query exactly; outputs of networks with tanh or sigmoid lie within a rigorous enclosure of the true value.
+    """
+
+    name: ClassVar[str] = "native"
+
+    seed: int = 0
+    batch: int = 256
+    proof: bool = True
+    """Write down what closes every box, so that unsat answers come with evidence."""
+
+    def objection(self, query: Query) -> str | None:
+        try:
+            form = _normal_form(query)
+            if any(is_empty(b) for b in form.box.values()) or _is_single_case(form):
+                return None
+            for case, known in islice(_enumerate_cases(form), 1):
+                compile_query(form.lowered.query, case, known)
+        except Unsupported as error:
+            return f"`native` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
+        return None
+
+    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+        return remote_session(
+            prepare_native_session, base, self.seed, self.batch, self.proof, seconds=seconds
+        )
+
+
+def prepare_native_session(base: Query, seed: int, batch: int, proof: bool) -> Question:
+    """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""
+
+    def question(more: tuple[Term, ...], seconds: float) -> Answer:
+        query = Query(base.quantities, base.constraints + more, base.calls)
+        return decide_native_query(query, seed, batch, seconds, proof)
+
+    return question
+
+
+def decide_native_query(
+    query: Query, seed: int = 0, batch: int = 256, seconds: float = 60.0, proof: bool = True
+) -> Answer:
+    """By neurons and by inputs in turn, whichever has an answer first."""
+    deadline = monotonic() + seconds
+    form = _normal_form(query)
+    asked, formulas = form.lowered.query, form.formulas
+    waiting = None if form.cases is None else list(form.cases)
+    by_inputs = InputSplitting(asked, formulas, form.box, seed, batch, proof, waiting)
+    if any(is_empty(b) for b in form.box.values()):
+        return by_inputs(deadline)
+    by_neurons = ReluSplitting(asked, formulas, seed=seed, batch=batch)
+    return _lift_answer(query, form.lowered, alternate_searches(by_neurons, by_inputs, deadline))
+
+
+def _lift_answer(query: Query, lowered: LoweredQuery, answer: Answer) -> Answer:
+    """The answer about the query before it was lowered."""
+    if not isinstance(answer, Sat):
+        return answer
+    assignment = lowered.back(answer.assignment)
+    if satisfies_within_enclosure(query, assignment):
+        return Sat(assignment)
+    return Undecided(UndecidedReason.NUMERICS, "a solution of the lowered query does not satisfy the query")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _NormalForm:
+    """A lowered query, its formulas and bounds, and the cases of a certificate about it."""
+
+    lowered: LoweredQuery
+    formulas: tuple[Formula, ...]
+    box: dict[str, Interval]
+    cases: tuple[CertificateCase, ...] | None
+
+
+def _normal_form(query: Query) -> _NormalForm:
+    try:
+        return _cached_normal_form(query)
+    except TypeError:  # a constant that cannot be hashed
+        return _build_normal_form(query)
+
+
+@lru_cache(maxsize=1)
+def _cached_normal_form(query: Query) -> _NormalForm:
+    """The query that somebody asks about is often the one that was looked at for objections just before."""
+    return _build_normal_form(query)
+
+
+def _build_normal_form(query: Query) -> _NormalForm:
+    lowered = lower_query(query)
+    whole = integer_variable_names(lowered.query.quantities)
+    formulas = tuple(sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.query.constraints)
+    box = declared_box(lowered.query.quantities)
+    found = certificate_cases(lowered.query, formulas, box)
+    return _NormalForm(lowered, formulas, box, None if found is None else tuple(found))
+
+
+def _is_single_case(form: _NormalForm) -> bool:
+    """Whether the query is one case as it stands: then no case of it is refused."""
+    try:
+        return form.cases is not None and len(form.cases) == 1 and compile_case(form.cases[0]) is not None
+    except Unsupported:
+        return False
+
+
+def _enumerate_cases(form: _NormalForm) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
+    query = form.lowered.query
+    outputs = frozenset(name for call in query.calls for name in call.outputs)
+    return enumerate_equality_cases(
+        form.formulas, form.box, integer_variable_names(query.quantities), outputs
+    )

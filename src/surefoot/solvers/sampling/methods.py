@@ -1,0 +1,52 @@
+"""Plans by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
+from surefoot.solvers.sampling import interim_looks
+from surefoot.solvers.sampling.boundary.proof import ProvedBoundary, prove_chen, prove_clopper_pearson
+from surefoot.solvers.sampling.boundary.store import load_or_prove
+from surefoot.solvers.sampling.plan import SamplingPlan, bonferroni_share
+from surefoot.solvers.sampling.sequential import Sequential
+
+BOUNDARIES: dict[str, Callable[[Fraction, Fraction], ProvedBoundary]] = {
+    "clopper-pearson": prove_clopper_pearson,
+    "chen": prove_chen,
+}
+PLANS: dict[str, Callable[[Fraction, Fraction], SamplingPlan]] = {
+    "clopper-pearson-fixed": interim_looks.fixed_clopper_pearson,
+    "okamoto": interim_looks.okamoto_plan,
+    "spending": interim_looks.spending_plan,
+    "mixture": interim_looks.Mixture,
+}
+METHODS = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")
+
+
+def choose_plan(
+    method: str, eps: Fraction, delta: Fraction, *, questions: int = 1, folder: Path | None = None
+) -> SamplingPlan:
+    """The plan of this name for a precision of eps and a risk of delta, shared by so many questions.
+
+    `folder` keeps proved boundaries. `clopper-pearson` becomes `spending` where eps is too small for one.
+    """
+    if method not in METHODS:
+        raise InvalidProblem(f"there is no method `{method}`", fix=did_you_mean(method, METHODS))
+    if not 0 < eps < Fraction(1, 2) or not 0 < delta < 1:
+        raise InvalidProblem(
+            f"a precision of {eps} with a risk of {delta}", fix="0 < eps < 1/2 and 0 < delta < 1"
+        )
+    risk = bonferroni_share(delta, questions)
+    if method in PLANS:
+        return PLANS[method](eps, risk)
+    try:
+        return Sequential(
+            load_or_prove(folder, method, eps, risk, lambda: BOUNDARIES[method](eps, risk)), risk
+        )
+    except Unsupported:
+        if method != "clopper-pearson":
+            raise
+        return interim_looks.spending_plan(eps, risk)

@@ -1,0 +1,198 @@
+"""One polynomial, wherever others are not negative: an identity in rational numbers.
+
+The matrices come from floats. Those of the multipliers are rounded; the matrix of the sum of squares itself
+takes what is then missing from the identity (Peyrl and Parrilo, 2008), and all are eliminated in rationals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.query.polynomial import Monomial, Polynomial, enumerate_monomials, polynomial_from_constant
+from surefoot.solvers.sos.gram_blocks import GramBlock, Squares, split_into_pairs
+from surefoot.solvers.sos.newton_polytope import monomials_in_polytope, newton_polytope
+from surefoot.solvers.sos.residual import solve_residual
+from surefoot.solvers.sos.semidefinite_program import SosIdentity, solve_sdp
+from surefoot.solvers.sos.sign_symmetry import group_by_parity, occurring_parities
+from surefoot.work.budget import Budget
+
+TriangleRows = tuple[tuple[Fraction, ...], ...]  # of a symmetric matrix, up to the diagonal
+BITS = 40  # of a rounded entry, behind the point
+MOST_ELIMINATED = 100  # width: the numbers of wider matrices grow for hours
+LENGTH = 100  # bits of the largest entry of a matrix that is eliminated in integers
+
+
+@dataclass(frozen=True, slots=True)
+class Summand:
+    """A sum of squares (basis' gram basis) times the product of these constraints."""
+
+    of: tuple[int, ...]
+    basis: tuple[Monomial, ...]
+    gram: TriangleRows
+
+
+def gram_blocks(
+    degree: int,
+    constraints: Sequence[Polynomial],
+    products: Iterable[tuple[int, ...]],
+    over: Sequence[int],
+    others: Sequence[Polynomial] = (),
+    squares: Squares = "auto",
+) -> list[GramBlock]:
+    """Blocks for 1 and for each product of constraints that is not above the degree.
+
+    Those for 1 come first. `others`: the polynomials on the other side; where they and the products allow
+    it a block falls apart.
+    """
+    total = len(next(iter(constraints[0].terms))) if constraints else len(over)
+    factors = []
+    for of in ((), *products):
+        factor = polynomial_from_constant(1, total)
+        for index in of:
+            factor = factor * constraints[index]
+        if factor.degree <= degree:
+            factors.append((of, factor))
+    involved = [*others, *(factor for _, factor in factors)]
+    occurring, hull = occurring_parities(involved), newton_polytope(involved, over, degree)
+    found = []
+    for of, factor in factors:
+        basis = monomials_in_polytope(
+            enumerate_monomials(over, total, (degree - factor.degree) // 2), factor, hull
+        )
+        found += [GramBlock(group, factor, of) for group in group_by_parity(basis, occurring)]
+    return split_into_pairs(found, others, squares)
+
+
+def prove_nonnegative(
+    wanted: Polynomial,
+    constraints: Sequence[Polynomial],
+    products: Sequence[tuple[int, ...]],
+    variables: Sequence[int],
+    budget: Budget,
+    degree: int | None = None,
+    squares: Squares = "auto",
+) -> tuple[Summand, ...] | None:
+    """wanted >= 0 where all constraints are; only the named products of constraints are used."""
+    highest = max(p.degree for p in (wanted, *constraints)) if degree is None else degree
+    parts = gram_blocks(highest + highest % 2, constraints, products, variables, [wanted], squares)
+    solution = solve_sdp([SosIdentity(wanted, {}, tuple(parts))], 0, budget)
+    found = None if solution is None else round_to_identity(wanted, parts, solution.grams[0])
+    if found is not None or (other := solve_residual(wanted, parts, budget)) is None:
+        return found
+    return round_to_identity(wanted, *other)
+
+
+def round_to_identity(
+    wanted: Polynomial, parts: Sequence[GramBlock], grams: Sequence[NDArray[np.float64]]
+) -> tuple[Summand, ...] | None:
+    """The identity in rational numbers, from matrices for which it nearly holds; None: it is not one."""
+    main = sum(block.of == () for block in parts)
+    summands: list[Summand] = []
+    rest = wanted
+    for block, gram in list(zip(parts, grams, strict=True))[main:]:
+        rows = _round_matrix(gram)
+        if not is_gram_semidefinite(rows):
+            return None
+        summands.append(Summand(block.of, block.basis, rows))
+        rest = rest - block.factor * gram_to_polynomial(block.basis, rows)
+    bases = [block.basis for block in parts[:main]]
+    completed = _project_onto_identity(rest, bases, [_round_matrix(gram) for gram in grams[:main]])
+    if completed is None or not all(map(is_gram_semidefinite, completed)):
+        return None
+    own = (Summand((), basis, rows) for basis, rows in zip(bases, completed, strict=True))
+    return (*own, *summands)
+
+
+def _round_matrix(gram: NDArray[np.float64]) -> TriangleRows:
+    return tuple(
+        tuple(Fraction(round(float(x) * 2**BITS), 2**BITS) for x in row[: i + 1])
+        for i, row in enumerate(gram)
+    )
+
+
+def gram_to_polynomial(basis: Sequence[Monomial], rows: TriangleRows) -> Polynomial:
+    """basis' rows basis; over a common denominator, since integers are added more quickly than fractions."""
+    common = lcm(*(entry.denominator for row in rows for entry in row))
+    found: dict[Monomial, int] = {}
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            both = tuple(map(int.__add__, basis[i], basis[j]))
+            whole = entry.numerator * (common // entry.denominator)
+            found[both] = found.get(both, 0) + (whole if i == j else 2 * whole)
+    return Polynomial({m: Fraction(c, common) for m, c in found.items() if c})
+
+
+def _project_onto_identity(
+    wanted: Polynomial, bases: Sequence[Sequence[Monomial]], several: Sequence[TriangleRows]
+) -> list[TriangleRows] | None:
+    """The matrices changed so that their sum is the wanted one; None: a monomial has no place in them."""
+    missing = wanted
+    places: dict[Monomial, list[tuple[int, int, int]]] = {}
+    for k, (basis, rows) in enumerate(zip(bases, several, strict=True)):
+        missing = missing - gram_to_polynomial(basis, rows)
+        for i in range(len(basis)):
+            for j in range(i + 1):
+                places.setdefault(tuple(map(int.__add__, basis[i], basis[j])), []).append((k, i, j))
+    matrices = [[list(row) for row in rows] for rows in several]
+    for monomial, value in missing.terms.items():
+        if monomial not in places:
+            return None
+        shares = places[monomial]
+        share = value / sum(1 if i == j else 2 for _, i, j in shares)
+        for k, i, j in shares:
+            matrices[k][i][j] += share
+    return [tuple(tuple(row) for row in matrix) for matrix in matrices]
+
+
+def is_gram_semidefinite(rows: TriangleRows) -> bool:
+    """In integers of a fixed length, and where these are too short by elimination in rational numbers."""
+    return _is_definite_in_integers(rows) or (
+        len(rows) <= MOST_ELIMINATED and _is_semidefinite_in_rationals(rows)
+    )
+
+
+def _is_definite_in_integers(rows: TriangleRows) -> bool:
+    """Elimination of a smaller matrix: each time the entries are rounded, and the diagonal so far down that
+    the difference is diagonally dominant. False: it cannot be said in this way."""
+    largest = max((row[-1] for row in rows), default=Fraction(1))
+    if largest <= 0:
+        return False
+    side, unit = len(rows), Fraction(2) ** (largest.denominator.bit_length() - largest.numerator.bit_length())
+    above, below = (unit * 2**LENGTH).as_integer_ratio()
+    matrix = [[above * entry.numerator // (below * entry.denominator) for entry in row] for row in rows]
+    for i, row in enumerate(matrix):
+        row[i] -= side
+    for k in range(side):
+        pivot = matrix[k][k]
+        if pivot <= 0:
+            return False
+        column = [matrix[i][k] for i in range(k + 1, side)]
+        for i, left in enumerate(column, start=k + 1):
+            row = matrix[i]
+            if left * left > pivot * row[i]:
+                return False
+            for j in range(k + 1, i + 1):
+                row[j] -= left * column[j - k - 1] // pivot
+            row[i] -= side - k  # 1 for its own rounding and 1 for each other entry of the row
+    return True
+
+
+def _is_semidefinite_in_rationals(rows: TriangleRows) -> bool:
+    matrix = [list(row) for row in rows]
+    for k in range(len(matrix)):
+        pivot = matrix[k][k]
+        column = [matrix[i][k] for i in range(k + 1, len(matrix))]
+        if pivot < 0 or (pivot == 0 and any(column)):
+            return False
+        for i, left in enumerate(column, start=k + 1):
+            if left:
+                share = left / pivot
+                for j in range(k + 1, i + 1):
+                    matrix[i][j] -= share * column[j - k - 1]
+    return True

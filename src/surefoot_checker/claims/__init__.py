@@ -1,0 +1,1 @@
+"""What a certificate may claim, and what each claim needs: one folder for each kind."""

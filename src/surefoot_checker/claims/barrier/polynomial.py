@@ -1,0 +1,148 @@
+"""Polynomials with rational coefficients: integers over one common denominator, monomials by exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from ...kernel.strict_json import Refused, limit_bits, limited_power
+
+Monomial = tuple[int, ...]
+MOST_TERMS = 400_000
+MOST_DEGREE = 60
+_LONG = 2000  # bits of a coefficient whose products take as long as several
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPolynomial:
+    """The sum of coefficient / below times monomial; no coefficient is 0."""
+
+    terms: Mapping[Monomial, int]
+    below: int = 1
+
+
+def poly_constant(value: Fraction | int, variables: int) -> ExactPolynomial:
+    number = Fraction(value)
+    return ExactPolynomial({(0,) * variables: number.numerator} if number else {}, number.denominator)
+
+
+def poly_variable(index: int, variables: int) -> ExactPolynomial:
+    return ExactPolynomial({tuple(int(i == index) for i in range(variables)): 1})
+
+
+def poly_sum(a: ExactPolynomial, b: ExactPolynomial, sign: int = 1) -> ExactPolynomial:
+    """a + sign * b."""
+    common = limit_bits(a.below // gcd(a.below, b.below) * b.below)
+    first, second = common // a.below, sign * (common // b.below)
+    found = {m: c * first for m, c in a.terms.items()}
+    for m, c in b.terms.items():
+        found[m] = found.get(m, 0) + c * second
+    return ExactPolynomial({m: limit_bits(c) for m, c in found.items() if c}, common)
+
+
+def poly_difference(a: ExactPolynomial, b: ExactPolynomial) -> ExactPolynomial:
+    return poly_sum(a, b, -1)
+
+
+def poly_product(a: ExactPolynomial, b: ExactPolynomial) -> ExactPolynomial:
+    small, large = sorted((a.terms, b.terms), key=len)
+    length = sum(max((c.bit_length() for c in terms.values()), default=0) for terms in (small, large))
+    if len(small) * len(large) * (1 + (length // _LONG) ** 2) > 100 * MOST_TERMS:
+        raise Refused("a product of polynomials is too large")
+    found: dict[Monomial, int] = {}
+    for m, c in small.items():
+        for n, d in large.items():
+            both = tuple(map(int.__add__, m, n))
+            found[both] = found.get(both, 0) + c * d
+    if len(found) > MOST_TERMS:
+        raise Refused(f"a polynomial of more than {MOST_TERMS} terms")
+    return _reduce_fraction({m: c for m, c in found.items() if c}, a.below * b.below)
+
+
+def poly_multiple(a: ExactPolynomial, factor: Fraction) -> ExactPolynomial:
+    if not factor:
+        return ExactPolynomial({})
+    return _reduce_fraction(
+        {m: c * factor.numerator for m, c in a.terms.items()}, a.below * factor.denominator
+    )
+
+
+def _reduce_fraction(terms: Mapping[Monomial, int], below: int) -> ExactPolynomial:
+    for number in (below, *terms.values()):
+        limit_bits(number)
+    common = gcd(below, *terms.values())
+    if common == 1:
+        return ExactPolynomial(terms, below)
+    return ExactPolynomial({m: c // common for m, c in terms.items()}, below // common)
+
+
+def is_same_polynomial(a: ExactPolynomial, b: ExactPolynomial) -> bool:
+    return not poly_difference(a, b).terms
+
+
+def poly_bound(polynomial: ExactPolynomial, sizes: Sequence[Fraction]) -> Fraction:
+    """An upper bound of the absolute value where variable i is at most sizes[i] in absolute value."""
+    total = Fraction(0)
+    for monomial, coefficient in polynomial.terms.items():
+        product = Fraction(abs(coefficient))
+        for size, exponent in zip(sizes, monomial, strict=True):
+            product = limit_bits(product * limited_power(size, exponent))
+        total = limit_bits(total + product)
+    return total / polynomial.below
+
+
+def poly_from_term(
+    term: Any, names: Mapping[str, ExactPolynomial], variables: int, rounded: bool
+) -> ExactPolynomial:
+    """A term built by + - * / from names and numbers; `rounded`: a number means the nearest double."""
+    if isinstance(term, Fraction):
+        return poly_constant(nearest_double(term) if rounded else term, variables)
+    if type(term) is not tuple:
+        raise Refused("a truth value stands where a polynomial is needed")
+    word, *parts = term
+    if word == "name":
+        if term[1] not in names:
+            raise Refused(f"`{term[1][:60]}` is not the name of a number here")
+        return names[term[1]]
+    values = [poly_from_term(part, names, variables, rounded) for part in parts]
+    match word:
+        case "+":
+            total = values[0]
+            for value in values[1:]:
+                total = poly_sum(total, value)
+            return total
+        case "-":
+            return poly_difference(values[0], values[1])
+        case "negate":
+            return poly_multiple(values[0], Fraction(-1))
+        case "*":
+            total = values[0]
+            for value in values[1:]:
+                if poly_degree(total) + poly_degree(value) > MOST_DEGREE:
+                    raise Refused(f"a polynomial of a degree above {MOST_DEGREE}")
+                total = poly_product(total, value)
+            return total
+        case "/":
+            divisor = values[1]
+            if divisor.terms.keys() != {(0,) * variables}:
+                raise Refused("a division by zero or by something that varies")
+            return poly_multiple(values[0], Fraction(divisor.below, next(iter(divisor.terms.values()))))
+    raise Refused(f"`{word}` is not an operator of polynomials")
+
+
+def poly_degree(polynomial: ExactPolynomial) -> int:
+    return max((sum(m) for m in polynomial.terms), default=0)
+
+
+def nearest_double(value: Fraction) -> Fraction:
+    """The nearest double; whole numbers must be one."""
+    try:
+        nearest = Fraction(float(value))
+    except OverflowError:
+        raise Refused("a number beyond all doubles") from None
+    if value.denominator == 1 and nearest != value:
+        raise Refused("a whole number that is no double")
+    return nearest

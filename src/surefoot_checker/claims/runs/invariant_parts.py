@@ -1,0 +1,203 @@
+"""A set of states that no run leaves, one part of it after the other (docs/certificates.md, section 9).
+
+The set is given by a condition on states. Its parts are the conjunctions that it is multiplied out to. Every
+part has its own queries: about one state alone, because a next value is written as the term that it gets.
+What the bounds of a part exclude is left out, so that each query speaks of what is near its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from ...kernel.query import ClaimedQuery, Formula, formula_parts
+from ...kernel.strict_json import Refused
+from .canonical_problem import CanonicalProblem
+from .formula import FALSE, Ends, formula_and, formula_or, narrow_by_comparisons, simplify_by_bounds
+from .term import FormulaScope, Number, Term, Truth, constant_cases, number_cases, truth_formula
+from .time_frame import TimeFrame
+from .unroll import range_violation, run_query, scope_with_choices
+
+MOST_PARTS = 50_000
+MOST_LOOKED = 20 * MOST_PARTS  # at, with those that are false at sight
+Bounds = Mapping[str, Ends]
+_NONE: frozenset[str] = frozenset()
+
+
+def enumerate_part_queries(problem: CanonicalProblem, inside: Term) -> Iterator[tuple[str, ClaimedQuery]]:
+    """What no values may satisfy so that every state of every run is inside and not bad, by name.
+
+    `start n`: a start of part n of the initial condition is outside. `bad n`: a state of part n is bad.
+    `step n/e/o`: from part n, outcome o of edge e leads outside, or out of the range of a variable.
+    """
+    here = TimeFrame(problem, 0)
+    declared = list(here.frame_variables())
+    if len({v.name for v in declared}) < len(declared):  # bounds of one would exclude values of another
+        raise Refused("two variables have the same name")
+    bounds: Bounds = {v.name: (v.low, v.high) for v in declared}
+    integers = frozenset(v.name for v in declared if v.kind == "integer")
+
+    def tight(whole: Formula) -> Formula:
+        return simplify_by_bounds(whole, bounds, integers)
+
+    outside = _SplitCondition(_condition_tree(inside, False), here.plain, tight)
+    starts = _SplitCondition(_condition_tree(problem.initial, True), here.plain, tight)
+    for number, (part, known) in enumerate(_enumerate_conjunctions(starts, bounds)):
+        yield from _part_query(problem, f"start {number}", part, outside.within(known))
+    bad, steps = tight(here.condition(True)), list(_outcome_steps(here, inside, tight))
+    for number, (part, known) in enumerate(
+        _enumerate_conjunctions(_SplitCondition(_condition_tree(inside, True), here.plain, tight), bounds)
+    ):
+        yield from _part_query(problem, f"bad {number}", part, _simplify_within(bad, known))
+        for step in steps:
+            yield from _part_query(problem, f"step {number}/{step.name}", part, step.within(known))
+
+
+def _simplify_within(whole: Formula, bounds: Bounds) -> Formula:
+    """A formula of which comparisons that the bounds decide are gone."""
+    return simplify_by_bounds(whole, bounds, _NONE)
+
+
+def _enumerate_conjunctions(whole: _SplitCondition, bounds: Bounds) -> Iterator[tuple[Formula, Bounds]]:
+    """The conjunctions that a condition is multiplied out to, and the bounds that each of them gives.
+
+    The alternatives of the first disjunction come one after the other, and so on; what the bounds decide is
+    left out, and so are conjunctions that are false at sight. What is no `and`, `or` or `not` stays whole.
+    """
+    waiting: list[tuple[tuple[Formula, ...], tuple[Tree, ...], Bounds]] = [((), (whole.tree,), bounds)]
+    count = looked = 0
+    while waiting:
+        kept, trees, known = waiting.pop()
+        looked += 1
+        todo, several = list(trees), list[_Connective]()
+        while todo and FALSE not in kept:
+            tree = todo.pop(0)
+            if not isinstance(tree, _Connective):
+                found = _simplify_within(whole.leaf(tree), known)
+                more = formula_parts(found) if found[0] == "and" else (found,)
+                kept, known = (*kept, *more), narrow_by_comparisons(known, more)
+            elif tree.word == "and":
+                todo[:0] = tree.parts
+            else:
+                several.append(tree)
+        if looked > MOST_LOOKED:
+            raise Refused(f"a condition with more than {MOST_LOOKED} parts, even if most are false at sight")
+        if FALSE in kept:
+            continue
+        if several:
+            first, *others = several
+            waiting += [(kept, (alternative, *others), known) for alternative in reversed(first.parts)]
+            continue
+        count += 1
+        if count > MOST_PARTS:
+            raise Refused(f"a condition with more than {MOST_PARTS} parts")
+        yield formula_and(kept), known
+
+
+def _part_query(
+    problem: CanonicalProblem, name: str, part: Formula, what: Formula
+) -> Iterator[tuple[str, ClaimedQuery]]:
+    if what == FALSE:
+        return
+    query = run_query(problem, 0, (part, what), name)
+    if query.formula != FALSE:
+        yield name, query
+
+
+class _SplitCondition:
+    """Where a condition made of others may have a value; each of these is looked at once for some bounds."""
+
+    def __init__(self, tree: Tree, scope: FormulaScope, tight: Callable[[Formula], Formula]) -> None:
+        self.tree, self.scope, self.tight = tree, scope, tight
+        self.leaves: dict[tuple[Term, bool], Formula] = {}
+
+    def within(self, bounds: Bounds) -> Formula:
+        found: dict[tuple[Term, bool], Formula] = {}
+
+        def restrict_tree(tree: Tree) -> Formula:
+            if isinstance(tree, _Connective):
+                parts = (restrict_tree(part) for part in tree.parts)
+                return formula_and(parts) if tree.word == "and" else formula_or(parts)
+            if tree not in found:
+                found[tree] = _simplify_within(self.leaf(tree), bounds)
+            return found[tree]
+
+        return restrict_tree(self.tree)
+
+    def leaf(self, tree: tuple[Term, bool]) -> Formula:
+        if tree not in self.leaves:
+            self.leaves[tree] = self.tight(truth_formula(*tree, self.scope))
+        return self.leaves[tree]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Connective:
+    word: str
+    parts: tuple[Tree, ...]
+
+
+Tree: TypeAlias = "_Connective | tuple[Term, bool]"
+
+
+def _condition_tree(term: Term, wanted: bool) -> Tree:
+    """Which conditions must be true or false so that the term is what is wanted."""
+    word = term[0] if type(term) is tuple else ""
+    if word == "not":
+        return _condition_tree(term[1], not wanted)
+    if word in ("and", "or"):
+        parts = tuple(_condition_tree(part, wanted) for part in term[1:])
+        return _Connective("and" if (word == "and") is wanted else "or", parts)
+    return (term, wanted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OutcomeStep:
+    """An outcome of an edge: where it is enabled, leads out of a range, leads outside, is permitted."""
+
+    name: str
+    enabled: Formula
+    escapes: Formula
+    outside: _SplitCondition
+    permitted: Formula
+
+    def within(self, bounds: Bounds) -> Formula:
+        """It may come about, and lead outside or out of a range."""
+        enabled = _simplify_within(self.enabled, bounds)
+        if enabled == FALSE:
+            return FALSE
+        wrong = formula_or((_simplify_within(self.escapes, bounds), self.outside.within(bounds)))
+        return formula_and((enabled, wrong, _simplify_within(self.permitted, bounds)))
+
+
+def _outcome_steps(
+    here: TimeFrame, inside: Term, tight: Callable[[Formula], Formula]
+) -> Iterator[_OutcomeStep]:
+    problem, tree = here.problem, _condition_tree(inside, False)
+    for number, edge in enumerate(problem.edges):
+        scope = scope_with_choices(here, edge)
+        enabled = tight(formula_and((here.guards[number][0], truth_formula(edge.assuming, True, scope))))
+        permitted = tight(here.edge_permitted(number))
+        for outcome, updates in enumerate(edge.outcomes):
+            escapes = formula_or(
+                range_violation(here, v, number_cases(updates[v.name], scope))
+                for v in problem.variables
+                if v.name in updates and v.kind != "boolean"
+            )
+            after = _SplitCondition(tree, _successor_scope(here, updates, scope), tight)
+            yield _OutcomeStep(f"{number}/{outcome}", enabled, tight(escapes), after, permitted)
+
+
+def _successor_scope(here: TimeFrame, updates: Mapping[str, Term], scope: FormulaScope) -> FormulaScope:
+    """What the variables stand for after a step."""
+    numbers: dict[str, Number] = {}
+    truths: dict[str, Truth] = {}
+    for v in here.problem.variables:
+        term = updates.get(v.name, ("name", v.name))
+        if v.kind == "boolean":
+            yes, no = truth_formula(term, True, scope), truth_formula(term, False, scope)
+            truths[v.name] = (yes, no)
+            numbers[v.name] = ((yes, constant_cases(1)[0][1]), (no, constant_cases(0)[0][1]))
+        else:
+            numbers[v.name] = number_cases(term, scope)
+    return replace(here.plain, numbers=numbers, truths=truths)

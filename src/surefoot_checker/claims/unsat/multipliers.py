@@ -1,0 +1,237 @@
+"""Multipliers of a step: a sum of inequalities that hold at every point concerned, as a form to be bounded.
+
+Each inequality is written as something <= 0. The sum of non-negative multiples is <= 0 too, so where it is
+shown to be positive there is no point. The numbers may be anything (they are rounded to the grid first); what
+is checked is their sign, and that the inequalities hold for all sets concerned.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+from zlib import decompressobj
+from zlib import error as ZlibError
+
+from ...bounds.back_substitution import BackwardForm
+from ...bounds.case_problem import CaseAtom
+from ...bounds.exact_substitution import ExactForm
+from ...bounds.relaxations import SHARES, check_slopes, step_relaxation
+from ...bounds.subdomain import LinearRelaxation, PrecisionGrid, ReluRelaxation, Slopes, SubdomainState
+from ...bounds.variable_box import exact_ends
+from ...kernel.strict_json import (
+    BadCertificate,
+    Refused,
+    expect_integer,
+    expect_list,
+    expect_number,
+    expect_object,
+    expect_ratio,
+    expect_text,
+)
+
+_KEYS = frozenset({"atoms", "bounds", "cut", "slopes"})
+MAGNITUDE = 1 << 16  # of multipliers, as a power of two
+
+
+def read_slopes(grid: PrecisionGrid, v: int, data: Sequence[object]) -> Slopes:
+    """Slopes of a value from their text: one byte for each entry, or two."""
+    kind = getattr(grid.values[v].node, "kind", "")
+    found: list[tuple[int, ...] | None] = []
+    for side in data:
+        if side is None:
+            found.append(None)
+            continue
+        raw = _decode_bytes(expect_text(side, "slopes", most=1 << 26), 2 * grid.values[v].width)
+        if kind in SHARES:
+            found.append(tuple(raw))
+        elif len(raw) % 2:
+            raise BadCertificate("slopes: an odd number of bytes")
+        else:
+            found.append(tuple(low + 256 * high for low, high in zip(raw[::2], raw[1::2], strict=True)))
+    slopes = (found[0], found[1])
+    check_slopes(grid, v, slopes)
+    return slopes
+
+
+def _decode_bytes(word: str, most: int) -> bytes:
+    """Bytes in base64; after `~` of a zlib stream, which is not unpacked beyond so many bytes."""
+    packed = word.startswith("~")
+    try:
+        raw = b64decode(word[1:] if packed else word, validate=True)
+    except (Base64Error, ValueError):
+        raise BadCertificate("slopes: not in base64") from None
+    if not packed:
+        return raw
+    stream = decompressobj()
+    try:
+        found = stream.decompress(raw, most + 1)
+    except ZlibError:
+        raise BadCertificate("slopes: not a zlib stream") from None
+    if not stream.eof or stream.unused_data or len(found) > most:
+        raise BadCertificate("slopes: a zlib stream that is cut off, or too long")
+    return found
+
+
+def _read_multipliers(data: object) -> Mapping[str, Any]:
+    return expect_object(data, frozenset(), _KEYS, "multipliers")
+
+
+def _step_relaxations(
+    grid: PrecisionGrid, state: SubdomainState, data: object
+) -> dict[int, LinearRelaxation | ReluRelaxation]:
+    """Lines with the slopes of this step alone."""
+    if type(data) is not dict:
+        raise BadCertificate("slopes: not an object")
+    found: dict[int, LinearRelaxation | ReluRelaxation] = {}
+    for name, pair in data.items():
+        if not (type(name) is str and name.isascii() and name.isdigit() and len(name) < 10):
+            raise BadCertificate("slopes: a name that is no number of a value")
+        v = expect_integer(int(name), 1, len(grid.values) - 1, "value")
+        sides = expect_list(pair, "slopes")
+        if len(sides) != 2:
+            raise BadCertificate("slopes: not two of them")
+        slopes = read_slopes(grid, v, sides)
+        if slopes != (None, None):
+            found[v] = step_relaxation(grid, state, v, slopes)
+    return found
+
+
+def sum_inequalities(
+    grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int], data: object
+) -> tuple[BackwardForm, int]:
+    """The sum of the inequalities times their multipliers, not yet substituted: 2^shift times the form.
+
+    The shift makes the largest multiplier about 1 on the grid.
+    """
+    multipliers = _read_multipliers(data)
+    special = _step_relaxations(grid, state, multipliers["slopes"]) if "slopes" in multipliers else None
+    form = BackwardForm(grid, state, special)
+    atoms = [
+        (_read_atom(grid, sets, a), expect_ratio(raw, "multiplier"))
+        for a, raw in _read_tuples(multipliers.get("atoms", []), 2)
+    ]
+    bounds = [
+        (_read_entry(grid, v, i), expect_ratio(raw, "multiplier"))
+        for v, i, raw in _read_tuples(multipliers.get("bounds", []), 3)
+    ]
+    of_cut = _cut_multiplier(state, multipliers["cut"]) if "cut" in multipliers else None
+    shift = max(
+        (abs(n).bit_length() - d.bit_length() for n, d in _collect_ratios(atoms, bounds, of_cut) if n),
+        default=0,
+    )
+    if abs(shift) > MAGNITUDE:
+        raise Refused("multipliers beyond all measure")
+    for atom, (n, d) in atoms:
+        factor = _round_multiplier(n, d, grid.bits - shift)
+        _check_sign(n, atom.relation)
+        for v, i, c in atom.terms:
+            form.add_term(v, i, factor, c)
+        if atom.constant:
+            form.add_constant(factor, atom.constant)
+    for (v, i), (n, d) in bounds:
+        factor = _round_multiplier(n, d, grid.bits - shift)
+        form.add_entry(v, i, factor)
+        form.constant -= factor * (state.high[v][i] if factor > 0 else state.low[v][i])
+    if of_cut is not None:
+        _add_cut(form, _round_multiplier(*of_cut, grid.bits - shift))
+    return form, shift
+
+
+def _collect_ratios(
+    atoms: Sequence[tuple[CaseAtom, tuple[int, int]]],
+    bounds: Sequence[tuple[tuple[int, int], tuple[int, int]]],
+    of_cut: tuple[int, int] | None,
+) -> list[tuple[int, int]]:
+    return [r for _, r in atoms] + [r for _, r in bounds] + ([of_cut] if of_cut is not None else [])
+
+
+def _round_multiplier(above: int, below: int, bits: int) -> int:
+    """A multiplier on the grid; rounding towards 0 keeps its sign."""
+    size = abs(above) << bits if bits >= 0 else abs(above) >> -bits
+    return size // below if above > 0 else -(size // below)
+
+
+def _cut_multiplier(state: SubdomainState, data: object) -> tuple[int, int]:
+    """The multiplier of the cut as it is stored, without its power of two."""
+    if state.cut is None:
+        raise Refused("the state has no cut")
+    above, below = expect_ratio(data, "multiplier")
+    _check_sign(above, "cut")
+    shift = state.cut[2]
+    return (above << shift, below) if shift >= 0 else (above, below << -shift)
+
+
+def add_cut(form: BackwardForm, data: object) -> None:
+    """The cut of the state times a multiplier."""
+    _add_cut(form, _round_multiplier(*_cut_multiplier(form.state, data), form.grid.bits))
+
+
+def _add_cut(form: BackwardForm, factor: int) -> None:
+    """Coefficients are rounded down to the grid."""
+    cut = form.state.cut
+    assert cut is not None
+    bits = form.grid.bits
+    form.add_vector(0, [factor * c >> bits for c in cut[0]])
+    form.constant += (factor * cut[1] >> bits) - form.state.total(0)
+
+
+def bound_exact_sum(
+    grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int], data: object
+) -> tuple[Fraction, bool]:
+    """A lower bound of the sum in exact arithmetic, and whether a strict atom is in it."""
+    multipliers = _read_multipliers(data)
+    form = ExactForm(grid, state, _step_relaxations(grid, state, multipliers.get("slopes", {})))
+    low, high = exact_ends(grid, state)
+    strict = False
+    for place, raw in _read_tuples(multipliers.get("atoms", []), 2):
+        atom, exact = _read_atom(grid, sets, place), expect_number(raw, "multiplier")
+        _check_sign(exact, atom.relation)
+        strict = strict or (atom.relation == "<" and exact > 0)
+        for v, i, c in atom.terms:
+            form.add_term(v, i, exact * c)
+        form.add_constant(exact * atom.constant)
+    for v, i, raw in _read_tuples(multipliers.get("bounds", []), 3):
+        _read_entry(grid, v, i)
+        exact = expect_number(raw, "multiplier")
+        if v == 0:
+            end = high[i] if exact > 0 else low[i]
+        else:
+            end = Fraction(state.high[v][i] if exact > 0 else state.low[v][i], grid.one)
+        form.add_term(v, i, exact)
+        form.add_constant(-exact * end)
+    if "cut" in multipliers:
+        exact = Fraction(*_cut_multiplier(state, multipliers["cut"]))
+        assert state.cut is not None
+        for i, coefficient in enumerate(state.cut[0]):
+            form.add_term(0, i, exact * Fraction(coefficient, grid.one))
+        form.add_constant(exact * Fraction(state.cut[1], grid.one * grid.one))
+    if grid.float32 and form.reads_networks():
+        raise Refused("`exact` says nothing about networks in float32 arithmetic")
+    return form.minimum(low, high), strict
+
+
+def _read_tuples(data: object, length: int) -> list[list[Any]]:
+    found = expect_list(data, "multipliers")
+    if any(type(entry) is not list or len(entry) != length for entry in found):
+        raise BadCertificate(f"multipliers: an entry is a list of {length}")
+    return found
+
+
+def _read_atom(grid: PrecisionGrid, sets: Sequence[int], data: object) -> CaseAtom:
+    place = expect_integer(data, 0, len(grid.problem.atoms) - 1, "atom")
+    if not all(place in grid.problem.sets[s] for s in sets):
+        raise Refused(f"atom {place} is not in all of the sets concerned")
+    return grid.problem.atoms[place]
+
+
+def _read_entry(grid: PrecisionGrid, v: object, i: object) -> tuple[int, int]:
+    place = expect_integer(v, 0, len(grid.values) - 1, "value")
+    return place, expect_integer(i, 0, grid.values[place].width - 1, "entry")
+
+
+def _check_sign(factor: int | Fraction, relation: str) -> None:
+    if factor < 0 and relation != "=":
+        raise Refused("a negative multiplier of an inequality")

@@ -1,0 +1,195 @@
+"""All reachable states of a model with their choices, derived from its edges; numbers are exact.
+
+A choice is (denominator, weights, targets, reward): probabilities are weights / denominator, and the reward
+is what is expected of the kind that is asked for. Counters (rewards summed up along the run, for bounds on
+them) stand behind the entries of a state; beyond their bound they stand still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ...kernel.strict_json import Refused
+from .term import Function, Row, integer_if_whole
+from .transitions import JointTransitions, ModelStep, ModelStepOutcome, probabilities_to_weights
+
+MOST_STATES = 5_000_000
+_NOTHING = Fraction(0)
+Choice = tuple[int, tuple[int, ...], tuple[int, ...], Fraction]
+_Plan = tuple[int, tuple[int, ...], list[Function], Fraction]  # a choice with functions to its targets
+Permitted = Callable[[Row, list[ModelStep]], list[ModelStep]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunCounter:
+    """The sum of one reward ("": steps) so far, as far as it matters for its bounds."""
+
+    reward: str
+    low: Fraction | None
+    high: Fraction | None
+    strict: bool  # the bound above is excluded
+
+    def count(self, before: Any, amount: Fraction) -> Any:
+        total = before + amount
+        if self.high is None:
+            return integer_if_whole(min(total, self.low or Fraction(0)))
+        return integer_if_whole(self.high + 1 if self._is_over(total) else total)
+
+    def _is_over(self, total: Any) -> bool:
+        return self.high is not None and (total > self.high or (self.strict and total == self.high))
+
+    def holds(self, total: Any) -> bool:
+        return not self._is_over(total) and (self.low is None or total >= self.low)
+
+    def is_lost(self, total: Any) -> bool:
+        return self._is_over(total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Process:
+    """States in the order in which they were found; `choices[s]` is empty where the run ends."""
+
+    rows: list[Row]
+    choices: list[Sequence[Choice]]
+    starts: list[int]  # sorted by their entries
+    order: list[int]  # all states, sorted by their entries
+
+
+class _Exploration:
+    """The states seen so far, in the order in which they were found."""
+
+    def __init__(self, moves: JointTransitions, reward: str | None, counters: Sequence[RunCounter]) -> None:
+        self.moves, self.reward, self.counters = moves, reward, counters
+        self.numbers: dict[Row, int] = {}
+        self.rows: list[Row] = []
+        self.shares: dict[tuple[Fraction, ...], tuple[int, tuple[int, ...]]] = {}
+        self.plans: dict[ModelStep, _Plan | None] = {}
+
+    def number(self, row: Row) -> int:
+        found = self.numbers.setdefault(row, len(self.rows))
+        if found == len(self.rows):
+            self.rows.append(row)
+        return found
+
+    def plan(self, step: ModelStep) -> _Plan | None:
+        """How to take a step that leaves nothing open but the outcome; None: it is not so simple."""
+        if step not in self.plans:
+            self.moves.prepare(step)
+            expected = self._expected_reward(step)
+            simple = step.weights is not None and not (self.counters or step.free or step.assuming)
+            self.plans[step] = None
+            if simple and expected is not None and step.weights is not None:
+                self.plans[step] = step.unit, step.weights, [e.after for e in step.endings], expected
+        return self.plans[step]
+
+    def choices(self, row: Row, step: ModelStep) -> Iterator[Choice]:
+        """One for each way to pick the chosen values."""
+        for extended in self.moves.enumerate_extended_rows(step, row[: self.moves.model.width]):
+            yield self._general(row, step, extended)
+
+    def _general(self, row: Row, step: ModelStep, extended: Row) -> Choice:
+        shares = zip(step.endings, self.moves.shares(step, extended), strict=True)
+        pairs = [(ending, share) for ending, share in shares if share]
+        key = tuple(share for _, share in pairs)
+        if key not in self.shares:
+            self.shares[key] = probabilities_to_weights(key)
+        unit, weights = self.shares[key]
+        expected, targets = _NOTHING, []
+        for ending, share in pairs:
+            after = ending.after(extended)
+            if self.counters:
+                before = row[self.moves.model.width :]
+                sums = zip(self.counters, before, strict=True)
+                after = (
+                    *after,
+                    *(c.count(b, self._reward_amount(c.reward, ending, extended)) for c, b in sums),
+                )
+            targets.append(self.number(after))
+            if self.reward is not None:
+                expected += share * self._reward_amount(self.reward, ending, extended)
+        return unit, weights, tuple(targets), expected
+
+    def _reward_amount(self, reward: str, ending: ModelStepOutcome, row: Row) -> Fraction:
+        """What is paid; "": one for the step."""
+        amount = Fraction(1)
+        if reward:
+            terms = (t for part in ending.parts for name, t in part.rewards if name == reward)
+            amount = sum((Fraction(self.moves.model.code.of(t)(row)) for t in terms), _NOTHING)
+        if amount < 0:
+            raise Refused("a negative reward")
+        return amount
+
+    def _expected_reward(self, step: ModelStep) -> Fraction | None:
+        if self.reward is None or not self.reward:
+            return _NOTHING if self.reward is None else Fraction(1)
+        terms = [
+            t for e in step.endings for part in e.parts for name, t in part.rewards if name == self.reward
+        ]
+        if step.weights is None or not all(t.constant for t in terms):
+            return None
+        paid = [self._reward_amount(self.reward, e, ()) for e in step.endings]
+        return sum((w * p for w, p in zip(step.weights, paid, strict=True)), _NOTHING) / step.unit
+
+
+def explore_reachable(
+    moves: JointTransitions,
+    starts: list[Row],
+    permitted: Permitted | None,
+    reward: str | None,
+    counters: Sequence[RunCounter],
+    closed: Callable[[Row], bool],
+    blocked: set[Row] | None = None,
+) -> Process:
+    """Everything reachable; beyond a `closed` state nothing matters, it is left without choices.
+
+    Where no assumption about the environment can be kept a run neither goes on nor ends: such states are
+    collected in `blocked`, or refused.
+    """
+    found = _Exploration(moves, reward, counters)
+    zero, width = tuple(0 for _ in counters), moves.model.width
+    for start in starts:
+        found.number((*start, *zero))
+    first, rows, number = len(found.rows), found.rows, found.number
+    choices: list[Sequence[Choice]] = []
+    for row in rows:  # grows while we go through it
+        own: list[Choice] = []
+        if not closed(row):
+            state = row[:width] if counters else row
+            steps = moves.enabled_steps(state)
+            if permitted is not None:
+                steps = permitted(state, steps)
+            impossible = False
+            for step in steps:
+                if (plan := found.plan(step)) is not None:
+                    unit, weights, functions, expected = plan
+                    own.append(
+                        (unit, weights, tuple([number(after(state)) for after in functions]), expected)
+                    )
+                    continue
+                before = len(own)
+                own += found.choices(row, step)
+                impossible = impossible or len(own) == before
+            if impossible and not own:
+                if blocked is None:
+                    raise Refused("an assumption that nothing satisfies, in a state with no other way on")
+                blocked.add(row)
+        choices.append(tuple(own))
+        if len(rows) > MOST_STATES:
+            raise Refused("too many states")
+    found.numbers.clear()
+    order = sorted(range(len(rows)), key=rows.__getitem__)
+    return Process(rows, choices, sorted(range(first), key=rows.__getitem__), order)
+
+
+def with_state_rewards(process: Process, worth: Function) -> Process:
+    """The same process, in which every step pays what the state that it leaves is worth."""
+    choices: list[Sequence[Choice]] = []
+    for row, several in zip(process.rows, process.choices, strict=True):
+        amount = Fraction(worth(row)) if several else _NOTHING
+        if amount < 0:
+            raise Refused("a negative reward")
+        choices.append(tuple((unit, weights, targets, amount) for unit, weights, targets, _ in several))
+    return Process(process.rows, choices, process.starts, process.order)

@@ -1,0 +1,1 @@
+"""What a certificate is made of: strict JSON, terms, queries, networks and their files, one reader each."""

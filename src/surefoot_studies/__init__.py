@@ -1,0 +1,14 @@
+"""The papers' case studies as data: each folder has `problem.py`, `expected.toml` and `README.md`."""
+
+STUDIES: dict[str, str] = {
+    "aurora": "surefoot_studies.aurora",
+    "blocksworld": "surefoot_studies.blocksworld",
+    "control": "surefoot_studies.control",
+    "deeprm": "surefoot_studies.deeprm",
+    "line-transport": "surefoot_studies.line_transport",
+    "npuzzle": "surefoot_studies.npuzzle",
+    "pendulum": "surefoot_studies.pendulum",
+    "pensieve": "surefoot_studies.pensieve",
+    "racetrack": "surefoot_studies.racetrack",
+    "toy": "surefoot_studies.toy",
+}

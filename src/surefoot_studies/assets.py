@@ -1,0 +1,33 @@
+"""Files that a study ships beside its problems."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import as_file, files
+
+from surefoot.formats.jani import read_jani
+from surefoot.formats.onnx import read_onnx_network
+from surefoot.problem.environment import Environment
+from surefoot.problem.network import Network
+from surefoot_studies import STUDIES
+
+
+@cache
+def shipped_network(study: str, policy: str) -> Network:
+    """The network `assets/POLICY.onnx` of a study."""
+    with as_file(files(STUDIES[study]).joinpath("assets", f"{policy}.onnx")) as path:
+        return read_onnx_network(path)
+
+
+@cache
+def shipped_model(study: str, name: str) -> Environment:
+    """The JANI model `assets/NAME.jani` of a study."""
+    with as_file(files(STUDIES[study]).joinpath("assets", f"{name}.jani")) as path:
+        return read_jani(path).environment
+
+
+def shipped_names(study: str) -> tuple[str, ...]:
+    """The policies that a study ships."""
+    folder = files(STUDIES[study]).joinpath("assets")
+    names = (f.name for f in folder.iterdir()) if folder.is_dir() else ()
+    return tuple(sorted(n.removesuffix(".onnx") for n in names if n.endswith(".onnx")))

@@ -1,0 +1,33 @@
+"""Blocksworld: does the policy build the tower without ever having too many blocks on the table?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.reserved_names import STALLED
+from surefoot.problem.term import Term, Var
+from surefoot_studies.assets import shipped_model, shipped_network
+from surefoot_studies.blocksworld.model import ON_TABLE, block_actions
+
+COUNT, ROOM = 4, 3
+
+
+def _blocksworld_problem(bad: Term, starts: Term | None = None) -> Problem:
+    """Never `bad`, from all arrangements with at most three blocks on the table, or some of them."""
+    world = shipped_model("blocksworld", f"blocks-{COUNT}")
+    if starts is not None:
+        world = replace(world, initial=world.initial & starts)
+    seen = tuple(Var(v.name) for v in world.variables)
+    policy = NeuralPolicy(shipped_network("blocksworld", f"blocks-{COUNT}"), seen, block_actions(COUNT))
+    return Problem(f"blocksworld/{COUNT}", world, policy, Never(bad))
+
+
+PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "room-3": lambda: _blocksworld_problem(ON_TABLE > ROOM),
+    "room-2": lambda: _blocksworld_problem(ON_TABLE > ROOM - 1, ON_TABLE <= ROOM - 1),
+    "stalls": lambda: _blocksworld_problem(Var(STALLED)),
+}

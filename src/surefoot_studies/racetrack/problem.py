@@ -1,0 +1,76 @@
+"""Racetrack: the questions of Deep Statistical Model Checking and of policy predicate abstraction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from surefoot.formats.racetrack_map import Track
+from surefoot.problem.policy import Policy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Never, Path, Probability, Property
+from surefoot.problem.reserved_names import STALLED
+from surefoot.problem.term import Var
+from surefoot_studies.racetrack.drivers import CRASHED, DRIVEN, FINISHED
+from surefoot_studies.racetrack.end_cell import WIDTHS, end_cell_problem
+from surefoot_studies.racetrack.model import SLIP, racetrack_environment
+from surefoot_studies.racetrack.policies import careful_policy
+from surefoot_studies.racetrack.track import shipped_track
+
+
+def bend_track() -> Track:
+    """The small track that comes with this study."""
+    return shipped_track("bend")
+
+
+def crash_probability() -> Probability:
+    """How likely is a crash: F crashed."""
+    return Probability(Path("F", CRASHED))
+
+
+def goal_probability() -> Probability:
+    """How likely is the goal: not crashed until finished."""
+    return Probability(Path("U", FINISHED, ~CRASHED))
+
+
+def decisions_to_goal() -> Expected:
+    """How many decisions does it take on average."""
+    return Expected("decisions", FINISHED)
+
+
+def never_crashes() -> Never:
+    """The safety property of policy predicate abstraction: not crashing."""
+    return Never(CRASHED)
+
+
+def never_stalls() -> Never:
+    """No inapplicable choice (definition 4): the accelerations have no guard, so none is possible."""
+    return Never(Var(STALLED))
+
+
+def racetrack_problem(
+    asked: Property,
+    policy: Policy | None = None,
+    track: Track | None = None,
+    slip: Fraction = SLIP,
+    anywhere: bool = False,
+) -> Problem:
+    """A question about a policy on a track (default: the careful controller on our small track)."""
+    where = track or bend_track()
+    who = policy or careful_policy(where)
+    return Problem(
+        f"racetrack/{where.name}", racetrack_environment(where, slip, anywhere=anywhere), who, asked
+    )
+
+
+PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "crash-probability": lambda: racetrack_problem(crash_probability()),
+    "goal-probability": lambda: racetrack_problem(goal_probability()),
+    "goal-probability-slippery": lambda: racetrack_problem(goal_probability(), slip=Fraction(1, 2)),
+    "decisions-to-goal": lambda: racetrack_problem(decisions_to_goal()),
+    "never-crashes": lambda: racetrack_problem(never_crashes(), slip=Fraction(0)),
+    "never-stalls": lambda: racetrack_problem(never_stalls()),
+    **DRIVEN,
+    **{f"end-cell/{width}": partial(end_cell_problem, width) for width in WIDTHS},
+}
