@@ -33,6 +33,7 @@ check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tests/tree.py
+	$(BIN)/python tests/names.py
 
 bench: bench-solve bench-whirl bench-explicit bench-statistical ## Run the benchmarks; their arguments in ARGS
 

@@ -2,7 +2,7 @@
 
 The reachable part of the problem becomes a Markov decision process (`compile`), where a policy has already
 decided what is its own; what stays open is resolved for the least or the greatest value. The solver
-(`solve/markov`) answers with bounds that hold exactly, for all states at once. What the checker needs are
+(`solvers/markov`) answers with bounds that hold exactly, for all states at once. What the checker needs are
 these bounds, sorted by state: it derives the process again from the problem (docs/certificates.md, 11).
 Deep statistical model checking (the induced chain of a policy) samples what is computed here.
 """

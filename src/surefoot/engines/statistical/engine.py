@@ -1,7 +1,7 @@
 """Deep statistical model checking (Gros, Hermanns, Hoffmann, Klauck, Steinmetz, FORTE 2020): sampled runs.
 
 The policy resolves what the environment leaves open, so that a Markov chain remains. Its runs are drawn
-(`compile/simulation`), and a plan of `solve/sampling` says when enough of them have been seen and what is
+(`simulate`), and a plan of `solvers/sampling` says when enough of them have been seen and what is
 then known with which confidence. Beyond the paper: the interval's coverage is proved; a run that stalls, ends
 or is cut off is an outcome of its own, never silently another one; any policy can be sampled, also a program,
 a shield or a black box; the answer does not depend on the number of workers.

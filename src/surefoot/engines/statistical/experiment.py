@@ -1,6 +1,6 @@
 """The runs are made: by one process or many, for one start or many, until every question has its answer.
 
-Run number r of a start is the same run whoever makes it (`compile/simulation`), and questions consume runs in
+Run number r of a start is the same run whoever makes it (`simulate`), and questions consume runs in
 the order of their numbers, so the answer does not depend on who was fast. In completion order it would: short
 runs come first, and short runs are not like long ones.
 

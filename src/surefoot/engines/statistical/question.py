@@ -53,7 +53,7 @@ class RunQuestion(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityQuestion:
-    """A probability, by a plan of `solve/sampling`, or its side of a threshold."""
+    """A probability, by a plan of `solvers/sampling`, or its side of a threshold."""
 
     plan: Any  # a Plan with Progress, or Sided with SidedProgress
     negated: bool = False
