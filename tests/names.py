@@ -15,9 +15,9 @@ from pathlib import Path
 MOST_ONE_WORD, MOST_PARTICIPLES, MOST_TWICE = 0.35, 0.01, 0.05
 # Participles that do not end in -ed; verbs that do.
 _IRREGULAR = """
-begun bent bought bound brought built caught chosen done drawn driven fallen felt forgotten found given gone grown
-heard held hidden kept known led left lit lost made meant met said seen sent shown spent spread stood taken thrown
-told torn understood won worn wound written
+begun bent bought bound brought built caught chosen done drawn driven fallen felt forgotten found given gone
+grown heard held hidden kept known led left lit lost made meant met said seen sent shown spent spread stood
+taken thrown told torn understood won worn wound written
 """
 _VERBS = "embed exceed feed need proceed seed speed"
 IRREGULAR, NO_PARTICIPLES = frozenset(_IRREGULAR.split()), frozenset(_VERBS.split())
