@@ -42,7 +42,7 @@ from surefoot_studies.deeprm import problem as deeprm  # noqa: E402
 
 PEERS = ("highs", "z3", "marabou", "marabou-violation")
 ROOT = Path(__file__).parents[1]
-SHIPPED = ROOT / "src" / "surefoot" / "studies"
+SHIPPED = ROOT / "src" / "surefoot_studies"
 PUBLISHED = ROOT.parent / "shared" / "data" / "policies"
 RESULTS = Path(__file__).parent / "results" / "whirl.json"
 LONGEST = 8

@@ -27,7 +27,7 @@ from surefoot_checker.kernel.network import (
 from surefoot_checker.kernel.onnx_file import onnx_to_flat_network
 from surefoot_checker.kernel.untrusted_file import ReadError, decompress_gzip, read_file_bytes
 
-STUDIES = Path(__file__).resolve().parents[2] / "src" / "surefoot" / "studies"
+STUDIES = Path(__file__).resolve().parents[2] / "src" / "surefoot_studies"
 # What the package reads and the checker refuses.
 REFUSED = {
     "BatchNormalization": "operator `BatchNormalization` is not read",
@@ -71,6 +71,10 @@ def test_every_operation_becomes_the_same_nodes_or_is_refused(name: str) -> None
             onnx_to_flat_network(CASES[name])
     else:
         assert written(onnx_to_flat_network(CASES[name])) == network_to_json(read_onnx_bytes(CASES[name]))
+
+
+def test_studies_have_networks() -> None:
+    assert len(list(STUDIES.rglob("*.onnx*"))) > 40
 
 
 @pytest.mark.parametrize("path", sorted(STUDIES.rglob("*.onnx*")), ids=lambda path: path.name)

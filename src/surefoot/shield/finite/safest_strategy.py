@@ -3,10 +3,10 @@ model checking's comparison with the optimum, turned into a shield).
 
 The safest way to act is found by value iteration in floating point, which proves nothing. What is
 proved is the risk of following it: the greatest probability of a bad state under that way of acting,
-whatever the environment picks, as an upper bound that holds exactly (`solvers/markov`). An action is permitted
-where its worst transition leads into states whose mean risk is at most `allowed`, in exact arithmetic. With
-`allowed` = 0 no number is involved: the states are those of the greatest set without bad states that some
-action keeps the run in, whatever happens.
+whatever the environment picks, as an upper bound that holds exactly (`solvers/markov`). An action is
+permitted where its worst transition leads into states whose mean risk is at most `allowed`, in exact
+arithmetic. With `allowed` = 0 no number is involved: the states are those of the greatest set without bad
+states that some action keeps the run in, whatever happens.
 """
 
 from __future__ import annotations

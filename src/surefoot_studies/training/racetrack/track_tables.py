@@ -1,4 +1,4 @@
-"""A track as tables, so that many cars drive at once in numpy: the model of `surefoot_studies/racetrack` once more.
+"""A track as tables, so that many cars drive at once in numpy: the model of the study once more.
 
 Written apart from the study's automata; a test compares the two on every cell, velocity and observation.
 """
