@@ -354,13 +354,13 @@ def test_the_published_model_and_ours_have_the_same_map(
 OURS = """
 from fractions import Fraction
 from pathlib import Path
-from surefoot.formats.onnx import read_onnx
+from surefoot.formats.onnx import read_onnx_network
 from surefoot_studies.racetrack.policies import racetrack_policy
 from surefoot_studies.racetrack.problem import goal_probability, racetrack_problem as posed
 from surefoot_studies.racetrack.track import parse_track
 
 folder = Path("{folder}")
 track = parse_track((folder / "tracks" / "barto-small.track").read_text(), "barto-small")
-network = read_onnx(folder / "racetrack-policies" / "ep10999.onnx")
+network = read_onnx_network(folder / "racetrack-policies" / "ep10999.onnx")
 problem = posed(goal_probability(), racetrack_policy(network, track), track, Fraction(1, 10), anywhere=True)
 """

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.conftest import Command
 
 from surefoot.cli.output import write_file
-from surefoot.engines.predicates.enumerative import refinement as TABULATED
-from surefoot.engines.predicates.symbolic import refinement as ASKED
+from surefoot.engines.predicates.enumerative import refinement as ENUMERATIVE
+from surefoot.engines.predicates.symbolic import refinement as SYMBOLIC
 from surefoot.formats.nnet import write_nnet
 from surefoot.problem.network import dense_network
 
@@ -142,7 +142,10 @@ def test_an_interruption_keeps_the_last_graph(
     means: str, counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the middle of the second predicate."""
-    place, calls = (TABULATED, "divided") if means == "table" else (ASKED, "examine"), []
+    place, calls = (
+        (ENUMERATIVE, "refine_partition") if means == "table" else (SYMBOLIC, "concretise_path"),
+        [],
+    )
     original = getattr(*place)
 
     def interrupted(*arguments: object) -> object:

@@ -240,7 +240,11 @@ def test_sketches(
 def test_a_sketch_that_is_too_poor_proves_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, value in {"synthesis.CANDIDATES": 1, "synthesis.SMALLEST": 1, "gains.ROUNDS": 1}.items():
+    for name, value in {
+        "synthesis.CANDIDATES": 1,
+        "synthesis.SMALLEST": 1,
+        "linear_controllers.ROUNDS": 1,
+    }.items():
         monkeypatch.setattr(f"surefoot.shield.{name}", value)
     monkeypatch.setattr("surefoot.shield.linear_controllers.WEIGHTS", (1.0,))
     code, out, _ = outcome(capsys, "pendulum/within-90-degrees", "--invariant", "1, eta^2")

@@ -177,12 +177,12 @@ class Counted(Budget):
 
     __slots__ = ("looks",)
 
-    def elapsed(self) -> float:
+    def elapsed_seconds(self) -> float:
         object.__setattr__(self, "looks", getattr(self, "looks", 0) + 1)
         return float(self.looks)
 
     def part(self, share: float) -> Budget:
-        made = Counted(self.elapsed() + share * self.remaining())
+        made = Counted(self.elapsed_seconds() + share * self.remaining())
         object.__setattr__(made, "looks", self.looks)
         return made
 

@@ -1,7 +1,7 @@
 """Which starts are safe: the largest subset of a start condition for which a property is proved.
 
-Where all states fit into a table every start is decided at once (predicates, `enumerative/sorted_starts.py`), and
-one certificate covers all that are safe. Otherwise the box of starts is asked about as a whole, and
+Where all states fit into a table every start is decided at once (predicates, `enumerative/sorted_starts.py`),
+and one certificate covers all that are safe. Otherwise the box of starts is asked about as a whole, and
 halved wherever the answer is not a proof, until parts or time run out.
 """
 
