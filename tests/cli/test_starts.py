@@ -66,13 +66,13 @@ def test_starts_are_split_where_that_is_asked_for(anywhere: Path, command: Comma
 @pytest.mark.parametrize(
     ("place", "told", "counts"),
     [
-        ("engines.predicates.tabulated.starts._replayed", "0 refuted, 1 open", [6, 0, 1]),
+        ("engines.predicates.enumerative.sorted_starts._replay_start", "0 refuted, 1 open", [6, 0, 1]),
         (
-            "engines.predicates.tabulated.starts.tabulate",
+            "engines.predicates.enumerative.sorted_starts.tabulate_states",
             "open      true (interrupted by the user",
             [0, 0, None],
         ),
-        ("search.starts.certify", "1 refuted, 0 open", [6, 1, 0]),
+        ("search.safe_starts.certify_verdict", "1 refuted, 0 open", [6, 1, 0]),
     ],
     ids=("replaying", "tabulating", "certifying"),
 )

@@ -329,7 +329,7 @@ def _walk_function() -> IrFunction:
 
 
 def _emit_verdict(f: KernelFunction, flags: str, steps: str) -> None:
-    """Return if the run is decided here, in the order of `watched.py`."""
+    """Return if the run is decided here, in the order of `path_property.py`."""
 
     def ends(condition: str, outcome: int) -> None:
         with f.when(condition):

@@ -1,7 +1,7 @@
 """Pensieve over many chunks: each download becomes part of the history that the next decision reads.
 
 The state is the history: sizes and times of the last eight downloads, the last bitrate, the buffer. The
-network divides sizes by times itself (`downloads.py`), so that a step is linear although throughputs are
+network divides sizes by times itself (`throughput.py`), so that a step is linear although throughputs are
 quotients. The environment chooses each download time and each buffer within bounds: more than a real player
 can do, where the next buffer follows from the download time.
 """

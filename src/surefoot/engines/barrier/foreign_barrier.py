@@ -1,7 +1,7 @@
 """Sets that somebody else has published: are they closed and safe, and do they contain the starts?
 
 Barriers and rules are given, so every condition is a question of its own: a proof by sums of squares, made
-exact, or a state that may speak against it (`attack.py`), or neither. The conditions are those of the sets
+exact, or a state that may speak against it (`falsify.py`), or neither. The conditions are those of the sets
 {B <= 0} (Zhu et al., PLDI 2019, section 4.2): they contain the starts, have no unsafe state, and no step of
 its rule leaves one. A factor of B that is a power of two changes no set; it is chosen so that numbers are
 near 1.

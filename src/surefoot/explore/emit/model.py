@@ -8,7 +8,7 @@
     labels(numbers, facts, bytes)       quantities(numbers, facts, pairs)
     until(numbers, out)                 stays(numbers, out): is the state not left, not passed through?
 
-Each returns 0 or a status of `value.py`. Edges and outcomes are numbered through all components.
+Each returns 0 or a status of `machine_values.py`. Edges and outcomes are numbered through all components.
 """
 
 from __future__ import annotations

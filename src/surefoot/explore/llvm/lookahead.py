@@ -1,7 +1,7 @@
 """Looking ahead in machine code: states with a single way on are passed through before they are stored.
 
 `expand` itself is used, with a table of its own that has room for one state, one choice and one outcome:
-whatever does not fit there is not passed through. The rule is that of `interpret/ahead.py`.
+whatever does not fit there is not passed through. The rule is that of `interpret/lookahead.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The functions of a Python shield as LLVM IR: what `python.py` writes, and nothing else.
+"""The functions of a Python shield as LLVM IR: what `python_code.py` writes, and nothing else.
 
 Every operation becomes one operation on doubles, in the same order and without flags that would let a
 compiler change it; conditions are decided from left to right, as Python decides them. Whatever could mean
