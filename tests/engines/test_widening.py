@@ -78,7 +78,7 @@ def test_without_time_the_sets_stay(found: Synthesis) -> None:
     assert enlarge_sets(SYSTEM, found, elsewhere, (2,), Budget(0.0)) == found
 
 
-@pytest.mark.parametrize("where", ["visited", "find"])
+@pytest.mark.parametrize("where", ["visited_states", "fit_barrier"])
 def test_an_interruption_keeps_what_there_is(
     where: str, found: Synthesis, monkeypatch: pytest.MonkeyPatch
 ) -> None:

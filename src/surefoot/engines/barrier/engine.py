@@ -3,8 +3,8 @@
 A program of polynomials controls a polynomial system. For it a set of states is looked for that contains the
 starts, that no step leaves and that has no unsafe state: {x in a box, B(x) <= 0} for a polynomial B whose
 conditions are sums of squares. B is found in floats, its proofs are made exact, and the checker expands them
-again. Degrees rise from 2; the paper's condition is changed as `sos_candidate.py` says. For linear systems the set may
-be a polyhedron instead, as in the paper's artifact (`polyhedron`).
+again. Degrees rise from 2; the paper's condition is changed as `sos_candidate.py` says. For linear systems
+the set may be a polyhedron instead, as in the paper's artifact (`polyhedron`).
 """
 
 from __future__ import annotations
