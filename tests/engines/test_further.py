@@ -98,8 +98,8 @@ def test_without_ends_or_lines_nothing_is_tried() -> None:
 
 def test_around_the_obstacle() -> None:
     system = read_control_system(OBSTACLE)
-    before = synthesise_rules(system, RuleSource(), (2,), Budget(120))
-    after = reduce_interventions(system, before, straight, (2, FEW), Budget(120))
+    before = synthesise_rules(system, RuleSource(), (2,), Budget(400))
+    after = reduce_interventions(system, before, straight, (2, FEW), Budget(400))
     assert after.branches[-len(before.branches) :] == before.branches
     assert len(after.branches) > len(before.branches)
     assert interventions(OBSTACLE, after) < 0.5 * interventions(OBSTACLE, before)
