@@ -58,8 +58,10 @@ def facts_of(code: int, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _facts_of_result(data: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"certified": data.get("certified")}
-    if "verdict" in data:
-        found |= facts_of_verdict(data["verdict"])
+    if isinstance(verdict := data.get("verdict"), dict):
+        found |= facts_of_verdict(verdict)
+    elif verdict is not None:  # about a foreign barrier
+        found["kind"] = verdict
     if "covered" in data:  # a shield of a polynomial system
         rules = data["rules"]
         sets = sorted([rule["degree"], rule.get("rows", 1)] for rule in rules)

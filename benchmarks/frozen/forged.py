@@ -191,15 +191,15 @@ def damage_certificates(certificates: list[Made], each: int, seed: int) -> Itera
 
 SOURCES: Mapping[str, Callable[[int, Path | None], Iterator[Made]]] = {
     **{
-        f"forgery, {kind}": lambda seed, _, kind=kind: forge_certificates(kind, 90, seed)  # type: ignore[misc]
+        f"forgery, {kind}": lambda seed, _, kind=kind: forge_certificates(kind, 110, seed)  # type: ignore[misc]
         for kind in FORGERIES
     },
-    "mutants": lambda seed, _: mutate_proofs(24, 130, seed),
-    "planted bugs": lambda seed, _: plant_bugs(32, seed),
+    "mutants": lambda seed, _: mutate_proofs(32, 180, seed),
+    "planted bugs": lambda seed, _: plant_bugs(48, seed),
     "published queries": lambda seed, data: mutate_published(data, 40, seed) if data else iter(()),
-    "executions": lambda seed, _: mutate_executions(150, seed),
-    "closed sets": lambda seed, _: mutate_closed_sets(80, seed),
-    "parts": lambda seed, _: mutate_parts(60, seed),
+    "executions": lambda seed, _: mutate_executions(220, seed),
+    "closed sets": lambda seed, _: mutate_closed_sets(110, seed),
+    "parts": lambda seed, _: mutate_parts(100, seed),
     "tampering": lambda seed, _: tamper_with_shields(
         (*tampered_shields.BASES, *tampered_shields.POLYHEDRA), 90, seed
     ),

@@ -44,9 +44,9 @@ MAKERS: Mapping[str, Callable[[Path], object]] = {
     **{f"chain-{n}": partial(late_models.write_chain, length=n) for n in (2000, 300_000)},
     **{f"automata-{n}": partial(late_models.write_automata, count=n, size=3) for n in (4, 7)},
     **{f"polynomial-{n}": partial(late_models.write_polynomial, size=n) for n in (2, 3)},
-    **{f"planning-{n}": partial(late_models.write_planning, edges=n) for n in (14, 21)},
+    **{f"planning-{n}": partial(late_models.write_planning, edges=n) for n in (21,)},
     "deep-24": partial(late_models.write_deep, width=24, layers=2),
-    "foreign-3": partial(late_models.write_foreign_barrier, size=3),
+    "foreign-2": partial(late_models.write_foreign_barrier, size=2),
 }
 BY_NATIVE = (  # study, problem, engine
     "check aurora/liveness-excellent/aurora-48 --engine bmc --solver native",
@@ -104,7 +104,6 @@ BY_RUNS = (
     "check racetrack/goal/small --engine statistical --eps 0.01",
     "check racetrack/goal-probability --engine statistical --eps 0.002",
     "check racetrack/goal-probability --engine statistical --eps 0.01 --method okamoto",
-    "check racetrack/decisions-to-goal --engine statistical --eps 0.05 --least 0 --most 100",
 )
 OF_MODELS = (
     ("grid-18", "check {} --property chance --engine explicit"),
@@ -128,12 +127,17 @@ OF_MODELS = (
     ("chain-300000", "check {} --property soon --engine explicit"),
     ("automata-7", "check {} --property chance --engine explicit"),
     ("automata-4", "check {} --property safe --engine predicates"),
+    (
+        "ridge-40",
+        "check {} --property 'E=? [ (x) for 60 steps ]' --engine statistical --least 0 --most 2400 --eps 60",
+    ),
     ("polynomial-2", "check {} --engine barrier"),
+    ("polynomial-2", "check {} --engine barrier --property 'recurs v0 < 0.2 and v0 > -0.2'"),
     ("polynomial-3", "shield {} --degree 2"),
-    ("planning-14", "check {} --property safe --engine predicates"),
-    ("planning-14", "check {} --property safe --engine bmc --solver native --depth 3"),
+    ("planning-21", "check {} --property safe --engine predicates"),
+    ("planning-21", "check {} --property safe --engine bmc --solver native --depth 3"),
     ("deep-24", "check {} --property low --engine bmc --solver native --depth 2"),
-    ("foreign-3", "certify {}"),
+    ("foreign-2", "certify {}"),
 )
 OF_FILES = (  # in the folder of shared data
     *(
