@@ -34,12 +34,16 @@ def forge_certificates(kind: str, number: int, seed: int) -> Iterator[Made]:
     """Of `benchmarks.forgery`, few of each rule."""
     draw = Random(f"{kind} {seed}")
     taken: Counter[object] = Counter()
+    seen: set[str] = set()
     for _ in range(DRAWS):
         for rule, certificate, true in FORGERIES[kind](draw):
-            if taken[true] < SHARES[true] * number and (true or taken[rule, true] < EACH):
+            text = json.dumps(certificate)
+            fits = taken[true] < SHARES[true] * number and (true or taken[rule, true] < EACH)
+            if fits and text not in seen:
+                seen.add(text)
                 taken[true] += 1
                 taken[rule, true] += 1
-                yield Made(f"forgery, {kind}", rule, json.dumps(certificate), true)
+                yield Made(f"forgery, {kind}", rule, text, true)
         if sum(taken[true] for true in SHARES) >= number:
             return
 
@@ -119,7 +123,7 @@ def _mutate_executions(seed: int) -> Iterator[Made]:
             for family, name, mutant, suits in Random(system).sample(chosen, min(8, len(chosen))):
                 true = TRUTH.get(executions.truth(mutant))
                 yield Made("executions", f"{family}: {name}", json.dumps(mutant), true)
-                if (other := executions.relabelled(mutant)) is not None:
+                if (other := executions.relabelled(mutant)) not in (None, mutant):
                     yield Made("executions, relabelled", f"{family}: {name}", json.dumps(other), true)
                 if suits and true is False:
                     for liar in islice(abused(problem, mutant), 2):
