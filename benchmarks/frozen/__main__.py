@@ -6,7 +6,8 @@
 `make` writes certificates of every kind, true and false, with the checker's verdict on each
 (`verdicts.json`), and the answers, sizes and processor times of benchmark rows (`rows.json`). `compare` asks
 again. Exit 1 if a verdict or an answer is not the same, if all rows together take more than 1.05 times as
-long, or one of at least half a second more than 1.3 times.
+long, or one of at least half a second more than 1.3 times. With `--beside TREE` the rows of a checkout of the frozen
+tree are measured in turns with these, and their seconds count instead of the frozen ones.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, words in (("make", "freeze this tree"), ("compare", "hold this tree against a frozen one")):
+    for name, words in (
+        ("make", "freeze this tree"),
+        ("compare", "hold this tree against a frozen one"),
+        ("serve", "measure rows for `compare --beside`"),
+    ):
         command = commands.add_parser(name, help=words)
         command.add_argument("folder", type=Path, help="outside of the repository")
         command.add_argument("--certificates", action="store_true", help="only these, not the rows")
@@ -44,6 +49,12 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         )
         command.add_argument("--jobs", type=int, default=1, help="processes that check certificates")
     commands.choices["make"].add_argument("--seed", type=int, default=0)
+    commands.choices["compare"].add_argument(
+        "--beside",
+        type=Path,
+        metavar="TREE",
+        help="a checkout of the frozen tree: its rows are measured again in turns with these",
+    )
     return parser.parse_args(arguments)
 
 
@@ -55,6 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks.frozen.freeze import freeze
 
         return freeze(given)
+    if given.command == "serve":
+        from benchmarks.frozen.beside import serve
+
+        return serve(given)
     from benchmarks.frozen.comparison import compare
 
     return compare(given)

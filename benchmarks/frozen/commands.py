@@ -84,6 +84,8 @@ def facts_of_verdict(verdict: Mapping[str, Any]) -> dict[str, Any]:
         key: verdict.get(key)
         for key in ("kind", "arithmetic", "decimal", "up_to", "reason", "threshold", "holds_up_to")
     }
+    if verdict.get("low") == "infinite":
+        found["value"] = "infinite"
     if "trace" in verdict:
         found |= {"steps": len(verdict["trace"]["moves"]), "loop": verdict["trace"].get("loop")}
         found["regions"] = len(verdict["trace"].get("recurrence", ()))

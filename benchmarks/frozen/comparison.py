@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.frozen.judge import KEPT, Judgement, judge_files
+
+if TYPE_CHECKING:
+    from benchmarks.frozen.beside import Beside
+    from benchmarks.frozen.rows import Row
 
 TOTAL, WORST, SMALL = 1.05, 1.3, 0.5  # ratios, and the seconds below which a row counts in the total only
 MUCH = 10.0  # seconds of the checker, below which how long it takes says little
@@ -76,27 +81,45 @@ def differing_verdict(row: Mapping[str, Any], found: Judgement) -> list[str]:
 
 
 def compare_rows(given: argparse.Namespace) -> list[str]:
+    from benchmarks.frozen.beside import Beside
     from benchmarks.frozen.rows import find_rows, measure_rows
-    from benchmarks.frozen.timing import load_program, run_once
+    from benchmarks.frozen.timing import load_program
 
     then = read_frozen(given.folder / "rows.json")
     shared = given.shared.resolve() if given.shared else then["shared"] and Path(then["shared"])
     old = {row["name"]: row for row in then["rows"] if given.only in row["name"]}
     load_program()
-    rows = {row.name: row for row in find_rows(shared) if row.name in old}
-    wrong = [f"{name}: there is no such row any more" for name in old if name not in rows]
-    cache = given.folder / "cache"
-    found, speed = measure_rows(list(rows.values()), cache)
-    machine = speed / then["calibration"] if speed else 1.0
-    seconds = {name: timed.seconds for name, timed in found.items()}
-    for name in [
-        n for n, s in seconds.items() if s > SUSPECT * old[n]["seconds"] and old[n]["seconds"] >= SMALL
-    ]:
-        more = [run_once(rows[name].work, cache).seconds for _ in range(2)]
-        seconds[name] = median([*found[name].runs, *more])
-    for name, timed in found.items():
-        wrong += differing_facts(name, old[name], timed.facts)
-    return wrong + slower_rows({n: (old[n]["seconds"], s) for n, s in seconds.items()}, machine)
+    rows = [row for row in find_rows(shared) if row.name in old]
+    wrong = [f"{name}: there is no such row any more" for name in old.keys() - {row.name for row in rows}]
+    with ExitStack() as stack:
+        other = stack.enter_context(Beside(given.beside, given.folder, shared)) if given.beside else None
+        seconds: dict[str, tuple[float, float]] = {}
+        speeds: list[float] = []
+        for found, speed in (measure_rows([row], given.folder / "cache") for row in rows):
+            ((name, timed),) = found.items()
+            speeds.append(speed)
+            wrong += differing_facts(name, old[name], timed.facts)
+            before = old[name]["seconds"] if other is None else other.measure(name)
+            seconds[name] = (old[name]["seconds"] if before is None else before, timed.seconds)
+        for row in rows:
+            if seconds[row.name][1] > SUSPECT * seconds[row.name][0] >= SUSPECT * SMALL:
+                seconds[row.name] = measure_again(row, seconds[row.name], given.folder / "cache", other)
+    machine = median(speeds) / then["calibration"] if speeds else 1.0
+    return wrong + slower_rows(seconds, machine)
+
+
+def measure_again(
+    row: Row, seconds: tuple[float, float], cache: Path, other: Beside | None
+) -> tuple[float, float]:
+    """Twice more, in turns, of both trees if there are two."""
+    from benchmarks.frozen.timing import run_once
+
+    before, after = [seconds[0]], [seconds[1]]
+    for _ in range(2):
+        if other is not None and (more := other.measure(row.name, once=True)) is not None:
+            before.append(more)
+        after.append(run_once(row.work, cache).seconds)
+    return median(before), median(after)
 
 
 def differing_facts(name: str, row: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:

@@ -109,16 +109,20 @@ def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def freeze_rows(given: argparse.Namespace, shared: Path | None) -> None:
+    """With `--only` these rows alone: others of an earlier run stay, unless there is no such row any more."""
     load_program()
-    rows = [row for row in find_rows(shared) if given.only in row.name]
-    found, speed = measure_rows(rows, given.folder / "cache")
+    known = list(find_rows(shared))
+    found, speed = measure_rows([row for row in known if given.only in row.name], given.folder / "cache")
+    file = given.folder / "rows.json"
+    earlier = json.loads(file.read_text())["rows"] if given.only and file.exists() else []
+    rows = {row["name"]: row for row in earlier} | {n: {"name": n, **asdict(t)} for n, t in found.items()}
     document = {
         "shared": str(shared) if shared else None,
         "python": platform.python_version(),
         "calibration": speed,
-        "rows": [{"name": name, **asdict(timed)} for name, timed in found.items()],
+        "rows": [rows[row.name] for row in known if row.name in rows],
     }
-    (given.folder / "rows.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     total = sum(timed.seconds for timed in found.values())
     wall = sum(timed.wall for timed in found.values())
     print(f"{len(found)} rows: {total:.0f} s of processor time, {wall:.0f} s to measure")

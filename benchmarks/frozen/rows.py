@@ -28,7 +28,7 @@ from surefoot.solve import SOLVERS
 from surefoot.studies.racetrack.abstraction import ABSTRACTIONS
 from surefoot.studies.racetrack.abstraction_runs import DEFAULT, built
 
-EVERY = 12  # rows, after which the speed of the machine is measured again
+EVERY = 4  # rows, after which the speed of the machine is measured again
 SECONDS = 300.0  # for one answer: a row that needs them is no good row
 
 
@@ -286,7 +286,7 @@ def measure_rows(rows: Sequence[Row], cache: Path) -> tuple[dict[str, Timed], fl
     speed: list[float] = []
     for number, row in enumerate(rows):
         if number % EVERY == 0:
-            speed += [run_once(calibrate, cache).seconds for _ in range(3)]
+            speed.append(run_once(calibrate, cache).seconds)
         timed = found[row.name] = time_work(row.work, cache)
         varies = f"; varies: {', '.join(timed.varies)}" if timed.varies else ""
         print(f"{timed.seconds:8.2f} s  {row.name}: {timed.facts}{varies}"[:240], flush=True)
