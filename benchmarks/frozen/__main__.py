@@ -6,8 +6,8 @@
 `make` writes certificates of every kind, true and false, with the checker's verdict on each
 (`verdicts.json`), and the answers, sizes and processor times of benchmark rows (`rows.json`). `compare` asks
 again. Exit 1 if a verdict or an answer is not the same, if all rows together take more than 1.05 times as
-long, or one of at least half a second more than 1.3 times. With `--beside TREE` the rows of a checkout of the frozen
-tree are measured in turns with these, and their seconds count instead of the frozen ones.
+long, or one of at least half a second more than 1.3 times. With `--beside TREE` the rows of
+a checkout of the frozen tree are measured in turns with these, and their seconds count, not the frozen ones.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def differing_verdict(row: Mapping[str, Any], found: Judgement) -> list[str]:
 
 def compare_rows(given: argparse.Namespace) -> list[str]:
     from benchmarks.frozen.beside import Beside
-    from benchmarks.frozen.rows import find_rows, measure_rows
+    from benchmarks.frozen.rows import find_rows, measure_rows, measure_speed
     from benchmarks.frozen.timing import load_program
 
     then = read_frozen(given.folder / "rows.json")
@@ -91,20 +91,18 @@ def compare_rows(given: argparse.Namespace) -> list[str]:
     load_program()
     rows = [row for row in find_rows(shared) if row.name in old]
     wrong = [f"{name}: there is no such row any more" for name in old.keys() - {row.name for row in rows}]
+    cache = given.folder / "cache"
+    machine = measure_speed(cache) / then["calibration"]
     with ExitStack() as stack:
         other = stack.enter_context(Beside(given.beside, given.folder, shared)) if given.beside else None
         seconds: dict[str, tuple[float, float]] = {}
-        speeds: list[float] = []
-        for found, speed in (measure_rows([row], given.folder / "cache") for row in rows):
-            ((name, timed),) = found.items()
-            speeds.append(speed)
-            wrong += differing_facts(name, old[name], timed.facts)
-            before = old[name]["seconds"] if other is None else other.measure(name)
-            seconds[name] = (old[name]["seconds"] if before is None else before, timed.seconds)
+        for row, timed in measure_rows(rows, cache):
+            wrong += differing_facts(row.name, old[row.name], timed.facts)
+            before = None if other is None else other.measure(row.name)
+            seconds[row.name] = (old[row.name]["seconds"] if before is None else before, timed.seconds)
         for row in rows:
             if seconds[row.name][1] > SUSPECT * seconds[row.name][0] >= SUSPECT * SMALL:
-                seconds[row.name] = measure_again(row, seconds[row.name], given.folder / "cache", other)
-    machine = median(speeds) / then["calibration"] if speeds else 1.0
+                seconds[row.name] = measure_again(row, seconds[row.name], cache, other)
     return wrong + slower_rows(seconds, machine)
 
 

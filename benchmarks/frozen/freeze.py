@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.frozen import forged, proofs
 from benchmarks.frozen.comparison import tree_checker
 from benchmarks.frozen.judge import judge_files
-from benchmarks.frozen.rows import find_rows, measure_rows
+from benchmarks.frozen.rows import find_rows, measure_rows, measure_speed
 from benchmarks.frozen.stored import Made, Store, write_entries
 from benchmarks.frozen.timing import load_program, run_once
 
@@ -111,18 +111,19 @@ def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
 def freeze_rows(given: argparse.Namespace, shared: Path | None) -> None:
     """With `--only` these rows alone: others of an earlier run stay, unless there is no such row any more."""
     load_program()
-    known = list(find_rows(shared))
-    found, speed = measure_rows([row for row in known if given.only in row.name], given.folder / "cache")
-    file = given.folder / "rows.json"
-    earlier = json.loads(file.read_text())["rows"] if given.only and file.exists() else []
-    rows = {row["name"]: row for row in earlier} | {n: {"name": n, **asdict(t)} for n, t in found.items()}
-    document = {
+    known, cache, file = list(find_rows(shared)), given.folder / "cache", given.folder / "rows.json"
+    rows: dict[str, dict[str, Any]] = {}
+    if given.only and file.exists():
+        rows = {row["name"]: row for row in json.loads(file.read_text())["rows"]}
+    document: dict[str, Any] = {
         "shared": str(shared) if shared else None,
         "python": platform.python_version(),
-        "calibration": speed,
-        "rows": [rows[row.name] for row in known if row.name in rows],
+        "calibration": measure_speed(cache),
     }
-    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    total = sum(timed.seconds for timed in found.values())
-    wall = sum(timed.wall for timed in found.values())
-    print(f"{len(found)} rows: {total:.0f} s of processor time, {wall:.0f} s to measure")
+    begun, total = monotonic(), 0.0
+    for row, timed in measure_rows([row for row in known if given.only in row.name], cache):
+        rows[row.name] = {"name": row.name, **asdict(timed)}
+        total += timed.seconds
+        document["rows"] = [rows[one.name] for one in known if one.name in rows]
+        file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"{total:.0f} s of processor time, {monotonic() - begun:.0f} s to measure")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from benchmarks.forgery.graphs import forge_graphs
 from benchmarks.frozen.__main__ import main
+from benchmarks.frozen.beside import Beside
 from benchmarks.frozen.commands import count_proof, facts_of, fill_words
 from benchmarks.frozen.comparison import differing_facts, differing_verdict, slower_rows, tree_checker
 from benchmarks.frozen.damage import damage
@@ -102,6 +103,20 @@ def test_slower_rows_are_seen() -> None:
     assert slower_rows({"a": (10.0, 10.6)}, 1.0) == ["all rows together: 1.060 times as long as then"]
     assert len(slower_rows({"a": (10.0, 9.0), "b": (0.6, 0.9)}, 1.0)) == 1
     assert slower_rows({}, 1.0)
+
+
+def test_another_tree_is_asked_row_by_row(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"there is no `\.venv`"):
+        Beside(tmp_path, tmp_path, None)
+    command = [sys.executable, "-m", "benchmarks.frozen", "serve", str(tmp_path)]
+    asked = "".join(
+        json.dumps({"name": name, "once": True}) + "\n"
+        for name in ("no such row", "check racetrack/goal-probability --engine explicit")
+    )
+    done = subprocess.run(command, cwd=ROOT, input=asked, check=True, capture_output=True, text=True)
+    nothing, seconds = map(json.loads, done.stdout.splitlines())
+    assert nothing is None
+    assert 0 < seconds < 60
 
 
 def test_damage_changes_something() -> None:
