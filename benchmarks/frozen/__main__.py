@@ -49,6 +49,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         )
         command.add_argument("--jobs", type=int, default=1, help="processes that check certificates")
     commands.choices["make"].add_argument("--seed", type=int, default=0)
+    commands.choices["make"].add_argument("--resume", action="store_true", help="keep rows that are there")
     commands.choices["compare"].add_argument(
         "--beside",
         type=Path,

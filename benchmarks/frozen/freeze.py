@@ -109,11 +109,11 @@ def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def freeze_rows(given: argparse.Namespace, shared: Path | None) -> None:
-    """With `--only` these rows alone: others of an earlier run stay, unless there is no such row any more."""
+    """With `--only` these rows alone, with `--resume` those that are missing; others that are there stay."""
     load_program()
     known, cache, file = list(find_rows(shared)), given.folder / "cache", given.folder / "rows.json"
     rows: dict[str, dict[str, Any]] = {}
-    if given.only and file.exists():
+    if (given.only or given.resume) and file.exists():
         rows = {row["name"]: row for row in json.loads(file.read_text())["rows"]}
     document: dict[str, Any] = {
         "shared": str(shared) if shared else None,
@@ -121,7 +121,8 @@ def freeze_rows(given: argparse.Namespace, shared: Path | None) -> None:
         "calibration": measure_speed(cache),
     }
     begun, total = monotonic(), 0.0
-    for row, timed in measure_rows([row for row in known if given.only in row.name], cache):
+    wanted = [row for row in known if given.only in row.name and not (given.resume and row.name in rows)]
+    for row, timed in measure_rows(wanted, cache):
         rows[row.name] = {"name": row.name, **asdict(timed)}
         total += timed.seconds
         document["rows"] = [rows[one.name] for one in known if one.name in rows]
