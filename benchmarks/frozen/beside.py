@@ -69,6 +69,8 @@ def serve(given: argparse.Namespace) -> int:
         if row is None:
             print("null", flush=True)
             continue
+        if row.prepare is not None:
+            row.prepare()
         measure = run_once if asked["once"] else time_work
         print(json.dumps(measure(row.work, cache).seconds), flush=True)
     return 0
