@@ -64,9 +64,9 @@ def compare_certificates(given: argparse.Namespace) -> list[str]:
 
 
 def tree_checker() -> str:
-    from surefoot.certify import checker
+    import surefoot_checker
 
-    return checker.__name__
+    return surefoot_checker.__name__
 
 
 def differing_verdict(row: Mapping[str, Any], found: Judgement) -> list[str]:

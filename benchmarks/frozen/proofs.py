@@ -23,9 +23,9 @@ from surefoot.engines.explicit import Explicit
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
 from surefoot.engines.recurrence import Recurrence
-from surefoot.solve import SOLVERS
-from surefoot.studies import STUDIES
-from surefoot.studies.load import Expectation, load_study
+from surefoot.solvers import SOLVERS
+from surefoot_studies import STUDIES
+from surefoot_studies.comparison import Expectation, load_study
 
 SECONDS = 8.0  # for one answer
 LIKE_OTHERS = ("aurora-48-2", "aurora-48-3", "aurora-48-4")  # policies trained like another one

@@ -24,9 +24,9 @@ from surefoot import Bmc, Budget, Induction, SurefootError, verify
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.recurrence import Recurrence
 from surefoot.query.query import Query
-from surefoot.solve import SOLVERS
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS
-from surefoot.studies.racetrack.abstraction_runs import DEFAULT, built
+from surefoot.solvers import SOLVERS
+from surefoot_studies.racetrack.abstraction_instances import ABSTRACTIONS
+from surefoot_studies.racetrack.abstraction_runs import DEFAULT, build_instance
 
 SECONDS = 600.0  # for one answer, of wall time: also on a busy machine none is cut off
 
@@ -232,7 +232,7 @@ def ask_solver(asked: Query) -> Facts:
 def abstract_race(width: int, count: int, _: Path) -> Facts:
     """One instance of the abstraction study, built as a whole."""
     known = [i for i in ABSTRACTIONS["pa-1"].instances if (i.width, i.predicates) == (width, count)]
-    run, _graph = built(known[0], DEFAULT, SECONDS, lambda _: None)
+    run, _graph = build_instance(known[0], DEFAULT, SECONDS, lambda _: None)
     sizes = {"states": run.states, "transitions": run.transitions, "unsafe": run.unsafe}
     queries = {test.kind: test.number for test in run.tests}
     return {"finished": run.finished, "exact": run.exact, **sizes, "queries": queries}
