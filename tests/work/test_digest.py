@@ -33,6 +33,6 @@ def test_every_difference_shows() -> None:
 
 
 def test_it_is_the_same_in_another_process() -> None:
-    code = "from tests.work.test_digest import *; print(digest(walk('P=? [ F x = 4 ]')))"
+    code = "from tests.work.test_digest import *; print(content_fingerprint(walk('P=? [ F x = 4 ]')))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == content_fingerprint(walk("P=? [ F x = 4 ]"))
