@@ -4,12 +4,10 @@
 
 Without PROBLEM: the fifteen benchmarks of the shield paper. How C, Python and networks are timed:
 `surefoot.cli.commands.shield.runtime_overhead`. The wrapper is what `Shielded(env, step)` adds to a step of
-an environment that does nothing, with the step of the exported Python module, which it translates to machine
-code (`machine`: that step alone; `build ms`: processor time of the translation, which happens once). Beside
-it the wrapper with the Python step called as it is, and `library`: the C step loaded into Python
-(`surefoot.integrations.native`), alone and wrapped. Networks are those of the folder, else the shipped ones.
-Where the paper's network is not public, one of its size with random weights is timed (`random`): its time
-does not depend on its numbers.
+an environment that does nothing, with the step of the exported Python module; `library`: the C step loaded
+into Python (`surefoot.integrations.native`), alone and wrapped. Networks are those of the folder, else the
+shipped ones. Where the paper's network is not public, one of its size with random weights is timed
+(`random`): its time does not depend on its numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ import sys
 import tempfile
 from itertools import pairwise
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import gymnasium
@@ -112,14 +109,12 @@ def measured(
         if folder is not None and row is not None and (path is None or path.parent != folder):
             timed, sort = of_size(row.network, states.shape[1], proposed.shape[1], Path(scratch)), "random"
         network = None if timed is None else load_policy(timed).network
-        works, seconds = _works(made, states, proposed, Path(scratch))
+        works = _works(made, states, proposed, Path(scratch))
         least = time_in_turns(works | network_works(network, timed, states))
     steps = {
         "c": time_c_step(made, states, proposed) or float("nan"),
         "python": least["python"] - least["idle"],
-        "machine": least["machine"] - least["idle"],
         "wrapper": least["wrapped"] - least["bare"],
-        "python in wrapper": least["python wrapped"] - least["bare"],
         "library": least["library"] - least["idle"],
         "library in wrapper": least["library wrapped"] - least["bare"],
     }
@@ -128,7 +123,6 @@ def measured(
         "degree": max(barrier_degree(b.set.barrier, made.system.variables) for b in made.found.branches),
         "rules": len(made.found.branches),
         "ns": {name: round(ns, 1 if name == "c" else 0) for name, ns in steps.items()},
-        "build ms": round(1e3 * seconds),
         "network": {"hidden": hidden_sizes(network), "weights": sort},
     }
     for by in ("onnxruntime", "numpy"):
@@ -138,24 +132,16 @@ def measured(
     return found | ({} if row is None else {"paper %": row.overhead})
 
 
-def _works(made: ShieldSynthesis, states: Any, proposed: Any, folder: Path) -> tuple[dict[str, Work], float]:
-    """What is timed, and the seconds of the wrapper's translation to machine code."""
+def _works(made: ShieldSynthesis, states: Any, proposed: Any, folder: Path) -> dict[str, Work]:
+    """What is timed."""
     step, loaded = import_exported_step(made, folder), native(library(made, folder))
     env, actions = Replayed(states, proposed.shape[1]), list(proposed.astype(np.float32))
-    began = process_time()
-    wrapped = Shielded(env, step)
-    seconds = process_time() - began
-    assert wrapped.deciding.objection is None, wrapped.deciding.objection
-    as_it_is = Shielded(env, step)
-    as_it_is.decide = step
     works = step_works(step, states, proposed)
-    works["machine"] = step_works(wrapped.decide, states, proposed)["python"]
     works["library"] = step_works(loaded, states, proposed)["python"]
     works["bare"] = stepping(env, actions)
-    works["wrapped"] = stepping(wrapped, actions)
-    works["python wrapped"] = stepping(as_it_is, actions)
+    works["wrapped"] = stepping(Shielded(env, step), actions)
     works["library wrapped"] = stepping(Shielded(env, loaded), actions)
-    return works, seconds
+    return works
 
 
 def main() -> int:

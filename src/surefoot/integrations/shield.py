@@ -10,22 +10,18 @@ done where the shield intervened: `info["shield"]["applied"]` is what was done. 
 an action space of float32 rounds what the program says, which no proof knows of; what is proposed is rounded
 before the shield looks at it.
 
-The step of an exported module is translated to machine code once, which decides the same bit for bit and
-sooner. Any other step is called as it is; `env.deciding.objection` says why. Copies of a wrapper, pickled
-ones too, work as the wrapper does.
+For many variables the C step is sooner (`surefoot.integrations.native`); it decides the same bit for bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from surefoot.errors import Unsupported, missing_backend
-from surefoot.shield.export.cpython_step import StepFunction, machine_step
+from surefoot.errors import missing_backend
+from surefoot.shield.export.guard import StepFunction
 
 try:
     import gymnasium
@@ -86,32 +82,6 @@ def _float_list(values: Any) -> list[float]:
     return np.asarray(values, dtype=np.float64).ravel().tolist()
 
 
-@dataclass(frozen=True, slots=True)
-class ShieldStep:
-    """The step of a shield as it was given, and what is called in its place."""
-
-    step: StepFunction
-    call: StepFunction  # machine code, or the step itself
-    objection: str | None  # why it is the step itself
-
-    def __deepcopy__(self, known: dict[int, Any]) -> ShieldStep:
-        if self.objection is None:
-            return self  # machine code has no memory that copies could disturb
-        own = deepcopy(self.step, known)
-        return ShieldStep(own, own, self.objection)
-
-    def __reduce__(self) -> tuple[Callable[[StepFunction], ShieldStep], tuple[StepFunction]]:
-        return _compile_shield_step, (self.step,)  # addresses mean nothing in another process
-
-
-def _compile_shield_step(step: StepFunction) -> ShieldStep:
-    """In machine code, if it is the step of an exported module."""
-    try:
-        return ShieldStep(step, machine_step(step), None)
-    except Unsupported as reason:
-        return ShieldStep(step, step, str(reason))
-
-
 class Shielded(_ShieldWrapper):
     """`state_of`: from an observation to the values of the model's variables, in their order."""
 
@@ -125,8 +95,7 @@ class Shielded(_ShieldWrapper):
             raise TypeError(
                 f"a shield of controls needs actions that are floats, not {env.action_space.dtype}"
             )
-        self.deciding = _compile_shield_step(step)
-        self.decide = self.deciding.call
+        self.decide = step
         self.dtype, self.shape = env.action_space.dtype, env.action_space.shape
         self.flat = len(self.shape) == 1
 
@@ -141,12 +110,6 @@ class Shielded(_ShieldWrapper):
             if not self.flat:
                 action = action.reshape(self.shape)
         return self.take_step(action, proposed, values, intervened)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "decide"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, decide=state["deciding"].call)
 
 
 class Masked(_ShieldWrapper):

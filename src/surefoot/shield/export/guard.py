@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.policy import Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.term import FALSE, Apply, Op, Term
 from surefoot.visible import is_visible
+
+# State and proposed controls to applied controls and 0, 1 (overruled) or 2 (the state is in no set).
+StepFunction: TypeAlias = Callable[[Sequence[float], Sequence[float]], tuple[tuple[float, ...], int]]
 
 
 @dataclass(frozen=True, slots=True)
