@@ -96,9 +96,3 @@ def tower_state(places: Tower) -> dict[str, int]:
     state = {EMPTY.name: 1, ON_TABLE.name: places.count(TABLE)}
     state |= {_block_position(i).name: p for i, p in enumerate(places)}
     return state | {_clear_flag(i).name: int(FIRST + i not in places) for i in range(len(places))}
-
-
-def _tower_goal(count: int) -> Term:
-    """One tower: block 0 on block 1, that on block 2, and so on down to the table."""
-    built = [equal(_block_position(i), FIRST + i + 1) for i in range(count - 1)]
-    return conjunction_of((EMPTY >= 1, *built, equal(_block_position(count - 1), TABLE)))

@@ -14,12 +14,10 @@ EXTRAS = {
     "smt": ("z3", "z3-solver", "the z3 solver, as a second opinion"),
     "ort": ("onnxruntime", "onnxruntime", "comparison with the runtime that deploys the network"),
     "gym": ("gymnasium", "gymnasium", "Gymnasium environments"),
-    "exact": ("flint", "python-flint", "faster exact arithmetic"),
     "marabou": ("maraboupy", "maraboupy", "the back end of the first papers (CPython 3.11 only)"),
     "storm": ("stormpy", "stormpy", "comparison with Storm (GPL)"),
     "train": ("stable_baselines3", "stable-baselines3", "training of policies (torch)"),
     "ray": ("ray", "ray", "work on several machines"),
-    "plot": ("matplotlib", "matplotlib", "figures as PNG and SVG"),
 }
 
 

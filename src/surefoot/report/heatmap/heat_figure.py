@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias
 
 from surefoot.formats.result_json.exact_numbers import round_ends_outward
 from surefoot.problem.property import Expected, Probability, Property
-from surefoot.problem.semantics import State
 from surefoot.report.heatmap.cells import HeatCell, HeatMap
 from surefoot.report.heatmap.colours import Scale
 from surefoot.report.heatmap.learning_curve import Curve
@@ -220,9 +219,3 @@ def cell_text(figure: Figure, panel: Panel, cell: HeatCell) -> str:
     if runs := cell.value.counts.get("runs"):
         told += f", {runs} runs"
     return told if len(cell.starts) == 1 else f"{told}, {len(cell.starts)} starts"
-
-
-def _starts_text(starts: tuple[State, ...]) -> str:
-    """The start of a cell, or the first of several."""
-    rest = f" (and {len(starts) - 1} more)" if len(starts) > 1 else ""
-    return state_text(starts[0]) + rest

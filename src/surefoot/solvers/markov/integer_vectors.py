@@ -7,7 +7,6 @@ seen here holds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import lcm
 from typing import Any, cast
 
@@ -87,7 +86,3 @@ def _divide_integers(numerator: int, divisor: int) -> float:
         return numerator / divisor
     except OverflowError:
         return float("inf") if numerator > 0 else float("-inf")
-
-
-def _rational_value(numerator: int | Fraction, scale: int) -> Fraction:
-    return Fraction(numerator) / scale

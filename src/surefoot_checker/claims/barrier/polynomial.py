@@ -79,10 +79,6 @@ def _reduce_fraction(terms: Mapping[Monomial, int], below: int) -> ExactPolynomi
     return ExactPolynomial({m: c // common for m, c in terms.items()}, below // common)
 
 
-def is_same_polynomial(a: ExactPolynomial, b: ExactPolynomial) -> bool:
-    return not poly_difference(a, b).terms
-
-
 def poly_bound(polynomial: ExactPolynomial, sizes: Sequence[Fraction]) -> Fraction:
     """An upper bound of the absolute value where variable i is at most sizes[i] in absolute value."""
     total = Fraction(0)

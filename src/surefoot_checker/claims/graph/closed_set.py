@@ -30,7 +30,6 @@ from .summation_order import AnyOrderPolicy
 _CLOSED = frozenset({"predicates", "states", "boxes"})
 MOST_STATES = 5_000_000
 _FAR = 1 << 62
-_Targets = Callable[[Row], Iterator[Row]]
 
 
 def check_closed_set(

@@ -165,11 +165,6 @@ def drop_names(cube: Cube, names: Iterable[str]) -> Cube:
     return replace(cube_of(kept), clauses=tuple(c for c in cube.clauses if not left & names_in_formula(c)))
 
 
-def _location_cube(dynamics: Dynamics, places: Mapping[str, int]) -> Cube:
-    """The states with these locations."""
-    return Cube({name: (p, p) for name, p in places.items()}, ())
-
-
 def predicate_precondition(
     predicate: Predicate, value: bool, way: TransitionCube, kinds: Kinds
 ) -> list[Cube]:
