@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from benchmarks.frozen.rows import Row
 
 TOTAL, WORST, SMALL = 1.05, 1.3, 0.5  # ratios, and the seconds below which a row counts in the total only
-MUCH = 10.0  # seconds of the checker, below which how long it takes says little
+MUCH = 10.0  # seconds; below, how long the checker or some rows take together says little
 SUSPECT = 1.15  # above, a row is measured again
 LONGER = 10.0  # times as long as the longest then, after which a certificate is given up
 
@@ -140,7 +140,7 @@ def slower_rows(seconds: Mapping[str, tuple[float, float]], machine: float) -> l
     for name, ratio in worst_rows(large):
         print(f"  {ratio:.2f} times ({seconds[name][0]:.2f} s then)  {name}")
     wrong = [f"{name}: {ratio:.2f} times as long as then" for name, ratio in large.items() if ratio > WORST]
-    if after > TOTAL * before:
+    if after > TOTAL * before and before >= MUCH:
         wrong.append(f"all rows together: {after / before:.3f} times as long as then")
     return wrong
 

@@ -102,6 +102,7 @@ def test_slower_rows_are_seen() -> None:
     assert not slower_rows({"a": (10.0, 10.4), "b": (0.1, 0.2)}, 1.0)
     assert slower_rows({"a": (10.0, 10.6)}, 1.0) == ["all rows together: 1.060 times as long as then"]
     assert len(slower_rows({"a": (10.0, 9.0), "b": (0.6, 0.9)}, 1.0)) == 1
+    assert not slower_rows({"a": (0.1, 0.2)}, 1.0)
     assert slower_rows({}, 1.0)
 
 
