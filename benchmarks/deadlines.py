@@ -200,7 +200,6 @@ ROWS = (
         Row("study", f"study {name} --compare --json")
         for name in ("aurora", "pensieve", "deeprm", "pendulum", "control", "npuzzle", "line-transport")
     ),
-    Row("study", "study racetrack --compare --json --engine statistical --eps 0.05"),
 )
 SHARED = (
     *(
