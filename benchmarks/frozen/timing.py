@@ -24,6 +24,8 @@ from time import monotonic
 from typing import Any
 
 import surefoot
+import surefoot_checker
+import surefoot_studies
 
 Facts = dict[str, Any]
 Work = Callable[[Path], Facts]  # in an empty folder; what must not change
@@ -53,9 +55,10 @@ def load_program() -> None:
     """Import all of the package, so that nothing of it is measured; what is optional is left out."""
     hidden = {name: sys.modules.pop(name) for name in BLOCKED if name in sys.modules}
     sys.modules.update(dict.fromkeys(BLOCKED))  # type: ignore[arg-type]
-    for module in pkgutil.walk_packages(surefoot.__path__, f"{surefoot.__name__}.", onerror=lambda _: None):
-        if not module.name.endswith("__main__"):
-            _import_quietly(module.name)
+    for package in (surefoot, surefoot_checker, surefoot_studies):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=lambda _: None):
+            if not module.name.endswith("__main__"):
+                _import_quietly(module.name)
     for name in BLOCKED:
         del sys.modules[name]
     sys.modules.update(hidden)

@@ -119,4 +119,11 @@ def test_a_certificate_that_takes_too_long_is_not_certified(
     monkeypatch.setattr("surefoot.cli.commands.certify.judge_certificate", lambda *_, **__: time.sleep(60))
     code, out, _ = command("certify", result, "--timeout", "0.1")
     assert code == 3
-    assert out == "not certified: result.json: the time ended before it was checked\n"
+    assert out == "not certified: spring/calm: the time ended before it was checked (1 of 1 left)\n"
+    two = tmp_path / "two.json"
+    wrong = json.loads(result.read_text())
+    wrong["inputs"] = dict.fromkeys(wrong["inputs"], "0" * 64)
+    two.write_text(json.dumps({"results": [wrong, json.loads(result.read_text())]}))
+    code, out, _ = command("certify", two, "--timeout", "1")
+    assert code == 1  # the first one is refuted, whatever becomes of the second
+    assert out.startswith("rejected: ")

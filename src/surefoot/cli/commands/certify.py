@@ -115,6 +115,10 @@ def _certify_file(result: Path, base: Path | None, trust_python: bool) -> int:
         except KeyboardInterrupt:
             print_line(interruption_note(number, len(results), "results"))
             return 130
+        except Late:  # what was found of those before counts
+            left = f"the time ended before it was checked ({len(results) - number} of {len(results)} left)"
+            _print_judgement("not certified", stored.problem, left)
+            return max(worst, CODES["not certified"], key=(0, 3, 1).index)
         _print_judgement(word, stored.problem, why)
         worst = max(worst, CODES[word], key=(0, 3, 1).index)
     return worst
