@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.cli.output import file_sha256
+from surefoot.formats.model_file import file_sha256
 
 HARD = """
 name = "hard"

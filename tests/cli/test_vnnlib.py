@@ -12,8 +12,8 @@ import pytest
 from tests.cli.conftest import Command
 
 import surefoot_checker
-from surefoot.cli.output import file_sha256
 from surefoot.engines.bmc import Bmc
+from surefoot.formats.model_file import file_sha256
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.problem.environment import Real

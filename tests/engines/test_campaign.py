@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis, make_certified_shield
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.evaluate import evaluate_term
@@ -16,6 +15,7 @@ from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import OraclePolicy, ShieldedPolicy
 from surefoot.problem.term import Var
 from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.certified_shield import ShieldSynthesis, make_certified_shield
 from surefoot.shield.evaluation.adversary import ADVERSARIES
 from surefoot.shield.evaluation.baselines import baseline_regulator, random_search_policy
 from surefoot.shield.evaluation.plant import (

@@ -13,7 +13,6 @@ from scipy.linalg import expm
 from tests.engines.held import Floats, period, plant, ruled, unsafe
 
 from surefoot.certify.barrier.claim import build_barrier_certificate, matches_barrier_claim, read_claimed_sets
-from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, shapes_for
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier.float_system import evaluate_polynomial, float_system
 from surefoot.engines.barrier.invariant_set import prove_invariant_set
@@ -29,6 +28,7 @@ from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, control_branches, polynomial_of, read_control_system
 from surefoot.reductions.discretise import discretise, in_time
 from surefoot.run import verify
+from surefoot.shield.certified_shield import make_certified_shield, shapes_for
 from surefoot.shield.program import (
     shield_policy,
     synthesis_evidence,

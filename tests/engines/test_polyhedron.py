@@ -18,11 +18,6 @@ from benchmarks.tampered_shields import CHANGES, accepted, judged, mutants
 from benchmarks.tampering import executed
 
 from surefoot.certify.barrier.claim import read_claimed_rules
-from surefoot.cli.commands.shield.certified_synthesis import (
-    ShieldSynthesis,
-    make_certified_shield,
-    shapes_for,
-)
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier.polyhedron.admissible_set import maximal_admissible_set
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
@@ -35,6 +30,7 @@ from surefoot.reductions.barrier import barrier_rows, read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
 from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
 from surefoot.shield.recheck import OldRule, recheck_shield
 from surefoot.verdict.verdict import Proved
 from surefoot.work.budget import Budget

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, read_old_rules
+from surefoot.cli.commands.shield.certified_synthesis import read_old_rules
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
+from surefoot.shield.certified_shield import make_certified_shield
 from surefoot.shield.recheck import OldRule, recheck_shield
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -12,7 +12,6 @@ import pytest
 from tests.engines.held import plant
 
 from surefoot.certify.barrier.claim import build_barrier_certificate, matches_barrier_claim
-from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.engines.barrier.invariant_set import cover_start_box
 from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.errors import Unsupported
@@ -26,6 +25,7 @@ from surefoot.problem.term import Var
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.certified_shield import make_certified_shield
 from surefoot.shield.program import shield_policy, synthesis_evidence, synthesis_program
 from surefoot.shield.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.work.budget import Budget

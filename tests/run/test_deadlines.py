@@ -17,8 +17,6 @@ from surefoot.certify import evidence
 from surefoot.certify.vnnlib_claim import NOT_IN_TIME, Rejection
 from surefoot.cli import run_command_line
 from surefoot.cli.commands import check as check_command
-from surefoot.cli.commands.shield import certified_synthesis as made_module
-from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.cli.output import exit_code, write_certificate
 from surefoot.engines import bounded_check, portfolio
 from surefoot.engines.bmc import Bmc
@@ -30,6 +28,8 @@ from surefoot.problem.property import Never, Probability
 from surefoot.problem.property import Path as Run
 from surefoot.problem.term import Const, Term, Var, equal
 from surefoot.run import verify
+from surefoot.shield import certified_shield as made_module
+from surefoot.shield.certified_shield import make_certified_shield
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated
 from surefoot.work import budget as budget_module
 from surefoot.work import deadline as alarm_module

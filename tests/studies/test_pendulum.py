@@ -7,7 +7,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.network import Shape, dense_network
@@ -24,6 +23,7 @@ from surefoot.problem.semantics import (
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
+from surefoot.shield.certified_shield import make_certified_shield
 from surefoot.work.budget import Budget
 from surefoot_studies.pendulum.problem import PROBLEMS, exact_radians, pendulum_policy, stays_upright
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 import sys
@@ -55,10 +54,6 @@ ENDINGS = {  # of the files that an option writes
 }
 WORST_FIRST = (130, 4, 1, 3, 0)
 THRESHOLD_CODES: dict[ThresholdAnswer, int] = {"met": 0, "missed": 1, "undecided": 3}
-
-
-def file_sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def exit_code(result: Result, problem: Problem | None = None) -> int:

@@ -16,8 +16,8 @@ from surefoot.certify.replay import replay, replay_stem
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.recurrence import recurrence_claim
 from surefoot.certify.values.claim import matches_graph_claim
-from surefoot.cli.model import LoadedModel
 from surefoot.errors import InvalidProblem
+from surefoot.formats.model_file import LoadedModel
 from surefoot.formats.result_json import verdict_from_json
 from surefoot.formats.result_json.exact_numbers import number_from_json
 from surefoot.problem.parse import parse_term

@@ -8,9 +8,9 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.model import LoadedModel, model_option_flag, parse_constants
-from surefoot.cli.output import file_sha256
+from surefoot.cli.model import model_option_flag
 from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.model_file import LoadedModel, file_sha256, parse_constants
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.parse import parse_term
 from surefoot.problem.term import Const

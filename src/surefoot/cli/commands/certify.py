@@ -12,8 +12,7 @@ import click
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.barrier.convergence import matches_convergence_claim
 from surefoot.certify.values.claim import matches_graph_claim, matches_process_claim
-from surefoot.cli.model import LoadedModel, load_source
-from surefoot.cli.output import file_sha256
+from surefoot.cli.model import load_source
 from surefoot.cli.progress import limit_command
 from surefoot.cli.read_json_file import read_json
 from surefoot.cli.search_evidence import (
@@ -26,6 +25,7 @@ from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import is_foreign_barrier
+from surefoot.formats.model_file import LoadedModel, file_sha256
 from surefoot.formats.result_json import StoredResult, annotate_trace, find_base_folder, result_from_json
 from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem

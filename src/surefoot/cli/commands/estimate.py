@@ -12,10 +12,11 @@ import click
 import numpy as np
 
 from surefoot.cli.commands.invariant import load_single_problem
-from surefoot.cli.output import check_output_files, file_sha256, write_facts
+from surefoot.cli.output import check_output_files, write_facts
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import InvalidProblem
+from surefoot.formats.model_file import file_sha256
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from surefoot.cli.model import load_model, normalise_flag, parse_constants
-from surefoot.cli.output import file_sha256
+from surefoot.cli.model import load_model, normalise_flag
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import MissingBackend
+from surefoot.formats.model_file import file_sha256, parse_constants
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
 from surefoot.problem.policy import EdgesOf, NeuralPolicy, Policy
@@ -57,7 +57,7 @@ def inspect(
     if file.suffix == ".toml":
         facts = _problem_facts(file, constants, normalise)
     elif file.suffix == ".jani":
-        from surefoot.cli.jani_model import describe_jani_model
+        from surefoot.formats.jani_model import describe_jani_model
 
         facts = describe_jani_model(file, parse_constants(constants), normalise=normalise)
     elif ".vnnlib" in file.suffixes:

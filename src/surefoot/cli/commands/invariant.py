@@ -17,7 +17,7 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.model import LoadedModel, load_model, model_flags
+from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.study_problem import load_study_model, names_study
@@ -25,6 +25,7 @@ from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.invariant_search import MovingBound, template_bounds
 from surefoot.errors import InvalidProblem
+from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.parse import parse_term
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem

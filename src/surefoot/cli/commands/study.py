@@ -26,11 +26,7 @@ from surefoot.cli.commands.heatmap.study_figures import (
     draw_study_figures,
     render_claims,
 )
-from surefoot.cli.commands.shield.certified_synthesis import (
-    make_certified_shield,
-    result_from_synthesis,
-    shapes_for,
-)
+from surefoot.cli.commands.shield.certified_synthesis import result_from_synthesis
 from surefoot.cli.commands.shield.degree_table import print_degree_table
 from surefoot.cli.commands.shield.evaluation import EvaluationSize
 from surefoot.cli.commands.shield.paper_tables import print_paper_table
@@ -49,6 +45,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
+from surefoot.shield.certified_shield import make_certified_shield, shapes_for
 from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import Result, is_interrupted
 from surefoot.visible import join_visible

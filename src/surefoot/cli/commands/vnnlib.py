@@ -11,7 +11,6 @@ import click
 from surefoot.cli.output import (
     check_output_files,
     exit_code,
-    file_sha256,
     write_certificate,
     write_json,
     write_report,
@@ -21,6 +20,7 @@ from surefoot.cli.progress import limit_command, report_progress
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, SurefootError
+from surefoot.formats.model_file import file_sha256
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file, witness_text
 from surefoot.problem.problem import Problem

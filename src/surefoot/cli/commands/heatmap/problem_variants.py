@@ -9,10 +9,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.model import LoadedModel, load_model
+from surefoot.cli.model import load_model
 from surefoot.cli.study_problem import load_study_model, names_study
 from surefoot.cli.unused_options import is_given
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.environment import Environment, expand_definitions
 from surefoot.problem.parse import parse_term
 from surefoot.problem.parse.decimal_literals import show_number

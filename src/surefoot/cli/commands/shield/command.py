@@ -14,14 +14,7 @@ from click.core import ParameterSource
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import load_single_problem
-from surefoot.cli.commands.shield.certified_synthesis import (
-    SetKind,
-    ShieldSynthesis,
-    Sketches,
-    make_certified_shield,
-    read_old_rules,
-    shapes_for,
-)
+from surefoot.cli.commands.shield.certified_synthesis import read_old_rules
 from surefoot.cli.commands.shield.evaluation import (
     EvaluationSize,
     evaluate_shield,
@@ -48,6 +41,13 @@ from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.report.region import scene_to_json
+from surefoot.shield.certified_shield import (
+    SetKind,
+    ShieldSynthesis,
+    Sketches,
+    make_certified_shield,
+    shapes_for,
+)
 from surefoot.solvers.sos import Squares
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.certified_shield import ShieldSynthesis
 from surefoot.shield.evaluation.adversary import ADVERSARIES
 from surefoot.shield.evaluation.baselines import baseline_regulator, random_search_policy
 from surefoot.shield.evaluation.plant import (

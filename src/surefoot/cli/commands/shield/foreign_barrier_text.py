@@ -13,10 +13,11 @@ from surefoot.cli.commands.shield.foreign_barrier import (
     ConditionAnswer,
     judge_foreign_barriers,
 )
-from surefoot.cli.output import check_output_files, compact_json, deliver_file, file_sha256, write_facts
+from surefoot.cli.output import check_output_files, compact_json, deliver_file, write_facts
 from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.formats.barrier_file import read_barriers
+from surefoot.formats.model_file import file_sha256
 from surefoot.problem.printer import show_term
 from surefoot.problem.term import Const
 from surefoot.work.budget import Budget

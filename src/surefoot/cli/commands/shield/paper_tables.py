@@ -8,12 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.shield.certified_synthesis import (
-    ShieldSynthesis,
-    make_certified_shield,
-    render_share,
-    shapes_for,
-)
+from surefoot.cli.commands.shield.certified_synthesis import render_share
 from surefoot.cli.commands.shield.evaluation import (
     EvaluationSize,
     ShieldEvaluation,
@@ -22,6 +17,7 @@ from surefoot.cli.commands.shield.evaluation import (
 )
 from surefoot.cli.commands.shield.runtime_overhead import Overhead, overhead_cells, shield_overhead
 from surefoot.problem.network import Affine, Network
+from surefoot.shield.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
 from surefoot.shield.evaluation.simulation import Campaign
 from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget

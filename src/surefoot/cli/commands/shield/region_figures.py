@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from surefoot.cli.commands.shield.certified_synthesis import (
-    ShieldSynthesis,
-    make_certified_shield,
-    shapes_for,
-)
 from surefoot.cli.commands.shield.synthesis_text import render_synthesis
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import deliver_file
@@ -19,6 +14,7 @@ from surefoot.reductions.discretise import discretise, in_time
 from surefoot.report.region import Scene, certified_scene, make_scene, region_page, sample_shield_runs
 from surefoot.report.search_page import preformatted_html
 from surefoot.run import verify
+from surefoot.shield.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
 from surefoot.shield.evaluation.plant import covered_boxes
 from surefoot.verdict.verdict import Certificate, Proved, is_interrupted
 from surefoot.work.budget import Budget

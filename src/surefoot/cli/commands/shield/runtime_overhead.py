@@ -21,10 +21,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis
 from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Network, Shape
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.shield.batch_guard import BatchGuard
+from surefoot.shield.certified_shield import ShieldSynthesis
 from surefoot.shield.evaluation.plant import (
     BatchPlant,
     Floats,
