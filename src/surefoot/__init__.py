@@ -6,13 +6,44 @@ they are first used, so that `import surefoot` is instant.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from surefoot.api import (
+        CheckResult,
+        Environment,
+        Expression,
+        Policy,
+        array,
+        boolean,
+        check,
+        check_certificate,
+        choose_value,
+        eventually,
+        expected_reward,
+        heatmap,
+        integer,
+        load,
+        never,
+        never_before,
+        probability,
+        probability_of,
+        real,
+        recurs,
+        shield,
+        within,
+    )
+    from surefoot.engines.barrier import Barrier
     from surefoot.engines.bmc import Bmc
+    from surefoot.engines.explicit import Explicit
     from surefoot.engines.induction import Induction
-    from surefoot.errors import SurefootError
+    from surefoot.engines.predicates import Predicates
+    from surefoot.engines.recurrence import Recurrence
+    from surefoot.engines.statistical import Statistical
+    from surefoot.errors import InvalidProblem, MissingBackend, SurefootError, Unsupported, WrongType
     from surefoot.formats.policy_file import load_policy
     from surefoot.problem.environment import (
         Array,
@@ -21,7 +52,6 @@ if TYPE_CHECKING:
         Component,
         Control,
         Edge,
-        Environment,
         Int,
         Outcome,
         Real,
@@ -38,15 +68,52 @@ if TYPE_CHECKING:
     from surefoot.problem.window import window
     from surefoot.report.result_text import render
     from surefoot.run import verify
+    from surefoot.verdict.verdict import (
+        Estimated,
+        Exact,
+        Found,
+        Holds,
+        PerStart,
+        Proved,
+        Reason,
+        Unknown,
+        Vacuous,
+        Violated,
+    )
     from surefoot.work.budget import Budget
 
 _HOMES = {
+    "surefoot.api": (
+        *("CheckResult", "Environment", "Expression", "Policy", "array", "boolean"),
+        *(
+            "check",
+            "check_certificate",
+            "choose_value",
+            "eventually",
+            "expected_reward",
+            "heatmap",
+            "integer",
+        ),
+        *("load", "never", "never_before", "probability", "probability_of", "real"),
+        *("recurs", "shield", "within"),
+    ),
+    "surefoot.engines.barrier": ("Barrier",),
     "surefoot.engines.bmc": ("Bmc",),
+    "surefoot.engines.explicit": ("Explicit",),
     "surefoot.engines.induction": ("Induction",),
-    "surefoot.errors": ("SurefootError",),
+    "surefoot.engines.predicates": ("Predicates",),
+    "surefoot.engines.recurrence": ("Recurrence",),
+    "surefoot.engines.statistical": ("Statistical",),
+    "surefoot.errors": (
+        "InvalidProblem",
+        "MissingBackend",
+        "SurefootError",
+        "Unsupported",
+        "WrongType",
+    ),
     "surefoot.formats.policy_file": ("load_policy",),
     "surefoot.problem.environment": (
-        *("Array", "Bool", "Choice", "Component", "Control", "Edge", "Environment"),
+        *("Array", "Bool", "Choice", "Component", "Control", "Edge"),
         *("Int", "Outcome", "Real", "Update", "Variable"),
     ),
     "surefoot.problem.network": ("Network",),
@@ -59,6 +126,10 @@ _HOMES = {
     "surefoot.problem.window": ("window",),
     "surefoot.report.result_text": ("render",),
     "surefoot.run": ("verify",),
+    "surefoot.verdict.verdict": (
+        *("Estimated", "Exact", "Found", "Holds", "PerStart", "Proved"),
+        *("Reason", "Unknown", "Vacuous", "Violated"),
+    ),
     "surefoot.work.budget": ("Budget",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -67,48 +138,113 @@ __all__ = [
     "FALSE",
     "TRUE",
     "Array",
+    "Barrier",
     "Bmc",
     "Bool",
     "Branch",
     "Budget",
+    "CheckResult",
     "Choice",
     "Component",
     "Control",
     "Edge",
     "Environment",
+    "Estimated",
     "Eventually",
+    "Exact",
+    "Explicit",
+    "Expression",
+    "Found",
+    "Holds",
     "Induction",
     "Int",
+    "InvalidProblem",
+    "MissingBackend",
     "Network",
     "NeuralPolicy",
     "Never",
     "NeverBefore",
     "Outcome",
+    "PerStart",
+    "Policy",
+    "Predicates",
     "Problem",
     "ProgramPolicy",
+    "Proved",
     "Real",
+    "Reason",
+    "Recurrence",
     "Recurs",
     "ShieldedPolicy",
+    "Statistical",
     "SurefootError",
+    "Unknown",
+    "Unsupported",
     "Update",
+    "Vacuous",
     "Var",
     "Variable",
+    "Violated",
     "Within",
+    "WrongType",
+    "array",
+    "boolean",
+    "check",
+    "check_certificate",
+    "choose_value",
     "equal",
+    "eventually",
+    "expected_reward",
+    "heatmap",
+    "integer",
     "ite",
+    "load",
     "load_policy",
+    "never",
+    "never_before",
     "normalise_probabilities",
     "parse_property",
     "parse_term",
+    "probability",
+    "probability_of",
+    "real",
+    "recurs",
     "render",
+    "shield",
     "verify",
     "window",
+    "within",
 ]
+
+
+class _ShieldModule(ModuleType):
+    """The package `surefoot.shield`, which can be called: `surefoot.shield("pendulum.toml")` makes a shield.
+
+    Python sets the attribute `surefoot.shield` to the package as soon as a part of it is imported, so the
+    function of that name would disappear.
+    """
+
+    def __call__(self, *given: Any, **more: Any) -> Any:
+        from surefoot.api import shield
+
+        return shield(*given, **more)
+
+
+class _SurefootModule(ModuleType):
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "shield" and isinstance(value, ModuleType):
+            value.__class__ = _ShieldModule
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _SurefootModule
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module `surefoot` has no attribute `{name}`")
+    if name == "shield":
+        return import_module("surefoot.shield")  # which `_SurefootModule` has made callable
     return getattr(import_module(_HOME_OF[name]), name)
 
 

@@ -142,6 +142,24 @@ def verify(
     )
 
 
+def verify_without_objection(
+    problem: Problem,
+    engines: Engine | str | Sequence[Engine | str] | None,
+    budget: Budget,
+    inputs: Mapping[str, str],
+    source: Mapping[str, object],
+    *,
+    named: bool,
+) -> Result:
+    """The answer of the engines without objection; that there is none is an answer, unless named."""
+    try:
+        return verify(problem, engines, budget, inputs=inputs, source=source)
+    except NoEngine as objections:
+        if named:
+            raise
+        return unanswered_result(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
+
+
 def _engine_list(engines: Engine | Sequence[Engine]) -> Sequence[Engine]:
     return engines if isinstance(engines, Sequence) else (engines,)
 

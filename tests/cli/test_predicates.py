@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.cli.output import write_file
 from surefoot.engines.predicates.enumerative import refinement as ENUMERATIVE
 from surefoot.engines.predicates.symbolic import refinement as SYMBOLIC
 from surefoot.formats.nnet import write_nnet
+from surefoot.formats.output_file import write_file
 from surefoot.problem.network import dense_network
 
 MODEL = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import sys
@@ -16,6 +15,7 @@ import click
 
 from surefoot.cli.terminal import print_error, print_line
 from surefoot.errors import InvalidProblem, SurefootError
+from surefoot.formats.output_file import compact_json, write_file
 from surefoot.formats.result_json import annotated_result_to_json, certificate_relative_to, result_relative_to
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Threshold
@@ -274,33 +274,3 @@ def write_certificate(result: Result, path: str, quiet: bool) -> None:
     deliver_file(path, lambda: compact_json(seen, path), quiet)
     if late and not quiet:
         print_line(f"{path} was not checked in time: `surefoot certify {path}` does it", error=True)
-
-
-def compact_json(content: Mapping[str, object], path: str) -> str | bytes:
-    """JSON without spaces, compressed if the name of the file asks for it."""
-    text = json.dumps(content, separators=(",", ":")) + "\n"
-    return gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text
-
-
-def write_file(target: Path, content: str | bytes) -> None:
-    """Write at once or not at all: an interrupted or full disk leaves the old file intact."""
-    data = content.encode() if isinstance(content, str) else content
-    temporary: str | None = None
-    try:
-        if target.exists() and not target.is_file():  # a pipe or a device is written to, never replaced
-            target.write_bytes(data)
-            return
-        target = target.resolve()  # what a link points to, not the link
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # as any other new file; temporary files are private
-        os.replace(temporary, target)
-    except BaseException as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InvalidProblem(f"`{target}` cannot be written: {error.strerror}") from None
-        raise

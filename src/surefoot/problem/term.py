@@ -209,9 +209,12 @@ def _refuse_python_equality(own: Term, other: object) -> bool:
 
 
 def term_from_python(value: Operand) -> Term:
-    """A term from a term or a Python number; see `exact_number`."""
+    """A term from a term, from what stands for one (`__term__`), or from a number; see `exact_number`."""
     if isinstance(value, Const | Var | Apply):
         return value
+    if (convert := getattr(type(value), "__term__", None)) is not None:
+        stands_for: Term = convert(value)
+        return stands_for
     if isinstance(value, str):
         raise WrongType(
             f"{describe_value(value)} is not a term", fix=f"write parse_term({quote_text(value)})"

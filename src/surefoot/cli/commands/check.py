@@ -30,16 +30,15 @@ from surefoot.cli.read_json_file import read_invariant
 from surefoot.cli.study_problem import load_study_model, names_study
 from surefoot.cli.study_training import replay_in_simulator
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import RANDOM, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.reductions.abstraction_request import parse_abstraction_request
-from surefoot.run import NoEngine, unanswered_result, verify
+from surefoot.run import verify_without_objection
 from surefoot.search import SearchSettings, verify_abstracted, verify_assuming
 from surefoot.verdict.sentences import interruption_note
-from surefoot.verdict.verdict import Reason, Result, Unknown, Violated, is_interrupted
+from surefoot.verdict.verdict import Result, Violated, is_interrupted
 from surefoot.work.budget import Budget
 
 
@@ -221,24 +220,6 @@ def _verify_indirectly(
         return verify_assuming(problem, read_invariant(assumed), asking)
     request = parse_abstraction_request(abstract or "auto", problem)
     return verify_abstracted(problem, request.freed, asking, request.ranges)
-
-
-def verify_without_objection(
-    problem: Problem,
-    engines: list[Engine],
-    budget: Budget,
-    inputs: Mapping[str, str],
-    source: Mapping[str, object],
-    *,
-    named: bool,
-) -> Result:
-    """The answer of the engines without objection; that there is none is an answer, unless named."""
-    try:
-        return verify(problem, engines, budget, inputs=inputs, source=source)
-    except NoEngine as objections:
-        if named:
-            raise
-        return unanswered_result(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
 
 
 MODEL_OPTIONS = (

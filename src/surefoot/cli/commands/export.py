@@ -8,12 +8,13 @@ from typing import Any, Literal
 import click
 
 from surefoot.cli.model import load_model, normalise_flag
-from surefoot.cli.output import check_output_files, write_file
+from surefoot.cli.output import check_output_files
 from surefoot.cli.study_problem import load_study_problem, names_study
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import write_jani
+from surefoot.formats.output_file import write_file
 from surefoot.reductions.discretise import discretise
 from surefoot.verdict.sentences import count_noun
 

@@ -30,13 +30,14 @@ from surefoot.cli.commands.shield.finite_shield import (
 from surefoot.cli.commands.shield.region_figures import write_shield_page
 from surefoot.cli.commands.shield.synthesis_text import render_synthesis, synthesis_to_json
 from surefoot.cli.model import load_model, model_flags, set_time_semantics, time_flags
-from surefoot.cli.output import check_output_files, compact_json, deliver_file, write_facts
+from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.study_problem import names_study
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.barrier.sos_candidate import Shape
 from surefoot.errors import InvalidProblem, SurefootError
+from surefoot.formats.output_file import compact_json
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term

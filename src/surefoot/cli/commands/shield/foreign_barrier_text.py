@@ -13,11 +13,12 @@ from surefoot.cli.commands.shield.foreign_barrier import (
     ConditionAnswer,
     judge_foreign_barriers,
 )
-from surefoot.cli.output import check_output_files, compact_json, deliver_file, write_facts
+from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.formats.barrier_file import read_barriers
 from surefoot.formats.model_file import file_sha256
+from surefoot.formats.output_file import compact_json
 from surefoot.problem.printer import show_term
 from surefoot.problem.term import Const
 from surefoot.work.budget import Budget

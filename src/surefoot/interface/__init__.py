@@ -1,0 +1,1 @@
+"""What a user writes in Python; `surefoot/api.py` lists it."""

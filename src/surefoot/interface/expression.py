@@ -1,0 +1,244 @@
+"""Expressions: terms as users write them. `==` is an equation, and an expression knows its variables.
+
+Inside surefoot `==` of terms says whether they are the same data; `Expression` is the thin layer above that
+builds equations, refuses Python's truth values, and carries the declarations of the variables in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NoReturn, TypeAlias
+
+from surefoot.errors import InvalidProblem, WrongType
+from surefoot.problem.arguments import describe_value, exact_number, take_text, whole_number
+from surefoot.problem.environment import Array, Bool, Int, Real, ValueType, Variable
+from surefoot.problem.parse import parse_term
+from surefoot.problem.printer import show_term
+from surefoot.problem.term import (
+    Apply,
+    Op,
+    Term,
+    Var,
+    equal,
+    ite,
+    term_from_python,
+)
+
+_TRUTH = "write &, |, ~ for and, or, not"
+
+
+class Expression:
+    """A term over declared variables: build it from `integer`, `real`, `boolean`, `array` and numbers.
+
+    >>> x = integer("x", 0, 9)
+    >>> (x + 1 == 5) | ~(x >= "1/2")
+    Expression('x + 1 = 5 or not x >= 0.5')
+    >>> bool(x == 5)
+    Traceback (most recent call last):
+    surefoot.errors.WrongType: `x = 5` has no truth value in Python; fix: write &, |, ~ for and, or, not
+    """
+
+    __slots__ = ("term", "variables")
+    __array_ufunc__ = None  # numpy's numbers leave the operators to expressions
+
+    def __init__(self, term: Term, variables: tuple[Variable, ...] = ()) -> None:
+        object.__setattr__(self, "term", term_from_python(term))
+        object.__setattr__(self, "variables", variables)
+
+    term: Term
+    variables: tuple[Variable, ...]
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("an expression cannot be changed")
+
+    def __term__(self) -> Term:
+        return self.term
+
+    def __repr__(self) -> str:
+        return f"Expression({show_term(self.term)!r})"
+
+    def __str__(self) -> str:
+        return show_term(self.term)
+
+    def __hash__(self) -> int:
+        return hash(self.term)
+
+    def __bool__(self) -> bool:
+        raise WrongType(f"`{show_term(self.term)}` has no truth value in Python", fix=_TRUTH)
+
+    def __iter__(self) -> Iterator[Expression]:
+        raise WrongType("an expression cannot be iterated over", fix="take an element of an array: x[0]")
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return self._combine(other, lambda a, b: equal(a, b))
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return self._combine(other, lambda a, b: ~equal(a, b))
+
+    def __lt__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a < b)
+
+    def __le__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a <= b)
+
+    def __gt__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a > b)
+
+    def __ge__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a >= b)
+
+    def __add__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a + b)
+
+    def __radd__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: b + a)
+
+    def __sub__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a * b)
+
+    def __rmul__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: b * a)
+
+    def __truediv__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: b / a)
+
+    def __mod__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a % b)
+
+    def __rmod__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: b % a)
+
+    def __pow__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a**b)
+
+    def __and__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a & b)
+
+    def __rand__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: b & a)
+
+    def __or__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: a | b)
+
+    def __ror__(self, other: Operand) -> Expression:
+        return self._combine(other, lambda a, b: b | a)
+
+    def __invert__(self) -> Expression:
+        return Expression(~self.term, self.variables)
+
+    def __neg__(self) -> Expression:
+        return Expression(-self.term, self.variables)
+
+    def __abs__(self) -> Expression:
+        return Expression(Apply(Op.ABS, (self.term,)), self.variables)
+
+    def __getitem__(self, index: Operand) -> Expression:
+        return self._combine(index, lambda a, b: a[b])
+
+    def implies(self, other: Operand) -> Expression:
+        """Where this holds, the other does: `(x > 3).implies(y == 0)`."""
+        return self._combine(other, lambda a, b: Apply(Op.IMPLIES, (a, b)))
+
+    def _combine(self, other: object, build: _Build) -> Expression:
+        right = expression_from(other)
+        return Expression(build(self.term, right.term), merge_declarations(self.variables, right.variables))
+
+
+Limit: TypeAlias = "int | float | Fraction | Decimal | str | None"
+_Build: TypeAlias = Callable[[Any, Any], Term]
+Operand: TypeAlias = "Expression | Term | int | float | Fraction | Decimal | str"
+
+
+def expression_from(given: object) -> Expression:
+    """An expression from an expression, a term, a number, or a text in the syntax of problem files."""
+    if isinstance(given, Expression):
+        return given
+    if isinstance(given, str):
+        return Expression(parse_term(given))
+    return Expression(term_from_python(given))  # type: ignore[arg-type]
+
+
+def merge_declarations(*groups: Iterable[Variable]) -> tuple[Variable, ...]:
+    """All declarations, each once, in the order in which they are met."""
+    found: dict[str, Variable] = {}
+    for variable in (v for group in groups for v in group):
+        known = found.setdefault(variable.name, variable)
+        if known != variable:
+            what = f"`{variable.name}` is declared as {known.kind} and as {variable.kind}"
+            raise InvalidProblem(what, fix="declare it once, or choose another name")
+    return tuple(found.values())
+
+
+def _declare(name: str, kind: ValueType) -> Expression:
+    variable = Variable(take_text(name), kind)
+    return Expression(Var(variable.name), (variable,))
+
+
+def integer(name: str, low: Limit = None, high: Limit = None) -> Expression:
+    """A whole number from `low` to `high`; a limit that is left out is none.
+
+    >>> integer("x", 0, 9) + 1
+    Expression('x + 1')
+    """
+    ends = [None if end is None else whole_number(number_from(end)) for end in (low, high)]
+    return _declare(name, Int(*ends))
+
+
+def real(name: str, low: Limit = None, high: Limit = None) -> Expression:
+    """A real number from `low` to `high`; a float is the decimal that is printed, so 0.3 is 3/10.
+
+    >>> real("y", 0, 0.3).variables[0].kind.high
+    Fraction(3, 10)
+    """
+    ends = [None if end is None else Fraction(number_from(end)) for end in (low, high)]
+    return _declare(name, Real(*ends))
+
+
+def boolean(name: str) -> Expression:
+    """A truth value.
+
+    >>> ~boolean("open")
+    Expression('not open')
+    """
+    return _declare(name, Bool())
+
+
+def array(name: str, length: int, element: ValueType | None = None) -> Expression:
+    """A fixed number of values, by default whole numbers; take one with `x[0]`.
+
+    >>> array("a", 3, Int(0, 9))[1] == 4
+    Expression('a[1] = 4')
+    """
+    return _declare(name, Array(Int() if element is None else element, length))
+
+
+def choose_value(condition: Operand, then: Operand, otherwise: Operand) -> Expression:
+    """One of two values: `ite(condition, then, otherwise)` in problem files.
+
+    >>> choose_value(integer("x", 0, 9) > 3, 1, 0)
+    Expression('ite(x > 3, 1, 0)')
+    """
+    parts = [expression_from(part) for part in (condition, then, otherwise)]
+    return Expression(ite(*(p.term for p in parts)), merge_declarations(*(p.variables for p in parts)))
+
+
+def number_from(given: object) -> int | Fraction:
+    """A number as users write them: an int, float, Fraction, Decimal, or a text such as "1/3"."""
+    if isinstance(given, str):
+        try:
+            return exact_number(Fraction(given))
+        except (ValueError, ZeroDivisionError):
+            fix = 'give a number, also as text: 0.3, "3/10"'
+            raise WrongType(f"{describe_value(given)} is not a number", fix=fix) from None
+    return exact_number(given)

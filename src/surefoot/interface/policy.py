@@ -1,0 +1,74 @@
+"""Policies as users write them: a network in a file, or a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+
+from surefoot.errors import WrongType
+from surefoot.interface.expression import Operand, expression_from
+from surefoot.problem.arguments import describe_value, take_enum, take_tuple
+from surefoot.problem.policy import Actions, Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy
+
+
+class Policy:
+    """Who acts: `Policy.from_file` reads a network, `Policy.program` takes rules."""
+
+    def __new__(cls, *_: object, **__: object) -> NoReturn:
+        fix = 'write Policy.from_file("net.onnx", observe=[x], actions=["up"]) or Policy.program(rules)'
+        raise WrongType("a policy is read from a file or written as a program", fix=fix)
+
+    @staticmethod
+    def from_file(
+        path: str | PathLike[str],
+        observe: Sequence[Operand],
+        actions: Sequence[str] | EdgesOf = (),
+        *,
+        choose: str | Choose | None = None,
+        output: str | None = None,
+        normalize: str | PathLike[str] | None = None,
+    ) -> NeuralPolicy:
+        """The network in an ONNX, Stable-Baselines3 or NNet file: it reads `observe` in this order, and its
+        outputs stand for `actions` in this order. Without actions its outputs are the controls.
+
+        `choose`: "argmax", "argmax-applicable", "value" or "sample"; `output`: which one of an ONNX file;
+        `normalize`: a file with observation statistics.
+        """
+        from surefoot.formats.normalization import read_normalization
+        from surefoot.formats.policy_file import load_policy
+        from surefoot.formats.wiring import PolicyWiring, wire_network
+
+        observed: Any = take_tuple(lambda one: expression_from(one).term, "observed expressions")(observe)
+        named: Actions = actions if isinstance(actions, EdgesOf) else tuple(actions)
+        way: Any = Choose.ARGMAX if named != () else Choose.VALUE
+        if choose is not None:
+            way = take_enum(Choose)(choose)
+        statistics = None if normalize is None else read_normalization(Path(normalize))
+        loaded = load_policy(path, output=output)  # type: ignore[arg-type]
+        wiring = PolicyWiring(observed, named, way, statistics, output)
+        return wire_network(loaded.network, wiring, loaded.notes)
+
+    @staticmethod
+    def program(rules: Iterable[tuple[Operand, Any] | Branch], actions: Sequence[str] = ()) -> ProgramPolicy:
+        """Rules in order: the first whose condition holds decides. A decision is an action, a tuple with one
+        expression for each control, or another policy.
+
+        >>> from surefoot import TRUE, integer
+        >>> x = integer("x", 0, 9)
+        >>> len(Policy.program([(x < 5, "up"), (TRUE, "reset")]).branches)
+        2
+        """
+        return ProgramPolicy(tuple(_build_rule(rule) for rule in rules), tuple(actions))
+
+
+def _build_rule(given: Any) -> Branch:
+    if isinstance(given, Branch):
+        return given
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise WrongType(f"{describe_value(given)} is not a rule", fix='give (x < 5, "up")')
+    when, then = given
+    if isinstance(then, tuple | list):
+        then = tuple(expression_from(part).term for part in then)
+    return Branch(expression_from(when).term, then)

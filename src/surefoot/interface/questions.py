@@ -1,0 +1,424 @@
+"""Load, check, ask for a probability, check a certificate: what a user calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from math import inf
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from surefoot.engines.protocol import Engine
+from surefoot.errors import InvalidProblem, WrongType, did_you_mean
+from surefoot.formats.model_file import read_model
+from surefoot.interface.environment import plain_environment
+from surefoot.interface.expression import Operand, expression_from, number_from
+from surefoot.interface.result import CheckResult, ProofFile
+from surefoot.problem.arguments import describe_value, whole_number
+from surefoot.problem.environment import Environment as EnvironmentData
+from surefoot.problem.parse import parse_property
+from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
+from surefoot.problem.printer import show_term
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Probability, Property, take_property
+from surefoot.problem.validate import environment_labels
+from surefoot.run import verify_without_objection
+from surefoot.verdict.verdict import Certificate
+from surefoot.work.budget import Budget
+from surefoot_checker.check import CheckerVerdict, judge_certificate, read_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
+
+if TYPE_CHECKING:
+    from surefoot.interface.heatmap import Heatmap
+    from surefoot.interface.shield import CertifiedShield
+
+PathText: TypeAlias = str | PathLike[str]
+EngineChoice: TypeAlias = Engine | str | Sequence[Engine | str] | None
+DEFAULT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProblem(Problem):
+    """A problem from a file, which a stored result names so that it can be read again."""
+
+    inputs: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # path -> sha256
+    source: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    as_read: Problem | None = field(default=None, repr=False, compare=False)
+
+    def is_unchanged(self) -> bool:
+        """Is it still what the file says, so that a result may name the file?"""
+        read = self.as_read
+        return (
+            read is not None
+            and self.environment is read.environment
+            and self.policy is read.policy
+            and self.property is read.property
+        )
+
+
+def load(
+    path: PathText,
+    property: str | None = None,
+    *,
+    policy: PathText | None = None,
+    constants: Mapping[str, object] | None = None,
+    observe: str | Sequence[Operand] | None = None,
+    actions: str | Sequence[str] | None = None,
+    choose: str | None = None,
+    output: str | None = None,
+    normalize: PathText | None = None,
+    normalise: bool = False,
+    no_policy: bool = False,
+    ignore_goal: bool = False,
+    trust_python: bool = False,
+) -> Any:
+    """The problem of a file: .toml, .jani (also with PlaJA's questions), .py with `trust_python`.
+
+    `property` is the name of one of its properties or one written out. Where the file has several and none
+    is named, a list of problems. `policy` is the file of another network; the other arguments are the
+    options of the same name of `surefoot check`.
+    """
+    found = _read_problems(
+        path,
+        property,
+        policy=policy,
+        constants=constants,
+        observe=observe,
+        actions=actions,
+        choose=choose,
+        output=output,
+        normalize=normalize,
+        normalise=normalise,
+        no_policy=no_policy,
+        ignore_goal=ignore_goal,
+        trust_python=trust_python,
+    )
+    return found[0] if len(found) == 1 else found
+
+
+def _read_problems(path: PathText, property: str | None, **given: Any) -> list[LoadedProblem]:
+    """Every problem that is asked for, with the files that it was read from."""
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if property is not None:
+        if not isinstance(property, str):
+            fix = 'give the name of a property, or one as text: "never x > 5"'
+            raise WrongType(f"{describe_value(property)} is not the name of a property", fix=fix)
+        options["properties"] = (property,)
+    options["constants"] = _constant_texts(options.get("constants", {}))
+    for name in ("policy", "normalize"):
+        if name in options:
+            options[name] = _input_path(options[name])
+    for name in ("observe", "actions"):
+        if name in options and not isinstance(options[name], str):
+            options[name] = ", ".join(_option_text(one) for one in options[name])
+    loaded = read_model(_input_path(path), **options)
+    return [
+        LoadedProblem(
+            problem.name,
+            problem.environment,
+            problem.policy,
+            problem.property,
+            loaded.inputs,
+            {**loaded.source, "property": name},
+            problem,
+        )
+        for name, problem in loaded.problems.items()
+    ]
+
+
+def _input_path(given: object) -> Path:
+    if not isinstance(given, str | PathLike):
+        raise WrongType(f"{describe_value(given)} is not the path of a file", fix="give a str or a Path")
+    return Path(given)
+
+
+def _constant_texts(given: object) -> tuple[str, ...]:
+    if not isinstance(given, Mapping):
+        raise WrongType(f"{describe_value(given)} does not give constants", fix='write constants={"N": 16}')
+    return tuple(f"{name}={_constant_text(value)}" for name, value in given.items())
+
+
+def _constant_text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else str(number_from(value))
+
+
+def _option_text(given: object) -> str:
+    return given if isinstance(given, str) else show_term(expression_from(given).term)
+
+
+def check(
+    problem: Problem | EnvironmentData | PathText,
+    policy: Policy | PathText | None = None,
+    property: Property | str | None = None,
+    *,
+    engine: EngineChoice = None,
+    timeout: float | None = DEFAULT_SECONDS,
+    seed: int = 0,
+    **options: Any,
+) -> CheckResult:
+    """Decide a property. The problem is one from `load`, the path of its file, or an environment with the
+    policy and the property that belong to it.
+
+    `engine`: "bmc", "induction", "recurrence", "explicit", "predicates", "barrier", "statistical", an object
+    such as `Bmc(depth=8)`, or a list of them that work in turns; by default all that can. `options` are
+    fields of the engine that is named: `depth=8`. `timeout` is in seconds, for everything; None: no limit.
+
+    >>> from surefoot import Environment, Policy, integer, never
+    >>> x = integer("x", 0, 9)
+    >>> env = Environment("counter", start=x == 0)
+    >>> env = env.edge("up", guard=x < 9, update={x: x + 1}).edge("reset", update={x: 0})
+    >>> policy = Policy.program([(x < 4, "up"), (x >= 4, "reset")])
+    >>> check(env, policy, never(x == 5)).proved
+    True
+    >>> [state["x"] for state in check(env, policy, never(x == 2)).trace.states]
+    [0, 1, 2]
+    """
+    budget = _make_budget(timeout, seed)
+    asked = _problem_from(problem, policy, property)
+    return _answer(asked, engine, options, budget)
+
+
+def probability(
+    problem: Problem | EnvironmentData | PathText,
+    property: Property | str | None = None,
+    *,
+    policy: Policy | PathText | None = None,
+    engine: EngineChoice = None,
+    timeout: float | None = DEFAULT_SECONDS,
+    seed: int = 0,
+    **options: Any,
+) -> CheckResult:
+    """How likely something is, or what reward is expected: `low` and `high` are the ends of the value.
+
+    >>> from fractions import Fraction
+    >>> from surefoot import Environment, Policy, TRUE, integer, probability_of
+    >>> x = integer("x", 0, 2)
+    >>> coin = Environment("coin", start=x == 0).edge("toss", guard=x > 0)
+    >>> coin = coin.edge("toss", guard=x == 0, outcomes=[("1/3", {x: 1}), ("2/3", {x: 2})])
+    >>> value = probability(coin, probability_of(x == 1), policy=Policy.program([(TRUE, "toss")]))
+    >>> value.low <= Fraction(1, 3) <= value.high, value.certified
+    (True, True)
+    """
+    budget = _make_budget(timeout, seed)
+    asked = _problem_from(problem, policy, property)
+    if not isinstance(asked.property, Probability | Expected):
+        fix = 'ask probability_of(condition), or a text such as "P=? [ F x = 3 ]"; other properties: check(…)'
+        raise InvalidProblem("the property asks for no probability and no expected reward", fix=fix)
+    return _answer(asked, engine, options, budget)
+
+
+def heatmap(
+    problem: Problem | EnvironmentData | PathText,
+    property: Property | str | None = None,
+    *,
+    policy: Policy | PathText | None = None,
+    x: Operand | None = None,
+    y: Operand | None = None,
+    where: Sequence[Operand] = (),
+    engine: EngineChoice = "explicit",
+    timeout: float | None = DEFAULT_SECONDS,
+    seed: int = 0,
+    **options: Any,
+) -> Heatmap:
+    """The values of all starts as a picture, over the expressions `x` and `y` of the state; by default over
+    the one or two variables in which the starts differ. `save` writes it.
+
+    >>> from surefoot import Environment, Policy, TRUE, integer, probability_of
+    >>> n = integer("n", 0, 3)
+    >>> walk = Environment("walk", start=(n >= 1) & (n <= 2)).edge("go", guard=(n == 0) | (n == 3))
+    >>> walk = walk.edge("go", guard=(n == 1) | (n == 2), outcomes=[(0.5, {n: n + 1}), (0.5, {n: n - 1})])
+    >>> drawn = heatmap(walk, probability_of(n == 3), policy=Policy.program([(TRUE, "go")]))
+    >>> [start["n"] for start, value in drawn.result.verdict.table]
+    [1, 2]
+    """
+    from surefoot.interface.heatmap import draw_values
+
+    budget = _make_budget(timeout, seed)
+    plain = plain_problem(_problem_from(problem, policy, property))
+    engines = select_engines(engine, options)
+    return draw_values(plain, engines, budget.seconds, budget.seed, x=x, y=y, where=where)
+
+
+def shield(
+    problem: Problem | EnvironmentData | PathText,
+    property: Property | str | None = None,
+    *,
+    policy: Policy | PathText | None = None,
+    degrees: Sequence[int] | None = None,
+    sets: str = "auto",
+    squares: str = "auto",
+    rule: str = "",
+    invariant: str = "",
+    timeout: float | None = DEFAULT_SECONDS,
+    seed: int = 0,
+) -> CertifiedShield:
+    """A program with proved safe sets for a system with real controls, and a shield around its network.
+
+    `degrees` of the polynomials that bound the sets: even numbers, tried in this order. `sets`: "auto",
+    "polynomial" or "polyhedron"; `squares`: "auto", "sos" or "sdsos"; `rule` and `invariant` are sketches,
+    lists of monomials as in the options of `surefoot shield`.
+    """
+    from surefoot.interface.shield import make_shield
+    from surefoot.shield.certified_shield import Sketches
+
+    budget = _make_budget(timeout, seed)
+    plain = plain_problem(_problem_from(problem, policy, property, needs_policy=False))
+    return make_shield(plain, degrees, sets, squares, Sketches(rule, invariant), budget)
+
+
+def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], budget: Budget) -> CheckResult:
+    """Ask the engines; a result names the files of a problem that is as it was read."""
+    inputs: Mapping[str, str] = {}
+    source: Mapping[str, object] = {}
+    if isinstance(asked, LoadedProblem) and asked.is_unchanged():
+        inputs, source = asked.inputs, asked.source
+    plain = plain_problem(asked)
+    engines = select_engines(engine, options)
+    found = verify_without_objection(plain, engines, budget, inputs, source, named=engine is not None)
+    draw = None
+    if isinstance(plain.property, Probability | Expected):
+        from surefoot.interface.heatmap import draw_values
+
+        draw = partial(draw_values, plain, engines, budget.seconds, budget.seed)
+    return CheckResult(plain, found, draw)
+
+
+def plain_problem(given: Problem) -> Problem:
+    """The data that engines read; a program without a list of actions may take all of them."""
+    environment, policy = plain_environment(given.environment), given.policy
+    if isinstance(policy, ProgramPolicy) and not policy.actions and not environment.controls:
+        policy = replace(policy, actions=environment_labels(environment))
+    return Problem(given.name, environment, policy, given.property)
+
+
+def _make_budget(timeout: object, seed: object) -> Budget:
+    if timeout is None:
+        return Budget(inf, whole_number(seed))
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        what = f"{describe_value(timeout)} is not a positive number of seconds"
+        raise WrongType(what, fix="give timeout=60, or None for no limit", where="timeout")
+    try:
+        return Budget(float(timeout), whole_number(seed))
+    except WrongType as error:
+        raise error.at("seed") from None
+
+
+def _problem_from(given: object, policy: object, property: object, *, needs_policy: bool = True) -> Problem:
+    """The one problem that is meant."""
+    if isinstance(given, Problem):
+        return _change_problem(given, policy, property)
+    if isinstance(given, EnvironmentData):
+        return _problem_of_environment(given, policy, property, needs_policy)
+    if not isinstance(given, str | PathLike):
+        fix = "give a problem from load(path), a path, or an environment with its policy and property"
+        raise WrongType(f"{describe_value(given)} is not a problem", fix=fix)
+    network = policy if isinstance(policy, str | PathLike) else None
+    text = property if isinstance(property, str) else None
+    found = _read_problems(given, text, policy=network)
+    if len(found) > 1 and (property is None or text is not None):
+        known = ", ".join(f"`{p.source['property']}`" for p in found)
+        fix = "name one with property=…, or ask about each of load(path)"
+        raise InvalidProblem(f"the file has {len(found)} properties: {known}", fix=fix, where=str(given))
+    rest = None if network is not None else policy
+    return _change_problem(found[0], rest, None if text is not None else property)
+
+
+def _change_problem(problem: Problem, policy: object, property: object) -> Problem:
+    """The problem with another policy, or with another property."""
+    if isinstance(policy, str | PathLike):
+        fix = "give the path to load(path, policy=…), or Policy.from_file(path, observe=…, actions=…)"
+        raise WrongType("a network alone does not say what it observes", fix=fix, where="policy")
+    if policy is not None:
+        problem = replace(problem, policy=take_policy(policy))
+    if property is not None:
+        problem = replace(problem, property=_property_from(property, problem.environment))
+    return problem
+
+
+def _problem_of_environment(
+    environment: EnvironmentData, policy: object, property: object, needs_policy: bool
+) -> Problem:
+    if property is None:
+        fix = 'give never(condition), eventually(condition), … or a text: "never x > 5"'
+        raise WrongType("nothing is asked about the environment", fix=fix, where="property")
+    asked = _property_from(property, environment)
+    if needs_policy and policy is None and not isinstance(asked, Probability | Expected):
+        fix = "give Policy.from_file(path, observe=…, actions=…) or Policy.program(rules)"
+        raise WrongType("nobody acts in the environment", fix=fix, where="policy")
+    if isinstance(policy, str | PathLike):
+        fix = "write Policy.from_file(path, observe=…, actions=…)"
+        raise WrongType("a network alone does not say what it observes", fix=fix, where="policy")
+    acting = None if policy is None else take_policy(policy)
+    return Problem(environment.name, environment, acting, asked)
+
+
+def _property_from(given: object, environment: EnvironmentData) -> Property:
+    if not isinstance(given, str):
+        return take_property(given)
+    names = [v.name for v in (*environment.variables, *environment.controls)]
+    try:
+        return parse_property(given, names=names, constants=dict(environment.definitions))
+    except InvalidProblem as error:
+        raise error.at("property") from None
+
+
+def select_engines(
+    engine: EngineChoice, options: Mapping[str, Any]
+) -> Engine | str | Sequence[Engine | str] | None:
+    """The engines that are asked for; options are fields of the one that is named."""
+    if not options:
+        return engine
+    from surefoot.engines import ENGINES
+    from surefoot.run import build_portfolio
+
+    unknown = next(iter(options))
+    if not isinstance(engine, str):
+        what = f"there is no argument `{unknown}`" if engine is None else f"`{unknown}` belongs to an engine"
+        raise WrongType(what, fix='options need the name of an engine: engine="bmc", depth=8')
+    if engine not in ENGINES:
+        raise WrongType(f"unknown engine {engine!r}", fix=did_you_mean(engine, ENGINES))
+    kind = ENGINES[engine]
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    for name in options:
+        if name not in known:
+            raise WrongType(f"engine `{engine}` has no option `{name}`", fix=did_you_mean(name, known))
+    if "solver" in options or "solver" not in known:
+        return kind(**options)
+    return [replace(one, **options) for one in build_portfolio() if one.name == engine]  # type: ignore[type-var]
+
+
+def check_certificate(certificate: PathText | ProofFile | Certificate | CheckResult) -> CheckerVerdict:
+    """What the independent checker says of a certificate: `accepted`, the `claim` that it proves, or the
+    `reason` why it does not. A path is that of a certificate alone.
+
+    >>> check_certificate(42)
+    Traceback (most recent call last):
+    surefoot.errors.WrongType: `42` is not a certificate; fix: give its path, or `result.certificate`
+    """
+    base = Path()
+    fix = "give its path, or `result.certificate`"
+    content: Mapping[str, Any]
+    if isinstance(certificate, CheckResult):
+        if certificate.certificate is None:
+            raise InvalidProblem("the result has no certificate", fix="only proofs and values have one")
+        content = certificate.certificate.content
+    elif isinstance(certificate, ProofFile | Certificate):
+        content = certificate.content
+    elif isinstance(certificate, str | PathLike):
+        base = Path(certificate).parent
+        try:
+            content = read_certificate(Path(certificate))
+        except (BadCertificate, OSError) as error:
+            raise InvalidProblem(str(error), fix=fix) from None
+        if "surefoot-certificate" not in content:
+            raise InvalidProblem("this is no certificate", fix=fix, where=str(certificate))
+    else:
+        raise WrongType(f"{describe_value(certificate)} is not a certificate", fix=fix)
+    try:
+        return judge_certificate(content, base=base)
+    except BadCertificate as error:
+        return CheckerVerdict(False, str(error))

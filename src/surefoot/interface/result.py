@@ -1,0 +1,210 @@
+"""What `check` and its like give back: the verdict with its evidence, ready to look at, to save, to check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.errors import InvalidProblem, MissingBackend, WrongType
+from surefoot.formats.output_file import compact_json, write_file
+from surefoot.formats.result_json import annotated_result_to_json, certificate_relative_to, result_relative_to
+from surefoot.problem.arguments import describe_value
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import Move, State
+from surefoot.report.result_page import render_result_page
+from surefoot.report.result_text import render, verdict_headline
+from surefoot.verdict.verdict import (
+    Certificate,
+    Estimated,
+    Exact,
+    Holds,
+    PerStart,
+    Proved,
+    Result,
+    Trace,
+    Verdict,
+    Violated,
+)
+
+if TYPE_CHECKING:
+    from surefoot.interface.heatmap import Heatmap
+
+
+def output_path(given: object) -> Path:
+    """Where something is written."""
+    if not isinstance(given, str | PathLike):
+        raise WrongType(f"{describe_value(given)} is not the path of a file", fix="give a str or a Path")
+    return Path(given)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """A run that violates the property, state by state; `loop`: to which state the last one returns."""
+
+    problem: Problem = field(repr=False)
+    run: Trace
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """Exact values of all variables by name, one mapping for each state."""
+        return self.run.states
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        return self.run.moves
+
+    @property
+    def loop(self) -> int | None:
+        return self.run.loop
+
+    @property
+    def actions(self) -> tuple[str | None, ...]:
+        """The label of each step; None for a step of the environment alone."""
+        return tuple(move.transition.label for move in self.run.moves)
+
+    def __len__(self) -> int:
+        return len(self.run.states)
+
+    def __iter__(self) -> Iterator[State]:
+        return iter(self.run.states)
+
+    def to_pandas(self) -> Any:
+        """A data frame with a row for each state; fractions become floats (`states` has them exactly)."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingBackend("a data frame needs pandas", fix="pip install pandas") from None
+        rows = [{name: _plain_value(value) for name, value in state.items()} for state in self.run.states]
+        for row, action in zip(rows, self.actions, strict=False):
+            row["action"] = action
+        return pandas.DataFrame(rows)
+
+
+def _plain_value(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFile:
+    """A certificate that the stand-alone checker reads."""
+
+    kind: str
+    content: Mapping[str, Any] = field(repr=False)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it as JSON; a name that ends in .gz packs it."""
+        target = output_path(path)
+        write_file(target, compact_json(certificate_relative_to(self.content, target.parent), str(target)))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """A verdict with its evidence. `print` shows the report; a notebook shows it with pictures."""
+
+    problem: Problem = field(repr=False)
+    data: Result = field(repr=False)  # everything about the answer, as --json writes it
+    draw: Callable[..., Heatmap] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """`Proved`, `Violated`, `Holds`, `Exact`, `Estimated`, `PerStart`, `Vacuous` or `Unknown`."""
+        return self.data.verdict
+
+    @property
+    def proved(self) -> bool:
+        """Is the property proved, with a certificate that the checker has accepted?"""
+        return isinstance(self.data.verdict, Proved) and self.data.certified
+
+    @property
+    def violated(self) -> bool:
+        """Is there a run that violates the property?"""
+        return isinstance(self.data.verdict, Violated)
+
+    @property
+    def certified(self) -> bool:
+        return self.data.certified
+
+    @property
+    def engine(self) -> str:
+        return self.data.engine
+
+    @property
+    def seconds(self) -> float:
+        return self.data.seconds
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.data.notes
+
+    @property
+    def holds_up_to(self) -> int | None:
+        """Within how many steps there is no violation, where that is all that is known."""
+        found = self.data.verdict
+        return found.up_to if isinstance(found, Holds) else getattr(found, "holds_up_to", None)
+
+    @property
+    def trace(self) -> SavedRun | None:
+        """The run that violates the property, if one was found."""
+        found = self.data.verdict
+        return SavedRun(self.problem, found.trace) if isinstance(found, Violated) else None
+
+    @property
+    def certificate(self) -> ProofFile | None:
+        """The proof for the stand-alone checker, if there is one."""
+        found = self.data.verdict
+        held: Certificate | None = None
+        if isinstance(found, Proved | Violated | Exact | PerStart):
+            held = found.certificate
+        held = self.data.unchecked if held is None else held
+        return None if held is None else ProofFile(held.kind, held.content)
+
+    @property
+    def low(self) -> Fraction | None:
+        """The lower end of a value; None: no limit."""
+        return self._value().low
+
+    @property
+    def high(self) -> Fraction | None:
+        """The upper end of a value; None: infinite."""
+        return self._value().high
+
+    def _value(self) -> Exact | Estimated:
+        if isinstance(self.data.verdict, Exact | Estimated):
+            return self.data.verdict
+        fix = "ask for a probability or an expected reward, and look at `verdict`"
+        raise InvalidProblem(f"the answer `{verdict_headline(self.problem, self.data)}` is no value", fix=fix)
+
+    def heatmap(self, path: str | PathLike[str] | None = None, **look: Any) -> Heatmap:
+        """The values of all starts as a picture, written to `path` (.svg, .png, .html) if it is given."""
+        if self.draw is None:
+            raise InvalidProblem("there is no problem to ask again", fix="use heatmap(problem, …)")
+        found = self.draw(**look)
+        if path is not None:
+            found.save(path)
+        return found
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the complete result: as JSON, or as a page where the name ends in .html."""
+        target = output_path(path)
+        if target.suffix in (".html", ".htm"):
+            write_file(target, render_result_page([(self.problem, self.data)]))
+            return
+        if target.suffix != ".json":
+            fix = "choose a name that ends in .json or .html"
+            raise InvalidProblem(f"`{target}` is no kind of file that results are written to", fix=fix)
+        document = annotated_result_to_json(self.problem, self.data)
+        write_file(target, json.dumps(result_relative_to(document, target.parent), indent=1) + "\n")
+
+    def __str__(self) -> str:
+        return render(self.problem, self.data)
+
+    def __repr__(self) -> str:
+        return f"<CheckResult {self.data.problem}: {verdict_headline(self.problem, self.data)}>"
+
+    def _repr_html_(self) -> str:
+        return render_result_page([(self.problem, self.data)])
