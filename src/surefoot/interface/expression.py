@@ -201,8 +201,8 @@ def real(name: str, low: Limit = None, high: Limit = None) -> Expression:
     >>> real("y", 0, 0.3).variables[0].kind.high
     Fraction(3, 10)
     """
-    ends = [None if end is None else Fraction(number_from(end)) for end in (low, high)]
-    return _declare(name, Real(*ends))
+    least, most = (None if end is None else Fraction(number_from(end)) for end in (low, high))
+    return _declare(name, Real(least, most))
 
 
 def boolean(name: str) -> Expression:

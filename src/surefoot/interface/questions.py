@@ -333,7 +333,8 @@ def _change_problem(problem: Problem, policy: object, property: object) -> Probl
         fix = "give the path to load(path, policy=…), or Policy.from_file(path, observe=…, actions=…)"
         raise WrongType("a network alone does not say what it observes", fix=fix, where="policy")
     if policy is not None:
-        problem = replace(problem, policy=take_policy(policy))
+        acting: Any = take_policy(policy)
+        problem = replace(problem, policy=acting)
     if property is not None:
         problem = replace(problem, property=_property_from(property, problem.environment))
     return problem
@@ -352,14 +353,16 @@ def _problem_of_environment(
     if isinstance(policy, str | PathLike):
         fix = "write Policy.from_file(path, observe=…, actions=…)"
         raise WrongType("a network alone does not say what it observes", fix=fix, where="policy")
-    acting = None if policy is None else take_policy(policy)
+    acting: Any = None if policy is None else take_policy(policy)
     return Problem(environment.name, environment, acting, asked)
 
 
 def _property_from(given: object, environment: EnvironmentData) -> Property:
     if not isinstance(given, str):
-        return take_property(given)
-    names = [v.name for v in (*environment.variables, *environment.controls)]
+        asked: Any = take_property(given)
+        found: Property = asked
+        return found
+    names = [v.name for v in environment.variables] + [c.name for c in environment.controls]
     try:
         return parse_property(given, names=names, constants=dict(environment.definitions))
     except InvalidProblem as error:

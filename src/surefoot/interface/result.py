@@ -76,7 +76,7 @@ class SavedRun:
     def to_pandas(self) -> Any:
         """A data frame with a row for each state; fractions become floats (`states` has them exactly)."""
         try:
-            import pandas
+            import pandas  # type: ignore[import-untyped]
         except ImportError:
             raise MissingBackend("a data frame needs pandas", fix="pip install pandas") from None
         rows = [{name: _plain_value(value) for name, value in state.items()} for state in self.run.states]
