@@ -55,6 +55,16 @@ def exact_number(value: object) -> _Number:
     raise WrongType(f"{describe_value(value)} is not a number", fix="give an int, Fraction, Decimal or float")
 
 
+def exact_fraction(value: object) -> Fraction:
+    """The same as a fraction; a text such as "1/20" is read too."""
+    if isinstance(value, str):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise WrongType(f"{describe_value(value)} is not a number", fix='give 0.05 or "1/20"') from None
+    return Fraction(exact_number(value))
+
+
 def take_limit(value: object) -> _Number | None:
     """A limit of values, or None for no limit."""
     if isinstance(value, float) and value in (float("inf"), float("-inf")):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from surefoot.errors import Unsupported
+from surefoot.problem.arguments import check_fields, take_word, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.term import TRUE
@@ -36,6 +37,9 @@ class Barrier:
 
     squares: Literal["auto", "sos", "sdsos"] = "auto"
     """Sums of squares with any matrices, with sums of 2x2 ones (sdsos: many variables), or by their size."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, degree=whole_number, squares=take_word("auto", "sos", "sdsos"))
 
     def objection(self, problem: Problem) -> str | None:
         try:

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal
 
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
+from surefoot.problem.arguments import check_fields, exact_fraction, take_optional, whole_number
 from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, ValueType
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
@@ -43,6 +44,10 @@ class Explicit:
     """Pass through states with a single way on that the question cannot see; there is no certificate then."""
     tier: Literal["auto", "interpreter", "llvm"] = "auto"
     """How states are explored; the answer is the same."""
+
+    def __post_init__(self) -> None:
+        whole = take_optional(whole_number)
+        check_fields(self, width=exact_fraction, max_states=whole, memory=whole)
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Probability | Expected):

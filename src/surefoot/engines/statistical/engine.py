@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
+from surefoot.problem.arguments import check_fields, exact_fraction, take_optional, whole_number
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
@@ -63,6 +64,20 @@ class Statistical:
     """Results are recorded in this folder as they arrive."""
     resume: bool = False
     """Go on with what the folder has."""
+
+    def __post_init__(self) -> None:
+        number, whole = take_optional(exact_fraction), take_optional(whole_number)
+        check_fields(
+            self,
+            eps=exact_fraction,
+            delta=exact_fraction,
+            max_steps=whole_number,
+            least=number,
+            most=number,
+            factor=whole_number,
+            trees=whole_number,
+            workers=whole,
+        )
 
     def objection(self, problem: Problem) -> str | None:
         wanted = problem.property
