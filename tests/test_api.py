@@ -269,7 +269,7 @@ def test_a_probability_has_two_ends_and_a_heat_map(here: Path) -> None:
         assert Path(name).stat().st_size > 100
     with pytest.raises(sf.InvalidProblem, match=r"ends in \.svg"):
         drawn.save("m.bmp")
-    rough = sf.probability("walk.toml", "high", engine="statistical", eps=0.05)
+    rough = sf.probability("walk.toml", "P=? [ F<=60 n = 4 ]", engine="statistical", eps=0.05)
     assert isinstance(rough.verdict, sf.Estimated)
     assert rough.high - rough.low <= Fraction(1, 10)
     with pytest.raises(sf.InvalidProblem, match="is no value"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.interface.expression import Expression, Operand, expression_from, merge_declarations
-from surefoot.problem.arguments import describe_value, take_optional, take_text, take_tuple
+from surefoot.problem.arguments import describe_value, take_instance, take_optional, take_text, take_tuple
 from surefoot.problem.environment import (
     Choice,
     Component,
@@ -20,7 +20,7 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.environment import Environment as EnvironmentData
-from surefoot.problem.term import TRUE
+from surefoot.problem.term import TRUE, term_from_python
 
 
 class Environment(EnvironmentData):
@@ -58,6 +58,8 @@ class Environment(EnvironmentData):
                 else "nothing says where runs start"
             )
             raise WrongType(what, fix="write Environment(name, start=x == 0)", where="Environment.start")
+        if start is None and isinstance(initial, str):
+            term_from_python(initial)  # type: ignore[arg-type]  # as all data: text is not read there
         begin = expression_from(initial if start is None else start)
         declared = _take_all(variables, _declared_variables, "variables")
         driven = _take_all(controls, _declared_controls, "controls")
@@ -164,7 +166,10 @@ def _take_all(given: Any, take: Any, what: str) -> tuple[Any, ...]:
 
 
 def _declared_variables(given: Any) -> Sequence[Any]:
-    return given.variables if isinstance(given, Expression) else (given,)
+    return given.variables if isinstance(given, Expression) else (_take_variable(given),)
+
+
+_take_variable = take_instance(Variable)
 
 
 def _declared_controls(given: Any) -> Sequence[Any]:
