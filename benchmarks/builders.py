@@ -22,7 +22,7 @@ def surefoot(file: str, constants: dict[str, str]) -> dict[str, Any]:
     from surefoot.formats.jani import read_jani
     from surefoot.problem.problem import Problem
     from surefoot.problem.property import Never
-    from surefoot.problem.term import FALSE
+    from surefoot.term.term import FALSE
 
     imported = time.process_time()
     model = read_jani(Path(file), constants)

@@ -46,7 +46,7 @@ from surefoot.formats.onnx import read_onnx_network  # noqa: E402
 from surefoot.problem.policy import EdgesOf, NeuralPolicy  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Probability  # noqa: E402
-from surefoot.problem.term import Var  # noqa: E402
+from surefoot.term.term import Var  # noqa: E402
 from surefoot.verdict.verdict import Exact  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
 

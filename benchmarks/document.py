@@ -22,7 +22,7 @@ from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.query.bounds import Interval, declared_box, integer_variable_names, linear_range, tighten_box
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, negation_normal_form
-from surefoot.query.linear import linearise_term
+from surefoot.term.linear import linearise_term
 from surefoot.query.query import Query, QueryVariable
 from surefoot.query.unsat_claim import network_to_json
 

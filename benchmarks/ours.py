@@ -29,7 +29,7 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
 from surefoot.problem.environment import Real
 from surefoot.problem.network import dense_network
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Assignment, NetworkCall, Proof, Query, QueryVariable, Sat, Undecided, Unsat
 from surefoot.solvers.native.batch_queries import QueryOutcome, answer_batch_queries

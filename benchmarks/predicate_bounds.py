@@ -30,8 +30,8 @@ from surefoot.engines.explicit import Explicit  # noqa: E402
 from surefoot.engines.predicates import Predicates  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Filter, Never, Optimise, Path, Probability  # noqa: E402
-from surefoot.problem.reserved_names import STALLED  # noqa: E402
-from surefoot.problem.term import Term, Var  # noqa: E402
+from surefoot.term.reserved_names import STALLED  # noqa: E402
+from surefoot.term.term import Term, Var  # noqa: E402
 from surefoot.verdict.verdict import Exact  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 _INFIX = {
     Op.ADD: "+",

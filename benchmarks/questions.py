@@ -17,7 +17,7 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import read_vnnlib_file
 from surefoot.problem.environment import Real
 from surefoot.problem.network import dense_network
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 AURORA = (

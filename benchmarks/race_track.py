@@ -17,7 +17,7 @@ from surefoot.network.directed_rounding import Array
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, dense_network
-from surefoot.problem.term import Const, Term, Var
+from surefoot.term.term import Const, Term, Var
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.solvers.native.batch_queries import BatchQueries, argmax_row_system
 

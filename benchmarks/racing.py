@@ -24,7 +24,7 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of, equal
 
 TRACK = """\
 ############################GGGG

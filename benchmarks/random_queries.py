@@ -30,7 +30,7 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
-from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
+from surefoot.term.term import Apply, Const, Op, Term, Var, equal
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 KINDS = ("whole", "real", "mixed", "copies", "chain", "wide", "smooth", "product", "float32")

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -35,14 +35,14 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.reserved_names import (
+from surefoot.term.reserved_names import (
     DEADLOCKED,
     STALLED,
     chosen_name,
     location_name,
     network_output_name,
 )
-from surefoot.problem.term import TRUE, Const, Term, Var, array_term, equal, term_from_python
+from surefoot.term.term import TRUE, Const, Term, Var, array_term, equal, term_from_python
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import surefoot as sf
 from surefoot.interface import environment, expression, heatmap, policy, properties, questions, result
 from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.property import Never
-from surefoot.problem.term import Var, equal
+from surefoot.term.term import Var, equal
 
 LANE = """
 name = "lane"
@@ -328,7 +328,7 @@ def test_a_trace_becomes_a_data_frame_or_says_what_is_missing(here: Path) -> Non
 
 
 def test_shield_stays_a_function_after_its_package_is_imported() -> None:
-    import surefoot.shield.synthesis
+    import surefoot.shields.synthesis
 
     assert callable(sf.shield)
     assert surefoot.shield.synthesis.synthesise_rules is not None

@@ -26,7 +26,7 @@ from benchmarks.mutation.proof_mutations import PROOF, Certificate
 from benchmarks.ours import ask_files
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.vnnlib import parse_vnnlib
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.meaning.inference import infer_outputs
 
 FAMILIES = ("planted_needles", "cersyve", "sat_relu", "acasxu")

@@ -20,11 +20,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of
+from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of
 from surefoot.run import verify
 from surefoot.verdict.verdict import Proved
 from surefoot.work.budget import Budget

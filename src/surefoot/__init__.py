@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy, ShieldedPolicy
     from surefoot.problem.problem import Problem
     from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
-    from surefoot.problem.term import FALSE, TRUE, Var, equal, ite
+    from surefoot.term.term import FALSE, TRUE, Var, equal, ite
     from surefoot.problem.validate.distribution import normalise_probabilities
     from surefoot.problem.window import window
     from surefoot.report.result_text import render
@@ -121,7 +121,7 @@ _HOMES = {
     "surefoot.problem.policy": ("Branch", "NeuralPolicy", "ProgramPolicy", "ShieldedPolicy"),
     "surefoot.problem.problem": ("Problem",),
     "surefoot.problem.property": ("Eventually", "Never", "NeverBefore", "Recurs", "Within"),
-    "surefoot.problem.term": ("FALSE", "TRUE", "Var", "equal", "ite"),
+    "surefoot.term.term": ("FALSE", "TRUE", "Var", "equal", "ite"),
     "surefoot.problem.validate.distribution": ("normalise_probabilities",),
     "surefoot.problem.window": ("window",),
     "surefoot.report.result_text": ("render",),
@@ -218,9 +218,9 @@ __all__ = [
 
 
 class _ShieldModule(ModuleType):
-    """The package `surefoot.shield`, which can be called: `surefoot.shield("pendulum.toml")` makes a shield.
+    """The package `surefoot.shields`, which can be called: `surefoot.shields("pendulum.toml")` makes a shield.
 
-    Python sets the attribute `surefoot.shield` to the package as soon as a part of it is imported, so the
+    Python sets the attribute `surefoot.shields` to the package as soon as a part of it is imported, so the
     function of that name would disappear.
     """
 
@@ -244,7 +244,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module `surefoot` has no attribute `{name}`")
     if name == "shield":
-        return import_module("surefoot.shield")  # which `_SurefootModule` has made callable
+        return import_module("surefoot.shields")  # which `_SurefootModule` has made callable
     return getattr(import_module(_HOME_OF[name]), name)
 
 

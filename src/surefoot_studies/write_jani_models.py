@@ -12,7 +12,7 @@ from pathlib import Path
 
 from surefoot.formats.jani import write_jani
 from surefoot.problem.environment import Environment
-from surefoot.problem.term import disjunction_of
+from surefoot.term.term import disjunction_of
 from surefoot_studies.blocksworld import model as blocks
 from surefoot_studies.line_transport import model as line
 from surefoot_studies.npuzzle import model as puzzle

@@ -9,7 +9,7 @@ from tests.bad.make_problems import ALL, Bad, asked, write
 from surefoot.errors import InvalidProblem
 from surefoot.formats.problem_file import read_problem_file, read_problems
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE
+from surefoot.term.term import FALSE, TRUE
 
 
 @pytest.mark.parametrize("bad", ALL, ids=lambda bad: bad.name)

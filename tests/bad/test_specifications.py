@@ -9,8 +9,8 @@ from tests.bad.make_specifications import ALL, BOX, START, Bad, term, write
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.vnnlib import no_float32_point, parse_vnnlib, read_vnnlib_file
-from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.term import Var
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import Var
 
 
 @pytest.mark.parametrize("bad", ALL, ids=lambda bad: bad.name)

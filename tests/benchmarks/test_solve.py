@@ -20,7 +20,7 @@ from surefoot.problem.network import (
     dense_network,
     freeze_float32,
 )
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 

@@ -8,9 +8,9 @@ from benchmarks.tampering import executed
 from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import proved_by_barrier, unsafe_system
 
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.property import Never
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 
 
 def test_nothing_false_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:

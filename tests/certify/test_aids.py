@@ -36,9 +36,9 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import Apply, Op, Term, Var, equal
-from surefoot.reductions.term_range import Span
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import Apply, Op, Term, Var, equal
+from surefoot.term.defined_range import Span
 from surefoot.search import SearchSettings, verify_assuming
 from surefoot.verdict.verdict import Certificate, ProofArgument, Proved
 from surefoot.work.budget import Budget

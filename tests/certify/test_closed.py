@@ -12,7 +12,7 @@ from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.dynamics import build_dynamics
 from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.run import verify
 from surefoot.verdict.artifact import AbstractGraph, AbstractState
 from surefoot.verdict.verdict import AbstractInvariant, Proved

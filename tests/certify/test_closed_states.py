@@ -19,7 +19,7 @@ from surefoot.engines.predicates.enumerative import boxes
 from surefoot.problem.environment import Array, Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var, disjunction_of, equal
+from surefoot.term.term import Term, Var, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Certificate, Holds, Proved
 from surefoot.work.budget import Budget

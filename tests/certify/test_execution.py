@@ -33,8 +33,8 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Certificate, Holds, ProofArgument, Proved
 from surefoot.work.budget import Budget

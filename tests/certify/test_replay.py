@@ -26,7 +26,7 @@ from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Path, Probability, Property, Recurs, Within
 from surefoot.problem.semantics import Move
-from surefoot.problem.term import TRUE, Var, equal
+from surefoot.term.term import TRUE, Var, equal
 from surefoot.verdict.verdict import Trace
 
 X = Var("x")

@@ -16,7 +16,7 @@ from tests.engines.held import plant
 from surefoot.engines.barrier import Barrier
 from surefoot.reductions.discretise import in_time
 from surefoot.run import verify
-from surefoot.shield.certified_shield import make_certified_shield
+from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.verdict.verdict import Proved
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from surefoot.certify.values.canonical import process_term_to_json
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot_checker.claims.values import term_code as module
 from surefoot_checker.claims.values.term import compile_row_function
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused

@@ -19,7 +19,7 @@ from surefoot.engines.barrier.foreign_barrier import foreign_barrier_term
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import read_barriers, read_polynomial
 from surefoot.problem.policy import Branch, ProgramPolicy
-from surefoot.problem.term import TRUE
+from surefoot.term.term import TRUE
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise

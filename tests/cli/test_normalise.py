@@ -14,7 +14,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import read_jani
 from surefoot.formats.problem_file import read_problem_file
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Variable
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 from surefoot.problem.validate import check_environment
 from surefoot.problem.validate.distribution import NEAR, normalise_probabilities
 from surefoot_checker.check import judge_certificate

@@ -12,7 +12,7 @@ import pytest
 
 from surefoot.cli import run_command_line
 from surefoot.cli.commands.shield import finite_shield, region_figures
-from surefoot.shield import synthesis
+from surefoot.shields import synthesis
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 
@@ -225,7 +225,7 @@ def test_too_little_time_is_called_so(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_sketches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.shield.linear_controllers.WEIGHTS", (1.0,))
+    monkeypatch.setattr("surefoot.shields.linear_controllers.WEIGHTS", (1.0,))
     told = tmp_path / "told.json"
     sketch = ("--rule", "eta, omega, eta^3", "--invariant", "1, eta^2, eta*omega, omega^2")
     code, out, _ = outcome(capsys, "pendulum/within-90-degrees", *sketch, "--json", str(told))
@@ -245,8 +245,8 @@ def test_a_sketch_that_is_too_poor_proves_nothing(
         "synthesis.SMALLEST": 1,
         "linear_controllers.ROUNDS": 1,
     }.items():
-        monkeypatch.setattr(f"surefoot.shield.{name}", value)
-    monkeypatch.setattr("surefoot.shield.linear_controllers.WEIGHTS", (1.0,))
+        monkeypatch.setattr(f"surefoot.shields.{name}", value)
+    monkeypatch.setattr("surefoot.shields.linear_controllers.WEIGHTS", (1.0,))
     code, out, _ = outcome(capsys, "pendulum/within-90-degrees", "--invariant", "1, eta^2")
     assert code == 3
     assert "covered      0.00 %" in out

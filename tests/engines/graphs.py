@@ -8,7 +8,7 @@ from surefoot.problem.environment import Component, Edge, Environment, Int, Outc
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal
 
 N = Var("n")
 

@@ -24,7 +24,7 @@ from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE
+from surefoot.term.term import TRUE
 from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
 

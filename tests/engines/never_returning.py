@@ -20,8 +20,8 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of, equal
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, equal
 from surefoot.problem.window import window
 
 X, NEW, U, B, OUTPUT = Var("x"), Var("new"), Var("u"), Var("b"), Var(network_output_name(0))

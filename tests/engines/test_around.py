@@ -8,13 +8,13 @@ import pytest
 from surefoot.engines.barrier.float_system import float_system
 from surefoot.engines.barrier.unsafe import unsafety_score
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.reductions.barrier import ControlSystem, read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.shield.certified_shield import make_certified_shield
-from surefoot.shield.linear_controllers import fails_in_simulation
-from surefoot.shield.linear_system import box_corners, furthest_inside, linear_system
-from surefoot.shield.waypoints import enumerate_routes, is_obstructed
+from surefoot.shields.certified_shield import make_certified_shield
+from surefoot.shields.linear_controllers import fails_in_simulation
+from surefoot.shields.linear_system import box_corners, furthest_inside, linear_system
+from surefoot.shields.waypoints import enumerate_routes, is_obstructed
 from surefoot.solvers.sos.linear_matrix_inequality import solve_lmi
 from surefoot.work.budget import Budget
 from surefoot_studies.control.problem import stays_safe

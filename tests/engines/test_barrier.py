@@ -28,7 +28,7 @@ from surefoot.problem.environment import (
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.discretise import discretise
 from surefoot.run import verify

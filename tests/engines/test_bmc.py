@@ -11,7 +11,7 @@ from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.property import Never, Path, Probability, Within
-from surefoot.problem.term import Const, Term, Var, equal
+from surefoot.term.term import Const, Term, Var, equal
 from surefoot.query.query import Answer, Proof, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS

@@ -10,15 +10,15 @@ import pytest
 
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import OraclePolicy, ShieldedPolicy
-from surefoot.problem.term import Var
-from surefoot.shield.batch_guard import BatchGuard
-from surefoot.shield.certified_shield import ShieldSynthesis, make_certified_shield
-from surefoot.shield.evaluation.adversary import ADVERSARIES
-from surefoot.shield.evaluation.baselines import baseline_regulator, random_search_policy
-from surefoot.shield.evaluation.plant import (
+from surefoot.term.term import Var
+from surefoot.shields.batch_guard import BatchGuard
+from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
+from surefoot.shields.evaluation.adversary import ADVERSARIES
+from surefoot.shields.evaluation.baselines import baseline_regulator, random_search_policy
+from surefoot.shields.evaluation.plant import (
     BatchPlant,
     Floats,
     by_gain,
@@ -27,12 +27,12 @@ from surefoot.shield.evaluation.plant import (
     covered_boxes,
     draw_start_states,
 )
-from surefoot.shield.evaluation.simulation import (
+from surefoot.shields.evaluation.simulation import (
     count_needed_interventions,
     rerun_unshielded,
     simulate_campaign,
 )
-from surefoot.shield.linear_controllers import Gain
+from surefoot.shields.linear_controllers import Gain
 from surefoot.work.budget import Budget
 from surefoot_studies.pendulum.problem import pendulum_policy, stays_upright
 

@@ -21,21 +21,21 @@ from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import fit_barrier
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, control_branches, polynomial_of, read_control_system
 from surefoot.reductions.discretise import discretise, in_time
 from surefoot.run import verify
-from surefoot.shield.certified_shield import make_certified_shield, shapes_for
-from surefoot.shield.program import (
+from surefoot.shields.certified_shield import make_certified_shield, shapes_for
+from surefoot.shields.program import (
     shield_policy,
     synthesis_evidence,
     synthesis_program,
     with_room_between,
 )
-from surefoot.shield.synthesis import ShieldRule, Synthesis
+from surefoot.shields.synthesis import ShieldRule, Synthesis
 from surefoot.verdict.verdict import Proved, Result, Unknown
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -19,7 +19,7 @@ from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.term import FALSE, Const, Term, Var, conjunction_of
+from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of
 from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
 from surefoot.verdict.verdict import Proved, Unknown

@@ -12,7 +12,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Choice, Edge, Real, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs
-from surefoot.problem.term import FALSE, TRUE, Var
+from surefoot.term.term import FALSE, TRUE, Var
 from surefoot.run import NoEngine, verify
 from surefoot.verdict.verdict import Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget

@@ -19,7 +19,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term, Var, equal
+from surefoot.term.term import Term, Var, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Estimated, Exact, Trace, Violated
 from surefoot.work.budget import Budget

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from surefoot.cli import run_command_line
-from surefoot.shield.estimate import (
+from surefoot.shields.estimate import (
     LoggedSteps,
     certain_share,
     fit_linear_dynamics,

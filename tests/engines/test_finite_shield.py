@@ -27,18 +27,18 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
-from surefoot.problem.reserved_names import location_name
-from surefoot.problem.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
+from surefoot.term.reserved_names import location_name
+from surefoot.term.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
 from surefoot.run import verify
-from surefoot.shield.export import c_actions, python_actions
-from surefoot.shield.finite import FiniteShield, finite_shield
-from surefoot.shield.finite.action_table import action_table, examples_of
-from surefoot.shield.finite.decision_tree import grow_tree, value_at
-from surefoot.shield.finite.permitted_environment import restrict_to_permitted
+from surefoot.shields.export import c_actions, python_actions
+from surefoot.shields.finite import FiniteShield, finite_shield
+from surefoot.shields.finite.action_table import action_table, examples_of
+from surefoot.shields.finite.decision_tree import grow_tree, value_at
+from surefoot.shields.finite.permitted_environment import restrict_to_permitted
 from surefoot.verdict.verdict import Exact, Proved
 from surefoot.work.budget import Budget
 

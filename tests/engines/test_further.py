@@ -16,14 +16,14 @@ from surefoot.engines.barrier.sos_candidate import FEW
 from surefoot.problem.problem import Problem
 from surefoot.reductions.barrier import barrier_rows, read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.shield.enlarge.fewer_interventions import reduce_interventions
-from surefoot.shield.enlarge.float_shield import count_interventions, float_rules, linear_dynamics
-from surefoot.shield.enlarge.separating_half_spaces import separating_half_spaces
-from surefoot.shield.enlarge.two_speed_gains import two_speed_gain
-from surefoot.shield.enlarge.two_speed_rules import two_speed_candidates
-from surefoot.shield.linear_controllers import unsafe_states
-from surefoot.shield.program import shield_policy, synthesis_evidence, synthesis_program
-from surefoot.shield.synthesis import RuleSource, Synthesis, synthesise_rules
+from surefoot.shields.enlarge.fewer_interventions import reduce_interventions
+from surefoot.shields.enlarge.float_shield import count_interventions, float_rules, linear_dynamics
+from surefoot.shields.enlarge.separating_half_spaces import separating_half_spaces
+from surefoot.shields.enlarge.two_speed_gains import two_speed_gain
+from surefoot.shields.enlarge.two_speed_rules import two_speed_candidates
+from surefoot.shields.linear_controllers import unsafe_states
+from surefoot.shields.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.problem import stays_safe

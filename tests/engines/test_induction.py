@@ -9,7 +9,7 @@ from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.induction import Induction
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import Var, divide_terms
+from surefoot.term.term import Var, divide_terms
 from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS

@@ -25,7 +25,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs
-from surefoot.problem.term import FALSE, TRUE, Term, Var, divide_terms, equal
+from surefoot.term.term import FALSE, TRUE, Term, Var, divide_terms, equal
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Verdict, Violated

@@ -8,7 +8,7 @@ import pytest
 
 from surefoot.cli.commands.shield.evaluation import EvaluationSize, evaluate_shield
 from surefoot.formats.policy_file import load_policy
-from surefoot.shield.certified_shield import make_certified_shield
+from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.work.budget import Budget
 from surefoot_studies.control.problem import stays_safe
 

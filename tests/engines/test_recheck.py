@@ -16,8 +16,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.shield.certified_shield import make_certified_shield
-from surefoot.shield.recheck import OldRule, recheck_shield
+from surefoot.shields.certified_shield import make_certified_shield
+from surefoot.shields.recheck import OldRule, recheck_shield
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.plants import CHANGED

@@ -20,7 +20,7 @@ from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.semantics import holds_in_state
-from surefoot.problem.term import Const, Term
+from surefoot.term.term import Const, Term
 from surefoot.report.result_text import render
 from surefoot.run import verify
 from surefoot.search import SearchSettings, verify_assuming

@@ -18,16 +18,16 @@ from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.reductions.barrier import ControlSystem, read_control_system
-from surefoot.shield import linear_controllers, synthesis
-from surefoot.shield.program import shield_policy, synthesis_evidence, synthesis_program
-from surefoot.shield.start_regions import (
+from surefoot.shields import linear_controllers, synthesis
+from surefoot.shields.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.shields.start_regions import (
     Box,
     region_around,
     states_in_sets,
     subtract_region,
     uncovered_start,
 )
-from surefoot.shield.synthesis import RuleSource, Synthesis, synthesise_rules
+from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_checker.claims.barrier.box_cover import is_box_covered
@@ -131,7 +131,7 @@ def test_a_region_without_a_rule_is_given_up_and_the_rest_goes_on(monkeypatch: p
         return np.zeros(len(states), dtype=bool)
 
     monkeypatch.setattr(synthesis, "_find_rule", refusing)
-    monkeypatch.setattr("surefoot.shield.start_regions.states_in_sets", as_if_they_held_nothing_else)
+    monkeypatch.setattr("surefoot.shields.start_regions.states_in_sets", as_if_they_held_nothing_else)
     made = synthesise_rules(system, RuleSource(), (2,), Budget(300))
     open_share = 1 - made.covered_share(system.initial)
     assert made.trouble == "refused"

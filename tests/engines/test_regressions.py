@@ -22,7 +22,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Within
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, divide_terms, equal
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, divide_terms, equal
 from surefoot.query.query import Query, QueryVariable, Undecided, Unsat
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS

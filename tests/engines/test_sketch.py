@@ -14,29 +14,29 @@ from surefoot.engines.barrier.invariant_set import barrier_to_term
 from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.engines.barrier.sos_candidate import fit_barrier
 from surefoot.errors import InvalidProblem
-from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.term import Term
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import polynomial_of, read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.shield.linear_controllers import (
+from surefoot.shields.linear_controllers import (
     UNSAFE,
     Floats,
     improve_by_random_search,
     rollout_cost,
     sample_starts,
 )
-from surefoot.shield.program import synthesis_evidence, synthesis_program
-from surefoot.shield.recheck import OldRule, recheck_shield
-from surefoot.shield.sketch import read_sketch
-from surefoot.shield.sketch_rules import (
+from surefoot.shields.program import synthesis_evidence, synthesis_program
+from surefoot.shields.recheck import OldRule, recheck_shield
+from surefoot.shields.sketch import read_sketch
+from surefoot.shields.sketch_rules import (
     Combination,
     combination_from_polynomials,
     enumerate_sketch_rules,
     fit_combination,
     imitation_distance,
 )
-from surefoot.shield.synthesis import RuleSource, synthesise_rules
+from surefoot.shields.synthesis import RuleSource, synthesise_rules
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.problem import stays_safe
@@ -111,7 +111,7 @@ def test_a_rule_is_written_as_it_is_simulated() -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regulators of one weight are enough here."""
-    monkeypatch.setattr("surefoot.shield.linear_controllers.WEIGHTS", (1.0,))
+    monkeypatch.setattr("surefoot.shields.linear_controllers.WEIGHTS", (1.0,))
 
 
 @pytest.mark.usefixtures("few")
@@ -138,8 +138,8 @@ def test_the_distance_of_equation_5() -> None:
 
 
 def test_the_random_search_comes_closer_to_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surefoot.shield.linear_controllers.ROUNDS", 6)
-    monkeypatch.setattr("surefoot.shield.sketch_rules.STEPS", 100)
+    monkeypatch.setattr("surefoot.shields.linear_controllers.ROUNDS", 6)
+    monkeypatch.setattr("surefoot.shields.sketch_rules.STEPS", 100)
     system = read_control_system(discretise(stays_upright())[0])
     sketch = read_sketch("eta, omega", system.variables, 5, "rule")
     wanted = np.array([[-26.0, -15.0]])

@@ -26,7 +26,7 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
-from surefoot.problem.term import FALSE, TRUE, Term, Var, disjunction_of, equal
+from surefoot.term.term import FALSE, TRUE, Term, Var, disjunction_of, equal
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.run import verify
 from surefoot.search import SearchSettings, find_invariant, verify_assuming

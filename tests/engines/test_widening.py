@@ -13,10 +13,10 @@ from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial
 from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.shield.enlarge.larger_sets import enlarge_sets
-from surefoot.shield.enlarge.visited_states import visited_states
-from surefoot.shield.program import shield_policy, synthesis_evidence, synthesis_program
-from surefoot.shield.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
+from surefoot.shields.enlarge.larger_sets import enlarge_sets
+from surefoot.shields.enlarge.visited_states import visited_states
+from surefoot.shields.program import shield_policy, synthesis_evidence, synthesis_program
+from surefoot.shields.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.problem import stays_safe
@@ -85,7 +85,7 @@ def test_an_interruption_keeps_what_there_is(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"surefoot.shield.enlarge.larger_sets.{where}", interrupted)
+    monkeypatch.setattr(f"surefoot.shields.enlarge.larger_sets.{where}", interrupted)
     kept = enlarge_sets(SYSTEM, found, elsewhere, (2,), Budget(60))
     assert kept.interrupted
     assert kept.branches == found.branches

@@ -8,7 +8,7 @@ from surefoot.explore import ExploredModel
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, policy_decision
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 
 
 def key(state: State) -> tuple[Any, ...]:

@@ -23,8 +23,8 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_name, location_name
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, location_name
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Apply,

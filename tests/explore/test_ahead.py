@@ -13,11 +13,11 @@ from surefoot.explore import ExploredModel, explore_problem
 from surefoot.explore.exploration import Tier
 from surefoot.explore.limits import MOST_PASSED
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE, Const, Var, equal
+from surefoot.term.term import FALSE, TRUE, Const, Var, equal
 
 X = Var("x")
 TIERS: tuple[Tier, ...] = ("interpreter", "llvm")

@@ -12,14 +12,14 @@ import pytest
 from tests.shield.export.test_source import ENVIRONMENT, TENTH, A, B, X, Y, bits, module, questions, shield
 
 from surefoot.errors import Unsupported
-from surefoot.explore.vectorised_terms import vectorise_terms
+from surefoot.term.vectorised import vectorise_terms
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.policy import OraclePolicy
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term
-from surefoot.shield.batch_guard import BatchGuard
-from surefoot.shield.export import guard_of
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term
+from surefoot.shields.batch_guard import BatchGuard
+from surefoot.shields.export import guard_of
 
 
 def random_term(random: Random, depth: int) -> Term:
@@ -73,7 +73,7 @@ def test_a_shield_decides_for_many_as_for_one() -> None:
 
 
 def test_a_shield_decides_for_many_as_its_source_code(tmp_path: object) -> None:
-    from surefoot.shield.export import python_source
+    from surefoot.shields.export import python_source
 
     guard = guard_of(ENVIRONMENT, shield())
     step = module(python_source(guard), tmp_path / "guard.py").step  # type: ignore[operator]

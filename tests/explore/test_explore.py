@@ -23,14 +23,14 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import STALLED, network_output_name
+from surefoot.term.reserved_names import STALLED, network_output_name
 from surefoot.problem.semantics import policy_decision
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal
 from surefoot.work.budget import Budget
 from surefoot_studies.racetrack.model import racetrack_environment as racetrack
 from surefoot_studies.racetrack.policies import careful_policy

@@ -9,7 +9,7 @@ from tests.explore.against_reference import check, visit
 from tests.explore.random_environments import calm, labels, problem
 
 from surefoot.explore import explore_problem
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.semantics import holds_in_state
 
 

@@ -15,11 +15,11 @@ from surefoot.explore import ExploredModel, explore_problem
 from surefoot.explore.emit.operators import NOT_COMPILED, TABLE
 from surefoot.explore.exploration import llvm_objection
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Real, Update, Variable
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, equal
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, equal
 from surefoot_studies.racetrack.model import racetrack_environment as racetrack
 from surefoot_studies.racetrack.policies import careful_policy
 from surefoot_studies.racetrack.problem import CRASHED, FINISHED, bend_track, never_crashes

@@ -6,7 +6,7 @@ from random import Random
 from tests.explore.random_environments import problem
 
 from surefoot.explore import explore_problem, resolve_uniformly
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 
 
 def test_every_choice_is_equally_likely() -> None:

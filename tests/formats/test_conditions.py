@@ -8,7 +8,7 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.predicate_list import read_conditions
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 
 X = Var("x")
 

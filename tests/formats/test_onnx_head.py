@@ -18,7 +18,7 @@ from surefoot.problem.environment import Component, Edge, Environment, Real, Var
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.policy import Choose, NeuralPolicy
-from surefoot.problem.term import TRUE, Var
+from surefoot.term.term import TRUE, Var
 
 LAYER = {"W": weights(3, 2), "b": weights(3, seed=1)}
 GEMM = node("Gemm", "x W b", "q", transB=1)

@@ -33,7 +33,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.property import Never, Within
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 
 t = parse_term
 PAGES = Path(__file__).parents[2] / "docs" / "reference"

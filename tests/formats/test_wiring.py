@@ -27,7 +27,7 @@ from surefoot.problem.environment import (
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 from surefoot.problem.window import window
 
 t = parse_term

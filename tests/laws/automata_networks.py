@@ -25,8 +25,8 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import STALLED, location_name
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal
+from surefoot.term.reserved_names import STALLED, location_name
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal
 
 LABELS = ("go", "turn", "wait")
 X, Y, B, BY = Var("x"), Var("y"), Var("b"), Var("by")

@@ -28,14 +28,14 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.reserved_names import (
+from surefoot.term.reserved_names import (
     DEADLOCKED,
     STALLED,
     chosen_name,
     location_name,
     network_output_name,
 )
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal, ite
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal, ite
 
 LABELS = ("a", "b", "c")
 X, Y, B, C, P, U = Var("x"), Var("y"), Var("b"), Var("c"), Var("p"), Var("u")

@@ -12,7 +12,7 @@ from itertools import product
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, ValueType
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
@@ -26,7 +26,7 @@ from surefoot.problem.semantics import (
     may_end,
     permitted_transitions,
 )
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 
 MOST = 10_000
 

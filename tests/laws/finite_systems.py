@@ -24,14 +24,14 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.reserved_names import (
+from surefoot.term.reserved_names import (
     DEADLOCKED,
     STALLED,
     chosen_name,
     location_name,
     network_output_name,
 )
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite
 
 LABELS = ("a", "b", "c")
 KINDS = ("never", "eventually", "recurs", "within")

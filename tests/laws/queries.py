@@ -20,7 +20,7 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
-from surefoot.problem.term import Apply, Const, Op, Term, Var, array_term, equal, ite
+from surefoot.term.term import Apply, Const, Op, Term, Var, array_term, equal, ite
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 SMALL = st.integers(-3, 3)

@@ -21,8 +21,8 @@ from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal
 
 X, Y, U, NEW, B = Var("x"), Var("y"), Var("u"), Var("new"), Var("b")
 SIDE = Real(Fraction(-2), Fraction(2))

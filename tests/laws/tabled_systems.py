@@ -22,8 +22,8 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.reserved_names import chosen_name
-from surefoot.problem.term import TRUE, Const, Term, Var, disjunction_of, equal
+from surefoot.term.reserved_names import chosen_name
+from surefoot.term.term import TRUE, Const, Term, Var, disjunction_of, equal
 
 X = Var("x")
 KINDS = ("never", "eventually", "recurs", "within")

@@ -27,9 +27,9 @@ from surefoot.problem.environment import Component, Edge, Environment, Int, Outc
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import NeverBefore
-from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.semantics import State
-from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute_names
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute_names
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.run import verify
 from surefoot.solvers.milp import Milp

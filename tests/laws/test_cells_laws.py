@@ -13,7 +13,7 @@ from tests.random_networks import networks
 
 from surefoot.network.directed_rounding import Array
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import Affine, Network, dense_network
 from surefoot.query.query import Sat, Unsat

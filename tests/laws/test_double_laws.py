@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from surefoot.errors import Unsupported
 from surefoot.explore import explore_problem
-from surefoot.explore.term_closures import UNDEFINED_ERRORS, compile_closure
-from surefoot.explore.vectorised_terms import vectorise_terms
+from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
+from surefoot.term.vectorised import vectorise_terms
 from surefoot.problem.environment import (
     Arithmetic,
     Bool,
@@ -31,12 +31,12 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import enumerate_successors
-from surefoot.problem.term import (
+from surefoot.term.term import (
     FALSE,
     Apply,
     Const,

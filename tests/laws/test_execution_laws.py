@@ -23,11 +23,11 @@ from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment, Int
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.reserved_names import location_key, output_index
+from surefoot.term.reserved_names import location_key, output_index
 from surefoot.problem.semantics import (
     State,
     enumerate_successors,
@@ -36,7 +36,7 @@ from surefoot.problem.semantics import (
     may_end,
     policy_decision,
 )
-from surefoot.problem.term import TRUE, Term, Var, free_names
+from surefoot.term.term import TRUE, Term, Var, free_names
 from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

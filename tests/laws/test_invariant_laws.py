@@ -18,7 +18,7 @@ from surefoot.problem.environment import Bool, Int
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state
-from surefoot.problem.term import Term, Var, conjunction_of
+from surefoot.term.term import Term, Var, conjunction_of
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.search import SearchSettings, find_invariant, find_tipping_point
 from surefoot.verdict.artifact import Invariant, TippingPoint

@@ -16,9 +16,9 @@ from surefoot.network.back_substitution import linear_bounds
 from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import Network, Shape, dense_network
-from surefoot.problem.term import Const, Var, equal
+from surefoot.term.term import Const, Var, equal
 from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
 from surefoot.solvers.native.bounding.bounding_plan import build_bounding_plan
 from surefoot.solvers.native.bounding.gradients import forward_values

@@ -10,7 +10,7 @@ import pytest
 
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import dense_network
-from surefoot.problem.term import Const, Term, Var
+from surefoot.term.term import Const, Term, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.solvers import SOLVERS

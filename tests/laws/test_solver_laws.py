@@ -10,7 +10,7 @@ from tests.laws.queries import mixed_queries, network_queries, whole_queries
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int
-from surefoot.problem.term import Apply, Op, Term
+from surefoot.term.term import Apply, Op, Term
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.lower import lower_query
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat

@@ -14,7 +14,7 @@ from surefoot.formats.problem_file import read_problems
 from surefoot.formats.problem_file.variable_types import parse_law, parse_variable_type
 from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.printer import show_property, show_term
-from surefoot.problem.printer.terms import LAYOUT
+from surefoot.term.printer import LAYOUT
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -27,8 +27,8 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.reserved_names import chosen_name, location_name, network_output_name
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import chosen_name, location_name, network_output_name
+from surefoot.term.term import (
     Apply,
     Const,
     Op,

@@ -14,12 +14,12 @@ from surefoot.problem.environment import Int
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.abstraction import FreedValues, abstract_network_io
 from surefoot.reductions.proof_obligations import assume_invariant
 from surefoot.reductions.restriction import restrict_variables
-from surefoot.reductions.term_range import Span
+from surefoot.term.defined_range import Span
 
 SYSTEMS = 12
 WORSE = ("holds", "unclear", "violated")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
 from surefoot.formats.vnnlib import parse_vnnlib, read_witness, witness_text, write_vnnlib
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 
 # A formula is a list ["and", ...], ["<=", a, b], ["+", ...], or a string that is a name or a number.
 NAMES = ("X_0", "X_1", "Y_0", "Y_1")

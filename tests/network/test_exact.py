@@ -10,7 +10,7 @@ from tests.exact_network import exact_values
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.exact import dyadic_integers, exact_outputs
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import (
     Activation,

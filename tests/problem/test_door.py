@@ -19,7 +19,7 @@ from surefoot.problem.environment import Control, Law, Synchronisation
 from surefoot.problem.flow import Flow
 from surefoot.problem.policy import Choose, EdgesOf, OraclePolicy
 from surefoot.problem.property import Bound, Expected, Path, Probability, Threshold
-from surefoot.problem.term import (
+from surefoot.term.term import (
     Apply,
     Const,
     Op,

@@ -14,7 +14,7 @@ from tests.formats.jani.features import stepping
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
-from surefoot.explore.term_closures import compile_closure
+from surefoot.term.closures import compile_closure
 from surefoot.formats.jani import read_jani
 from surefoot.formats.problem_file import read_problems
 from surefoot.problem.environment import (
@@ -27,19 +27,19 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
-from surefoot.problem.number import MOST_BITS, LongNumber, bits_of, brief_number
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.number import MOST_BITS, LongNumber, bits_of, brief_number
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import enumerate_successors
-from surefoot.problem.term import Apply, Const, Op, Term, Var
-from surefoot.query.linear import linearise_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.linear import linearise_term
 from surefoot.query.lower import lower_query
 from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.query.query import Query, QueryVariable
 from surefoot.reductions.barrier.polynomials import polynomial_of
-from surefoot.reductions.interval import term_interval
+from surefoot.term.interval import term_interval
 from surefoot.run import verify
 from surefoot.verdict.verdict import Unknown
 from surefoot.work.budget import Budget

@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_property, parse_term
-from surefoot.problem.parse.decimal_literals import read_number
+from surefoot.term.decimal_literals import read_number
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -22,7 +22,7 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.term import (
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Apply,

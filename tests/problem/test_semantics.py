@@ -19,7 +19,7 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import (
@@ -31,7 +31,7 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import STALLED, location_name, network_output_name
+from surefoot.term.reserved_names import STALLED, location_name, network_output_name
 from surefoot.problem.semantics import (
     Move,
     NotAStep,
@@ -42,7 +42,7 @@ from surefoot.problem.semantics import (
     is_initial,
     permitted_transitions,
 )
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array_term, equal, ite
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, array_term, equal, ite
 
 N, X = Var("n"), Var("x")
 

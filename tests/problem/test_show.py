@@ -6,7 +6,7 @@ import pytest
 
 from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.printer import abbreviate_term, show_name, show_property, show_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Never, Path, Probability
-from surefoot.problem.term import TRUE, Apply, Const, Op, Var
+from surefoot.term.term import TRUE, Apply, Const, Op, Var
 from surefoot.problem.validate import validate_problem
-from surefoot.problem.validate.types import TYPE_RULES
+from surefoot.term.types import TYPE_RULES
 
 t = parse_term
 NETWORK = dense_network([(np.ones((2, 2)), np.zeros(2))])

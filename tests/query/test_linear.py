@@ -3,8 +3,8 @@ from fractions import Fraction
 import pytest
 
 from surefoot.errors import Unsupported
-from surefoot.problem.term import Apply, Const, Op, Term, Var, ite
-from surefoot.query.linear import LinearForm, linearise_term, term_from_linear
+from surefoot.term.term import Apply, Const, Op, Term, Var, ite
+from surefoot.term.linear import LinearForm, linearise_term, term_from_linear
 
 x, y = Var("x"), Var("y")
 HALF = Fraction(1, 2)

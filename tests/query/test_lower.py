@@ -7,7 +7,7 @@ from tests.solvers.examples import RELU
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.lower import lower_query

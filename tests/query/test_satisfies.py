@@ -5,7 +5,7 @@ import pytest
 
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Combine, Network, Pairing, dense_network
-from surefoot.problem.term import Const, Var, array_term, ite
+from surefoot.term.term import Const, Var, array_term, ite
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 

@@ -11,7 +11,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem import semantics
 from surefoot.problem.environment import Int, ValueType
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Const, Term, Var, conjunction_of, equal
+from surefoot.term.term import Const, Term, Var, conjunction_of, equal
 from surefoot.query.query import Sat, Undecided
 from surefoot.reductions.scalar_layout import decode_value
 from surefoot.reductions.unroll import Unrolling, encoding_objection, unroll

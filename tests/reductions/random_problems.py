@@ -39,7 +39,7 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
 
 X, Y, B, A, G, R = (Var(n) for n in "xybagr")
 VARIABLES = (

@@ -16,7 +16,7 @@ from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import holds_in_state, is_initial
-from surefoot.problem.term import TRUE, Apply, Op, Term, Var, ite
+from surefoot.term.term import TRUE, Apply, Op, Term, Var, ite
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.abstraction import (
     FreedValues,
@@ -26,7 +26,7 @@ from surefoot.reductions.abstraction import (
     with_free_outputs,
 )
 from surefoot.reductions.abstraction_request import describe_inputs, named_inputs, parse_abstraction_request
-from surefoot.reductions.term_range import Span, term_span
+from surefoot.term.defined_range import Span, term_span
 from surefoot_studies.aurora.problem import safety_excellent
 from surefoot_studies.toy.problem import below_thirteen
 

@@ -17,7 +17,7 @@ from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move
-from surefoot.problem.term import FALSE, TRUE, Term, Var, equal
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal
 from surefoot.reductions.concretise import CandidateRun, concretise_run
 from surefoot.verdict.verdict import Trace
 

@@ -26,7 +26,7 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, apply_move
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var
 from surefoot.reductions.discretise import discretise
 from surefoot.verdict.verdict import Vacuous
 

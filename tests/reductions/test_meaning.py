@@ -37,7 +37,7 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array_term, equal, ite
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, array_term, equal, ite
 
 X, Y, A, U = Var("x"), Var("y"), Var("a"), Var("u")
 VARIABLES = (Variable("x", Int(0, 2)), Variable("y", Int(0, 2)), Variable("a", Array(Bool(), 2)))

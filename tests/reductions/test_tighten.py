@@ -24,11 +24,11 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
-from surefoot.problem.term import TRUE, Const, Var
+from surefoot.term.term import TRUE, Const, Var
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.reductions.restriction import EmptyRegion, restrict_variables
-from surefoot.reductions.term_range import Span
+from surefoot.term.defined_range import Span
 from surefoot_studies.aurora.problem import aurora_environment, liveness_loss, safety_shallow_buffer
 
 NETWORK = dense_network([([[0.0] * 30], [1.0])])

@@ -31,7 +31,7 @@ from surefoot.problem.policy import Branch, Choose, NeuralPolicy, OraclePolicy, 
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import holds_in_state
-from surefoot.problem.term import FALSE, TRUE, Apply, Op, Term, Var, conjunction_of, equal
+from surefoot.term.term import FALSE, TRUE, Apply, Op, Term, Var, conjunction_of, equal
 from surefoot.query.query import Assignment, Sat
 from surefoot.reductions.concretise import concretise_run
 from surefoot.reductions.scalar_layout import decode_value

@@ -10,7 +10,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property
-from surefoot.problem.term import TRUE, Term, Var
+from surefoot.term.term import TRUE, Term, Var
 from surefoot.problem.window import window
 from surefoot.run import verify
 from surefoot.verdict.verdict import Result

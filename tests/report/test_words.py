@@ -13,10 +13,10 @@ from tests.report.runs import LOAD, overload, problem
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
-from surefoot.problem.parse.decimal_literals import show_number
+from surefoot.term.decimal_literals import show_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import Term, Var
+from surefoot.term.term import Term, Var
 from surefoot.problem.window import windows_of
 from surefoot.report.result_page import render_result_page
 from surefoot.report.result_text import describe_interval, in_few_words, render

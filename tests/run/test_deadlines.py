@@ -26,10 +26,10 @@ from surefoot.problem.environment import Component, Edge, Environment, Int, Outc
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.property import Path as Run
-from surefoot.problem.term import Const, Term, Var, equal
+from surefoot.term.term import Const, Term, Var, equal
 from surefoot.run import verify
-from surefoot.shield import certified_shield as made_module
-from surefoot.shield.certified_shield import make_certified_shield
+from surefoot.shields import certified_shield as made_module
+from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated
 from surefoot.work import budget as budget_module
 from surefoot.work import deadline as alarm_module

@@ -21,11 +21,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import FALSE, TRUE, Apply, Op, Term, Var, equal
+from surefoot.term.term import FALSE, TRUE, Apply, Op, Term, Var, equal
 from surefoot.run import constant_truth, verify
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -17,7 +17,7 @@ from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Never, Path, Probability, Property, Within
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var
 from surefoot.run import (
     applicable_engines,
     build_portfolio,

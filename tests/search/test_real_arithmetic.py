@@ -13,7 +13,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE, Var
+from surefoot.term.term import TRUE, Var
 from surefoot.reductions.abstraction import FreedValues
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.search import IN_REALS, SearchSettings, find_invariant, verify_abstracted

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.decision import action_of
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, enumerate_outcomes, holds_in_state, policy_decision

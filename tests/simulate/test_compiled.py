@@ -15,12 +15,12 @@ from tests.simulate.test_interpreted import watched
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.llvm import kernel_memory
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_name
-from surefoot.problem.term import FALSE, Const, Var, equal
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name
+from surefoot.term.term import FALSE, Const, Var, equal
 from surefoot.simulate import (
     PathProperty,
     RunSimulator,

@@ -12,10 +12,10 @@ from surefoot.engines.explicit import Explicit
 from surefoot.errors import Unsupported
 from surefoot.explore import explore_problem, resolve_uniformly
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Path, Probability
-from surefoot.problem.term import TRUE, Const, Var, conjunction_of, equal
+from surefoot.term.term import TRUE, Const, Var, conjunction_of, equal
 from surefoot.query.markov import Until
 from surefoot.simulate import (
     ENDED,

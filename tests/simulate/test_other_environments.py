@@ -28,12 +28,12 @@ from surefoot.problem.environment import (
     ValueType,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal
 from surefoot.simulate import SUCCEEDED, UNDECIDED, PathProperty, make_simulator
 
 X, W, FORCE = Var("x"), Var("w"), Var("force")

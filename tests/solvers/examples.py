@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Network, dense_network
-from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
+from surefoot.term.term import Apply, Const, Op, Term, Var, equal
 from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable
 from surefoot.solvers.remote import Question
 

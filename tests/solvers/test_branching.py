@@ -15,7 +15,7 @@ from surefoot.errors import SolverFailure
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.network import Network, dense_network
-from surefoot.problem.term import Const, Term, Var, equal
+from surefoot.term.term import Const, Term, Var, equal
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.branch_and_bound import BranchAndBound

@@ -7,7 +7,7 @@ from tests.solvers.examples import EXAMPLES, real, relu
 
 from surefoot.problem.environment import Real
 from surefoot.problem.network import Activation, Network, Shape
-from surefoot.problem.term import Apply, Const, Op, Var
+from surefoot.term.term import Apply, Const, Op, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers import SOLVERS

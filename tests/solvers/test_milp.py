@@ -7,7 +7,7 @@ from tests.solvers.examples import RELU, hard_query, real, relu
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Int
 from surefoot.problem.network import dense_network
-from surefoot.problem.term import Apply, Const, Op, Var, equal, ite
+from surefoot.term.term import Apply, Const, Op, Var, equal, ite
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.milp import Milp

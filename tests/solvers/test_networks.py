@@ -9,7 +9,7 @@ from tests.solvers.examples import real
 from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.network import Network
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 from surefoot.query.query import NetworkCall, Query, Sat, Unsat
 from surefoot.query.smtlib import to_smtlib
 from surefoot.solvers import SOLVERS

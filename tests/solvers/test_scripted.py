@@ -2,7 +2,7 @@ import pytest
 from tests.solvers.examples import real
 
 from surefoot.errors import SolverFailure, Unsupported
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 from surefoot.query.query import Query, Sat, Unsat
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.protocol import solve_query

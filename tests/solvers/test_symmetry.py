@@ -11,7 +11,7 @@ import pytest
 from surefoot.engines.barrier import sos_candidate as finding
 from surefoot.engines.barrier.scaled_system import ScaledSystem, scale_system
 from surefoot.engines.barrier.sos_candidate import fit_barrier
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise

@@ -5,7 +5,7 @@ import pytest
 from tests.solvers.examples import hard_query, real
 
 from surefoot.problem.environment import Int
-from surefoot.problem.term import Apply, Op, Var, array_term, equal
+from surefoot.term.term import Apply, Op, Var, array_term, equal
 from surefoot.query.query import Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.protocol import solve_query
 from surefoot.solvers.z3 import Z3

@@ -16,7 +16,7 @@ import numpy as np
 from surefoot.formats.racetrack_map import GOAL, WALL
 from surefoot.problem.network import Activation, Affine
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.term import Apply, Const, Term, Var
+from surefoot.term.term import Apply, Const, Term, Var
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot_studies.racetrack.abstraction_instances import FASTEST, AbstractionInstance, abstraction_starts
 from surefoot_studies.racetrack.model import ACCELERATIONS

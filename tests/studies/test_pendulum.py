@@ -23,7 +23,7 @@ from surefoot.problem.semantics import (
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.shield.certified_shield import make_certified_shield
+from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.work.budget import Budget
 from surefoot_studies.pendulum.problem import PROBLEMS, exact_radians, pendulum_policy, stays_upright
 

@@ -11,7 +11,7 @@ import pytest
 from surefoot.errors import InvalidProblem
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.meaning.decision import observation_vector
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.network import Network, dense_network

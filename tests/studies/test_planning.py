@@ -15,7 +15,7 @@ from surefoot.problem.environment import Int
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, enumerate_successors, is_initial
-from surefoot.problem.term import FALSE
+from surefoot.term.term import FALSE
 from surefoot.run import verify
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget

@@ -13,9 +13,9 @@ from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import network_output_name
+from surefoot.term.reserved_names import network_output_name
 from surefoot.problem.semantics import Move, permitted_transitions
-from surefoot.problem.term import TRUE, Var
+from surefoot.term.term import TRUE, Var
 from surefoot.run import verify
 from surefoot.solvers.native import Native
 from surefoot.verdict.verdict import Trace, Violated

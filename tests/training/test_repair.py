@@ -103,7 +103,7 @@ def test_only_outputs_can_be_learnt() -> None:
     import torch
 
     from surefoot.errors import Unsupported
-    from surefoot.problem.term import Var
+    from surefoot.term.term import Var
     from surefoot_studies.training.robustness import robustness_degree
 
     with pytest.raises(Unsupported, match="`speed"):

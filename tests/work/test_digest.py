@@ -9,7 +9,7 @@ import numpy as np
 from tests.engines.statistical.chains import mix, walk
 
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE
+from surefoot.term.term import TRUE
 from surefoot.work.fingerprint import content_fingerprint
 
 

@@ -23,7 +23,7 @@ from surefoot.certify.vnnlib_claim import cases_without_controls, find_rejection
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Property, Recurs
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.verdict.verdict import (
     AbstractInvariant,
     Certificate,

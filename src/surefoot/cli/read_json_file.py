@@ -9,7 +9,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import result_from_json
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.problem.parse import parse_term
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.verdict.verdict import Found
 from surefoot_checker.kernel.untrusted_file import ReadError, decompress_gzip
 

@@ -23,7 +23,7 @@ from surefoot.formats.result_json.exact_numbers import number_from_json
 from surefoot.problem.parse import parse_term
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import disjunction_of
+from surefoot.term.term import disjunction_of
 from surefoot.reductions.bound_template import BoundTemplate, parse_bound_template
 from surefoot.reductions.discretise import discretise
 from surefoot.reductions.proof_obligations import (

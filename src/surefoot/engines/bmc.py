@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt
-from surefoot.problem.arguments import check_fields, take_optional, whole_number
+from surefoot.term.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof

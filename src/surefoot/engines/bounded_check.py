@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.term import FALSE
+from surefoot.term.term import FALSE
 from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.reductions.network_call import MAY_OVERFLOW
 from surefoot.reductions.refutation.violation import (

@@ -27,10 +27,10 @@ from typing import ClassVar
 
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt, undecided_at, unfaithful_reason
 from surefoot.engines.simple_path import simple_run
-from surefoot.problem.arguments import check_fields, take_optional, whole_number
+from surefoot.term.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.term import FALSE, Term, conjunction_of, disjunction_of
+from surefoot.term.term import FALSE, Term, conjunction_of, disjunction_of
 from surefoot.query.query import Answer, Undecided, Unsat
 from surefoot.reductions.refutation.violation import encode_no_good_state
 from surefoot.reductions.unroll import Unrolling, unroll

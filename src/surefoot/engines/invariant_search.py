@@ -24,7 +24,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var, conjunction_of
+from surefoot.term.term import Term, Var, conjunction_of
 from surefoot.reductions.bound_template import BoundTemplate
 from surefoot.reductions.proof_obligations import consecution_problem, initiation_problem, safety_problem
 from surefoot.verdict.artifact import Invariant, InvariantObligation, property_answer

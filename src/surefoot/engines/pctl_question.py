@@ -14,8 +14,8 @@ from fractions import Fraction
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.property import STEPS, Bound, Expected, Optimise, Path, Probability, counts_steps
-from surefoot.problem.reserved_names import location_parts
-from surefoot.problem.term import FALSE, TRUE, Const, Term, equal, free_names
+from surefoot.term.reserved_names import location_parts
+from surefoot.term.term import FALSE, TRUE, Const, Term, equal, free_names
 
 _OPPOSITE: Mapping[Optimise, Optimise] = {"min": "max", "max": "min"}
 

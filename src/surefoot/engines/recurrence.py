@@ -28,12 +28,12 @@ from typing import ClassVar
 
 from surefoot.engines.bounded_check import undecided_at
 from surefoot.errors import InvalidProblem
-from surefoot.problem.arguments import check_fields, take_optional, whole_number
+from surefoot.term.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import State, apply_move, holds_in_state
-from surefoot.problem.term import TRUE, Apply, Op, Term, conjunction_of, disjunction_of, free_names
+from surefoot.term.term import TRUE, Apply, Op, Term, conjunction_of, disjunction_of, free_names
 from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.reductions.concretise import concrete_runs
 from surefoot.reductions.expand import negate_condition

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.query import Answer, Assignment, Sat
 from surefoot.reductions.expand import negate_condition
 from surefoot.reductions.unroll import Unrolling

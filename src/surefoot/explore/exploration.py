@@ -13,7 +13,7 @@ from surefoot.explore.interpret.interpreter import Interpreter
 from surefoot.explore.limits import ExplorationLimits
 from surefoot.explore.llvm.explorer import CompiledExplorer, MachineGaveUp
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import FALSE, Term
+from surefoot.term.term import FALSE, Term
 from surefoot.work.budget import Budget
 from surefoot.work.machine.jit import cache_folder
 

@@ -13,11 +13,11 @@ from typing import Any
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.interpret.joint_steps import undefined_error
 from surefoot.explore.row_layout import Row, RowLayout
-from surefoot.explore.term_closures import UNDEFINED_ERRORS, Closure, compile_closure
+from surefoot.term.closures import UNDEFINED_ERRORS, Closure, compile_closure
 from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Real, ValueType
 from surefoot.problem.meaning.initial_values import fixed_values, split_conjunction
 from surefoot.problem.semantics import has_value_type
-from surefoot.problem.term import free_names
+from surefoot.term.term import free_names
 from surefoot.work.budget import Budget
 
 LARGEST_TRIES = 5_000_000

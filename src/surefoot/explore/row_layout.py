@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from surefoot.problem.environment import Choice, Environment, Int, Real, ValueType
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import State
 
 Row: TypeAlias = tuple[Any, ...]

@@ -1,6 +1,6 @@
 """Labels and quantities: terms of a property, as functions of a state and of what the policy does there.
 
-The names of `problem/reserved_names.py` become entries behind the state: `at(c, l)` compares a location, the
+The names of `term/reserved_names.py` become entries behind the state: `at(c, l)` compares a location, the
 others are facts that the exploration finds out for each state.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.explore.row_layout import RowLayout
-from surefoot.explore.term_closures import Closure, compile_closure
+from surefoot.term.closures import Closure, compile_closure
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal, free_names, map_variables
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal, free_names, map_variables
 
 UNTIL = "until"  # the name of the condition in which states are not left
 STAYS = "stays"  # and of the one in which they are not passed through

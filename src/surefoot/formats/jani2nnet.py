@@ -13,8 +13,8 @@ from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.formats.wiring import PolicyWiring as ModelWiring
 from surefoot.problem.network import Affine, Network
 from surefoot.problem.policy import Choose
-from surefoot.problem.reserved_names import location_key
-from surefoot.problem.term import Const, Term, Var
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import Const, Term, Var
 
 MOST_BYTES = 16 << 20
 

@@ -22,7 +22,7 @@ from surefoot.problem.policy import NeuralPolicy, Policy
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS, Expected, Probability, Property
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.verdict.property_phrases import property_in_words
 from surefoot.verdict.sentences import count_noun, variable_ranges
 

@@ -23,7 +23,7 @@ from surefoot.formats.wiring import (
     wiring_path,
 )
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.problem.validate.distribution import normalise_probabilities
 
 

@@ -25,7 +25,7 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 
 Json: TypeAlias = Any
 KEYS = ("op", "file", "start", "reach", "objective", "predicates")

@@ -17,7 +17,7 @@ from surefoot.formats.untrusted.pickle_opcodes import read_pickle
 from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.formats.untrusted.torch_file import is_torch_archive, read_state_dict
 from surefoot.formats.untrusted.zip_archive import is_zip, open_archive
-from surefoot.problem.arguments import describe_value
+from surefoot.term.arguments import describe_value
 from surefoot.problem.network import Network
 
 __all__ = ["LoadedPolicy", "load_policy"]

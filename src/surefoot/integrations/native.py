@@ -19,7 +19,7 @@ from pathlib import Path
 from struct import Struct, error
 
 from surefoot.errors import InvalidProblem
-from surefoot.shield.export.guard import StepFunction, c_symbol
+from surefoot.shields.export.guard import StepFunction, c_symbol
 
 
 def native(path: str | Path, name: str | None = None) -> StepFunction:

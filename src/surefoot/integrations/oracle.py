@@ -15,10 +15,10 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import OraclePolicy
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 
 
 def oracle_policy(

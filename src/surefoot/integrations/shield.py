@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import missing_backend
-from surefoot.shield.export.guard import StepFunction
+from surefoot.shields.export.guard import StepFunction
 
 try:
     import gymnasium

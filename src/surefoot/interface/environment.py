@@ -8,7 +8,7 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.interface.expression import Expression, Operand, expression_from, merge_declarations
-from surefoot.problem.arguments import describe_value, take_instance, take_optional, take_text, take_tuple
+from surefoot.term.arguments import describe_value, take_instance, take_optional, take_text, take_tuple
 from surefoot.problem.environment import (
     Choice,
     Component,
@@ -20,7 +20,7 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.environment import Environment as EnvironmentData
-from surefoot.problem.term import TRUE, term_from_python
+from surefoot.term.term import TRUE, term_from_python
 
 
 class Environment(EnvironmentData):

@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
-from surefoot.problem.arguments import describe_value, exact_number, take_text, whole_number
+from surefoot.term.arguments import describe_value, exact_number, take_text, whole_number
 from surefoot.problem.environment import Array, Bool, Int, Real, ValueType, Variable
 from surefoot.problem.parse import parse_term
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import (
+from surefoot.term.term import (
     Apply,
     Op,
     Term,

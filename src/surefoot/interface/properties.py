@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from surefoot.errors import InvalidProblem
 from surefoot.interface.expression import Limit, Operand, expression_from, number_from
-from surefoot.problem.arguments import whole_number
+from surefoot.term.arguments import whole_number
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -19,7 +19,7 @@ from surefoot.problem.property import (
     Within,
     default_filter,
 )
-from surefoot.problem.term import Const, Term
+from surefoot.term.term import Const, Term
 
 
 def _condition(given: Operand) -> Term:

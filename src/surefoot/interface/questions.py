@@ -16,7 +16,7 @@ from surefoot.formats.model_file import read_model
 from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Operand, expression_from, number_from
 from surefoot.interface.result import CheckResult, ProofFile
-from surefoot.problem.arguments import describe_value, whole_number
+from surefoot.term.arguments import describe_value, whole_number
 from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
@@ -263,7 +263,7 @@ def shield(
     lists of monomials as in the options of `surefoot shield`.
     """
     from surefoot.interface.shield import make_shield
-    from surefoot.shield.certified_shield import Sketches
+    from surefoot.shields.certified_shield import Sketches
 
     budget = _make_budget(timeout, seed)
     plain = plain_problem(_problem_from(problem, policy, property, needs_policy=False))

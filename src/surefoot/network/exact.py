@@ -15,7 +15,7 @@ from math import lcm
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -13,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
-from surefoot.problem.arguments import (
+from surefoot.term.arguments import (
     check_fields,
     exact_number,
     take_bool,
@@ -26,7 +26,7 @@ from surefoot.problem.arguments import (
     whole_number,
 )
 from surefoot.problem.flow import Flow
-from surefoot.problem.term import TRUE, Const, Term, substitute_names, take_named, term_from_python
+from surefoot.term.term import TRUE, Const, Term, substitute_names, take_named, term_from_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class Synchronisation:
 
 class Arithmetic(Enum):
     EXACT = "exact"  # rationals
-    FLOAT64 = "float64"  # IEEE double, operations in the order written: `problem/number.py` has the rule
+    FLOAT64 = "float64"  # IEEE double, operations in the order written: `term/number.py` has the rule
 
 
 @dataclass(frozen=True, slots=True)

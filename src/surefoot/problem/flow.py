@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from surefoot.problem.arguments import check_fields, exact_number, take_bool, take_text
-from surefoot.problem.term import Term, take_named
+from surefoot.term.arguments import check_fields, exact_number, take_bool, take_text
+from surefoot.term.term import Term, take_named
 
 
 @dataclass(frozen=True, slots=True)

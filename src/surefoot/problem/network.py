@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.arguments import check_fields, take_instance, take_text, take_tuple, whole_number
+from surefoot.term.arguments import check_fields, take_instance, take_text, take_tuple, whole_number
 
 Array32: TypeAlias = NDArray[np.float32]
 IndexArray: TypeAlias = NDArray[np.int64]

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
-from surefoot.problem.arguments import (
+from surefoot.term.arguments import (
     check_fields,
     describe_value,
     take_callable,
@@ -21,7 +21,7 @@ from surefoot.problem.arguments import (
 )
 from surefoot.problem.environment import Environment
 from surefoot.problem.network import Network
-from surefoot.problem.term import Term, term_from_python
+from surefoot.term.term import Term, term_from_python
 
 
 class Choose(Enum):

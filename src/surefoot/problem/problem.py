@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.problem.arguments import check_fields, take_instance, take_optional, take_text
+from surefoot.term.arguments import check_fields, take_instance, take_optional, take_text
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Policy, take_policy
 from surefoot.problem.property import Property, take_property

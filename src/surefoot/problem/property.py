@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
-from surefoot.problem.arguments import (
+from surefoot.term.arguments import (
     check_fields,
     exact_number,
     take_bool,
@@ -17,7 +17,7 @@ from surefoot.problem.arguments import (
     take_word,
     whole_number,
 )
-from surefoot.problem.term import TRUE, Term, term_from_python
+from surefoot.term.term import TRUE, Term, term_from_python
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,12 @@ from surefoot.problem.environment import (
     ValueType,
 )
 from surefoot.problem.meaning.decision import Decision, action_of, decide_in_state
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
-from surefoot.problem.number import as_doubles, brief_number, within_doubles
+from surefoot.term.number import as_doubles, brief_number, within_doubles
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import (
+from surefoot.term.reserved_names import (
     DEADLOCKED,
     STALLED,
     chosen_action,
@@ -53,7 +53,7 @@ from surefoot.problem.reserved_names import (
     location_parts,
     output_index,
 )
-from surefoot.problem.term import Apply, Op, Term, Var, free_names
+from surefoot.term.term import Apply, Op, Term, Var, free_names
 
 State: TypeAlias = Mapping[str, Any]
 
@@ -328,7 +328,7 @@ def apply_move(problem: Problem, state: State, move: Move) -> State:
 
 
 def holds_in_state(problem: Problem, state: State, condition: Term) -> bool:
-    """Does the state satisfy a condition, which may also mention the names of `problem/reserved_names.py`?"""
+    """Does the state satisfy a condition, which may also mention the names of `term/reserved_names.py`?"""
     own = {v.name for v in problem.environment.variables}
     names = {name: state[name] for name in own}
     for name in free_names(condition) - own:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefoot.problem.arguments import check_fields, take_text, whole_number
+from surefoot.term.arguments import check_fields, take_text, whole_number
 from surefoot.problem.environment import Environment, Outcome, Update, ValueType, Variable, take_value_type
-from surefoot.problem.term import Term, Var
+from surefoot.term.term import Term, Var
 
 
 @dataclass(frozen=True, slots=True)

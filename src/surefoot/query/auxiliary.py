@@ -10,7 +10,7 @@ from itertools import groupby
 from math import ceil, floor
 
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
 from surefoot.query.bounds import (
     Interval,
     declared_box,
@@ -18,7 +18,7 @@ from surefoot.query.bounds import (
     integer_variable_names,
     linear_range,
 )
-from surefoot.query.linear import LinearForm, constant_form, term_from_linear, variable_form
+from surefoot.term.linear import LinearForm, constant_form, term_from_linear, variable_form
 from surefoot.query.query import QueryVariable
 
 _FEW = 64  # a whole-valued factor with at most this many values is treated value by value

@@ -21,7 +21,7 @@ from surefoot.query.formula import (
     conjoin_formulas,
     disjoin_formulas,
 )
-from surefoot.query.linear import LinearForm
+from surefoot.term.linear import LinearForm
 from surefoot.query.query import QueryVariable
 
 Interval: TypeAlias = tuple[Fraction | None, Fraction | None]  # None: no bound on that side

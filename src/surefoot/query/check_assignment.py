@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.printer import show_term
 from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
 

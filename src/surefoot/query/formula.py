@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var
-from surefoot.query.linear import LinearForm, linearise_term, scale_form, subtract_forms
+from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.linear import LinearForm, linearise_term, scale_form, subtract_forms
 
 
 class Relation(Enum):

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import (
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Apply,
@@ -32,7 +32,7 @@ from surefoot.problem.term import (
     free_names,
 )
 from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, negate_lowered
-from surefoot.query.linear import constant_form, term_from_linear, variable_form
+from surefoot.term.linear import constant_form, term_from_linear, variable_form
 from surefoot.query.lower_arithmetic import NUMBER_RULES
 from surefoot.query.query import Assignment, Query
 

@@ -8,12 +8,12 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from surefoot.errors import Unsupported
-from surefoot.problem.meaning.evaluate import LARGEST_EXPONENT
-from surefoot.problem.number import integer_power
+from surefoot.term.evaluate import LARGEST_EXPONENT
+from surefoot.term.number import integer_power
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
 from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, encode_floor, negate_lowered
-from surefoot.query.linear import (
+from surefoot.term.linear import (
     LinearForm,
     check_form_length,
     constant_form,

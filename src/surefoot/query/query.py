@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Network
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 
 Number: TypeAlias = bool | int | Fraction
 Assignment: TypeAlias = Mapping[str, Number]

@@ -20,7 +20,7 @@ from surefoot.problem.network import (
     Shape,
 )
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation, negation_normal_form
-from surefoot.query.linear import LinearForm, linearise_term
+from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.lower import lower_query
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.query.vnnlib import to_vnnlib

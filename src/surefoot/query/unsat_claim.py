@@ -23,7 +23,7 @@ from surefoot.problem.network import (
 )
 from surefoot.query.bounds import declared_box
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom
-from surefoot.query.linear import LinearForm, linearise_term
+from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import Json, Proof, Query
 
 _PAIRING = {

@@ -7,7 +7,7 @@ from fractions import Fraction
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 from surefoot.query.formula import All, Formula, LinearAtom, Relation, formula_atoms, negation_normal_form
 from surefoot.query.query import NetworkCall, Query
 

@@ -14,8 +14,8 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
-from surefoot.problem.reserved_names import is_about_acting, location_key, location_name
-from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction_of, equal, free_names, substitute_names
+from surefoot.term.reserved_names import is_about_acting, location_key, location_name
+from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, equal, free_names, substitute_names
 
 
 def end_at_goal(problem: Problem) -> Problem:

@@ -38,8 +38,8 @@ from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
-from surefoot.problem.term import Var
-from surefoot.reductions.term_range import Span, span_of, term_span
+from surefoot.term.term import Var
+from surefoot.term.defined_range import Span, span_of, term_span
 from surefoot.verdict.verdict import Trace
 
 

@@ -20,7 +20,7 @@ from surefoot.problem.parse import parse_term
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
-from surefoot.problem.term import (
+from surefoot.term.term import (
     Apply,
     Const,
     Op,
@@ -31,9 +31,9 @@ from surefoot.problem.term import (
     free_names,
     substitute_names,
 )
-from surefoot.query.linear import LinearForm, linearise_term
+from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.reductions.restriction import restrict_variables
-from surefoot.reductions.term_range import Span, span_of
+from surefoot.term.defined_range import Span, span_of
 
 _Relation: TypeAlias = Literal["<=", "<", ">=", ">"]
 _SHAPE = re.compile(r"(?P<terms>.+?)\s*(?P<relation><=|>=|<|>)\s*\Z", re.DOTALL)

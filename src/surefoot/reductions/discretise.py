@@ -22,7 +22,7 @@ from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, substitute_names
 from surefoot.verdict.verdict import Verdict
 
 _MOST_NODES = 200_000  # of one new value, counted as often as they are computed

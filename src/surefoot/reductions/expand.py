@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.meaning.evaluate import LAZY, Undefined, evaluate_term
+from surefoot.term.evaluate import LAZY, Undefined, evaluate_term
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import (
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Apply,
@@ -24,8 +24,8 @@ from surefoot.problem.term import (
     disjunction_of,
     equal,
 )
-from surefoot.reductions.interval import Kinds, decide_by_bounds
-from surefoot.reductions.scalar_types import is_whole
+from surefoot.term.interval import Kinds, decide_by_bounds
+from surefoot.term.scalar_types import is_whole
 
 ScalarTree: TypeAlias = "Term | tuple[ScalarTree, ...]"
 TreeScope: TypeAlias = Mapping[str, ScalarTree]

@@ -16,8 +16,8 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Control, Environment, Int, Real
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
-from surefoot.problem.reserved_names import chosen_name
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import chosen_name
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Apply,
@@ -37,7 +37,7 @@ from surefoot.reductions.expand import (
     require_scalar,
     undefined_condition,
 )
-from surefoot.reductions.interval import Scalar, decide_by_bounds, is_infinite, term_interval
+from surefoot.term.interval import Scalar, decide_by_bounds, is_infinite, term_interval
 from surefoot.reductions.network_call import EncodedCall, encode_network_call
 from surefoot.reductions.scalar_layout import fresh_name
 

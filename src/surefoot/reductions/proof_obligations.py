@@ -19,8 +19,8 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.reserved_names import is_reserved, output_index
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import is_reserved, output_index
+from surefoot.term.term import (
     Apply,
     Op,
     Term,

@@ -29,8 +29,8 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of, substitute_names
-from surefoot.reductions.term_range import Span, span_of, term_span
+from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.defined_range import Span, span_of, term_span
 
 
 class EmptyRegion(InvalidProblem):

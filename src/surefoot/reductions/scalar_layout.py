@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.problem.environment import Array, Bool, Environment, Int, Real, ValueType
-from surefoot.problem.reserved_names import location_key, location_name
-from surefoot.problem.term import FALSE, TRUE, Term, Var, equal, map_variables
+from surefoot.term.reserved_names import location_key, location_name
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal, map_variables
 from surefoot.reductions.expand import ScalarTree, TreeScope, require_scalar
-from surefoot.reductions.interval import Scalar
+from surefoot.term.interval import Scalar
 
 
 @dataclass(frozen=True, slots=True)

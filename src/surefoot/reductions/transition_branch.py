@@ -10,8 +10,8 @@ from typing import TypeAlias
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Bool, Environment, Int, Outcome, Real, Update, ValueType
 from surefoot.problem.meaning.transition import Transition
-from surefoot.problem.reserved_names import location_key
-from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 from surefoot.reductions.enabled_edges import Position
 from surefoot.reductions.expand import (
     ScalarTree,
@@ -25,9 +25,9 @@ from surefoot.reductions.expand import (
     tree_leaves,
     undefined_condition,
 )
-from surefoot.reductions.interval import Kinds, Scalar, decide_by_bounds
+from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
 from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars
-from surefoot.reductions.scalar_types import is_float32
+from surefoot.term.scalar_types import is_float32
 
 _ChosenTrees: TypeAlias = Mapping[
     tuple[Position, str], ScalarTree

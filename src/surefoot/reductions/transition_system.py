@@ -10,8 +10,8 @@ from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.policy import NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import STALLED, chosen_action, output_index
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import STALLED, chosen_action, output_index
+from surefoot.term.term import (
     FALSE,
     Term,
     Var,
@@ -32,7 +32,7 @@ from surefoot.reductions.expand import (
     negate_condition,
     undefined_condition,
 )
-from surefoot.reductions.interval import Kinds, Scalar
+from surefoot.term.interval import Kinds, Scalar
 from surefoot.reductions.network_call import EncodedCall, missing_bounds_error, unbounded_observation
 from surefoot.reductions.policy import PolicyContext
 from surefoot.reductions.scalar_layout import (
@@ -42,7 +42,7 @@ from surefoot.reductions.scalar_layout import (
     lay_out_scalars,
     scalar_count,
 )
-from surefoot.reductions.scalar_types import is_rounded
+from surefoot.term.scalar_types import is_rounded
 from surefoot.reductions.transition_branch import (
     EdgeContext,
     TransitionBranch,

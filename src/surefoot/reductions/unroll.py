@@ -15,9 +15,9 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Bool, Environment, Int, ValueType
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, Probability, Property, Recurs, Within
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import Move
-from surefoot.problem.term import (
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Apply,
@@ -33,7 +33,7 @@ from surefoot.problem.term import (
 from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
 from surefoot.reductions.concretise import CandidateRun
 from surefoot.reductions.expand import expand_scalar, negate_condition, undefined_condition
-from surefoot.reductions.interval import Kinds, Scalar
+from surefoot.term.interval import Kinds, Scalar
 from surefoot.reductions.scalar_layout import at_step, decode_value
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.reductions.transition_system import (

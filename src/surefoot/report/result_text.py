@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from surefoot.problem.arguments import take_instance
-from surefoot.problem.parse.lexer import shorten_text
+from surefoot.term.arguments import take_instance
+from surefoot.term.lexer import shorten_text
 from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.report.search_plots import verdicts_svg
 from surefoot.report.search_report import describe_start_groups, trial_evidence
 from surefoot.verdict.artifact import Invariant, SafeStarts, TippingPoint, Trial

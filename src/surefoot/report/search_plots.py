@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import log
 
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.report.drawing.frame import Frame
 from surefoot.verdict.artifact import TippingPoint, Trial
 from surefoot.visible import escape_html

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.verdict.artifact import (
     AbstractGraph,
     Answer,

@@ -26,8 +26,8 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
-from surefoot.problem.reserved_names import location_key, location_name
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
+from surefoot.term.reserved_names import location_key, location_name
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise

@@ -13,7 +13,7 @@ from surefoot.explore.emit.state_packing import CompileObjection
 from surefoot.explore.llvm.kernel_memory import KernelMemory
 from surefoot.explore.llvm.kernel_table import GROW_NODES, GROW_STATES, KernelField
 from surefoot.problem.property import STEPS
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.simulate.chain_nodes import (
     NO_REWARD,
     OF_OUTCOMES,

@@ -22,8 +22,8 @@ from surefoot.explore.state_conditions import compile_conditions
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action
-from surefoot.problem.term import Term
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
+from surefoot.term.term import Term
 from surefoot.simulate.batched_network import BatchedNetwork
 from surefoot.simulate.chain_memory import SimulatedChain
 from surefoot.simulate.forward_pass import MachineNetwork, affine_relu_layers

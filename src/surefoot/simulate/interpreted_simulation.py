@@ -25,12 +25,12 @@ from surefoot.explore.number_table import NumberTable
 from surefoot.explore.policy_decisions import compile_policy
 from surefoot.explore.row_layout import Row, row_layout
 from surefoot.explore.state_conditions import compile_conditions
-from surefoot.explore.term_closures import UNDEFINED_ERRORS
+from surefoot.term.closures import UNDEFINED_ERRORS
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS
 from surefoot.problem.semantics import free_choices, has_value_type
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.simulate.draw import cumulative_thresholds, draw_choice, draw_outcome
 from surefoot.simulate.path_property import (
     DECISIONS,

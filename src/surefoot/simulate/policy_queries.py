@@ -12,7 +12,7 @@ from surefoot.explore.emit.state_packing import PackedStates, Packing
 from surefoot.explore.llvm.kernel_table import KernelField
 from surefoot.explore.policy_decisions import StateDecision, compile_policy
 from surefoot.explore.row_layout import Row
-from surefoot.explore.term_closures import UNDEFINED_ERRORS
+from surefoot.term.closures import UNDEFINED_ERRORS
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.policy import Policy

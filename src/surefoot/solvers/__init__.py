@@ -1,7 +1,7 @@
 """Solvers by name. `Scripted` is not listed: it has to be given its answers."""
 
 from surefoot.errors import WrongType, did_you_mean
-from surefoot.problem.arguments import describe_value
+from surefoot.term.arguments import describe_value
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.native import Native
 from surefoot.solvers.protocol import Solver

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.term import Term, Var, equal
+from surefoot.term.term import Term, Var, equal
 from surefoot.query.formula import LinearAtom, formula_atoms, negation_normal_form
 from surefoot.query.lower import lower_query
 from surefoot.query.query import (

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from surefoot.errors import Unsupported
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.query import Answer, Query
 
 

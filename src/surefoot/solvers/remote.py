@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from surefoot.errors import SolverFailure
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.query import Answer, Query, Undecided, UndecidedReason
 from surefoot.solvers.protocol import Ask
 from surefoot.work.child import WorkerDied, WorkerTimedOut, borrow_worker

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surefoot.errors import SolverFailure
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.query import Answer, Query
 from surefoot.solvers.protocol import Ask
 

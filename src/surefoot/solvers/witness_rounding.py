@@ -13,11 +13,11 @@ from fractions import Fraction
 from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.query.bounds import declared_box, float32_within
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import LinearAtom, Relation
-from surefoot.query.linear import linearise_term
+from surefoot.term.linear import linearise_term
 from surefoot.query.query import Assignment, Query
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from surefoot.problem.semantics import State
-from surefoot.problem.term import Term, disjunction_of
+from surefoot.term.term import Term, disjunction_of
 from surefoot.verdict.verdict import Holds, Proved, Reason, Vacuous, Verdict, Violated
 
 Answer: TypeAlias = Literal["proved", "refuted", "vacuous", "unknown"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from surefoot.problem.parse.decimal_literals import show_number
+from surefoot.term.decimal_literals import show_number
 from surefoot.problem.printer import show_term
 from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Threshold, counts_steps
-from surefoot.problem.term import FALSE, TRUE, Term
+from surefoot.term.term import FALSE, TRUE, Term
 from surefoot.verdict.sentences import property_clause
 
 LONGEST = 200  # characters of a condition

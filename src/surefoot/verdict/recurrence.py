@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, policy_decision
-from surefoot.problem.term import free_names
+from surefoot.term.term import free_names
 from surefoot.verdict.verdict import RecurrenceRegion
 
 

@@ -7,13 +7,13 @@ from decimal import Context
 from fractions import Fraction
 
 from surefoot.problem.environment import Array, Bool, Choice, Environment, Int, Real, ValueType
-from surefoot.problem.parse.decimal_literals import show_number
-from surefoot.problem.parse.lexer import shorten_text
+from surefoot.term.decimal_literals import show_number
+from surefoot.term.lexer import shorten_text
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Within
-from surefoot.problem.term import TRUE, Term
+from surefoot.term.term import TRUE, Term
 from surefoot.problem.window import windows_of
 from surefoot.verdict.threshold import answer_threshold, best_start_reminder
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Verdict, Violated

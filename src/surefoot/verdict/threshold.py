@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from surefoot.problem.environment import Environment
 from surefoot.problem.property import Expected, Probability, Property, Threshold
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.verdict.verdict import (
     Estimated,
     Exact,

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import Move, State
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 
 
 @dataclass(frozen=True, slots=True)

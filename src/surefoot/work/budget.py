@@ -9,7 +9,7 @@ from numbers import Real
 from time import monotonic
 
 from surefoot.errors import WrongType
-from surefoot.problem.arguments import check_fields, describe_value, take_callable, whole_number
+from surefoot.term.arguments import check_fields, describe_value, take_callable, whole_number
 
 
 def _ignore_progress(_: str) -> None:

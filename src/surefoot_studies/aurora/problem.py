@@ -20,8 +20,8 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import TRUE, Var, conjunction_of, equal
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import TRUE, Var, conjunction_of, equal
 from surefoot.problem.window import interleave_windows, window
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.checkpoints import TrainingRun

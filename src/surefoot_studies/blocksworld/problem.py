@@ -8,8 +8,8 @@ from dataclasses import replace
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import STALLED
-from surefoot.problem.term import Term, Var
+from surefoot.term.reserved_names import STALLED
+from surefoot.term.term import Term, Var
 from surefoot_studies.assets import shipped_model, shipped_network
 from surefoot_studies.blocksworld.model import ON_TABLE, block_actions
 

@@ -25,7 +25,7 @@ from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Const, Var, conjunction_of
+from surefoot.term.term import Const, Var, conjunction_of
 from surefoot_studies.control.plants import CHANGED, OTHERS, TABLE_1, PaperPlant
 
 PLANTS = TABLE_1 | CHANGED | OTHERS

@@ -21,7 +21,7 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.term import (
+from surefoot.term.term import (
     Apply,
     Const,
     Op,

@@ -24,13 +24,13 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Recurs
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import TRUE, Const, Term, Var, disjunction_of, free_names
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import TRUE, Const, Term, Var, disjunction_of, free_names
 from surefoot_studies.deeprm.cluster import (
     ACTIONS,
     CAPACITY,

@@ -8,13 +8,13 @@ from functools import partial
 from typing import TypeAlias
 
 from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import TRUE, Const, Operand, Term, Var, conjunction_of, equal
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import TRUE, Const, Operand, Term, Var, conjunction_of, equal
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.deeprm.cluster import (
     ACTIONS,

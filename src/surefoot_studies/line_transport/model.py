@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction_of
+from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of
 
 PLACE, LOAD, WAITING, FUEL = (Var(n) for n in ("place", "load", "waiting", "fuel"))
 GEAR, CHARGE = Var("gear"), Var("charge")

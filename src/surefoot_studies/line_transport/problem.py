@@ -7,7 +7,7 @@ from collections.abc import Callable
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var
+from surefoot.term.term import Term, Var
 from surefoot_studies.assets import shipped_model, shipped_network
 from surefoot_studies.line_transport.model import (
     BRIDGE,

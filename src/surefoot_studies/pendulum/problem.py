@@ -22,7 +22,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import TRUE, Term, Var, conjunction_of
+from surefoot.term.term import TRUE, Term, Var, conjunction_of
 
 STEP = Fraction(1, 100)  # seconds
 MASS, LENGTH, GRAVITY = Fraction(1), Fraction(1), Fraction(10)

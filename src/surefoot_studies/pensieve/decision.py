@@ -16,8 +16,8 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import TRUE, Term, Var, conjunction_of, disjunction_of, term_from_python
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import TRUE, Term, Var, conjunction_of, disjunction_of, term_from_python
 from surefoot_studies.pensieve.throughput import HISTORY, divide_by_download_time
 
 BITRATES = (300, 750, 1200, 1850, 2850, 4300)  # kilobits per second

@@ -25,7 +25,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property, Recurs
-from surefoot.problem.term import TRUE, Term, Var, conjunction_of, term_from_python
+from surefoot.term.term import TRUE, Term, Var, conjunction_of, term_from_python
 from surefoot.problem.window import window
 from surefoot_studies.pensieve.decision import (
     ACTIONS,

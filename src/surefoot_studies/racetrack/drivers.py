@@ -12,8 +12,8 @@ from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Path, Probability
-from surefoot.problem.reserved_names import location_name
-from surefoot.problem.term import Var
+from surefoot.term.reserved_names import location_name
+from surefoot.term.term import Var
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.racetrack.model import ACCELERATIONS, SLIP, X, racetrack_environment
 from surefoot_studies.racetrack.policies import racetrack_policy, reactive_policy

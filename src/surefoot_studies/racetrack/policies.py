@@ -5,7 +5,7 @@ from __future__ import annotations
 from surefoot.formats.racetrack_map import GOAL, Track
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Branch, EdgesOf, NeuralPolicy, ProgramPolicy
-from surefoot.problem.term import Apply, Op, Term, equal, ite
+from surefoot.term.term import Apply, Op, Term, equal, ite
 from surefoot_studies.racetrack.model import (
     ACCELERATIONS,
     DX,

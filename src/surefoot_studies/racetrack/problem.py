@@ -10,8 +10,8 @@ from surefoot.formats.racetrack_map import Track
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Path, Probability, Property
-from surefoot.problem.reserved_names import STALLED
-from surefoot.problem.term import Var
+from surefoot.term.reserved_names import STALLED
+from surefoot.term.term import Var
 from surefoot_studies.racetrack.drivers import CRASHED, DRIVEN, FINISHED
 from surefoot_studies.racetrack.end_cell import WIDTHS, end_cell_problem
 from surefoot_studies.racetrack.model import SLIP, racetrack_environment

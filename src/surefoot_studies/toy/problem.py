@@ -20,8 +20,8 @@ from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Within
-from surefoot.problem.reserved_names import network_output_name
-from surefoot.problem.term import Apply, Op, Term, Var, conjunction_of, term_from_python
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import Apply, Op, Term, Var, conjunction_of, term_from_python
 
 LARGEST_STEP = Fraction(1, 2)
 OUTPUT = Var(network_output_name(0))

@@ -15,8 +15,8 @@ import torch
 
 from surefoot.errors import Unsupported
 from surefoot.problem.printer import show_term
-from surefoot.problem.reserved_names import output_index
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.reserved_names import output_index
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 RULES: dict[Op, Callable[..., Any]] = {
     Op.ADD: lambda *parts: sum(parts[1:], parts[0]),

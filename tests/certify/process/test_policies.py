@@ -16,7 +16,7 @@ from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Path, Probability, Property
-from surefoot.problem.term import TRUE, Const, Term, Var, equal
+from surefoot.term.term import TRUE, Const, Term, Var, equal
 from surefoot.query.unsat_claim import network_to_json
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact

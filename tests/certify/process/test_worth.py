@@ -12,7 +12,7 @@ from tests.solvers.markov.written import one_of, problem
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.property import Expected
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

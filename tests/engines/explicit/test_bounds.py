@@ -12,7 +12,7 @@ from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.explicit.filters import count_starts, select_starts
 from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Threshold
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.verdict.verdict import Exact, PerStart, Unknown
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -19,7 +19,7 @@ from surefoot.engines.explicit import Explicit
 from surefoot.explore import explore_problem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Eventually, Expected, Never, Path, Probability, Property, Recurs
-from surefoot.problem.term import Const, ite
+from surefoot.term.term import Const, ite
 from surefoot.verdict.verdict import Exact, Verdict
 from surefoot.work.budget import Budget
 from surefoot_studies.racetrack.model import racetrack_environment as racetrack

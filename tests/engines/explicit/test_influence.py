@@ -28,7 +28,7 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Probability
 from surefoot.problem.property import Path as Formula
-from surefoot.problem.term import TRUE, Const, Term, Var, conjunction_of, equal, ite
+from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, equal, ite
 from surefoot.run import verify
 from surefoot.verdict.verdict import Violated
 from surefoot.work.budget import Budget

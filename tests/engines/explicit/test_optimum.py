@@ -17,7 +17,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Path, Probability
-from surefoot.problem.term import TRUE, Const, Var
+from surefoot.term.term import TRUE, Const, Var
 from surefoot.work.budget import Budget
 
 

@@ -10,7 +10,7 @@ from surefoot.formats.jani import read_jani
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.policy import EdgesOf, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
 

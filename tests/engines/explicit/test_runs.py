@@ -12,7 +12,7 @@ from surefoot.engines.explicit import Explicit
 from surefoot.problem.environment import Component, Environment, Int, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import FALSE, Const, Var, equal
+from surefoot.term.term import FALSE, Const, Var, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget

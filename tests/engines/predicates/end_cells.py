@@ -13,8 +13,8 @@ from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import location_name
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import location_name
+from surefoot.term.term import (
     Apply,
     Const,
     Op,

@@ -7,7 +7,7 @@ from itertools import product
 
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import (
     Move,
     NotAStep,
@@ -18,7 +18,7 @@ from surefoot.problem.semantics import (
     is_initial,
     permitted_transitions,
 )
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 
 Cell = tuple[tuple[int, ...], tuple[bool, ...]]
 

@@ -21,7 +21,7 @@ from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicS
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Const, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.term import Const, Var, conjunction_of, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Violated

@@ -17,7 +17,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Filter, Never, Optimise, Path, Probability
-from surefoot.problem.term import TRUE, Const, Var, equal
+from surefoot.term.term import TRUE, Const, Var, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, PerStart, Unknown
 from surefoot.work.budget import Budget

@@ -15,7 +15,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var, equal
+from surefoot.term.term import Term, Var, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Holds, Reason, Unknown
 from surefoot.work.budget import Budget

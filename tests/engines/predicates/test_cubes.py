@@ -15,7 +15,7 @@ from surefoot.engines.predicates.symbolic.cubes import (
 )
 from surefoot.problem.environment import Int
 from surefoot.query.formula import LinearAtom, Relation
-from surefoot.query.linear import LinearForm
+from surefoot.term.linear import LinearForm
 
 KINDS = {"x": Int(-2, 2), "y": Int(-2, 2)}
 POINTS = [{"x": Fraction(x), "y": Fraction(y)} for x, y in product(range(-2, 3), repeat=2)]

@@ -18,8 +18,8 @@ from surefoot.engines.predicates.enumerative.table import StateTable, empty_tabl
 from surefoot.problem.environment import Bool, Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import location_name
-from surefoot.problem.term import Const, Term, Var, equal
+from surefoot.term.reserved_names import location_name
+from surefoot.term.term import Const, Term, Var, equal
 from surefoot.work.budget import Budget
 
 A, B, C, ON = Var("a"), Var("b"), Var("c"), Var("on")

@@ -24,7 +24,7 @@ from surefoot.engines.predicates.graph import state_from_scalars, states_from_nu
 from surefoot.problem.environment import Array, Bool, Component, Edge, Environment, Int, Outcome, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction_of, equal, ite
+from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, equal, ite
 from surefoot_studies.racetrack.abstraction_instances import AbstractionInstance
 
 KINDS = {"a": Int(-3, 4), "b": Bool(), "c": Int(2, 60), "d": Int(0, 90)}

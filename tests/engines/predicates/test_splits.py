@@ -18,7 +18,7 @@ from surefoot.engines.predicates.split_preview import with_splits
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.reductions.interval import Scalar
+from surefoot.term.interval import Scalar
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Unknown, Violated
 from surefoot.work.budget import Budget

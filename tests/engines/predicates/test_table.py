@@ -14,8 +14,8 @@ from surefoot.engines.predicates import Predicates
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import STALLED
-from surefoot.problem.term import FALSE, Var
+from surefoot.term.reserved_names import STALLED
+from surefoot.term.term import FALSE, Var
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -7,7 +7,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var, conjunction_of, equal
+from surefoot.term.term import Term, Var, conjunction_of, equal
 
 FIRST, SECOND, HEAT, CLOCK = (Var(n) for n in ("first", "second", "heat", "clock"))
 PLACE, SPEED, LOAD, TIME = (Var(n) for n in ("place", "speed", "load", "time"))

@@ -16,7 +16,7 @@ from surefoot.problem.environment import (
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE, Const, Term, Var, equal
+from surefoot.term.term import TRUE, Const, Term, Var, equal
 
 X = Var("x")
 GO = ProgramPolicy((Branch(TRUE, "go"),), ("go",))

@@ -17,7 +17,7 @@ from surefoot.problem.environment import Choice, Edge, Int, Law, Outcome, Update
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE, Const, Var, equal
+from surefoot.term.term import TRUE, Const, Var, equal
 from surefoot.run import verify
 from surefoot.simulate import RunSimulator
 from surefoot.solvers.sampling import METHODS

@@ -18,8 +18,8 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.reserved_names import location_key
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import (
     TRUE,
     Apply,
     Const,

@@ -6,12 +6,12 @@ from itertools import product
 from typing import Any
 
 from surefoot.problem.environment import Bool, Environment
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, is_initial
-from surefoot.problem.term import FALSE, Apply, Op, Term, Var
+from surefoot.term.term import FALSE, Apply, Op, Term, Var
 
 
 def question(environment: Environment) -> Problem:

@@ -22,7 +22,7 @@ from surefoot.problem.parse import parse_property
 from surefoot.problem.printer import show_property
 from surefoot.problem.property import Expected, Property
 from surefoot.problem.semantics import State, enumerate_successors, is_initial
-from surefoot.problem.term import Op
+from surefoot.term.term import Op
 from surefoot.problem.validate import check_environment
 
 REWARDS: dict[str, Property] = {

@@ -18,7 +18,7 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.meaning.decision import decide_in_state, pick_network_action
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import Activation, Affine, Network, Shape, dense_network, freeze_float32
 from surefoot.problem.policy import (
     Branch,
@@ -29,7 +29,7 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
 from surefoot.problem.semantics import (
     enumerate_successors,
     holds_in_state,
@@ -37,7 +37,7 @@ from surefoot.problem.semantics import (
     permitted_transitions,
     policy_decision,
 )
-from surefoot.problem.term import FALSE, TRUE, Const, Var, equal
+from surefoot.term.term import FALSE, TRUE, Const, Var, equal
 
 
 def labels(problem: Problem, state: dict[str, object]) -> list[str | None]:

@@ -28,7 +28,7 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Branch, ProgramPolicy
@@ -43,7 +43,7 @@ from surefoot.problem.semantics import (
     is_initial,
     permitted_transitions,
 )
-from surefoot.problem.term import (
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Const,

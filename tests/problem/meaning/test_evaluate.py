@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.meaning.evaluate import EXACT, FLOAT64, LAZY, Undefined, evaluate_term
-from surefoot.problem.term import (
+from surefoot.term.evaluate import EXACT, FLOAT64, LAZY, Undefined, evaluate_term
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Apply,

@@ -30,7 +30,7 @@ from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import apply_move, is_initial
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array_term, conjunction_of, equal
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, array_term, conjunction_of, equal
 
 UNIT = Law("uniform", (Fraction(0), Fraction(1)))
 

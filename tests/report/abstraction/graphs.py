@@ -9,7 +9,7 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var
+from surefoot.term.term import Term, Var
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Unknown, Violated
 from surefoot.work.budget import Budget

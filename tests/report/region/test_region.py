@@ -12,7 +12,7 @@ from tests.report.region.scenes import ball
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
-from surefoot.problem.term import FALSE, TRUE
+from surefoot.term.term import FALSE, TRUE
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.report.drawing import render_svg

@@ -7,7 +7,7 @@ from tests.solvers.markov.random_processes import Rows
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
-from surefoot.problem.term import FALSE, Const, Term, Var, disjunction_of, equal
+from surefoot.term.term import FALSE, Const, Term, Var, disjunction_of, equal
 
 WHERE = Var("where")
 

@@ -24,7 +24,7 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan

@@ -8,7 +8,7 @@ from tests.solvers.examples import RELU, TWO, real
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.term import Const, Term, Var, equal
+from surefoot.term.term import Const, Term, Var, equal
 from surefoot.query.bounds import declared_box, integer_variable_names
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import lower_query

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot.problem.environment import Real
 from surefoot.problem.network import dense_network
-from surefoot.problem.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
 from surefoot.solvers.native.branch_and_bound import plan_query_bounds

@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, dense_network
-from surefoot.problem.term import Term, Var, conjunction_of, equal
+from surefoot.term.term import Term, Var, conjunction_of, equal
 from surefoot.query.bounds import declared_box
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form

@@ -13,7 +13,7 @@ from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Combine, Network, Pairing, Pick, dense_network, freeze_indices
-from surefoot.problem.term import Apply, Const, Op, Var, equal
+from surefoot.term.term import Apply, Const, Op, Var, equal
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import (
     Answer,

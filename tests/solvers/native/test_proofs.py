@@ -14,7 +14,7 @@ from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, Shape, dense_network
-from surefoot.problem.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import (
     NetworkCall,

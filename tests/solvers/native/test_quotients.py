@@ -27,7 +27,7 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
-from surefoot.problem.term import Const, Var
+from surefoot.term.term import Const, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
 from surefoot.reductions.refutation.violation import encode_violation

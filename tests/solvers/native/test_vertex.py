@@ -11,7 +11,7 @@ import pytest
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.environment import Real
 from surefoot.problem.network import Network, dense_network
-from surefoot.problem.term import Term, Var
+from surefoot.term.term import Term, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.solvers.native.solver import decide_native_query

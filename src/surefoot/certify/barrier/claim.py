@@ -12,7 +12,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.policy import Policy, ShieldedPolicy
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.reductions.barrier import (
     ControlSystem,
     control_branches,

@@ -13,11 +13,11 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, apply_move, has_value_type, is_initial, permitted_transitions
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 
 State = Mapping[str, Any]
 

@@ -21,8 +21,8 @@ from surefoot.problem.meaning.transition import Transition, joint_transitions
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Within
-from surefoot.problem.reserved_names import is_reserved, location_key, output_index
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import is_reserved, location_key, output_index
+from surefoot.term.term import (
     FALSE,
     Const,
     Term,
@@ -33,7 +33,7 @@ from surefoot.problem.term import (
 )
 from surefoot.reductions.enabled_edges import count_transition_branches
 from surefoot.reductions.expand import TreeScope, expand_term, tree_leaves, undefined_condition
-from surefoot.reductions.interval import Kinds, Scalar
+from surefoot.term.interval import Kinds, Scalar
 from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars, in_location, lay_out_scalars
 
 MOST_STEPS = 2000  # joint steps, each outcome of each counted

@@ -21,7 +21,7 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE, conjunction_of
+from surefoot.term.term import TRUE, conjunction_of
 from surefoot.query.unsat_claim import network_to_json
 from surefoot.reductions.scalar_layout import ScalarLayout
 from surefoot_checker.kernel.network import FlatNetwork as CheckedNetwork

@@ -22,9 +22,9 @@ from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
-from surefoot.problem.term import FALSE, Const, Term, Var, array_term
+from surefoot.term.term import FALSE, Const, Term, Var, array_term
 from surefoot.reductions.expand import TreeScope, expand_term, tree_leaves, undefined_condition
-from surefoot.reductions.interval import Kinds
+from surefoot.term.interval import Kinds
 from surefoot.reductions.scalar_layout import ScalarLayout, lay_out_scalars
 from surefoot.verdict.verdict import Certificate, Trace
 from surefoot.work.budget import Budget

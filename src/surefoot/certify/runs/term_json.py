@@ -7,9 +7,9 @@ from typing import Any
 
 from surefoot.errors import Unsupported
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var
+from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var
 from surefoot.reductions.expand import TreeScope, expand_scalar, undefined_condition
-from surefoot.reductions.interval import Kinds
+from surefoot.term.interval import Kinds
 
 _OPERATORS = {
     op: op.value

@@ -40,8 +40,8 @@ from surefoot.problem.property import (
     Recurs,
     Within,
 )
-from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 _ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
 

@@ -58,7 +58,7 @@ def _check_solvers() -> bool:
     from fractions import Fraction
 
     from surefoot.problem.environment import Real
-    from surefoot.problem.term import Var
+    from surefoot.term.term import Var
     from surefoot.query.query import Query, QueryVariable, Sat, Unsat
     from surefoot.solvers import SOLVERS
     from surefoot.solvers.protocol import solve_query

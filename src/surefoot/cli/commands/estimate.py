@@ -20,7 +20,7 @@ from surefoot.formats.model_file import file_sha256
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.shield.estimate import (
+from surefoot.shields.estimate import (
     FittedDynamics,
     LoggedSteps,
     ToleranceBox,

@@ -29,7 +29,7 @@ from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.parse import parse_term
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.report.search_plots import tipping_point_svg
 from surefoot.search import SearchSettings, find_invariant, find_tipping_point

@@ -12,7 +12,7 @@ from surefoot.cli.terminal import print_line
 from surefoot.engines import ENGINES
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Real
-from surefoot.problem.term import TRUE
+from surefoot.term.term import TRUE
 from surefoot.query.query import Query, QueryVariable
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise

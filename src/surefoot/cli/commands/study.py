@@ -45,7 +45,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.shield.certified_shield import make_certified_shield, shapes_for
+from surefoot.shields.certified_shield import make_certified_shield, shapes_for
 from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import Result, is_interrupted
 from surefoot.visible import join_visible

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.engines.barrier.float_system import float_system
-from surefoot.problem.term import Const, Term, Var
+from surefoot.term.term import Const, Term, Var
 from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
 from surefoot.work.budget import Budget
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from surefoot.errors import Unsupported
-from surefoot.problem.arguments import check_fields, take_word, whole_number
+from surefoot.term.arguments import check_fields, take_word, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
-from surefoot.problem.term import TRUE
+from surefoot.term.term import TRUE
 from surefoot.reductions.barrier import control_branches, read_control_system, without_target
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from surefoot.engines.barrier.float_system import Floats, bilinear_form, evaluate_polynomial, float_system
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.work.budget import Budget

@@ -10,7 +10,7 @@ from math import ulp
 
 from surefoot.errors import Unsupported
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import (
     ControlSystem,

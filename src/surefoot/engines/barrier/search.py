@@ -18,7 +18,7 @@ from surefoot.engines.barrier.sos_candidate import (
     sos_template,
     template_objection,
 )
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.work.budget import Budget
 

@@ -16,14 +16,14 @@ from typing import ClassVar, Literal
 
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
-from surefoot.problem.arguments import check_fields, exact_fraction, take_optional, whole_number
+from surefoot.term.arguments import check_fields, exact_fraction, take_optional, whole_number
 from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, ValueType
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
-from surefoot.problem.reserved_names import output_index
-from surefoot.problem.term import TRUE, free_names
+from surefoot.term.reserved_names import output_index
+from surefoot.term.term import TRUE, free_names
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 

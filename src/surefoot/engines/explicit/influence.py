@@ -23,8 +23,8 @@ from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never
-from surefoot.problem.reserved_names import is_reserved, location_parts
-from surefoot.problem.term import FALSE, TRUE, Term, free_names
+from surefoot.term.reserved_names import is_reserved, location_parts
+from surefoot.term.term import FALSE, TRUE, Term, free_names
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 

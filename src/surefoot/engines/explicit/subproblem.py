@@ -14,7 +14,7 @@ from surefoot.engines.pctl_question import PctlQuestion, constant_bound
 from surefoot.errors import Unsupported
 from surefoot.explore import ExploredModel
 from surefoot.problem.property import Bound, counts_steps
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.markov import Accumulate, Markov, MarkovQuestion, Until
 from surefoot.solvers.markov.reward_unfolding import CappedCounter, UnfoldedProcess, unfold_rewards
 

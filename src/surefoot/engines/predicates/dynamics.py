@@ -18,7 +18,7 @@ from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import (
+from surefoot.term.term import (
     FALSE,
     TRUE,
     Apply,
@@ -30,7 +30,7 @@ from surefoot.problem.term import (
     disjunction_of,
     free_names,
 )
-from surefoot.problem.validate.types import infer_term_type
+from surefoot.term.types import infer_term_type
 from surefoot.reductions.expand import (
     ScalarTree,
     expand_scalar,
@@ -38,7 +38,7 @@ from surefoot.reductions.expand import (
     negate_condition,
     undefined_condition,
 )
-from surefoot.reductions.interval import Kinds, Scalar
+from surefoot.term.interval import Kinds, Scalar
 from surefoot.reductions.network_call import EncodedCall
 from surefoot.reductions.scalar_layout import ScalarLayout
 from surefoot.reductions.transition_branch import TransitionBranch

@@ -15,9 +15,9 @@ from surefoot.engines.predicates.enumerative.partition import Partition, Reached
 from surefoot.engines.predicates.enumerative.table import StateTable
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Bool, ValueType
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import Move, State, apply_move
-from surefoot.problem.term import Term, Var
+from surefoot.term.term import Term, Var
 from surefoot.reductions.expand import ScalarTree
 from surefoot.reductions.scalar_layout import decode_value
 from surefoot.reductions.unroll import state_kinds

@@ -13,8 +13,8 @@ from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
 from surefoot.engines.predicates.symbolic.cubes import EVERYTHING, Cube, meet_cube_sets
 from surefoot.errors import Unsupported
 from surefoot.problem.property import Never
-from surefoot.problem.reserved_names import location_name, output_index
-from surefoot.problem.term import FALSE, TRUE, Apply, Term, Var, conjunction_of, disjunction_of, free_names
+from surefoot.term.reserved_names import location_name, output_index
+from surefoot.term.term import FALSE, TRUE, Apply, Term, Var, conjunction_of, disjunction_of, free_names
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import AbstractInvariant, Holds, ProofArgument
 

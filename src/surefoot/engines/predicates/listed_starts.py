@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
 from surefoot.problem.environment import Bool
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 
 def listed_starts(dynamics: Dynamics) -> NDArray[np.int64] | None:

@@ -18,7 +18,7 @@ from surefoot.engines.predicates.dynamics import Dynamics, scalar_terms
 from surefoot.engines.predicates.enumerative.columns import Column, ColumnEvaluator, RationalColumn
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
-from surefoot.problem.term import Apply, Op, Term, Var, free_names
+from surefoot.term.term import Apply, Op, Term, Var, free_names
 from surefoot.reductions.expand import expand_scalar
 
 Rows = NDArray[np.int64]  # one row of scalars per state

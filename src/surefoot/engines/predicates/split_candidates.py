@@ -20,9 +20,9 @@ from surefoot.engines.predicates.separating_predicate import (
 )
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Const, Term, Var
+from surefoot.term.term import Const, Term, Var
 from surefoot.reductions.expand import expand_scalar
-from surefoot.reductions.interval import Scalar
+from surefoot.term.interval import Scalar
 
 Candidate: TypeAlias = tuple[str, Term]  # where it comes from, and the condition over scalars
 HALVINGS = 8

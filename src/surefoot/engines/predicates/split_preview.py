@@ -34,7 +34,7 @@ from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicS
 from surefoot.engines.predicates.symbolic.transition_cubes import Predicate, build_predicate
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.verdict.artifact import AbstractGraph, PredicateSplit

@@ -20,10 +20,10 @@ from surefoot.engines.predicates.enumerative.partition import Partition
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable
 from surefoot.errors import SurefootError
 from surefoot.explore import ExploredModel, States, explore_problem
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Probability
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 from surefoot.reductions.expand import ScalarTree
 from surefoot.solvers.markov.reward_unfolding import unfold_rewards
 from surefoot.verdict.verdict import Certificate

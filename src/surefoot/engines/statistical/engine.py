@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
-from surefoot.problem.arguments import check_fields, exact_fraction, take_optional, whole_number
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.arguments import check_fields, exact_fraction, take_optional, whole_number
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.verdict.verdict import Reason, Unknown, Verdict

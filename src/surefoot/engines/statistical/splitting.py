@@ -23,7 +23,7 @@ import numpy as np
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.explored_model import RowStates
 from surefoot.explore.initial_states import initial_rows
-from surefoot.explore.term_closures import UNDEFINED_ERRORS, compile_closure
+from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes

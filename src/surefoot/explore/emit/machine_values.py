@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from surefoot.explore.emit.state_packing import CompileObjection
 from surefoot.problem.environment import ValueType
-from surefoot.problem.number import brief_number
+from surefoot.term.number import brief_number
 from surefoot.work.machine.llvm_ir import IrFunction
 
 UNDEFINED, OVERFLOW = 1, 2  # statuses

@@ -31,7 +31,7 @@ from surefoot.explore.emit.operators import emit_number_comparison, emit_number_
 from surefoot.explore.emit.state_packing import CompileObjection, Packing, kind_size
 from surefoot.explore.emit.term_emitter import ConstantPool, TermEmitter
 from surefoot.problem.environment import Array, Bool, Edge, Environment, Outcome, Update, ValueType
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.work.machine.llvm_ir import OVERFLOWING, IrFunction
 
 _EXACT_IN_FLOAT32 = 2**24

@@ -20,7 +20,7 @@ from surefoot.explore.emit.machine_values import (
 )
 from surefoot.explore.emit.state_packing import CompileObjection, Packing
 from surefoot.explore.emit.term_emitter import ConstantPool, TermEmitter, may_be_undefined
-from surefoot.problem.term import Apply, Const, Op, Term
+from surefoot.term.term import Apply, Const, Op, Term
 from surefoot.work.machine.llvm_ir import IrFunction
 
 

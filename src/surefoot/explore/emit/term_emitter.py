@@ -26,7 +26,7 @@ from surefoot.explore.emit.machine_values import (
 )
 from surefoot.explore.emit.state_packing import CompileObjection, Packing, kind_size
 from surefoot.problem.environment import Array, Bool, ValueType
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.work.machine.llvm_ir import IrFunction
 
 _MOST_ELEMENTS = 64  # of an array that is computed rather than looked up

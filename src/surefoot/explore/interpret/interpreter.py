@@ -33,10 +33,10 @@ from surefoot.explore.number_table import NumberTable
 from surefoot.explore.policy_decisions import StateDecision, compile_policy
 from surefoot.explore.row_layout import Row, row_layout
 from surefoot.explore.state_conditions import STAYS, UNTIL, compile_conditions, keep_condition
-from surefoot.explore.term_closures import UNDEFINED_ERRORS
+from surefoot.term.closures import UNDEFINED_ERRORS
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import FALSE, Term
+from surefoot.term.term import FALSE, Term
 from surefoot.query.markov import Markov
 
 _CHUNK = 1024

@@ -23,13 +23,13 @@ from surefoot.explore.interpret.updates import (
 )
 from surefoot.explore.number_table import NumberTable
 from surefoot.explore.row_layout import Row, RowLayout
-from surefoot.explore.term_closures import UNDEFINED_ERRORS, Closure, compile_closure
+from surefoot.term.closures import UNDEFINED_ERRORS, Closure, compile_closure
 from surefoot.problem.environment import Arithmetic, Bool, Choice, Edge, Environment, Int, Outcome
 from surefoot.problem.meaning.decision import action_of
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.transition import Transition, joint_transitions
 from surefoot.problem.policy import Policy
-from surefoot.problem.term import TRUE, Const, Term
+from surefoot.term.term import TRUE, Const, Term
 
 ReadyEdges: TypeAlias = tuple[tuple[int, ...], ...]
 WeightedSuccessor: TypeAlias = tuple[int, tuple[Any, ...], tuple[int, ...]]  # weight, next state, rewards

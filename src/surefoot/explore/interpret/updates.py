@@ -9,12 +9,12 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.explore.row_layout import Row, RowLayout
-from surefoot.explore.term_closures import Closure, compile_closure, sort_of
+from surefoot.term.closures import Closure, compile_closure, sort_of
 from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Real, Update, ValueType
-from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.number import as_doubles, brief_number, check_bit_length
+from surefoot.term.evaluate import Undefined
+from surefoot.term.number import as_doubles, brief_number, check_bit_length
 from surefoot.problem.semantics import has_value_type
-from surefoot.problem.term import Apply, Op, Term, Var
+from surefoot.term.term import Apply, Op, Term, Var
 
 
 @dataclass(frozen=True, slots=True)

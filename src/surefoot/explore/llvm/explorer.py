@@ -31,8 +31,8 @@ from surefoot.explore.state_conditions import STAYS, UNTIL, compile_conditions, 
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import DEADLOCKED, STALLED, chosen_action
-from surefoot.problem.term import FALSE, Term
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
+from surefoot.term.term import FALSE, Term
 from surefoot.query.markov import Markov
 from surefoot.work.machine.jit import compile_llvm_ir
 

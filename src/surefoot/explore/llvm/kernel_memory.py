@@ -20,7 +20,7 @@ from surefoot.explore.llvm.kernel_table import (
 )
 from surefoot.explore.llvm.synchronisation_table import SynchronisationTable
 from surefoot.explore.number_table import NumberTable
-from surefoot.problem.term import Const
+from surefoot.term.term import Const
 from surefoot.work.machine.jit import Machine
 
 _FIRST_ROOM = 1 << 10

@@ -16,7 +16,7 @@ from surefoot.problem.environment import Environment, Update
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.policy import Policy
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 _MOST_ACTIONS = 62
 _MOST_CODES = 2**62

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of
 
 MOST_PARTS = 1_000_000
 

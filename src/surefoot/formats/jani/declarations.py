@@ -17,12 +17,12 @@ from surefoot.formats.jani.expressions import (
 )
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.parse import parse_term
 from surefoot.problem.printer import abbreviate_term, show_term
 from surefoot.problem.semantics import has_value_type
-from surefoot.problem.term import Apply, Const, Term, free_names
-from surefoot.problem.validate.types import INT, REAL, describe_type, unbounded_type
+from surefoot.term.term import Apply, Const, Term, free_names
+from surefoot.term.types import INT, REAL, describe_type, unbounded_type
 
 ConstantOverride = bool | int | Fraction | str
 _UNSUPPORTED_TYPES = {

@@ -18,8 +18,8 @@ from surefoot.formats.jani.json_document import JsonNode
 from surefoot.formats.jani.transient_variables import check_transient
 from surefoot.problem.environment import Update
 from surefoot.problem.printer import abbreviate_term, show_term
-from surefoot.problem.reserved_names import location_key
-from surefoot.problem.term import (
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import (
     TRUE,
     Apply,
     Const,
@@ -31,7 +31,7 @@ from surefoot.problem.term import (
     substitute_names,
 )
 from surefoot.problem.validate.distribution import constant_sum, is_nearly_one, sum_defect
-from surefoot.problem.validate.types import BOOL, REAL, describe_type, suggest_conversion, unbounded_type
+from surefoot.term.types import BOOL, REAL, describe_type, suggest_conversion, unbounded_type
 
 
 @dataclass(frozen=True, slots=True)

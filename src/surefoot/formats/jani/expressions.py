@@ -14,13 +14,13 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.jani.constant_folding import MOST_PARTS, count_term_parts, fold_constant_parts
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import ValueType
-from surefoot.problem.meaning.elementary import elementary_value
-from surefoot.problem.number import LongNumber, integer_power
-from surefoot.problem.parse.lexer import shorten_text
-from surefoot.problem.parse.terms import MOST_LEVELS
+from surefoot.term.elementary import elementary_value
+from surefoot.term.number import LongNumber, integer_power
+from surefoot.term.lexer import shorten_text
+from surefoot.term.parser import MOST_LEVELS
 from surefoot.problem.printer import abbreviate_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
-from surefoot.problem.validate.types import (
+from surefoot.term.term import Apply, Const, Op, Term, Var, equal
+from surefoot.term.types import (
     describe_type,
     infer_term_type,
     join_types,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from surefoot.formats.jani.declarations import JaniVariable, nodes_by_name, read_functions, read_variables
 from surefoot.formats.jani.expressions import JaniFunction, JaniScope
 from surefoot.formats.jani.json_document import JsonNode
-from surefoot.problem.reserved_names import is_reserved, location_name, location_parts
+from surefoot.term.reserved_names import is_reserved, location_name, location_parts
 
 AUTOMATON = ("name", "locations", "initial-locations", "edges")
 AUTOMATON_OPTIONAL = ("variables", "functions", "restrict-initial")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.formats.untrusted.regular_file import read_input_bytes
-from surefoot.problem.parse.decimal_literals import read_number
-from surefoot.problem.parse.lexer import shorten_text
+from surefoot.term.decimal_literals import read_number
+from surefoot.term.lexer import shorten_text
 
 MOST_BYTES = 64 << 20
 _DEEP = "values are nested too deeply"

@@ -14,7 +14,7 @@ from surefoot.formats.jani.instances import ModelInstances
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.formats.jani.rewards import Rewards
 from surefoot.formats.jani.transient_variables import rewrite_locations
-from surefoot.problem.parse.lexer import shorten_text
+from surefoot.term.lexer import shorten_text
 from surefoot.problem.property import (
     STEPS,
     Bound,
@@ -30,9 +30,9 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.reserved_names import location_name
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, conjunction_of
-from surefoot.problem.validate.types import BOOL, INT, REAL
+from surefoot.term.reserved_names import location_name
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, conjunction_of
+from surefoot.term.types import BOOL, INT, REAL
 
 OPTIMUM: dict[str, Optimise] = {"Pmin": "min", "Pmax": "max", "Emin": "min", "Emax": "max"}
 TRAINING = ("accumulate", "step-reward", "goal-reward")  # of an objective: what learning was rewarded for

@@ -24,10 +24,10 @@ from surefoot.formats.jani.rewards import Rewards
 from surefoot.formats.jani.transient_variables import read_definitions, state_values
 from surefoot.problem.environment import Component, Environment, ValueType, Variable
 from surefoot.problem.property import Property
-from surefoot.problem.reserved_names import DEADLOCKED, location_key
-from surefoot.problem.term import Const, Term, Var, conjunction_of, equal, free_names
+from surefoot.term.reserved_names import DEADLOCKED, location_key
+from surefoot.term.term import Const, Term, Var, conjunction_of, equal, free_names
 from surefoot.problem.validate.distribution import normalise_probabilities
-from surefoot.problem.validate.types import BOOL, INT
+from surefoot.term.types import BOOL, INT
 
 KEYS = ("jani-version", "name", "type", "automata", "system")
 OPTIONAL = ("features", "actions", "constants", "variables", "functions", "restrict-initial", "properties")

@@ -22,9 +22,9 @@ from surefoot.formats.jani.instances import ModelInstances
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Edge, Int, Outcome, Real, Synchronisation
 from surefoot.problem.property import STEPS
-from surefoot.problem.reserved_names import location_key
-from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute_names
-from surefoot.problem.validate.types import REAL
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, substitute_names
+from surefoot.term.types import REAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from surefoot.formats.jani.instances import AutomatonInstance, ModelInstances
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import ValueType
 from surefoot.problem.printer import abbreviate_term
-from surefoot.problem.reserved_names import location_key, location_name
+from surefoot.term.reserved_names import location_key, location_name
 from surefoot.problem.semantics import has_value_type
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal, free_names, ite
-from surefoot.problem.validate.types import describe_type, unbounded_type
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal, free_names, ite
+from surefoot.term.types import describe_type, unbounded_type
 
 
 def _location_test(instance: AutomatonInstance, location: str) -> Term:

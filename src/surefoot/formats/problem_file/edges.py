@@ -10,7 +10,7 @@ from surefoot.formats.problem_file.declarations import Declarations, read_variab
 from surefoot.formats.problem_file.variable_types import parse_law
 from surefoot.formats.toml_document import TomlEntry
 from surefoot.problem.environment import Choice, Edge, Outcome, Update
-from surefoot.problem.term import TRUE, Const, Term, Var
+from surefoot.term.term import TRUE, Const, Term, Var
 
 _OUTCOME_KEYS = ("updates", "shift", "rewards", "target")
 _EDGE_KEYS = ("source", "action", "guard", "chosen", "assuming", "outcomes", *_OUTCOME_KEYS)

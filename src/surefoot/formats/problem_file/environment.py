@@ -11,7 +11,7 @@ from surefoot.formats.problem_file.edges import read_edges
 from surefoot.formats.toml_document import TomlEntry
 from surefoot.problem.environment import Arithmetic, Component, Environment, Synchronisation
 from surefoot.problem.flow import Flow
-from surefoot.problem.term import TRUE, Term
+from surefoot.term.term import TRUE, Term
 
 MAIN = "main"  # the name of the only component where the file lists its edges at the top
 

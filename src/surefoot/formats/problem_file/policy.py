@@ -24,7 +24,7 @@ from surefoot.formats.wiring import (
     wiring_path,
 )
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
-from surefoot.problem.term import TRUE, Term
+from surefoot.term.term import TRUE, Term
 
 Load: TypeAlias = Callable[[Path, str | None], LoadedPolicy]  # a file, and which of its outputs
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Bool, Int, Law, Real, ValueType
-from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.number import LongNumber
-from surefoot.problem.parse.lexer import Token
-from surefoot.problem.parse.lexer import TokenKind as Word
-from surefoot.problem.parse.terms import TermReader
-from surefoot.problem.term import Const
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.number import LongNumber
+from surefoot.term.lexer import Token
+from surefoot.term.lexer import TokenKind as Word
+from surefoot.term.parser import TermReader
+from surefoot.term.term import Const
 
 KINDS = "write bool, int 0..10, real [0, 1], real >= 0, float32 [0, 1] or array 5 of int 0..3"
 _MOST_ARRAYS = 8

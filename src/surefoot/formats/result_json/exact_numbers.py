@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.parse.decimal_literals import read_number, show_number
+from surefoot.term.decimal_literals import read_number, show_number
 
 MOST_EXACT_BITS = 4096  # a bound with a larger numerator or denominator is rounded outward
 ROUNDED_DIGITS = 60

@@ -22,7 +22,7 @@ from surefoot.formats.result_json.exact_numbers import (
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.parse import parse_term
 from surefoot.problem.semantics import Move, State
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from surefoot.formats.vnnlib.sexpr import error_at_offset
 from surefoot.formats.vnnlib.specification import input_bound
-from surefoot.problem.parse.decimal_literals import show_number
-from surefoot.problem.term import Term
+from surefoot.term.decimal_literals import show_number
+from surefoot.term.term import Term
 
 
 class _StatedBound(NamedTuple):

@@ -22,8 +22,8 @@ from surefoot.formats.vnnlib.specification import (
     vnnlib_input_name,
     vnnlib_output_name,
 )
-from surefoot.problem.parse.decimal_literals import read_number
-from surefoot.problem.term import (
+from surefoot.term.decimal_literals import read_number
+from surefoot.term.term import (
     Apply,
     Const,
     Op,

@@ -19,7 +19,7 @@ from surefoot.formats.vnnlib.sexpr import (
 )
 from surefoot.formats.vnnlib.specification import is_input, vnnlib_input_name, vnnlib_output_name
 from surefoot.problem.meaning.inference import round_to_float32
-from surefoot.problem.parse.decimal_literals import read_number
+from surefoot.term.decimal_literals import read_number
 
 _NUMBER = re.compile(r"(-?)((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\Z")
 _ANSWER = re.compile(r"\s*sat\b")

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from surefoot.errors import Unsupported
 from surefoot.formats.vnnlib.specification import Specification, vnnlib_input_name, vnnlib_output_name
-from surefoot.problem.parse.decimal_literals import show_number
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.decimal_literals import show_number
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 _WORDS = {
     Op.ADD: "+",

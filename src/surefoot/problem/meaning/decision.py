@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.network import Array32
@@ -26,7 +26,7 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
-from surefoot.problem.reserved_names import chosen_name
+from surefoot.term.reserved_names import chosen_name
 
 
 @dataclass(frozen=True, slots=True)

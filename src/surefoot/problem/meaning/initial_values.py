@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from surefoot.problem.environment import Arithmetic, Array, Environment, Real, ValueType
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
-from surefoot.problem.number import as_doubles
-from surefoot.problem.term import TRUE, Apply, Op, Term, Var, free_names
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.number import as_doubles
+from surefoot.term.term import TRUE, Apply, Op, Term, Var, free_names
 
 
 def split_conjunction(whole: Term) -> tuple[Term, ...]:

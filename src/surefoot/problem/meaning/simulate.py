@@ -17,11 +17,11 @@ from typing import Any, Literal
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic, Bool, Choice, Environment, Int, Real, Variable
 from surefoot.problem.meaning.decision import Decision, action_of
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.meaning.initial_values import fixed_values
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import (
     Move,
     State,

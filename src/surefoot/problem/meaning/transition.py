@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any
 
 from surefoot.problem.environment import Component, Environment
-from surefoot.problem.meaning.evaluate import evaluate_term
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.reserved_names import location_key
 
 
 @dataclass(frozen=True, slots=True)

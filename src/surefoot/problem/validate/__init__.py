@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.problem.arguments import take_instance
+from surefoot.term.arguments import take_instance
 from surefoot.problem.problem import Problem
 from surefoot.problem.validate.environment import check_environment
 from surefoot.problem.validate.policy import check_policy, environment_labels

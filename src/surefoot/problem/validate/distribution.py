@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from surefoot.problem.environment import Edge, Environment
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Const, Term, is_number
+from surefoot.term.term import Const, Term, is_number
 
 NEAR = Fraction(1, 10**9)  # how far from 1 a sum may be that is taken for 1 when asked
 _SHOWN = 6  # probabilities in a message

@@ -19,9 +19,9 @@ from surefoot.problem.environment import (
     Update,
     ValueType,
 )
-from surefoot.problem.number import LARGEST_DOUBLE
+from surefoot.term.number import LARGEST_DOUBLE
 from surefoot.problem.printer import abbreviate_term, show_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate.distribution import sum_defect
 from surefoot.problem.validate.scope import (
     NameScope,
@@ -31,7 +31,7 @@ from surefoot.problem.validate.scope import (
     check_value_type,
     state_scope,
 )
-from surefoot.problem.validate.types import BOOL, REAL
+from surefoot.term.types import BOOL, REAL
 
 _METHODS = ("euler", "rk4")
 _PREDICTIONS = ("euler", "taylor")  # methods in continuous time

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
-from surefoot.problem.number import MOST_BITS, LongNumber
-from surefoot.problem.term import Apply, Const, Term
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.number import MOST_BITS, LongNumber
+from surefoot.term.term import Apply, Const, Term
 
 
 def check_constant_length(whole: Term, where: str) -> None:

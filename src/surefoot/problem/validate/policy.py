@@ -17,11 +17,11 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.printer import show_term
-from surefoot.problem.reserved_names import chosen_name
-from surefoot.problem.term import free_names
+from surefoot.term.reserved_names import chosen_name
+from surefoot.term.term import free_names
 from surefoot.problem.validate.dropped_head import check_action_selection
 from surefoot.problem.validate.scope import NameScope, state_scope
-from surefoot.problem.validate.types import BOOL, REAL
+from surefoot.term.types import BOOL, REAL
 
 
 def check_policy(policy: Policy, environment: Environment, where: str = "policy") -> None:

@@ -28,7 +28,7 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.reserved_names import (
+from surefoot.term.reserved_names import (
     DEADLOCKED,
     STALLED,
     chosen_action,
@@ -38,10 +38,10 @@ from surefoot.problem.reserved_names import (
     location_parts,
     network_output_name,
 )
-from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
 from surefoot.problem.validate.policy import draws_actions
 from surefoot.problem.validate.scope import NameScope, state_scope
-from surefoot.problem.validate.types import BOOL, REAL
+from surefoot.term.types import BOOL, REAL
 
 
 def check_property(problem: Problem) -> None:

@@ -10,17 +10,17 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.environment import Array, Bool, Environment, ValueType
 from surefoot.problem.network import Network
 from surefoot.problem.printer import abbreviate_term, show_term
-from surefoot.problem.reserved_names import (
+from surefoot.term.reserved_names import (
     chosen_action,
     is_reserved,
     location_key,
     location_parts,
     output_index,
 )
-from surefoot.problem.term import Const, Term
+from surefoot.term.term import Const, Term
 from surefoot.problem.validate.dropped_head import dropped_head_error
 from surefoot.problem.validate.length import check_constant_length
-from surefoot.problem.validate.types import (
+from surefoot.term.types import (
     INT,
     describe_type,
     infer_term_type,

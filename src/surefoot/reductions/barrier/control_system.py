@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.environment import Arithmetic, Choice, Environment, Outcome, Real, Variable
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 from surefoot.reductions.barrier.taylor import SampledFlow, SamplingPeriod, taylor_map
 
 Range: TypeAlias = tuple[Fraction, Fraction]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from surefoot.problem.term import Const, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, substitute_names
 from surefoot.reductions.barrier.control_system import ControlSystem, Range
 
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Apply, Const, Op, Term
+from surefoot.term.term import Apply, Const, Op, Term
 
 _Comparison: TypeAlias = tuple[Term, Term]  # the first is at most the second
 _MOST_CASES = 64

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.problem.number import check_bit_length
+from surefoot.term.number import check_bit_length
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant
 
 _MOST_POWER = 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.problem.term import Apply, Op, Term
+from surefoot.term.term import Apply, Op, Term
 
 
 def barrier_rows(barrier: Term) -> tuple[Term, ...]:

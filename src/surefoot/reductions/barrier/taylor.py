@@ -18,7 +18,7 @@ from math import factorial
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.polynomial import Monomial, Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier.horner import horner_term
 from surefoot.reductions.barrier.polynomials import polynomial_of

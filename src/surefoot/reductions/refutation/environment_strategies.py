@@ -24,7 +24,7 @@ from surefoot.problem.semantics import (
     holds_in_state,
     permitted_transitions,
 )
-from surefoot.problem.term import Const, Term, Var
+from surefoot.term.term import Const, Term, Var
 from surefoot.verdict.recurrence import recurrence_move
 from surefoot.verdict.verdict import RecurrenceRegion, Trace
 

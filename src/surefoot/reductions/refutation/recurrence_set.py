@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.property import Eventually, Recurs
-from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of, substitute_names
 from surefoot.reductions.expand import (
     expand_scalar,
     expand_term,
@@ -19,9 +19,9 @@ from surefoot.reductions.expand import (
     negate_condition,
     tree_leaves,
 )
-from surefoot.reductions.interval import Kinds, Scalar, decide_by_bounds
+from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
 from surefoot.reductions.scalar_layout import at_step
-from surefoot.reductions.scalar_types import is_float32
+from surefoot.term.scalar_types import is_float32
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.reductions.transition_system import TransitionSystem
 from surefoot.reductions.unroll import Unrolling

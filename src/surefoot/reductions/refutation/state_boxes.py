@@ -10,9 +10,9 @@ from math import ceil, floor
 from typing import Any, TypeAlias
 
 from surefoot.problem.environment import Array, Environment, Int, Real, ValueType
-from surefoot.problem.reserved_names import location_key, location_name
+from surefoot.term.reserved_names import location_key, location_name
 from surefoot.problem.semantics import State
-from surefoot.problem.term import Term, Var, conjunction_of, equal
+from surefoot.term.term import Term, Var, conjunction_of, equal
 from surefoot.problem.window import windows_of
 
 _Ends: TypeAlias = tuple[Fraction | None, Fraction | None]

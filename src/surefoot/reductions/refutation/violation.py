@@ -12,7 +12,7 @@ A run that returns to an earlier state can go round for ever: such a lasso stand
 from __future__ import annotations
 
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.term import FALSE, Term, conjunction_of, disjunction_of
+from surefoot.term.term import FALSE, Term, conjunction_of, disjunction_of
 from surefoot.reductions.unroll import Unrolling
 
 

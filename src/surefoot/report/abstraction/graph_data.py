@@ -8,9 +8,9 @@ from typing import Any
 from surefoot.errors import SurefootError
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import State, holds_in_state, policy_decision
-from surefoot.problem.term import TRUE
+from surefoot.term.term import TRUE
 from surefoot.reductions.discretise import discretise
 from surefoot.report.abstraction.layered_layout import distances_to_goals, nearest_states, place_states
 from surefoot.report.run_table import format_number

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.parse.decimal_literals import show_number
+from surefoot.term.decimal_literals import show_number
 from surefoot.problem.property import Threshold
 from surefoot.problem.semantics import State
 from surefoot.report.heatmap.figure_data import start_state_to_json, start_value_to_json

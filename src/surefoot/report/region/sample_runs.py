@@ -14,7 +14,7 @@ from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.policy import Branch, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, holds_in_state, policy_decision
-from surefoot.problem.term import TRUE, Const
+from surefoot.term.term import TRUE, Const
 from surefoot.reductions.barrier import ControlSystem
 
 RUNS, STEPS = 8, 250

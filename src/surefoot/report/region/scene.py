@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from surefoot.certify.barrier.claim import read_claimed_sets
 from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import (
     ControlSystem,

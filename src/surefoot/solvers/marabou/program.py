@@ -23,7 +23,7 @@ from surefoot.problem.network import (
 )
 from surefoot.query.bounds import declared_box
 from surefoot.query.formula import LinearAtom, Relation
-from surefoot.query.linear import LinearForm, linearise_term
+from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import NetworkCall, Query
 
 Coefficients: TypeAlias = dict[int, float]

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from surefoot.errors import Unsupported, missing_backend
 from surefoot.problem.environment import Bool, Int
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.bounds import declared_box, is_empty
 from surefoot.query.formula import (
     All,

@@ -26,7 +26,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.query.linear import LinearForm, linearise_term
+from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import NetworkCall
 from surefoot.solvers.milp.program import MixedIntegerProgram, rounded_down, rounded_up
 

@@ -14,7 +14,7 @@ from math import inf, nextafter
 from surefoot.errors import Unsupported
 from surefoot.query.bounds import Interval, linear_range
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
-from surefoot.query.linear import LinearForm
+from surefoot.term.linear import LinearForm
 
 DROPPED = 1e-9  # HiGHS silently drops matrix entries up to this size
 _ROUNDING = Fraction(1, 2**50)  # relative error of a coefficient and of its product with a value

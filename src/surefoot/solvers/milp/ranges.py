@@ -22,7 +22,7 @@ from surefoot.query.bounds import (
     tighten_box,
 )
 from surefoot.query.formula import Formula
-from surefoot.query.linear import linearise_term
+from surefoot.term.linear import linearise_term
 from surefoot.query.query import NetworkCall, Query
 from surefoot.solvers.milp.program import rounded_down, rounded_up
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.bounds import integer_variable_names, simplify_formula
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_form, sharpen_integer_atoms

@@ -13,7 +13,7 @@ from fractions import Fraction
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval, declared_box, float32_within
-from surefoot.query.linear import LinearForm, add_forms, linearise_term, scale_form
+from surefoot.term.linear import LinearForm, add_forms, linearise_term, scale_form
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 
 Values = dict[str, Fraction]

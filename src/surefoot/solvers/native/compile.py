@@ -22,7 +22,7 @@ from surefoot.problem.network import (
     Pick,
     freeze_indices,
 )
-from surefoot.problem.term import Var
+from surefoot.term.term import Var
 from surefoot.query.bounds import (
     Interval,
     integer_variable_names,
@@ -41,7 +41,7 @@ from surefoot.query.formula import (
     disjoin_formulas,
     relation_holds,
 )
-from surefoot.query.linear import (
+from surefoot.term.linear import (
     LinearForm,
     add_forms,
     constant_form,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import Array
 from surefoot.problem.network import Activation, Network, Shape
-from surefoot.query.linear import LinearForm
+from surefoot.term.linear import LinearForm
 from surefoot.query.query import NetworkCall, QueryVariable
 
 Mask: TypeAlias = NDArray[np.bool_]

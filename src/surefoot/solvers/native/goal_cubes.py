@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import Array
 from surefoot.query.bounds import linear_range
-from surefoot.query.linear import LinearForm, add_forms, scale_form
+from surefoot.term.linear import LinearForm, add_forms, scale_form
 from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
 from surefoot.solvers.native.compiled_query import (
     CompiledQuery,

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import ClassVar
 
 from surefoot.errors import Unsupported
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.bounds import Interval, declared_box, integer_variable_names, is_empty
 from surefoot.query.formula import Formula, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query

@@ -15,7 +15,7 @@ from surefoot.network.float32_error import error_bounds
 from surefoot.network.interval import interval_bounds
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval, float32_near, linear_range
-from surefoot.query.linear import LinearForm, linearise_term
+from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import NetworkCall
 
 

@@ -14,7 +14,7 @@ from math import lcm
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval
 from surefoot.query.formula import Formula, LinearAtom, Relation
-from surefoot.query.linear import LinearForm, add_forms, linearise_term, scale_form, variable_form
+from surefoot.term.linear import LinearForm, add_forms, linearise_term, scale_form, variable_form
 from surefoot.query.query import NetworkCall, Query
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from surefoot.errors import Unsupported, missing_backend
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.bounds import declared_box, float32_within
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Answer, Assignment, Number, Query, Sat, Undecided, UndecidedReason, Unsat

@@ -13,10 +13,10 @@ from functools import reduce
 from typing import Any
 
 from surefoot.errors import Unsupported
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
-from surefoot.problem.number import bits_of
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.number import bits_of
 from surefoot.problem.printer import show_term
-from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
 
 _LONGEST = 10_000  # bits; Python does not write integers of more than 4300 digits
 _LARGEST_POWER = 16

@@ -18,8 +18,8 @@ import numpy as np
 
 from surefoot.errors import Unsupported
 from surefoot.reductions.barrier import ControlSystem
-from surefoot.shield.evaluation.baselines import baseline_regulator
-from surefoot.shield.evaluation.plant import BatchPlant, draw_start_states
+from surefoot.shields.evaluation.baselines import baseline_regulator
+from surefoot.shields.evaluation.plant import BatchPlant, draw_start_states
 from surefoot_studies.training.control.dense import (
     Adam,
     Floats,

@@ -17,7 +17,7 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, State, apply_move, holds_in_state, permitted_transitions
-from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, equal
+from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, equal
 
 Floats32: TypeAlias = NDArray[np.float32]
 Integers: TypeAlias = NDArray[np.int64]

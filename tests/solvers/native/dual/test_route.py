@@ -15,7 +15,7 @@ import pytest
 
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Activation, Affine, Network, Shape, freeze_float32
-from surefoot.problem.term import Apply, Const, Op, Term, Var, disjunction_of
+from surefoot.term.term import Apply, Const, Op, Term, Var, disjunction_of
 from surefoot.query.bounds import integer_variable_names
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms

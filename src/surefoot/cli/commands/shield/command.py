@@ -40,9 +40,9 @@ from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.output_file import compact_json
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.report.region import scene_to_json
-from surefoot.shield.certified_shield import (
+from surefoot.shields.certified_shield import (
     SetKind,
     ShieldSynthesis,
     Sketches,

@@ -20,7 +20,7 @@ from surefoot.cli.commands.shield.runtime_overhead import overhead_cells, shield
 from surefoot.engines.barrier.sos_candidate import template_objection
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
-from surefoot.shield.certified_shield import make_certified_shield
+from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time

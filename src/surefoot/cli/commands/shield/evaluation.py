@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
-from surefoot.shield.batch_guard import BatchGuard
-from surefoot.shield.certified_shield import ShieldSynthesis
-from surefoot.shield.evaluation.adversary import ADVERSARIES
-from surefoot.shield.evaluation.baselines import baseline_regulator, random_search_policy
-from surefoot.shield.evaluation.plant import (
+from surefoot.shields.batch_guard import BatchGuard
+from surefoot.shields.certified_shield import ShieldSynthesis
+from surefoot.shields.evaluation.adversary import ADVERSARIES
+from surefoot.shields.evaluation.baselines import baseline_regulator, random_search_policy
+from surefoot.shields.evaluation.plant import (
     BatchPlant,
     Floats,
     Propose,
@@ -23,13 +23,13 @@ from surefoot.shield.evaluation.plant import (
     covered_boxes,
     draw_start_states,
 )
-from surefoot.shield.evaluation.simulation import (
+from surefoot.shields.evaluation.simulation import (
     Campaign,
     count_needed_interventions,
     rerun_unshielded,
     simulate_campaign,
 )
-from surefoot.shield.export import guard_of
+from surefoot.shields.export import guard_of
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 

@@ -27,13 +27,13 @@ from surefoot.problem.property import (
     Recurs,
     Within,
 )
-from surefoot.problem.term import FALSE, Term
+from surefoot.term.term import FALSE, Term
 from surefoot.run import verify
-from surefoot.shield.export import c_actions, python_actions
-from surefoot.shield.finite import FiniteShield, finite_shield
-from surefoot.shield.finite.action_table import action_table, examples_of
-from surefoot.shield.finite.arena import bad_condition, is_finite_environment
-from surefoot.shield.finite.decision_tree import count_comparisons
+from surefoot.shields.export import c_actions, python_actions
+from surefoot.shields.finite import FiniteShield, finite_shield
+from surefoot.shields.finite.action_table import action_table, examples_of
+from surefoot.shields.finite.arena import bad_condition, is_finite_environment
+from surefoot.shields.finite.decision_tree import count_comparisons
 from surefoot.solvers.markov import MarkovUndecided
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible

@@ -40,7 +40,7 @@ from surefoot.formats.barrier_file import ForeignRule
 from surefoot.problem.environment import Arithmetic, Control
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE
+from surefoot.term.term import TRUE
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import ControlSystem, inside_set, read_control_system
 from surefoot.reductions.discretise import discretise

@@ -17,8 +17,8 @@ from surefoot.cli.commands.shield.evaluation import (
 )
 from surefoot.cli.commands.shield.runtime_overhead import Overhead, overhead_cells, shield_overhead
 from surefoot.problem.network import Affine, Network
-from surefoot.shield.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
-from surefoot.shield.evaluation.simulation import Campaign
+from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
+from surefoot.shields.evaluation.simulation import Campaign
 from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time

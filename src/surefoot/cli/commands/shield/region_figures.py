@@ -14,8 +14,8 @@ from surefoot.reductions.discretise import discretise, in_time
 from surefoot.report.region import Scene, certified_scene, make_scene, region_page, sample_shield_runs
 from surefoot.report.search_page import preformatted_html
 from surefoot.run import verify
-from surefoot.shield.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
-from surefoot.shield.evaluation.plant import covered_boxes
+from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
+from surefoot.shields.evaluation.plant import covered_boxes
 from surefoot.verdict.verdict import Certificate, Proved, is_interrupted
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time

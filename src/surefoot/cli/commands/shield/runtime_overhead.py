@@ -23,9 +23,9 @@ import numpy as np
 
 from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Network, Shape
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
-from surefoot.shield.batch_guard import BatchGuard
-from surefoot.shield.certified_shield import ShieldSynthesis
-from surefoot.shield.evaluation.plant import (
+from surefoot.shields.batch_guard import BatchGuard
+from surefoot.shields.certified_shield import ShieldSynthesis
+from surefoot.shields.evaluation.plant import (
     BatchPlant,
     Floats,
     by_network,

@@ -9,12 +9,12 @@ from typing import Any
 from surefoot.cli.commands.shield.certified_synthesis import render_share
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.printer import show_property, show_term
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import barrier_rows, polynomial_of
-from surefoot.shield.certified_shield import ShieldSynthesis, Sketches
-from surefoot.shield.start_regions import Box
-from surefoot.shield.synthesis import ShieldRule
+from surefoot.shields.certified_shield import ShieldSynthesis, Sketches
+from surefoot.shields.start_regions import Box
+from surefoot.shields.synthesis import ShieldRule
 from surefoot.visible import join_visible
 
 STAGES = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot.engines.barrier.float_system import Floats
 from surefoot.engines.barrier.scaled_system import ScaledSystem
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import polynomial_of, relaxed_dnf
 

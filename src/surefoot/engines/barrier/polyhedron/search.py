@@ -23,7 +23,7 @@ from surefoot.engines.barrier.polyhedron.linear_loop import (
     safe_half_spaces,
 )
 from surefoot.engines.barrier.scaled_system import Range, ScaledSystem, Unproved, scale_system
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.work.budget import Budget

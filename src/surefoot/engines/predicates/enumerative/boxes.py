@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.refinement import TableAbstraction
-from surefoot.problem.reserved_names import location_key
+from surefoot.term.reserved_names import location_key
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import AbstractInvariant, Box
 

@@ -30,7 +30,7 @@ from surefoot.engines.predicates.enumerative.table import (
 )
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE, Const, Term
+from surefoot.term.term import TRUE, Const, Term
 from surefoot.work.budget import Budget
 
 ASTRAY = -1  # instead of a target: there is none, because of an error of the model

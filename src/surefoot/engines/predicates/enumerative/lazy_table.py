@@ -31,7 +31,7 @@ from surefoot.engines.predicates.enumerative.table import (
     empty_table,
     table_starts,
 )
-from surefoot.problem.term import Term, free_names
+from surefoot.term.term import Term, free_names
 from surefoot.work.budget import Budget
 
 

@@ -23,7 +23,7 @@ from surefoot.engines.predicates.enumerative.columns import (
 )
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
-from surefoot.problem.term import Apply, Term, free_names
+from surefoot.term.term import Apply, Term, free_names
 
 MOST = 4096  # combinations of values
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable
-from surefoot.problem.term import Term, free_names
+from surefoot.term.term import Term, free_names
 
 Ids: TypeAlias = NDArray[np.int64]
 _WIDEST = 1 << 62

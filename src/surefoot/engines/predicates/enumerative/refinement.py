@@ -31,7 +31,7 @@ from surefoot.engines.predicates.separating_predicate import (
     filter_state_conditions,
     weakest_precondition,
 )
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late
 

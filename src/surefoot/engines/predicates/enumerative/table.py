@@ -24,7 +24,7 @@ from surefoot.engines.predicates.listed_starts import listed_starts
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.network import Network
-from surefoot.problem.term import Apply, Op, Term, Var, free_names
+from surefoot.term.term import Apply, Op, Term, Var, free_names
 from surefoot.solvers.native.batch_queries.point_evaluation import evaluate_each_point, evaluate_with_radius
 from surefoot.work.budget import Budget
 

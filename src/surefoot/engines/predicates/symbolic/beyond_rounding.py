@@ -29,7 +29,7 @@ from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, State, apply_move, enumerate_successors, holds_in_state
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
-from surefoot.query.linear import add_forms, constant_form
+from surefoot.term.linear import add_forms, constant_form
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.solvers.native.batch_queries.point_evaluation import evaluate_each_point
 from surefoot.verdict.verdict import Trace

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from surefoot.engines.predicates.symbolic.conditions import restrict_cube, split_clause
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, unsettled_clauses
 from surefoot.query.formula import AnyOf, LinearAtom
-from surefoot.reductions.interval import Kinds
+from surefoot.term.interval import Kinds
 
 MOST_CASES = 4096  # of one question; beyond that it counts as possible
 AT_ONCE = 8  # of these

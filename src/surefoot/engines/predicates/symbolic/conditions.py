@@ -28,7 +28,7 @@ from surefoot.engines.predicates.symbolic.cubes import (
 )
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.formula import (
     All,
     AnyOf,
@@ -40,7 +40,7 @@ from surefoot.query.formula import (
     negation_normal_form,
     sharpen_integer_atoms,
 )
-from surefoot.query.linear import (
+from surefoot.term.linear import (
     LinearForm,
     add_forms,
     constant_form,
@@ -50,7 +50,7 @@ from surefoot.query.linear import (
     subtract_forms,
     variable_form,
 )
-from surefoot.reductions.interval import Kinds
+from surefoot.term.interval import Kinds
 from surefoot.work.budget import Budget
 
 FEW = 64  # alternatives that take no time

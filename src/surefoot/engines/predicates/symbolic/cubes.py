@@ -21,7 +21,7 @@ from surefoot.query.formula import (
     relation_holds,
     sharpen_integer_atoms,
 )
-from surefoot.query.linear import (
+from surefoot.term.linear import (
     LinearForm,
     add_forms,
     constant_form,
@@ -29,7 +29,7 @@ from surefoot.query.linear import (
     subtract_forms,
     variable_form,
 )
-from surefoot.reductions.interval import Kinds, Scalar
+from surefoot.term.interval import Kinds, Scalar
 
 MOST = 16_384  # alternatives of one condition
 Point: TypeAlias = Mapping[str, Fraction]

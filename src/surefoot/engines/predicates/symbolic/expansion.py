@@ -29,7 +29,7 @@ from surefoot.engines.predicates.symbolic.transition_cubes import (
     predicate_precondition,
     successor_point,
 )
-from surefoot.reductions.interval import Kinds
+from surefoot.term.interval import Kinds
 
 Places: TypeAlias = tuple[int, ...]
 Bits: TypeAlias = tuple[bool, ...]

@@ -18,12 +18,12 @@ from surefoot.engines.predicates.symbolic.cubes import Cube, Point, fraction_bou
 from surefoot.errors import Unsupported
 from surefoot.network.float32_error import error_bounds
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.bounds import linear_range
 from surefoot.query.formula import LinearAtom, Relation
-from surefoot.query.linear import linearise_term, term_from_linear
+from surefoot.term.linear import linearise_term, term_from_linear
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.reductions.interval import Kinds
+from surefoot.term.interval import Kinds
 from surefoot.reductions.network_call import EncodedCall
 from surefoot.solvers.remote_batch import LocalSolver, answer_many
 from surefoot.work.budget import Budget

@@ -33,7 +33,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.printer import show_term
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state
-from surefoot.problem.term import Term
+from surefoot.term.term import Term
 from surefoot.reductions.concretise import CandidateRun, concretise_run
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.sentences import count_noun

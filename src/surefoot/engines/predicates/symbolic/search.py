@@ -21,7 +21,7 @@ from surefoot.engines.predicates.symbolic.transition_cubes import (
     disjunction_to_cubes,
     transition_cubes,
 )
-from surefoot.query.linear import variable_form
+from surefoot.term.linear import variable_form
 from surefoot.work.budget import Budget
 
 

@@ -45,10 +45,10 @@ from surefoot.engines.predicates.symbolic.transition_cubes import (
     successor_point,
 )
 from surefoot.problem.environment import Bool
-from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.semantics import Move, State
-from surefoot.problem.term import Term, Var
-from surefoot.query.linear import (
+from surefoot.term.term import Term, Var
+from surefoot.term.linear import (
     LinearForm,
     add_forms,
     constant_form,
@@ -57,7 +57,7 @@ from surefoot.query.linear import (
     variable_form,
 )
 from surefoot.reductions.expand import expand_scalar
-from surefoot.reductions.interval import Kinds
+from surefoot.term.interval import Kinds
 from surefoot.reductions.scalar_layout import decode_value
 from surefoot.verdict.verdict import Trace
 

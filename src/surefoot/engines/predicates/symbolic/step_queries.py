@@ -43,10 +43,10 @@ from surefoot.problem.network import (
     freeze_indices,
     shift_node_sources,
 )
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.formula import Relation
-from surefoot.query.linear import LinearForm, linearise_term, scale_form, variable_form
-from surefoot.reductions.interval import Kinds
+from surefoot.term.linear import LinearForm, linearise_term, scale_form, variable_form
+from surefoot.term.interval import Kinds
 from surefoot.reductions.network_call import EncodedCall
 from surefoot.solvers.native.batch_queries import BatchQueries, QueryOutcome, RowSystem, answer_batch_queries
 from surefoot.verdict.artifact import QueryStatistics

@@ -32,10 +32,10 @@ from surefoot.engines.predicates.symbolic.cubes import (
 )
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.term import Term, Var
+from surefoot.term.term import Term, Var
 from surefoot.query.formula import LinearAtom, Relation, sharpen_integer_atoms
-from surefoot.query.linear import LinearForm, scale_form, term_from_linear, variable_form
-from surefoot.reductions.interval import Kinds
+from surefoot.term.linear import LinearForm, scale_form, term_from_linear, variable_form
+from surefoot.term.interval import Kinds
 from surefoot.work.budget import Budget
 
 

@@ -29,10 +29,10 @@ from surefoot.problem.environment import (
     Real,
     ValueType,
 )
-from surefoot.problem.meaning.evaluate import evaluate_term
+from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.property import Property
 from surefoot.problem.semantics import has_value_type
-from surefoot.problem.term import (
+from surefoot.term.term import (
     TRUE,
     Apply,
     Const,

@@ -19,7 +19,7 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.term import FALSE, Apply, Const, Op, Term
+from surefoot.term.term import FALSE, Apply, Const, Op, Term
 
 _RELATIONS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 INITIAL = {"op": "initial"}

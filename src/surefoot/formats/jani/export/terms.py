@@ -11,8 +11,8 @@ from surefoot.errors import Unsupported
 from surefoot.formats.jani.expressions import BINARY, UNARY
 from surefoot.problem.environment import Environment
 from surefoot.problem.printer import abbreviate_term
-from surefoot.problem.reserved_names import DEADLOCKED, is_reserved, location_key, location_parts
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.term.reserved_names import DEADLOCKED, is_reserved, location_key, location_parts
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 Json = Any
 LARGEST = 10**4000  # Python refuses to write longer whole numbers

@@ -17,7 +17,7 @@ from surefoot.errors import Unsupported
 from surefoot.network.directed_rounding import TINY, Array, BoxArray, gamma_factor
 from surefoot.network.exact import exact_outputs
 from surefoot.network.float32_error import propagate_rounding_errors
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer_all_values, round_to_float32
 from surefoot.problem.network import (
     Activation,

@@ -9,8 +9,8 @@ import numpy as np
 
 from surefoot.network.float32_error import error_bounds
 from surefoot.problem.environment import Int, Real
-from surefoot.problem.term import Const, Term, Var
-from surefoot.query.linear import LinearForm, term_from_linear
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.linear import LinearForm, term_from_linear
 from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Undecided, UndecidedReason
 from surefoot.solvers.native.batch_queries.queries import BatchQueries
 from surefoot.solvers.native.solver import decide_native_query

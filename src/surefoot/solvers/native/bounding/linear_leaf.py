@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.network.directed_rounding import BoxArray
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import Activation, Combine, Pairing
 from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
 from surefoot.solvers.native.bounding.bounding_plan import straddles_kink

@@ -9,7 +9,7 @@ from time import monotonic
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.query.query import Query, Sat
 from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
 from surefoot.solvers.native.bounding.gradients import forward_values

@@ -15,7 +15,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
 from surefoot.query.bounds import Interval, intersect_intervals, is_empty
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation, formula_atoms
-from surefoot.query.linear import LinearForm, constant_form, subtract_forms
+from surefoot.term.linear import LinearForm, constant_form, subtract_forms
 from surefoot.query.query import Json, Query
 from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.compiled_query import CompiledQuery, count_cubes

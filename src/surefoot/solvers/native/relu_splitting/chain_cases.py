@@ -21,7 +21,7 @@ from surefoot.query.bounds import (
     simplify_formula,
 )
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
-from surefoot.query.linear import (
+from surefoot.term.linear import (
     LinearForm,
     constant_form,
     linearise_term,

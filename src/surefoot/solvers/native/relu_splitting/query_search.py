@@ -15,7 +15,7 @@ from time import monotonic
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
-from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.term.evaluate import Undefined
 from surefoot.query.formula import Formula
 from surefoot.query.query import Answer, Json, Number, Proof, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.query.unsat_claim import LazyProof, write_unsat_claim

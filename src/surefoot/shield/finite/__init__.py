@@ -1,5 +1,0 @@
-"""Shields of finite systems: which actions may be permitted in which states, and what to do instead."""
-
-from surefoot.shield.finite.shield import FiniteShield, finite_shield
-
-__all__ = ["FiniteShield", "finite_shield"]

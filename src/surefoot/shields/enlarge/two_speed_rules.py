@@ -1,0 +1,193 @@
+"""Rules of two speeds, each with a polyhedron beside the unsafe states that it stays in (linear systems)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engines.barrier.domain import inner_limits
+from surefoot.engines.barrier.float_system import Floats
+from surefoot.engines.barrier.invariant_set import prove_invariant_set
+from surefoot.engines.barrier.polyhedron.admissible_set import maximal_admissible_set
+from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop, linear_loop
+from surefoot.engines.barrier.polyhedron.search import box_in_units, rows_to_polynomials
+from surefoot.engines.barrier.polyhedron.slow_rows import slow_rows
+from surefoot.engines.barrier.scaled_system import ScaledSystem, Unproved, scale_system
+from surefoot.reductions.barrier import ControlSystem
+from surefoot.shields.enlarge.float_shield import FloatRule, LinearDynamics, linear_rows
+from surefoot.shields.enlarge.separating_half_spaces import separating_half_spaces
+from surefoot.shields.enlarge.two_speed_gains import fastest_gains, two_speed_gains
+from surefoot.shields.linear_controllers import Gain
+from surefoot.shields.linear_system import LinearSystem
+from surefoot.shields.synthesis import ShieldRule
+from surefoot.work.budget import Budget
+
+SAMPLE = 1000  # of the visited states: gains and boxes are chosen by them
+EACH = 2  # rules for each side
+MOST_ROWS = 8  # for each variable
+UNCLIPPED = 0.998  # of the states: where a rule needs no control beyond an end
+WITHIN = 0.999  # of the room that a control has
+ROOMY = 2.0  # times the box of the states: some networks go on and on
+Ends = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PolyhedralCandidate:
+    """A rule with a set that is closed as floats see it; the rows are in the units of the plane."""
+
+    where: ScaledSystem
+    loop: LinearLoop
+    rows: tuple[HalfSpace, ...]
+    piece: FloatRule
+
+    def prove_rule(self, budget: Budget) -> ShieldRule | None:
+        nobody = [(False, False)] * len(self.loop.gain)
+        rows = rows_to_polynomials(self.where, self.loop, self.rows)
+        try:
+            return ShieldRule(
+                self.where.then, prove_invariant_set(self.where, rows, None, nobody, True, budget)
+            )
+        except Unproved:
+            return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Idea:
+    """A rule and about the set that it has: normals * x <= offsets."""
+
+    gain: Gain
+    sides: tuple[HalfSpace, ...]
+    box: Ends
+    normals: Floats
+    offsets: Floats
+
+    def contains(self, states: Floats) -> NDArray[np.bool_]:
+        return np.asarray((states @ self.normals.T <= self.offsets).all(axis=1))
+
+
+def two_speed_candidates(
+    system: ControlSystem, moving: LinearDynamics, visited: Floats, budget: Budget
+) -> list[PolyhedralCandidate]:
+    """For each side of the unsafe states the rules whose sets contain most of what the network visits."""
+    linear = _linear_with_ends(system, moving)
+    gains = two_speed_gains(linear.state, linear.control)
+    states = np.random.default_rng(budget.seed).permutation(visited)[:SAMPLE]
+    found: list[tuple[int, _Idea]] = []
+    for sides in separating_half_spaces(system) if any(gains) else ():
+        inside = states[np.all([row.margins(states) >= 0 for row in sides], axis=0)] if sides else states
+        if budget.is_spent() or not len(inside):
+            continue
+        ideas = [
+            _estimate_rule_set(linear, moving, gain, sides, box)
+            for gain, box in _enumerate_rules(system, linear, gains, inside, sides)
+        ]
+        counted = [(int(idea.contains(visited).sum()), idea) for idea in ideas]
+        found += sorted((pair for pair in counted if pair[0]), key=lambda pair: -pair[0])[:EACH]
+    ordered = sorted(found, key=lambda pair: -pair[0])
+    made = [_close_under_steps(system, idea, budget) for _, idea in ordered if not budget.is_spent()]
+    return [one for one in made if one is not None]
+
+
+def _linear_with_ends(system: ControlSystem, moving: LinearDynamics) -> LinearSystem:
+    """The system with the ends of its controls; disturbances are in the middle."""
+    ends = [[float(low or 0), float(high or 0)] for _, low, high in system.controls]
+    least, most = np.array(ends, dtype=np.float64).T
+    return LinearSystem(moving.state, moving.control, moving.drift, least, most)
+
+
+def _enumerate_rules(
+    system: ControlSystem,
+    linear: LinearSystem,
+    gains: list[list[Floats]],
+    states: Floats,
+    sides: Sequence[HalfSpace],
+) -> Iterator[tuple[Gain, Ends]]:
+    """Rules towards the middle of the states and towards the one that is furthest from the limits."""
+    points = [np.median(states, axis=0)]
+    if sides:
+        points.append(states[np.argmax(np.min([row.margins(states) for row in sides], axis=0))])
+    seen: list[Floats] = []
+    for point in points:
+        rest = linear.equilibrium(point)
+        if rest is None or any(float(row.margins(rest[0])) <= 0 for row in sides):
+            continue
+        if any(np.allclose(rest[0], other) for other in seen):
+            continue
+        seen.append(rest[0])
+        box = _box_around_states(system, linear, np.vstack([states, rest[0]]), rest[0])
+        room = ((linear.least - rest[1]) * WITHIN, (linear.most - rest[1]) * WITHIN)
+        for matrix in fastest_gains(gains, room, states - rest[0], UNCLIPPED):
+            yield Gain(matrix, rest[1] - matrix @ rest[0]), box
+
+
+def _box_around_states(system: ControlSystem, linear: LinearSystem, states: Floats, rest: Floats) -> Ends:
+    """Around the states; where states rest at one value only, as far on the other side of it."""
+    low, high = states.min(axis=0), states.max(axis=0)
+    far = np.maximum(np.maximum(rest - low, high - rest), 1e-6) * ROOMY
+    middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-6) * ROOMY
+    moves = np.linalg.norm(linear.resting_directions(), axis=1) > 1e-6
+    low, high = np.where(moves, middle - half, rest - far), np.where(moves, middle + half, rest + far)
+    for i, (least, most) in enumerate(inner_limits(system)):
+        low[i] = low[i] if least is None else max(low[i], float(least))
+        high[i] = high[i] if most is None else min(high[i], float(most))
+    return low, high
+
+
+def _estimate_rule_set(
+    linear: LinearSystem, moving: LinearDynamics, gain: Gain, sides: tuple[HalfSpace, ...], box: Ends
+) -> _Idea:
+    loop = LinearLoop(linear.state, linear.control, moving.noise, linear.drift, gain.matrix, gain.offset,
+                linear.least, linear.most, moving.widest)  # fmt: skip
+    first = [*sides, *loop.between(), *_box_half_spaces(box)]
+    rows = [*first, *slow_rows(loop, first, linear.control.shape[1])]
+    return _Idea(gain, sides, box, np.array([r.normal for r in rows]), np.array([r.offset for r in rows]))
+
+
+def _close_under_steps(system: ControlSystem, idea: _Idea, budget: Budget) -> PolyhedralCandidate | None:
+    """None: the recursion does not come to an end, or has too many rows."""
+    count = len(system.variables)
+    domain = tuple((Fraction(float(a)), Fraction(float(b))) for a, b in zip(*idea.box, strict=True))
+    where = scale_system(system, idea.gain.terms(system), domain)
+    loop = linear_loop(where)
+    if loop is None:
+        return None
+    centres, units = (np.array([float(u[i]) for u in where.units[:count]]) for i in (0, 1))
+    first = [HalfSpace(r.normal * units, r.offset - float(r.normal @ centres)) for r in idea.sides]
+    first += loop.between()
+    box = box_in_units(where, domain)
+    first += slow_rows(loop, [*first, *_box_half_spaces(box)], len(system.controls))
+    rest = loop.equilibrium()
+    rows = maximal_admissible_set(
+        box, first, lambda r: [loop.before(r)], (rest, rest), MOST_ROWS * count, budget
+    )
+    if isinstance(rows, str):
+        return None
+    return PolyhedralCandidate(where, loop, tuple(rows), _float_rule(idea, rows, loop, (centres, units)))
+
+
+def _box_half_spaces(box: Ends) -> list[HalfSpace]:
+    """The sides of a box."""
+    pairs = ((1.0, box[1]), (-1.0, box[0]))
+    return [HalfSpace(sign * unit, float(sign * end[i])) for sign, end in pairs
+            for i, unit in enumerate(np.eye(len(box[0])))]  # fmt: skip
+
+
+def _float_rule(
+    idea: _Idea, rows: Sequence[HalfSpace], loop: LinearLoop, scale: tuple[Floats, Floats]
+) -> FloatRule:
+    """With about the margins that the shield will have."""
+    centres, units = scale
+    normals = np.array([row.normal / units for row in rows]).reshape(-1, len(units))
+    offsets = np.array([row.offset for row in rows]) + normals @ centres
+    far = np.abs(loop.noise) @ loop.widest * units
+    margin = float((np.abs(normals) @ far).max(initial=0.0))
+    gain, (low, high) = idea.gain, idea.box
+
+    def controls(states: Floats) -> Floats:
+        return np.clip(gain.controls(states), loop.least, loop.most)
+
+    return FloatRule(low, high, linear_rows(normals, offsets), (low + far, high - far, margin), controls)

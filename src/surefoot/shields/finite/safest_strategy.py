@@ -1,0 +1,171 @@
+"""How safe a state can be kept, and which actions keep it so (safe-most values, as in deep statistical
+model checking's comparison with the optimum, turned into a shield).
+
+The safest way to act is found by value iteration in floating point, which proves nothing. What is
+proved is the risk of following it: the greatest probability of a bad state under that way of acting,
+whatever the environment picks, as an upper bound that holds exactly (`solvers/markov`). An action is
+permitted where its worst transition leads into states whose mean risk is at most `allowed`, in exact
+arithmetic. With `allowed` = 0 no number is involved: the states are those of the greatest set without bad
+states that some action keeps the run in, whatever happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf, lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.query.markov import Markov, Until
+from surefoot.shields.finite.arena import OWN, Arena
+from surefoot.solvers.markov import solve_markov
+from surefoot.solvers.markov.qualitative import csr_positions
+
+MOST_ROUNDS = 20_000
+STILL = 1e-13  # value iteration ends when nothing moves by more
+NONE = -1  # no action is enabled
+
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SafestStrategy:
+    """`risk`: of a bad state if `action` is followed from here on, an upper bound, in `1 / scale`."""
+
+    action: NDArray[np.int64]  # [states]: an index into the actions of the arena, or `NONE`
+    risk: NDArray[np.object_]  # [states]: integers
+    scale: int
+    permitted: Flags  # [states, actions]
+    kept: Flags  # [states]: the risk of following `action` from here on is at most what is allowed
+
+
+def safest_strategy(
+    arena: Arena, allowed: Fraction, seconds_left: Callable[[], float] = lambda: inf
+) -> SafestStrategy:
+    """The safest way to act, and all actions after which its risk is at most `allowed`."""
+    sure = _winning_region(arena)
+    action = _safest_choice(arena, _action_risks(arena, sure))
+    if not allowed:
+        risk = np.where(sure, 0, 1).astype(object)
+        scale = 1
+    else:
+        risk, scale = _strategy_risk(arena, action, seconds_left)
+        risk[sure] = 0  # there the best action is one that stays sure
+    permitted = _permitted_actions(arena, risk, scale, allowed)
+    limit = allowed.numerator * scale
+    kept = np.array([value * allowed.denominator <= limit for value in risk], dtype=np.bool_)
+    return SafestStrategy(action, risk, scale, permitted, kept)
+
+
+def _winning_region(arena: Arena) -> Flags:
+    """The greatest set without bad states in which some action keeps the run, whatever the rest does."""
+    markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled_actions()
+    inside = ~arena.bad
+    mine = arena.action != OWN
+    while True:
+        staying = np.logical_and.reduceat(inside[markov.targets], markov.outcomes[:-1])
+        staying = staying if len(markov.targets) else np.zeros(0, dtype=np.bool_)
+        keeps = inside.copy()
+        keeps[owners[~mine & ~staying]] = False
+        good = enabled.copy()
+        lost = mine & ~staying
+        good[owners[lost], arena.action[lost]] = False
+        keeps &= good.any(axis=1) | ~enabled.any(axis=1)
+        if (keeps == inside).all():
+            return inside
+        inside = keeps
+
+
+def _action_risks(arena: Arena, sure: Flags) -> Floats:
+    """[states, actions]: about how likely a bad state is after each action, at best; 2: not enabled.
+
+    From below, so that a state from which nothing bad is forced keeps 0.
+    """
+    markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled_actions()
+    weights = np.array([float(v) for v in markov.values])[markov.weights]
+    mine = arena.action != OWN
+    places = owners[mine] * len(arena.actions) + arena.action[mine]
+    risk = arena.bad.astype(np.float64)
+    table = np.zeros(enabled.shape)
+    for _ in range(MOST_ROUNDS):
+        mean = (
+            np.add.reduceat(weights * risk[markov.targets], markov.outcomes[:-1]) if len(weights) else weights
+        )
+        table = np.where(enabled, 0.0, 2.0)
+        np.maximum.at(table.reshape(-1), places, mean[mine])
+        best = np.where(enabled.any(axis=1), table.min(axis=1), 0.0)
+        np.maximum.at(best, owners[~mine], mean[~mine])
+        best[arena.bad] = 1.0
+        best[sure] = 0.0
+        if np.abs(best - risk).max(initial=0.0) <= STILL:
+            break
+        risk = best
+    staying = np.logical_and.reduceat(sure[markov.targets], markov.outcomes[:-1]) if len(weights) else mine
+    leaves = mine & ~staying
+    unsure = np.zeros(enabled.shape, dtype=np.bool_)
+    unsure[owners[leaves], arena.action[leaves]] = True
+    table[sure[:, None] & unsure & enabled] = 1.5  # a sure state is not left, however small the risk
+    return table
+
+
+def _safest_choice(arena: Arena, table: Floats) -> NDArray[np.int64]:
+    return np.where(arena.enabled_actions().any(axis=1), table.argmin(axis=1), NONE)
+
+
+def _strategy_risk(
+    arena: Arena, action: NDArray[np.int64], seconds_left: Callable[[], float]
+) -> tuple[NDArray[np.object_], int]:
+    """The greatest probability of a bad state if `action` is followed, bounded from above."""
+    markov = arena.markov
+    left = (arena.action == OWN) | (arena.action == action[markov.owners()])
+    chain = _restrict_choices(markov, left)
+    answer = solve_markov(
+        chain,
+        Until("max", np.ones(markov.states, dtype=np.bool_), arena.bad),
+        seconds_left=seconds_left,
+    )
+    if answer.scale == 1:  # fractions: with one denominator for all
+        scale = lcm(*(Fraction(v).denominator for v in set(answer.high.tolist())))
+        scaled = np.empty(markov.states, dtype=object)
+        scaled[:] = [int(Fraction(v) * scale) for v in answer.high]
+        return scaled, scale
+    return answer.high.copy(), answer.scale
+
+
+def _restrict_choices(markov: Markov, left: Flags) -> Markov:
+    """The same states with some of their choices."""
+    owners = markov.owners()
+    choices = np.zeros(markov.states + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owners[left], minlength=markov.states), out=choices[1:])
+    numbers = np.flatnonzero(left).astype(np.int64)
+    kept = csr_positions(markov.outcomes, numbers)
+    outcomes = np.zeros(len(numbers) + 1, dtype=np.int64)
+    np.cumsum(np.diff(markov.outcomes)[numbers], out=outcomes[1:])
+    return replace(
+        markov,
+        choices=choices,
+        outcomes=outcomes,
+        targets=markov.targets[kept],
+        weights=markov.weights[kept],
+        rewards={},
+    )
+
+
+def _permitted_actions(arena: Arena, risk: NDArray[np.object_], scale: int, allowed: Fraction) -> Flags:
+    """Enabled actions all of whose transitions have a mean risk of at most `allowed`; exact."""
+    markov, found = arena.markov, arena.enabled_actions()
+    if not len(markov.targets):
+        return found
+    common = lcm(*(v.denominator for v in markov.values))
+    shares = np.empty(len(markov.values), dtype=object)
+    shares[:] = [int(v * common) for v in markov.values]
+    mean = np.add.reduceat(shares[markov.weights] * risk[markov.targets], markov.outcomes[:-1])
+    limit = allowed * common * scale
+    above = np.array([value * limit.denominator > limit.numerator for value in mean], dtype=np.bool_)
+    lost = above & (arena.action != OWN)
+    found[markov.owners()[lost], arena.action[lost]] = False
+    return found

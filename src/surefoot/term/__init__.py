@@ -1,0 +1,1 @@
+"""Terms and one file for each of their meanings."""

@@ -1,0 +1,231 @@
+"""What a term means: exact rationals, or float64 in the order written.
+
+`and`, `or`, `=>` and `ite` look at later arguments only when they matter, so a guarded array access is fine.
+Anything undefined (division by zero, an index out of range, overflow) raises `Undefined`, never a value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial, reduce
+from typing import Any, TypeAlias
+
+from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Arithmetic
+from surefoot.term import elementary
+from surefoot.term.number import as_doubles, brief_number, check_bit_length, holds_doubles, integer_power
+from surefoot.term.term import Apply, Const, Op, Term, Var
+
+_Value: TypeAlias = "bool | int | Fraction | float | tuple[_Value, ...]"
+LARGEST_EXPONENT = 10_000
+MOST_PRODUCTS = 64  # a larger power of a double is rounded once
+LAZY = frozenset({Op.AND, Op.OR, Op.IMPLIES, Op.ITE})
+
+
+class Undefined(InvalidProblem):
+    """A term has no value in some state."""
+
+
+def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arithmetic.EXACT) -> Any:
+    """The value of a term: bool, int, Fraction (exact) or float (float64), or a tuple for an array."""
+    match term:
+        case Const(value):
+            return (
+                value
+                if arithmetic is Arithmetic.EXACT or not isinstance(value, Fraction)
+                else _nearest_double(value)
+            )
+        case Var(name):
+            return names[name]
+        case Apply(op, args) if op in LAZY:
+            return _evaluate_lazily(op, args, names, arithmetic)
+        case Apply(op, args):
+            values = [evaluate_term(a, names, arithmetic) for a in args]
+            try:
+                return _normalise_integer(TABLES[arithmetic][op](*values))
+            except ZeroDivisionError:
+                raise Undefined(f"division by zero in `{op.value}`") from None
+            except OverflowError:
+                raise Undefined(f"overflow in `{op.value}`") from None
+
+
+def _evaluate_lazily(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], arithmetic: Arithmetic) -> Any:
+    """Plain loops: a term of 200 levels, which a reader lets pass, must not exhaust Python's stack."""
+    if op is Op.ITE:
+        taken, other = args[1:] if evaluate_term(args[0], names, arithmetic) else (args[2], args[1])
+        value = evaluate_term(taken, names, arithmetic)
+        exact = arithmetic is Arithmetic.EXACT or isinstance(value, bool) or holds_doubles(value)
+        return (
+            value
+            if exact or not is_real(other, lambda n: holds_doubles(names.get(n)))
+            else _nearest_double(value)
+        )
+    if op is Op.IMPLIES:
+        return not evaluate_term(args[0], names, arithmetic) or bool(
+            evaluate_term(args[1], names, arithmetic)
+        )
+    for argument in args:
+        if bool(evaluate_term(argument, names, arithmetic)) is (op is Op.OR):
+            return op is Op.OR
+    return op is Op.AND
+
+
+def is_real(term: Term, name_is_real: Callable[[str], bool]) -> bool:
+    """Is a number-valued term (or an array of numbers) real, as its kind says, and not an integer?"""
+    match term:
+        case Const(value):
+            return isinstance(value, Fraction)
+        case Var(name):
+            return name_is_real(name)
+        case Apply(op, args):
+            if op is Op.DIV or op in _ELEMENTARY:
+                return True
+            if op in _INTEGERS:
+                return False
+            if op is Op.POW and isinstance(args[1], Const) and args[1].value < 0:
+                return True
+            parts = args[1:] if op is Op.ITE else args[:1] if op is Op.SELECT else args
+            return any(is_real(a, name_is_real) for a in parts)
+
+
+def _nearest_double(value: Any) -> Any:
+    try:
+        return as_doubles(value)
+    except OverflowError:
+        raise Undefined("a number is beyond float64") from None
+
+
+def _normalise_integer(value: Any) -> Any:
+    """Whole numbers are `int`, whatever computed them."""
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def _euclidean_modulo(a: Any, b: Any) -> Any:
+    if isinstance(a, Fraction | float) or isinstance(b, Fraction | float):
+        raise Undefined("`%` needs whole numbers")
+    return a % abs(b)
+
+
+def _select_element(array: Any, index: Any) -> Any:
+    if not isinstance(index, int) or not 0 <= index < len(array):
+        raise Undefined(f"index {brief_number(index)} is outside an array of {len(array)}")
+    return array[index]
+
+
+def _float_elementary(name: str, x: Any) -> float:
+    return _call_elementary(name, float(x))
+
+
+def _call_elementary(name: str, x: Any) -> float:
+    try:
+        return float(_require_finite(elementary.elementary_value(name, Fraction(x))))
+    except (ArithmeticError, ValueError):
+        raise Undefined(f"`{name}` is not defined at {brief_number(x)}") from None
+
+
+def _exact_elementary(name: str, x: Any) -> Fraction:
+    return Fraction(_call_elementary(name, x))
+
+
+def _fractional_power(base: Any, exponent: Any) -> float:
+    if base < 0 or (base == 0 and exponent < 0):
+        raise Undefined(f"{brief_number(base)} ^ {brief_number(exponent)} is not defined")
+    try:
+        return (
+            0.0
+            if base == 0
+            else float(_require_finite(elementary.real_power(Fraction(base), Fraction(exponent))))
+        )
+    except ArithmeticError:
+        raise Undefined("overflow in `^`") from None
+
+
+def _exact_power(base: Any, exponent: Any) -> Any:
+    if not isinstance(exponent, int):
+        return Fraction(_fractional_power(base, exponent))
+    if abs(exponent) > LARGEST_EXPONENT:
+        raise Undefined("an exponent is too large")
+    return integer_power(base, exponent)
+
+
+def _float_power(base: Any, exponent: Any) -> Any:
+    """Whole exponents by repeated multiplication from the left, so that compiled code can do the same."""
+    if not isinstance(exponent, int):
+        return _fractional_power(float(base), exponent)
+    if isinstance(base, int) and exponent >= 0:
+        return _exact_power(base, exponent)
+    real = float(base)
+    if abs(exponent) > MOST_PRODUCTS:
+        size = _fractional_power(abs(real), exponent)
+        return -size if real < 0 and exponent % 2 else size
+    product = reduce(lambda p, _: _require_finite(p * real), range(abs(exponent)), 1.0)
+    return product if exponent >= 0 else _require_finite(1 / product)
+
+
+def _require_finite(x: Any) -> Any:
+    """A double that is a number, or an exact integer that is not too long."""
+    if not isinstance(x, float):
+        return check_bit_length(x)
+    if not math.isfinite(x):
+        raise Undefined("overflow in float64")
+    return x
+
+
+def _float_fold(combine: Callable[[Any, Any], Any], *values: Any) -> Any:
+    """From the left; an integer that meets a float is made one by Python, rounded to nearest."""
+    return reduce(lambda a, b: _require_finite(combine(a, b)), values)
+
+
+def _apply_promoted(function: Callable[..., Any], *values: Any) -> Any:
+    """Of several numbers or arrays; integers are made doubles where some of the others are."""
+    if any(map(holds_doubles, values)) and not all(map(holds_doubles, values)):
+        values = tuple(as_doubles(v) for v in values)
+    return function(*values)
+
+
+def _sign_of(x: Any) -> int:
+    return int(x > 0) - int(x < 0)
+
+
+_SHARED: dict[Op, Callable[..., Any]] = {
+    Op.NEG: lambda x: -x,
+    Op.MIN: lambda *xs: min(xs),
+    Op.MAX: lambda *xs: max(xs),
+    Op.ABS: abs,
+    Op.SIGN: _sign_of,
+    Op.MOD: _euclidean_modulo,
+    Op.FLOOR: math.floor,
+    Op.CEIL: math.ceil,
+    Op.TRUNC: math.trunc,
+    Op.LT: lambda a, b: a < b,
+    Op.LE: lambda a, b: a <= b,
+    Op.EQ: lambda a, b: a == b,
+    Op.NOT: lambda a: not a,
+    Op.ARRAY: lambda *xs: tuple(xs),
+    Op.SELECT: _select_element,
+}
+_ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
+_INTEGERS = frozenset({Op.MOD, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC})
+
+EXACT: dict[Op, Callable[..., Any]] = {
+    **_SHARED,
+    Op.ADD: lambda *xs: reduce(lambda a, b: check_bit_length(a + b), xs),
+    Op.SUB: lambda a, b: check_bit_length(a - b),
+    Op.MUL: lambda *xs: reduce(lambda a, b: check_bit_length(a * b), xs),
+    Op.DIV: lambda a, b: check_bit_length(Fraction(a) / Fraction(b)),
+    Op.POW: _exact_power,
+    **{op: partial(_exact_elementary, op.value) for op in _ELEMENTARY},
+}
+FLOAT64: dict[Op, Callable[..., Any]] = {
+    **_SHARED,
+    **{op: partial(_apply_promoted, _SHARED[op]) for op in (Op.MIN, Op.MAX, Op.LT, Op.LE, Op.EQ, Op.ARRAY)},
+    Op.ADD: partial(_float_fold, lambda a, b: a + b),
+    Op.SUB: lambda a, b: _require_finite(a - b),
+    Op.MUL: partial(_float_fold, lambda a, b: a * b),
+    Op.DIV: lambda a, b: _require_finite(float(a) / float(b)),
+    Op.POW: _float_power,
+    **{op: partial(_float_elementary, op.value) for op in _ELEMENTARY},
+}
+TABLES = {Arithmetic.EXACT: EXACT, Arithmetic.FLOAT64: FLOAT64}
