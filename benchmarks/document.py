@@ -17,14 +17,14 @@ import numpy as np
 from surefoot.errors import Unsupported
 from surefoot.network.back_substitution import linear_bounds
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.query.bounds import Interval, declared_box, integer_variable_names, linear_range, tighten_box
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, negation_normal_form
-from surefoot.term.linear import linearise_term
 from surefoot.query.query import Query, QueryVariable
 from surefoot.query.unsat_claim import network_to_json
+from surefoot.term.float32 import round_to_float32
+from surefoot.term.linear import linearise_term
+from surefoot.term.value_types import Bool, Int, Real
 
 MOST_CASES = 2000
 

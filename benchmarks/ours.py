@@ -27,15 +27,15 @@ from surefoot.engines.bmc import Bmc, verdict_from_proof
 from surefoot.errors import Unsupported
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
-from surefoot.problem.environment import Real
 from surefoot.problem.network import dense_network
-from surefoot.term.term import Const, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Assignment, NetworkCall, Proof, Query, QueryVariable, Sat, Undecided, Unsat
 from surefoot.solvers.native.batch_queries import QueryOutcome, answer_batch_queries
 from surefoot.solvers.native.solver import Native, decide_native_query, prepare_native_session
 from surefoot.solvers.native.witness import satisfies_within_enclosure
 from surefoot.solvers.protocol import Ask
+from surefoot.term.term import Const, Var
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
 

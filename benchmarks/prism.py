@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Component, Edge, Environment, Int
+from surefoot.problem.environment import Component, Edge, Environment
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Int
 
 _INFIX = {
     Op.ADD: "+",

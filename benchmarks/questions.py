@@ -15,10 +15,10 @@ from benchmarks import aurora_like
 from benchmarks.race_track import argmax
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import read_vnnlib_file
-from surefoot.problem.environment import Real
 from surefoot.problem.network import dense_network
-from surefoot.term.term import Const, Var
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.term.term import Const, Var
+from surefoot.term.value_types import Real
 
 AURORA = (
     *(f"{net}:{k}:{m}" for net in ("48", "16x16", "32x16") for k in range(1, 9) for m in ("1.0", "0.5")),

@@ -15,11 +15,11 @@ import numpy as np
 from benchmarks import aurora_like
 from surefoot.network.directed_rounding import Array
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, dense_network
-from surefoot.term.term import Const, Term, Var
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.solvers.native.batch_queries import BatchQueries, argmax_row_system
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.value_types import Int, Real
 
 MOVES = tuple((x, y) for x in (-1, 0, 1) for y in (-1, 0, 1))
 TRACK = 30  # positions 0 to 30, velocities -5 to 5

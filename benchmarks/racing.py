@@ -16,7 +16,6 @@ from surefoot.problem.environment import (
     Component,
     Edge,
     Environment,
-    Int,
     Outcome,
     Synchronisation,
     Update,
@@ -25,6 +24,7 @@ from surefoot.problem.environment import (
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.value_types import Int
 
 TRACK = """\
 ############################GGGG

@@ -15,7 +15,6 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -30,8 +29,9 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
-from surefoot.term.term import Apply, Const, Op, Term, Var, equal
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.term.term import Apply, Const, Op, Term, Var, equal
+from surefoot.term.value_types import Int, Real
 
 KINDS = ("whole", "real", "mixed", "copies", "chain", "wide", "smooth", "product", "float32")
 Generator = np.random.Generator

@@ -33,10 +33,10 @@ from surefoot.problem.network import Affine, Network
 from surefoot.problem.policy import EdgesOf, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.term.term import FALSE, Var, equal
 from surefoot.simulate import ENDED, FAILED, STALLED, SUCCEEDED, PathProperty, make_simulator
 from surefoot.simulate.simulator import RunSimulator
 from surefoot.solvers.sampling import FAILURE, SUCCESS, UNDECIDED, Progress, choose_plan
+from surefoot.term.term import FALSE, Var, equal
 
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT.parent / "shared" / "data" / "jani"

@@ -33,10 +33,10 @@ from surefoot.formats.policy_file import load_policy  # noqa: E402
 from surefoot.problem.network import Network  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Never  # noqa: E402
-from surefoot.term.term import conjunction_of  # noqa: E402
 from surefoot.query.query import Query  # noqa: E402
 from surefoot.reductions.refutation.violation import encode_violation  # noqa: E402
 from surefoot.reductions.unroll import unroll  # noqa: E402
+from surefoot.term.term import conjunction_of  # noqa: E402
 from surefoot_studies.aurora import problem as aurora  # noqa: E402
 from surefoot_studies.deeprm import problem as deeprm  # noqa: E402
 

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -24,6 +23,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.term.evaluate import Undefined
 
 Enclosure = tuple[Fraction, Fraction]
 

@@ -8,17 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Outcome,
-    Real,
     Synchronisation,
     Update,
     Variable,
@@ -43,6 +38,7 @@ from surefoot.term.reserved_names import (
     network_output_name,
 )
 from surefoot.term.term import TRUE, Const, Term, Var, array_term, equal, term_from_python
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real
 
 
 @dataclass(frozen=True, slots=True)

@@ -327,13 +327,6 @@ def test_a_trace_becomes_a_data_frame_or_says_what_is_missing(here: Path) -> Non
         assert list(trace.to_pandas()["x"]) == [0, 1, 2]
 
 
-def test_shield_stays_a_function_after_its_package_is_imported() -> None:
-    import surefoot.shields.synthesis
-
-    assert callable(sf.shield)
-    assert surefoot.shield.synthesis.synthesise_rules is not None
-
-
 def test_all_seven_engines_are_classes_with_their_names() -> None:
     from surefoot.engines import ENGINES
 

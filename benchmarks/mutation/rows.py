@@ -26,8 +26,8 @@ from benchmarks.mutation.proof_mutations import PROOF, Certificate
 from benchmarks.ours import ask_files
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.vnnlib import parse_vnnlib
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.term.evaluate import evaluate_term
 
 FAMILIES = ("planted_needles", "cersyve", "sat_relu", "acasxu")
 _ATOM = re.compile(r"\((<=|>=) ([XY]_[0-9]+) (-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\)")

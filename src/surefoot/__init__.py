@@ -6,10 +6,8 @@ they are first used, so that `import surefoot` is instant.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from surefoot.api import (
@@ -45,29 +43,19 @@ if TYPE_CHECKING:
     from surefoot.engines.statistical import Statistical
     from surefoot.errors import InvalidProblem, MissingBackend, SurefootError, Unsupported, WrongType
     from surefoot.formats.policy_file import load_policy
-    from surefoot.problem.environment import (
-        Array,
-        Bool,
-        Choice,
-        Component,
-        Control,
-        Edge,
-        Int,
-        Outcome,
-        Real,
-        Update,
-        Variable,
-    )
+    from surefoot.problem.environment import Choice, Component, Control, Edge, Outcome, Update, Variable
     from surefoot.problem.network import Network
-    from surefoot.problem.parse import parse_property, parse_term
     from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy, ShieldedPolicy
     from surefoot.problem.problem import Problem
     from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
-    from surefoot.term.term import FALSE, TRUE, Var, equal, ite
+    from surefoot.problem.property_parser import parse_property
     from surefoot.problem.validate.distribution import normalise_probabilities
     from surefoot.problem.window import window
     from surefoot.report.result_text import render
     from surefoot.run import verify
+    from surefoot.term.parser import parse_term
+    from surefoot.term.term import FALSE, TRUE, Var, equal, ite
+    from surefoot.term.value_types import Array, Bool, Int, Real
     from surefoot.verdict.verdict import (
         Estimated,
         Exact,
@@ -113,14 +101,21 @@ _HOMES = {
     ),
     "surefoot.formats.policy_file": ("load_policy",),
     "surefoot.problem.environment": (
-        *("Array", "Bool", "Choice", "Component", "Control", "Edge"),
-        *("Int", "Outcome", "Real", "Update", "Variable"),
+        "Choice",
+        "Component",
+        "Control",
+        "Edge",
+        "Outcome",
+        "Update",
+        "Variable",
     ),
     "surefoot.problem.network": ("Network",),
-    "surefoot.problem.parse": ("parse_property", "parse_term"),
+    "surefoot.problem.property_parser": ("parse_property",),
     "surefoot.problem.policy": ("Branch", "NeuralPolicy", "ProgramPolicy", "ShieldedPolicy"),
     "surefoot.problem.problem": ("Problem",),
     "surefoot.problem.property": ("Eventually", "Never", "NeverBefore", "Recurs", "Within"),
+    "surefoot.term.parser": ("parse_term",),
+    "surefoot.term.value_types": ("Array", "Bool", "Int", "Real"),
     "surefoot.term.term": ("FALSE", "TRUE", "Var", "equal", "ite"),
     "surefoot.problem.validate.distribution": ("normalise_probabilities",),
     "surefoot.problem.window": ("window",),
@@ -217,34 +212,9 @@ __all__ = [
 ]
 
 
-class _ShieldModule(ModuleType):
-    """The package `surefoot.shields`, which can be called: `surefoot.shields("pendulum.toml")` makes a shield.
-
-    Python sets the attribute `surefoot.shields` to the package as soon as a part of it is imported, so the
-    function of that name would disappear.
-    """
-
-    def __call__(self, *given: Any, **more: Any) -> Any:
-        from surefoot.api import shield
-
-        return shield(*given, **more)
-
-
-class _SurefootModule(ModuleType):
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "shield" and isinstance(value, ModuleType):
-            value.__class__ = _ShieldModule
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _SurefootModule
-
-
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module `surefoot` has no attribute `{name}`")
-    if name == "shield":
-        return import_module("surefoot.shields")  # which `_SurefootModule` has made callable
     return getattr(import_module(_HOME_OF[name]), name)
 
 

@@ -13,18 +13,19 @@ from surefoot.engines import ENGINES
 from surefoot.engines.portfolio import PortfolioAnswer, take_turns
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported, WrongType, did_you_mean
-from surefoot.term.arguments import describe_value, take_instance
-from surefoot.problem.environment import Arithmetic, Environment, Real
-from surefoot.problem.meaning.inference import contains_float32
+from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, NeverBefore, Probability, Recurs, Within
-from surefoot.term.reserved_names import location_parts
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.solvers import SOLVERS
+from surefoot.term.arguments import describe_value, take_instance
+from surefoot.term.float32 import contains_float32
+from surefoot.term.reserved_names import location_parts
+from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Arithmetic, Real
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import (
     Estimated,

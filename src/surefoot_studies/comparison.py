@@ -11,8 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Result, Trace, Unknown, Verdict, Violated
 from surefoot_studies import STUDIES
 

@@ -9,7 +9,6 @@ from benchmarks.rivals.milp import highs, rows_of
 from benchmarks.rivals.program import programs
 
 from benchmarks import ratios
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -20,9 +19,10 @@ from surefoot.problem.network import (
     dense_network,
     freeze_float32,
 )
-from surefoot.term.term import Const, Var
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.term.term import Const, Var
+from surefoot.term.value_types import Int, Real
 
 
 def row(

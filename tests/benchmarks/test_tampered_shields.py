@@ -8,8 +8,8 @@ from benchmarks.tampering import executed
 from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import proved_by_barrier, unsafe_system
 
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.property import Never
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.term import Var
 
 

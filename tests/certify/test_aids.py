@@ -28,7 +28,6 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Outcome,
-    Real,
     Update,
     Variable,
 )
@@ -36,10 +35,11 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
+from surefoot.search import SearchSettings, verify_assuming
+from surefoot.term.defined_range import Span
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import Apply, Op, Term, Var, equal
-from surefoot.term.defined_range import Span
-from surefoot.search import SearchSettings, verify_assuming
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Certificate, ProofArgument, Proved
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

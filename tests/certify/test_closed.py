@@ -12,8 +12,8 @@ from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.dynamics import build_dynamics
 from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
-from surefoot.term.evaluate import evaluate_term
 from surefoot.run import verify
+from surefoot.term.evaluate import evaluate_term
 from surefoot.verdict.artifact import AbstractGraph, AbstractState
 from surefoot.verdict.verdict import AbstractInvariant, Proved
 from surefoot.work.budget import Budget

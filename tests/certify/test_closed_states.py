@@ -16,11 +16,12 @@ from tests.laws.brute_force import truth
 from surefoot.certify.values.claim import build_graph_certificate, matches_graph_claim
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.enumerative import boxes
-from surefoot.problem.environment import Array, Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import Term, Var, disjunction_of, equal
 from surefoot.run import verify
+from surefoot.term.term import Term, Var, disjunction_of, equal
+from surefoot.term.value_types import Array, Int
 from surefoot.verdict.verdict import Certificate, Holds, Proved
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

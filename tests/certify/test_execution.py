@@ -17,15 +17,12 @@ from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.errors import Unsupported
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.environment import (
-    Arithmetic,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Outcome,
-    Real,
     Update,
     Variable,
 )
@@ -33,9 +30,10 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.run import verify
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal
-from surefoot.run import verify
+from surefoot.term.value_types import Arithmetic, Int, Real
 from surefoot.verdict.verdict import Certificate, Holds, ProofArgument, Proved
 from surefoot.work.budget import Budget
 from surefoot_checker.check import CheckerVerdict, judge_certificate

@@ -8,18 +8,7 @@ from fractions import Fraction
 import pytest
 
 from surefoot.certify.replay import replay
-from surefoot.problem.environment import (
-    Arithmetic,
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
@@ -27,6 +16,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Path, Probability, Property, Recurs, Within
 from surefoot.problem.semantics import Move
 from surefoot.term.term import TRUE, Var, equal
+from surefoot.term.value_types import Arithmetic, Int, Real
 from surefoot.verdict.verdict import Trace
 
 X = Var("x")

@@ -9,9 +9,9 @@ import pytest
 
 from surefoot.formats.vnnlib import Specification
 from surefoot.formats.vnnlib import read_vnnlib_file as read_package
-from surefoot.term.evaluate import evaluate_term
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.unsat_claim import formula_to_json
+from surefoot.term.evaluate import evaluate_term
 from surefoot_checker.kernel.query import Formula
 from surefoot_checker.kernel.untrusted_file import ReadError
 from surefoot_checker.kernel.vnnlib_file import VnnlibClaim, read_vnnlib_claim

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from surefoot.problem.printer import show_name
+from surefoot.term.printer import show_name
 
 # Cursor up and erase the line, a C1 sequence, DEL, marks of direction, no width, ends of lines, markup.
 EVIL = (

@@ -19,10 +19,10 @@ from surefoot.engines.barrier.foreign_barrier import foreign_barrier_term
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import read_barriers, read_polynomial
 from surefoot.problem.policy import Branch, ProgramPolicy
-from surefoot.term.term import TRUE
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
+from surefoot.term.term import TRUE
 from surefoot_studies.control.problem import stays_safe
 
 ELLIPSE = "x1**2 + 0.9*x2^2 - 2"

@@ -11,7 +11,8 @@ from tests.formats.jani.reachable import packed, reachable
 
 from surefoot.cli.model import load_model
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.printer import show_property, show_term
+from surefoot.problem.property_printer import show_property
+from surefoot.term.printer import show_term
 
 Command = Callable[..., tuple[int, str, str]]
 F3 = unary("F", op("=", "x", 3))

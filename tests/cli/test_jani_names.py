@@ -13,7 +13,7 @@ from tests.formats.jani.build import X, assign, automaton, edge, goes, model, op
 from surefoot.cli.model import load_model
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Environment
-from surefoot.problem.printer import show_property
+from surefoot.problem.property_printer import show_property
 
 GOAL = variable("goal", "bool", False, transient=True)
 COST = variable("cost", "real", 0, transient=True)

@@ -13,10 +13,11 @@ from surefoot import equal
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import read_jani
 from surefoot.formats.problem_file import read_problem_file
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Variable
-from surefoot.term.term import Const, Var
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Variable
 from surefoot.problem.validate import check_environment
 from surefoot.problem.validate.distribution import NEAR, normalise_probabilities
+from surefoot.term.term import Const, Var
+from surefoot.term.value_types import Int
 from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 

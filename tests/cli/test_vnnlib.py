@@ -16,11 +16,11 @@ from surefoot.engines.bmc import Bmc
 from surefoot.formats.model_file import file_sha256
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
-from surefoot.problem.environment import Real
-from surefoot.term.term import TRUE
 from surefoot.query.query import Proof, Query, QueryVariable, Sat, Unsat
 from surefoot.run import verify
 from surefoot.solvers.scripted import Scripted
+from surefoot.term.term import TRUE
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Unknown
 from surefoot.work.budget import Budget
 

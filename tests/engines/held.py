@@ -9,24 +9,16 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from surefoot.engines.barrier.float_system import evaluate_polynomial
-from surefoot.problem.environment import (
-    Arithmetic,
-    Choice,
-    Component,
-    Control,
-    Edge,
-    Environment,
-    Real,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Control, Edge, Environment, Variable
 from surefoot.problem.flow import Flow
-from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import TRUE
 from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
+from surefoot.term.parser import parse_term
+from surefoot.term.term import TRUE
+from surefoot.term.value_types import Arithmetic, Real
 
 Floats = NDArray[np.float64]
 PIECES, DENSE = 4, 6  # disturbances in one period, and states that are looked at under each

@@ -5,14 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.problem.environment import (
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
     Outcome,
-    Real,
     Update,
     Variable,
 )
@@ -20,9 +18,10 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs
+from surefoot.problem.window import window
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, equal
-from surefoot.problem.window import window
+from surefoot.term.value_types import Bool, Real
 
 X, NEW, U, B, OUTPUT = Var("x"), Var("new"), Var("u"), Var("b"), Var(network_output_name(0))
 UNIT = Real(Fraction(0), Fraction(1))

@@ -8,7 +8,6 @@ import pytest
 from surefoot.engines.barrier.float_system import float_system
 from surefoot.engines.barrier.unsafe import unsafety_score
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.term.term import Const
 from surefoot.reductions.barrier import ControlSystem, read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.certified_shield import make_certified_shield
@@ -16,6 +15,7 @@ from surefoot.shields.linear_controllers import fails_in_simulation
 from surefoot.shields.linear_system import box_corners, furthest_inside, linear_system
 from surefoot.shields.waypoints import enumerate_routes, is_obstructed
 from surefoot.solvers.sos.linear_matrix_inequality import solve_lmi
+from surefoot.term.term import Const
 from surefoot.work.budget import Budget
 from surefoot_studies.control.problem import stays_safe
 

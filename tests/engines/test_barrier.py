@@ -14,24 +14,23 @@ from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier.float_system import evaluate_polynomial
 from surefoot.problem.environment import (
-    Arithmetic,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
     Outcome,
-    Real,
     Update,
     Variable,
 )
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
+from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.value_types import Arithmetic, Real
 from surefoot.verdict.verdict import Holds, Proved, Result, Unknown
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

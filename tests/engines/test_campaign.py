@@ -8,12 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import OraclePolicy, ShieldedPolicy
-from surefoot.term.term import Var
 from surefoot.shields.batch_guard import BatchGuard
 from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
 from surefoot.shields.evaluation.adversary import ADVERSARIES
@@ -33,6 +30,9 @@ from surefoot.shields.evaluation.simulation import (
     simulate_campaign,
 )
 from surefoot.shields.linear_controllers import Gain
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import Var
+from surefoot.term.value_types import Arithmetic
 from surefoot.work.budget import Budget
 from surefoot_studies.pendulum.problem import pendulum_policy, stays_upright
 

@@ -20,8 +20,6 @@ from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import fit_barrier
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Arithmetic
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.query.polynomial import polynomial_from_variable
@@ -36,6 +34,8 @@ from surefoot.shields.program import (
     with_room_between,
 )
 from surefoot.shields.synthesis import ShieldRule, Synthesis
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.value_types import Arithmetic
 from surefoot.verdict.verdict import Proved, Result, Unknown
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -16,12 +16,12 @@ from tests.engines.test_barrier import linear
 from surefoot.certify.barrier.convergence import matches_convergence_claim
 from surefoot.cli import run_command_line
 from surefoot.engines.barrier import Barrier
-from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of
 from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
+from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of
+from surefoot.term.value_types import Arithmetic
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

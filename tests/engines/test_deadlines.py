@@ -8,10 +8,10 @@ import pytest
 
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import Polyhedron
-from surefoot.term.term import Const, Var
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.synthesis import RuleSource, synthesise_rules
+from surefoot.term.term import Const, Var
 from surefoot.work.budget import Budget
 from surefoot.work.child import borrow_worker, processor_time
 from surefoot_studies.control.problem import stays_safe

@@ -9,11 +9,12 @@ import pytest
 from tests.report.runs import problem
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Choice, Edge, Real, Variable
+from surefoot.problem.environment import Choice, Edge, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs
-from surefoot.term.term import FALSE, TRUE, Var
 from surefoot.run import NoEngine, verify
+from surefoot.term.term import FALSE, TRUE, Var
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

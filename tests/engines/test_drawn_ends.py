@@ -13,14 +13,15 @@ from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
 from surefoot.engines.statistical import Statistical
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.network import dense_network
-from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Term, Var, equal
+from surefoot.problem.property_parser import parse_property
 from surefoot.run import verify
+from surefoot.term.term import Term, Var, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Estimated, Exact, Trace, Violated
 from surefoot.work.budget import Budget
 

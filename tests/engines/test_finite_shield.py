@@ -17,28 +17,27 @@ import pytest
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
-    Array,
     Component,
     Edge,
     Environment,
-    Int,
     Outcome,
     Synchronisation,
     Update,
     Variable,
 )
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
-from surefoot.term.reserved_names import location_name
-from surefoot.term.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
 from surefoot.run import verify
 from surefoot.shields.export import c_actions, python_actions
 from surefoot.shields.finite import FiniteShield, finite_shield
 from surefoot.shields.finite.action_table import action_table, examples_of
 from surefoot.shields.finite.decision_tree import grow_tree, value_at
 from surefoot.shields.finite.permitted_environment import restrict_to_permitted
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.reserved_names import location_name
+from surefoot.term.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
+from surefoot.term.value_types import Array, Int
 from surefoot.verdict.verdict import Exact, Proved
 from surefoot.work.budget import Budget
 

@@ -9,11 +9,11 @@ from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.induction import Induction
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.term.term import Var, divide_terms
 from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.scripted import Scripted
+from surefoot.term.term import Var, divide_terms
 from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
 

@@ -20,9 +20,9 @@ from surefoot.engines.tipping_point import (
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import FALSE
 from surefoot.reductions.restriction import EmptyRegion
 from surefoot.run import unanswered_result
+from surefoot.term.term import FALSE
 from surefoot.verdict.verdict import Holds, Reason, Result, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

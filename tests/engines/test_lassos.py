@@ -17,7 +17,6 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Outcome,
-    Real,
     Update,
     Variable,
 )
@@ -25,9 +24,10 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs
-from surefoot.term.term import FALSE, TRUE, Term, Var, divide_terms, equal
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS
+from surefoot.term.term import FALSE, TRUE, Term, Var, divide_terms, equal
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

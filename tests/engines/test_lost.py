@@ -6,13 +6,13 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from surefoot.problem.environment import Arithmetic
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.semantics import is_initial
-from surefoot.term.term import Const, Term, Var
 from surefoot.reductions.barrier import ControlSystem, read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.unavoidable import is_unavoidably_unsafe, unavoidable_parts
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.value_types import Arithmetic
 from surefoot_studies.control.problem import stays_safe
 
 X, Y, U, D = (Var(n) for n in "xyud")

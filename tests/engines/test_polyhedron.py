@@ -23,15 +23,15 @@ from surefoot.engines.barrier.polyhedron.admissible_set import maximal_admissibl
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
 from surefoot.engines.barrier.sos_candidate import MANY
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import Branch, OraclePolicy, ProgramPolicy, ShieldedPolicy
-from surefoot.term.term import TRUE
 from surefoot.reductions.barrier import barrier_rows, read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
 from surefoot.shields.batch_guard import BatchGuard
 from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
 from surefoot.shields.recheck import OldRule, recheck_shield
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import TRUE
 from surefoot.verdict.verdict import Proved
 from surefoot.work.budget import Budget
 from surefoot_studies.control.problem import stays_safe

@@ -15,16 +15,16 @@ from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
-from surefoot.problem.environment import Real
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.semantics import holds_in_state
-from surefoot.term.term import Const, Term
 from surefoot.report.result_text import render
 from surefoot.run import verify
 from surefoot.search import SearchSettings, verify_assuming
 from surefoot.solvers import SOLVERS
+from surefoot.term.term import Const, Term
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Holds, Proved, RecurrenceRegion, Trace, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
-from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -28,6 +27,7 @@ from surefoot.shields.start_regions import (
     uncovered_start,
 )
 from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
+from surefoot.term.parser import parse_term
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_checker.claims.barrier.box_cover import is_box_covered

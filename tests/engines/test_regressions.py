@@ -7,26 +7,17 @@ from fractions import Fraction
 import pytest
 
 from surefoot.engines.bmc import Bmc
-from surefoot.problem.environment import (
-    Component,
-    Control,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Component, Control, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Within
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, divide_terms, equal
 from surefoot.query.query import Query, QueryVariable, Undecided, Unsat
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.protocol import solve_query
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, divide_terms, equal
+from surefoot.term.value_types import Int, Real
 from surefoot.verdict.verdict import Holds, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

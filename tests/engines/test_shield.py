@@ -15,19 +15,20 @@ from surefoot.certify.barrier.claim import build_barrier_certificate, matches_ba
 from surefoot.engines.barrier.invariant_set import cover_start_box
 from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Choice, Real
+from surefoot.problem.environment import Choice
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import Var
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.batch_guard import BatchGuard
 from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.shields.program import shield_policy, synthesis_evidence, synthesis_program
 from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import Var
+from surefoot.term.value_types import Real
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate

@@ -14,8 +14,6 @@ from surefoot.engines.barrier.invariant_set import barrier_to_term
 from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.engines.barrier.sos_candidate import fit_barrier
 from surefoot.errors import InvalidProblem
-from surefoot.term.evaluate import evaluate_term
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import polynomial_of, read_control_system
 from surefoot.reductions.discretise import discretise
@@ -37,6 +35,8 @@ from surefoot.shields.sketch_rules import (
     imitation_distance,
 )
 from surefoot.shields.synthesis import RuleSource, synthesise_rules
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.problem import stays_safe

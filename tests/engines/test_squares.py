@@ -20,12 +20,12 @@ from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import SosTemplate
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Const, Var
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import ControlSystem, control_branches, read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
 from surefoot.solvers.sos.rational_identity import gram_blocks
+from surefoot.term.term import Const, Var
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

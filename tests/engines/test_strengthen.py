@@ -11,25 +11,16 @@ from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.engines.invariant_search import template_bounds
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import (
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
-from surefoot.term.term import FALSE, TRUE, Term, Var, disjunction_of, equal
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.run import verify
 from surefoot.search import SearchSettings, find_invariant, verify_assuming
+from surefoot.term.printer import show_term
+from surefoot.term.term import FALSE, TRUE, Term, Var, disjunction_of, equal
+from surefoot.term.value_types import Int, Real
 from surefoot.verdict.artifact import Invariant
 from surefoot.verdict.verdict import Found, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -6,17 +6,13 @@ from random import Random
 import numpy as np
 
 from surefoot.problem.environment import (
-    Array,
-    Bool,
     Choice,
     Component,
     Edge,
     Environment,
-    Int,
     Outcome,
     Synchronisation,
     Update,
-    ValueType,
     Variable,
 )
 from surefoot.problem.network import dense_network
@@ -37,6 +33,7 @@ from surefoot.term.term import (
     equal,
     ite,
 )
+from surefoot.term.value_types import Array, Bool, Int, ValueType
 
 X, Y, B, A = Var("x"), Var("y"), Var("b"), Var("a")
 KINDS: dict[str, ValueType] = {"x": Int(0, 2), "y": Int(-1, 1), "b": Bool(), "a": Array(Int(0, 1), 2)}

@@ -12,12 +12,13 @@ from tests.solvers.markov.written import one_of, problem
 from surefoot.explore import ExploredModel, explore_problem
 from surefoot.explore.exploration import Tier
 from surefoot.explore.limits import MOST_PASSED
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.term.evaluate import Undefined
 from surefoot.term.term import FALSE, TRUE, Const, Var, equal
+from surefoot.term.value_types import Int
 
 X = Var("x")
 TIERS: tuple[Tier, ...] = ("interpreter", "llvm")

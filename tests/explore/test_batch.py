@@ -12,14 +12,14 @@ import pytest
 from tests.shield.export.test_source import ENVIRONMENT, TENTH, A, B, X, Y, bits, module, questions, shield
 
 from surefoot.errors import Unsupported
-from surefoot.term.vectorised import vectorise_terms
-from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.policy import OraclePolicy
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term
 from surefoot.shields.batch_guard import BatchGuard
 from surefoot.shields.export import guard_of
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term
+from surefoot.term.value_types import Arithmetic
+from surefoot.term.vectorised import vectorise_terms
 
 
 def random_term(random: Random, depth: int) -> Term:

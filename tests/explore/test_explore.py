@@ -10,27 +10,16 @@ from tests.explore.against_reference import check
 
 from surefoot.errors import Unsupported
 from surefoot.explore import Tier, explore_problem
-from surefoot.problem.environment import (
-    Arithmetic,
-    Bool,
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.reserved_names import STALLED, network_output_name
 from surefoot.problem.semantics import policy_decision
+from surefoot.term.evaluate import Undefined
+from surefoot.term.reserved_names import STALLED, network_output_name
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal
+from surefoot.term.value_types import Arithmetic, Bool, Int, Real
 from surefoot.work.budget import Budget
 from surefoot_studies.racetrack.model import racetrack_environment as racetrack
 from surefoot_studies.racetrack.policies import careful_policy

@@ -9,8 +9,8 @@ from tests.explore.against_reference import check, visit
 from tests.explore.random_environments import calm, labels, problem
 
 from surefoot.explore import explore_problem
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.semantics import holds_in_state
+from surefoot.term.evaluate import Undefined
 
 
 @settings(max_examples=40, deadline=None)

@@ -14,12 +14,13 @@ from surefoot.errors import Unsupported
 from surefoot.explore import ExploredModel, explore_problem
 from surefoot.explore.emit.operators import NOT_COMPILED, TABLE
 from surefoot.explore.exploration import llvm_objection
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Real, Update, Variable
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.term.evaluate import Undefined
 from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, equal
+from surefoot.term.value_types import Int, Real
 from surefoot_studies.racetrack.model import racetrack_environment as racetrack
 from surefoot_studies.racetrack.policies import careful_policy
 from surefoot_studies.racetrack.problem import CRASHED, FINISHED, bend_track, never_crashes

@@ -14,11 +14,12 @@ from surefoot.formats.normalization import Normalization, prepend_normalization
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import parse_vnnlib, problem_from_vnnlib
-from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Variable
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.term.term import TRUE, Var
+from surefoot.term.value_types import Real
 
 LAYER = {"W": weights(3, 2), "b": weights(3, seed=1)}
 GEMM = node("Gemm", "x W b", "q", transB=1)

@@ -18,8 +18,9 @@ from surefoot.errors import SurefootError
 from surefoot.formats.plaja import read_plaja_properties
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.policy import Choose, NeuralPolicy
-from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.property import Never
+from surefoot.problem.property_printer import show_property
+from surefoot.term.printer import show_term
 from surefoot.verdict.verdict import Holds, Violated
 from surefoot.work.budget import Budget
 

@@ -13,27 +13,24 @@ from surefoot.formats.normalization import NOT_NORMALISED
 from surefoot.formats.problem_file import read_problem_file, read_problems
 from surefoot.formats.problem_file.variable_types import parse_variable_type
 from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
-    Int,
     Law,
     Outcome,
-    Real,
     Synchronisation,
     Update,
     Variable,
 )
 from surefoot.problem.flow import Flow
 from surefoot.problem.network import dense_network
-from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.property import Never, Within
+from surefoot.problem.property_parser import parse_property
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Const, Var
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real
 
 t = parse_term
 PAGES = Path(__file__).parents[2] / "docs" / "reference"

@@ -21,13 +21,13 @@ from surefoot.formats.vnnlib import (
     witness_text,
     write_vnnlib,
 )
-from surefoot.problem.environment import Real
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import holds_in_state, is_initial, permitted_transitions
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.term import TRUE, Apply, Const, Op, Var, equal
+from surefoot.term.value_types import Real
 
 x, y = Var("X_0"), Var("Y_0")
 DECLARED = "(declare-const X_0 Real)(declare-const Y_0 Real)"

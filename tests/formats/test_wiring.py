@@ -21,14 +21,12 @@ from surefoot.formats.wiring import (
     wiring_from_options,
     wiring_path,
 )
-from surefoot.problem.environment import (
-    Real,
-)
 from surefoot.problem.meaning.inference import infer_outputs
-from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy
-from surefoot.term.term import Const, Var
 from surefoot.problem.window import window
+from surefoot.term.parser import parse_term
+from surefoot.term.term import Const, Var
+from surefoot.term.value_types import Real
 
 t = parse_term
 PAGES = Path(__file__).parents[2] / "docs" / "reference"

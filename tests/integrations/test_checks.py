@@ -20,8 +20,8 @@ from surefoot.integrations.checks import Checks, CheckSettings, start_value_prob
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import TRUE
 from surefoot.report.heatmap.learning_curve import read_curve
+from surefoot.term.term import TRUE
 from surefoot.verdict.verdict import PerStart, Unknown
 
 POND = Path(__file__).parents[2] / "docs" / "reference" / "pond.toml"

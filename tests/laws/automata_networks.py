@@ -10,12 +10,10 @@ from fractions import Fraction
 from random import Random
 
 from surefoot.problem.environment import (
-    Bool,
     Choice,
     Component,
     Edge,
     Environment,
-    Int,
     Outcome,
     Synchronisation,
     Update,
@@ -27,6 +25,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.reserved_names import STALLED, location_name
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal
+from surefoot.term.value_types import Bool, Int
 
 LABELS = ("go", "turn", "wait")
 X, Y, B, BY = Var("x"), Var("y"), Var("b"), Var("by")

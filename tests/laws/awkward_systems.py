@@ -12,15 +12,12 @@ from fractions import Fraction
 from random import Random
 
 from surefoot.problem.environment import (
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Outcome,
-    Real,
     Update,
     Variable,
 )
@@ -36,6 +33,7 @@ from surefoot.term.reserved_names import (
     network_output_name,
 )
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal, ite
+from surefoot.term.value_types import Bool, Int, Real
 
 LABELS = ("a", "b", "c")
 X, Y, B, C, P, U = Var("x"), Var("y"), Var("b"), Var("c"), Var("p"), Var("u")

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int, ValueType
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
@@ -26,7 +24,9 @@ from surefoot.problem.semantics import (
     may_end,
     permitted_transitions,
 )
+from surefoot.term.evaluate import Undefined
 from surefoot.term.term import Term
+from surefoot.term.value_types import Bool, Int, ValueType
 
 MOST = 10_000
 

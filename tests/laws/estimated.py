@@ -11,9 +11,10 @@ from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.errors import SurefootError
-from surefoot.problem.environment import Choice, Environment, Int, Law
+from surefoot.problem.environment import Choice, Environment, Law
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Estimated, Exact, Holds, PerStart, Proved, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
 

@@ -9,17 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
-from surefoot.problem.environment import (
-    Bool,
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
@@ -32,6 +22,7 @@ from surefoot.term.reserved_names import (
     network_output_name,
 )
 from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite
+from surefoot.term.value_types import Bool, Int
 
 LABELS = ("a", "b", "c")
 KINDS = ("never", "eventually", "recurs", "within")

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -20,8 +19,9 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
-from surefoot.term.term import Apply, Const, Op, Term, Var, array_term, equal, ite
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.term.term import Apply, Const, Op, Term, Var, array_term, equal, ite
+from surefoot.term.value_types import Bool, Int, Real
 
 SMALL = st.integers(-3, 3)
 HALVES = st.integers(-6, 6).map(lambda n: Fraction(n, 2))

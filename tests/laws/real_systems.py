@@ -6,14 +6,12 @@ from fractions import Fraction
 from random import Random
 
 from surefoot.problem.environment import (
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
     Outcome,
-    Real,
     Update,
     Variable,
 )
@@ -23,6 +21,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal
+from surefoot.term.value_types import Bool, Real
 
 X, Y, U, NEW, B = Var("x"), Var("y"), Var("u"), Var("new"), Var("b")
 SIDE = Real(Fraction(-2), Fraction(2))

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.term.reserved_names import chosen_name
 from surefoot.term.term import TRUE, Const, Term, Var, disjunction_of, equal
+from surefoot.term.value_types import Int
 
 X = Var("x")
 KINDS = ("never", "eventually", "recurs", "within")

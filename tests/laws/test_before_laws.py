@@ -23,16 +23,17 @@ from surefoot.engines.induction import Induction
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import NeverBefore
-from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.semantics import State
-from surefoot.term.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute_names
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.run import verify
 from surefoot.solvers.milp import Milp
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute_names
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Holds, Proved, Vacuous, Violated
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

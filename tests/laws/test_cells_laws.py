@@ -13,7 +13,6 @@ from tests.random_networks import networks
 
 from surefoot.network.directed_rounding import Array
 from surefoot.network.exact import exact_outputs
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import Affine, Network, dense_network
 from surefoot.query.query import Sat, Unsat
@@ -29,6 +28,7 @@ from surefoot.solvers.native.batch_queries import batch as entry
 from surefoot.solvers.native.batch_queries import box_splitting as halving
 from surefoot.solvers.native.batch_queries.single_query import build_single_query
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.evaluate import Undefined
 
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 

@@ -17,25 +17,13 @@ from hypothesis import strategies as st
 
 from surefoot.errors import Unsupported
 from surefoot.explore import explore_problem
-from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
-from surefoot.term.vectorised import vectorise_terms
-from surefoot.problem.environment import (
-    Arithmetic,
-    Bool,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
-from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import enumerate_successors
+from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.term import (
     FALSE,
     Apply,
@@ -48,6 +36,8 @@ from surefoot.term.term import (
     free_names,
     ite,
 )
+from surefoot.term.value_types import Arithmetic, Bool, Int, Real
+from surefoot.term.vectorised import vectorise_terms
 
 FLOAT64 = Arithmetic.FLOAT64
 X, Y, N, M, B = (Var(name) for name in "xynmb")

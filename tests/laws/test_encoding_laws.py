@@ -12,11 +12,11 @@ from tests.reductions.random_problems import CONDITIONS, LABELS, control_problem
 
 from surefoot.network.exact import exact_outputs
 from surefoot.problem import semantics
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
-from surefoot.term.term import Var, equal
 from surefoot.reductions.concretise import concretise_run
 from surefoot.reductions.unroll import unroll
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import Var, equal
 from surefoot.verdict.verdict import Trace
 
 pytest.importorskip("z3")

@@ -41,15 +41,15 @@ from surefoot.engines.induction import Induction
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.recurrence import Recurrence
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Arithmetic, Int
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import Choose
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Path, Probability
 from surefoot.problem.semantics import enumerate_successors, may_end
-from surefoot.term.term import TRUE, Const, Term
 from surefoot.reductions.transition_system import TransitionSystem, build_transition_system
 from surefoot.run import verify
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import TRUE, Const, Term
+from surefoot.term.value_types import Arithmetic, Int
 from surefoot.verdict.verdict import (
     Certificate,
     Exact,

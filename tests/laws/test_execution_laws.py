@@ -22,12 +22,10 @@ from tests.laws.finite_systems import KINDS, problems
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.prove import prove_run_certificate
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Environment, Int
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.term.reserved_names import location_key, output_index
 from surefoot.problem.semantics import (
     State,
     enumerate_successors,
@@ -36,7 +34,10 @@ from surefoot.problem.semantics import (
     may_end,
     policy_decision,
 )
+from surefoot.term.evaluate import Undefined
+from surefoot.term.reserved_names import location_key, output_index
 from surefoot.term.term import TRUE, Term, Var, free_names
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -14,13 +14,13 @@ from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.engines.invariant_search import template_bounds
 from surefoot.errors import SurefootError
-from surefoot.problem.environment import Bool, Int
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state
-from surefoot.term.term import Term, Var, conjunction_of
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.search import SearchSettings, find_invariant, find_tipping_point
+from surefoot.term.term import Term, Var, conjunction_of
+from surefoot.term.value_types import Bool, Int
 from surefoot.verdict.artifact import Invariant, TippingPoint
 from surefoot.verdict.verdict import Found, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -15,16 +15,16 @@ from surefoot.errors import Unsupported
 from surefoot.network.back_substitution import linear_bounds
 from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Int, Real
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import Network, Shape, dense_network
-from surefoot.term.term import Const, Var, equal
 from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
 from surefoot.solvers.native.bounding.bounding_plan import build_bounding_plan
 from surefoot.solvers.native.bounding.gradients import forward_values
 from surefoot.solvers.native.bounding.slope_ascent import ascend_slopes
 from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import Const, Var, equal
+from surefoot.term.value_types import Int, Real
 
 pytest.importorskip("z3")
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -12,7 +12,6 @@ from surefoot.network.back_substitution import linear_bounds, planes_below_outpu
 from surefoot.network.evaluate import decide_batch_actions, evaluate_network_batch
 from surefoot.network.float32_error import error_bounds, may_overflow_float32
 from surefoot.network.interval import interval_bounds
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer_all_values, infer_outputs
 from surefoot.problem.network import (
     Activation,
@@ -24,6 +23,7 @@ from surefoot.problem.network import (
     Node,
     Pick,
 )
+from surefoot.term.evaluate import Undefined
 
 law = settings(
     max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

@@ -30,8 +30,7 @@ from surefoot.certify.runs.recurrence import recurrence_claim
 from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.term.evaluate import Undefined
-from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import Network
@@ -45,11 +44,13 @@ from surefoot.problem.semantics import (
     holds_in_state,
     policy_decision,
 )
-from surefoot.term.term import Const, Term, Var, free_names
 from surefoot.problem.validate import validate_problem
 from surefoot.query.unsat_claim import network_to_json
 from surefoot.reductions.refutation.state_boxes import box_around_states, state_scalars
 from surefoot.run import verify
+from surefoot.term.evaluate import Undefined
+from surefoot.term.float32 import round_to_float32
+from surefoot.term.term import Const, Term, Var, free_names
 from surefoot.verdict.recurrence import recurrence_move
 from surefoot.verdict.verdict import Proved, RecurrenceRegion, Trace, Violated
 from surefoot.work.budget import Budget

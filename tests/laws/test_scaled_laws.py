@@ -8,13 +8,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import dense_network
-from surefoot.term.term import Const, Term, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.protocol import solve_query
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.value_types import Int, Real
 
 Rows = list[list[float]]
 

@@ -19,15 +19,19 @@ from surefoot.engines.predicates.enumerative.columns import ColumnEvaluator, Rat
 from surefoot.engines.predicates.symbolic.conditions import term_cases
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore import explore_problem
-from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.formats.jani.export.terms import ExportNames, jani_expression
 from surefoot.formats.jani.expressions import JaniScope, read_unfolded_term
 from surefoot.formats.jani.json_document import JsonNode
-from surefoot.problem.environment import Arithmetic, Component, Edge, Environment, Int, Real, Variable
-from surefoot.term.evaluate import Undefined, evaluate_term
-from surefoot.problem.parse import parse_term
+from surefoot.problem.environment import Component, Edge, Environment, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
+from surefoot.query.query import Answer, Query, QueryVariable, Sat, Unsat
+from surefoot.solvers.milp.solver import decide_milp as milp
+from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.interval import term_interval
+from surefoot.term.parser import parse_term
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -42,10 +46,7 @@ from surefoot.term.term import (
     substitute_names,
 )
 from surefoot.term.types import infer_term_type
-from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
-from surefoot.query.query import Answer, Query, QueryVariable, Sat, Unsat
-from surefoot.term.interval import term_interval
-from surefoot.solvers.milp.solver import decide_milp as milp
+from surefoot.term.value_types import Arithmetic, Int, Real
 from surefoot_checker.claims.values.term import compile_row_function
 from surefoot_checker.kernel.strict_json import Refused
 

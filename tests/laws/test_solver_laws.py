@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from tests.laws.queries import mixed_queries, network_queries, whole_queries
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int
-from surefoot.term.term import Apply, Op, Term
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.lower import lower_query
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.query.smtlib import to_smtlib
 from surefoot.solvers.milp import solver as milp
 from surefoot.solvers.z3 import solver as z3
+from surefoot.term.term import Apply, Op, Term
+from surefoot.term.value_types import Bool, Int
 
 z3_package = pytest.importorskip("z3")
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

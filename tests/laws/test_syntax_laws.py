@@ -12,9 +12,6 @@ from hypothesis import strategies as st
 from surefoot.errors import SurefootError
 from surefoot.formats.problem_file import read_problems
 from surefoot.formats.problem_file.variable_types import parse_law, parse_variable_type
-from surefoot.problem.parse import parse_property, parse_term
-from surefoot.problem.printer import show_property, show_term
-from surefoot.term.printer import LAYOUT
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -27,6 +24,10 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
+from surefoot.problem.property_parser import parse_property
+from surefoot.problem.property_printer import show_property
+from surefoot.term.parser import parse_term
+from surefoot.term.printer import LAYOUT, show_term
 from surefoot.term.reserved_names import chosen_name, location_name, network_output_name
 from surefoot.term.term import (
     Apply,

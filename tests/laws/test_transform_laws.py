@@ -10,16 +10,16 @@ from tests.laws.brute_force import Graph, truth
 from tests.laws.finite_systems import KINDS, problems
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Int
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import Var
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.abstraction import FreedValues, abstract_network_io
 from surefoot.reductions.proof_obligations import assume_invariant
 from surefoot.reductions.restriction import restrict_variables
 from surefoot.term.defined_range import Span
+from surefoot.term.term import Var
+from surefoot.term.value_types import Int
 
 SYSTEMS = 12
 WORSE = ("holds", "unclear", "violated")

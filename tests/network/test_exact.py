@@ -10,7 +10,6 @@ from tests.exact_network import exact_values
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.exact import dyadic_integers, exact_outputs
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import (
     Activation,
@@ -27,6 +26,7 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
+from surefoot.term.evaluate import Undefined
 
 THIRD = Fraction(1, 3)
 

@@ -14,33 +14,25 @@ from tests.formats.jani.features import stepping
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
-from surefoot.term.closures import compile_closure
 from surefoot.formats.jani import read_jani
 from surefoot.formats.problem_file import read_problems
-from surefoot.problem.environment import (
-    Arithmetic,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Update,
-    Variable,
-)
-from surefoot.term.evaluate import Undefined, evaluate_term
-from surefoot.term.number import MOST_BITS, LongNumber, bits_of, brief_number
-from surefoot.problem.parse import parse_term
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import enumerate_successors
-from surefoot.term.term import Apply, Const, Op, Term, Var
-from surefoot.term.linear import linearise_term
 from surefoot.query.lower import lower_query
 from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.query.query import Query, QueryVariable
 from surefoot.reductions.barrier.polynomials import polynomial_of
-from surefoot.term.interval import term_interval
 from surefoot.run import verify
+from surefoot.term.closures import compile_closure
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.interval import term_interval
+from surefoot.term.linear import linearise_term
+from surefoot.term.number import MOST_BITS, LongNumber, bits_of, brief_number
+from surefoot.term.parser import parse_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Arithmetic, Int
 from surefoot.verdict.verdict import Unknown
 from surefoot.work.budget import Budget
 

@@ -8,8 +8,6 @@ from fractions import Fraction
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.parse import parse_property, parse_term
-from surefoot.term.decimal_literals import read_number
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -22,6 +20,9 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
+from surefoot.problem.property_parser import parse_property
+from surefoot.term.decimal_literals import read_number
+from surefoot.term.parser import parse_term
 from surefoot.term.term import (
     FALSE,
     TRUE,

@@ -6,20 +6,15 @@ import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import (
-    Array,
-    Bool,
     Choice,
     Component,
     Edge,
     Environment,
-    Int,
     Outcome,
-    Real,
     Synchronisation,
     Update,
     Variable,
 )
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import (
@@ -31,7 +26,6 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.reserved_names import STALLED, location_name, network_output_name
 from surefoot.problem.semantics import (
     Move,
     NotAStep,
@@ -42,7 +36,10 @@ from surefoot.problem.semantics import (
     is_initial,
     permitted_transitions,
 )
+from surefoot.term.evaluate import Undefined
+from surefoot.term.reserved_names import STALLED, location_name, network_output_name
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var, array_term, equal, ite
+from surefoot.term.value_types import Array, Bool, Int, Real
 
 N, X = Var("n"), Var("x")
 

@@ -4,8 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from surefoot.problem.parse import parse_property, parse_term
-from surefoot.problem.printer import abbreviate_term, show_name, show_property, show_term
+from surefoot.problem.property_parser import parse_property
+from surefoot.problem.property_printer import show_property
+from surefoot.term.parser import parse_term
+from surefoot.term.printer import abbreviate_term, show_name, show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var
 
 

@@ -9,24 +9,19 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import (
-    Array,
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Law,
     Outcome,
-    Real,
     Synchronisation,
     Update,
     Variable,
 )
 from surefoot.problem.flow import Flow
 from surefoot.problem.network import dense_network
-from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.policy import (
     Branch,
     Choose,
@@ -39,9 +34,12 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Never, Path, Probability
-from surefoot.term.term import TRUE, Apply, Const, Op, Var
+from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import validate_problem
+from surefoot.term.parser import parse_term
+from surefoot.term.term import TRUE, Apply, Const, Op, Var
 from surefoot.term.types import TYPE_RULES
+from surefoot.term.value_types import Array, Bool, Int, Real
 
 t = parse_term
 NETWORK = dense_network([(np.ones((2, 2)), np.zeros(2))])

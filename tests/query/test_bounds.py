@@ -6,8 +6,8 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.query.bounds import float32_near, float32_within, intersect_intervals
+from surefoot.term.float32 import round_to_float32
 
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 

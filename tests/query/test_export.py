@@ -4,11 +4,11 @@ import pytest
 from tests.solvers.examples import EXAMPLES, real, relu, two
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int
 from surefoot.problem.network import Activation, Network, Shape
-from surefoot.term.term import Apply, Const, Op, Var, equal
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.query.smtlib import to_smtlib, to_vnnlib
+from surefoot.term.term import Apply, Const, Op, Var, equal
+from surefoot.term.value_types import Bool, Int
 
 x, y, u, v = Var("x"), Var("y"), Var("u"), Var("v")
 

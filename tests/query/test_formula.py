@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal, ite
 from surefoot.query.bounds import declared_box, integer_variable_names, linear_range, tighten_box
 from surefoot.query.formula import (
     All,
@@ -15,8 +13,10 @@ from surefoot.query.formula import (
     negation_normal_form,
     sharpen_integer_atoms,
 )
-from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import QueryVariable
+from surefoot.term.linear import LinearForm, linearise_term
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal, ite
+from surefoot.term.value_types import Bool, Int, Real
 
 x, y, p = Var("x"), Var("y"), Var("p")
 

@@ -3,8 +3,8 @@ from fractions import Fraction
 import pytest
 
 from surefoot.errors import Unsupported
-from surefoot.term.term import Apply, Const, Op, Term, Var, ite
 from surefoot.term.linear import LinearForm, linearise_term, term_from_linear
+from surefoot.term.term import Apply, Const, Op, Term, Var, ite
 
 x, y = Var("x"), Var("y")
 HALF = Fraction(1, 2)

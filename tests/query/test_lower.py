@@ -6,13 +6,13 @@ import pytest
 from tests.solvers.examples import RELU
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.lower import lower_query
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.solvers.milp.solver import decide_milp
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
+from surefoot.term.value_types import Bool, Int, Real
 
 i, j, p, x = Var("i"), Var("j"), Var("p"), Var("x")
 QUANTITIES = (

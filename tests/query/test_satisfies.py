@@ -3,11 +3,11 @@ from fractions import Fraction
 
 import pytest
 
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Combine, Network, Pairing, dense_network
-from surefoot.term.term import Const, Var, array_term, ite
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.term.term import Const, Var, array_term, ite
+from surefoot.term.value_types import Bool, Int, Real
 
 x, n, p, y = Var("x"), Var("n"), Var("p"), Var("y")
 TENTH = Fraction(1, 10)

@@ -9,12 +9,12 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem import semantics
-from surefoot.problem.environment import Int, ValueType
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Const, Term, Var, conjunction_of, equal
 from surefoot.query.query import Sat, Undecided
 from surefoot.reductions.scalar_layout import decode_value
 from surefoot.reductions.unroll import Unrolling, encoding_objection, unroll
+from surefoot.term.term import Const, Term, Var, conjunction_of, equal
+from surefoot.term.value_types import Int, ValueType
 
 pytest.importorskip("z3")
 from surefoot.solvers.z3.solver import prepare_z3

@@ -13,16 +13,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from surefoot.problem.environment import (
-    Array,
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Outcome,
-    Real,
     Synchronisation,
     Update,
     Variable,
@@ -40,6 +36,7 @@ from surefoot.problem.policy import (
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array_term, equal, ite
+from surefoot.term.value_types import Array, Bool, Int, Real
 
 X, Y, B, A, G, R = (Var(n) for n in "xybagr")
 VARIABLES = (

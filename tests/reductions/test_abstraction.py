@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Real, Variable
+from surefoot.problem.environment import Variable
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import holds_in_state, is_initial
-from surefoot.term.term import TRUE, Apply, Op, Term, Var, ite
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.abstraction import (
     FreedValues,
@@ -27,6 +26,8 @@ from surefoot.reductions.abstraction import (
 )
 from surefoot.reductions.abstraction_request import describe_inputs, named_inputs, parse_abstraction_request
 from surefoot.term.defined_range import Span, term_span
+from surefoot.term.term import TRUE, Apply, Op, Term, Var, ite
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real
 from surefoot_studies.aurora.problem import safety_excellent
 from surefoot_studies.toy.problem import below_thirteen
 

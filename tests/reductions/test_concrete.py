@@ -2,23 +2,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.problem.environment import (
-    Arithmetic,
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move
-from surefoot.term.term import FALSE, TRUE, Term, Var, equal
 from surefoot.reductions.concretise import CandidateRun, concretise_run
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal
+from surefoot.term.value_types import Arithmetic, Real
 from surefoot.verdict.verdict import Trace
 
 X, W = Var("x"), Var("w")

@@ -8,14 +8,12 @@ import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import (
-    Arithmetic,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
     Outcome,
-    Real,
     Synchronisation,
     Update,
     Variable,
@@ -26,8 +24,9 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, apply_move
-from surefoot.term.term import FALSE, TRUE, Const, Term, Var
 from surefoot.reductions.discretise import discretise
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var
+from surefoot.term.value_types import Arithmetic, Real
 from surefoot.verdict.verdict import Vacuous
 
 X, V, U, W = (Var(n) for n in "xvuw")

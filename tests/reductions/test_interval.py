@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.term.evaluate import Undefined, evaluate_term
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite
 from surefoot.term.interval import INTERVAL, decide_by_bounds, term_interval
 from surefoot.term.scalar_types import is_float32, is_whole
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite
+from surefoot.term.value_types import Bool, Int, Real
 
 X, Y, B = Var("x"), Var("y"), Var("b")
 KINDS = {"x": Int(-3, 4), "y": Real(Fraction(-1, 2), Fraction(5, 2)), "b": Bool(), "n": Int()}

@@ -11,18 +11,14 @@ import pytest
 from tests.reductions.asking import check_state, reference, unrolled, well_defined
 
 from surefoot.problem.environment import (
-    Array,
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Outcome,
     Synchronisation,
     Update,
-    ValueType,
     Variable,
 )
 from surefoot.problem.network import dense_network
@@ -38,6 +34,7 @@ from surefoot.problem.policy import (
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var, array_term, equal, ite
+from surefoot.term.value_types import Array, Bool, Int, ValueType
 
 X, Y, A, U = Var("x"), Var("y"), Var("a"), Var("u")
 VARIABLES = (Variable("x", Int(0, 2)), Variable("y", Int(0, 2)), Variable("a", Array(Bool(), 2)))

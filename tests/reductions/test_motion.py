@@ -13,10 +13,10 @@ from tests.engines.held import period, plant
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.engines.barrier.float_system import float_system
-from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Const
 from surefoot.reductions.barrier import read_control_system
+from surefoot.term.term import Const
+from surefoot.term.value_types import Arithmetic
 from surefoot_checker.claims.barrier.sampling_period import bound_period
 from surefoot_checker.claims.barrier.system import read_claimed_system
 from surefoot_checker.kernel.strict_json import Refused

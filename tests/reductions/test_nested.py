@@ -7,9 +7,9 @@ from itertools import product
 from math import comb
 from random import Random
 
-from surefoot.term.term import Apply, Const, Op, Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import horner_term, polynomial_of
+from surefoot.term.term import Apply, Const, Op, Term
 
 
 def operations(term: Term, of: Op) -> int:

@@ -8,27 +8,19 @@ from fractions import Fraction
 import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import (
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, ProgramPolicy
-from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
-from surefoot.term.term import TRUE, Const, Var
+from surefoot.problem.property_printer import show_property
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.reductions.restriction import EmptyRegion, restrict_variables
 from surefoot.term.defined_range import Span
+from surefoot.term.printer import show_term
+from surefoot.term.term import TRUE, Const, Var
+from surefoot.term.value_types import Int, Real
 from surefoot_studies.aurora.problem import aurora_environment, liveness_loss, safety_shallow_buffer
 
 NETWORK = dense_network([([[0.0] * 30], [1.0])])

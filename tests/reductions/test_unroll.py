@@ -9,20 +9,14 @@ import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Outcome,
-    Real,
     Synchronisation,
     Update,
-    ValueType,
     Variable,
 )
 from surefoot.problem.flow import Flow
@@ -31,11 +25,12 @@ from surefoot.problem.policy import Branch, Choose, NeuralPolicy, OraclePolicy, 
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import holds_in_state
-from surefoot.term.term import FALSE, TRUE, Apply, Op, Term, Var, conjunction_of, equal
 from surefoot.query.query import Assignment, Sat
 from surefoot.reductions.concretise import concretise_run
 from surefoot.reductions.scalar_layout import decode_value
 from surefoot.reductions.unroll import Unrolling, encoding_objection, unroll
+from surefoot.term.term import FALSE, TRUE, Apply, Op, Term, Var, conjunction_of, equal
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 from surefoot.verdict.verdict import Trace
 
 X = Var("x")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.engines.bmc import Bmc
-from surefoot.problem.environment import Choice, Component, Control, Edge, Environment, Outcome, Real
+from surefoot.problem.environment import Choice, Component, Control, Edge, Environment, Outcome
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property
-from surefoot.term.term import TRUE, Term, Var
 from surefoot.problem.window import window
 from surefoot.run import verify
+from surefoot.term.term import TRUE, Term, Var
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
 

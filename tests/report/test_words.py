@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from tests.report.runs import LOAD, overload, problem
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.parse import parse_term
-from surefoot.term.decimal_literals import show_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.term.term import Term, Var
 from surefoot.problem.window import windows_of
 from surefoot.report.result_page import render_result_page
 from surefoot.report.result_text import describe_interval, in_few_words, render
 from surefoot.report.search_report import describe_start_groups
+from surefoot.term.decimal_literals import show_number
+from surefoot.term.parser import parse_term
+from surefoot.term.term import Term, Var
 from surefoot.verdict.artifact import Invariant, SafeStarts, StartGroup
 from surefoot.verdict.sentences import round_long_numbers, verdict_sentences
 from surefoot.verdict.verdict import (

@@ -22,14 +22,15 @@ from surefoot.engines import bounded_check, portfolio
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.property import Path as Run
-from surefoot.term.term import Const, Term, Var, equal
 from surefoot.run import verify
 from surefoot.shields import certified_shield as made_module
 from surefoot.shields.certified_shield import make_certified_shield
+from surefoot.term.term import Const, Term, Var, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated
 from surefoot.work import budget as budget_module
 from surefoot.work import deadline as alarm_module

@@ -10,23 +10,14 @@ from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
 from surefoot.engines.predicates import Predicates
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import (
-    Arithmetic,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.term.term import FALSE, TRUE, Apply, Op, Term, Var, equal
 from surefoot.run import constant_truth, verify
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import FALSE, TRUE, Apply, Op, Term, Var, equal
+from surefoot.term.value_types import Arithmetic, Int, Real
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 

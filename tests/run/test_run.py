@@ -12,12 +12,11 @@ from tests.certify.test_replay import counter
 from surefoot.cli.output import exit_code
 from surefoot.engines.bmc import Bmc
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Component, Control, Environment, Real, Variable
+from surefoot.problem.environment import Component, Control, Environment, Variable
 from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Never, Path, Probability, Property, Within
-from surefoot.term.term import FALSE, TRUE, Const, Term, Var
 from surefoot.run import (
     applicable_engines,
     build_portfolio,
@@ -27,6 +26,8 @@ from surefoot.run import (
     verify,
 )
 from surefoot.solvers.native import Native
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Holds, Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

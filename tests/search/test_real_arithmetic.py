@@ -8,16 +8,17 @@ import numpy as np
 
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.invariant_search import template_bounds
-from surefoot.problem.environment import Component, Control, Edge, Environment, Real, Variable
+from surefoot.problem.environment import Component, Control, Edge, Environment, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import TRUE, Var
 from surefoot.reductions.abstraction import FreedValues
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.search import IN_REALS, SearchSettings, find_invariant, verify_abstracted
 from surefoot.solvers.native import Native
+from surefoot.term.term import TRUE, Var
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
 

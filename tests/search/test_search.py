@@ -17,12 +17,12 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import Var
 from surefoot.reductions.abstraction import FreedValues
 from surefoot.reductions.bound_template import parse_bound_template
-from surefoot.term.defined_range import Span
 from surefoot.search import SearchSettings, find_tipping_point, verify_abstracted
 from surefoot.solvers.native import Native
+from surefoot.term.defined_range import Span
+from surefoot.term.term import Var
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Holds, Proved, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -13,18 +13,19 @@ from surefoot.certify.replay import replay
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.predicates import Predicates
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.term.evaluate import evaluate_term
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State
-from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, equal
 from surefoot.run import verify
 from surefoot.search import SearchSettings
 from surefoot.search.safe_starts import find_safe_starts
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.artifact import SafeStarts
 from surefoot.verdict.verdict import Found, Holds, Proved, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

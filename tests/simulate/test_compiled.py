@@ -14,13 +14,10 @@ from tests.simulate.test_interpreted import watched
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.llvm import kernel_memory
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name
-from surefoot.term.term import FALSE, Const, Var, equal
 from surefoot.simulate import (
     PathProperty,
     RunSimulator,
@@ -29,6 +26,10 @@ from surefoot.simulate import (
     make_simulator,
 )
 from surefoot.simulate.chain_memory import SimulatedChain
+from surefoot.term.evaluate import Undefined
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name
+from surefoot.term.term import FALSE, Const, Var, equal
+from surefoot.term.value_types import Int
 
 
 def same(fast: RunSimulator, slow: RunSimulator, seed: int, start: int | None, first: int, count: int) -> str:

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from surefoot.explore.llvm.kernel_table import KernelField
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Activation, Affine, Network, Shape, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import FALSE, Const, Term, Var, equal
 from surefoot.simulate import PathProperty, RunSimulator, make_simulator
 from surefoot.simulate.compiled_simulation import CompiledSimulation
 from surefoot.simulate.forward_pass import affine_relu_layers
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import FALSE, Const, Term, Var, equal
+from surefoot.term.value_types import Int
 
 X = Var("x")
 

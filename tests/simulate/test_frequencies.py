@@ -11,11 +11,9 @@ from tests.explore.random_environments import calm, problem
 from surefoot.engines.explicit import Explicit
 from surefoot.errors import Unsupported
 from surefoot.explore import explore_problem, resolve_uniformly
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Path, Probability
-from surefoot.term.term import TRUE, Const, Var, conjunction_of, equal
 from surefoot.query.markov import Until
 from surefoot.simulate import (
     ENDED,
@@ -27,6 +25,9 @@ from surefoot.simulate import (
     make_simulator,
 )
 from surefoot.solvers.markov import solve_markov
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import TRUE, Const, Var, conjunction_of, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
 

@@ -13,28 +13,24 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.jani import read_jani
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.environment import (
-    Arithmetic,
-    Bool,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Law,
     Outcome,
-    Real,
     Update,
-    ValueType,
     Variable,
 )
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal
 from surefoot.simulate import SUCCEEDED, UNDECIDED, PathProperty, make_simulator
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal
+from surefoot.term.value_types import Arithmetic, Bool, Int, Real, ValueType
 
 X, W, FORCE = Var("x"), Var("w"), Var("force")
 

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Network, dense_network
-from surefoot.term.term import Apply, Const, Op, Term, Var, equal
 from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable
 from surefoot.solvers.remote import Question
+from surefoot.term.term import Apply, Const, Op, Term, Var, equal
+from surefoot.term.value_types import Bool, Int, Real
 
 x, y, z = Var("x"), Var("y"), Var("z")
 RELU = dense_network([([[1.0]], [0.0]), ([[1.0]], [0.0])], name="relu")

@@ -13,9 +13,7 @@ from tests.solvers.examples import EXAMPLES, real
 
 from surefoot.errors import SolverFailure
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Bool, Int
 from surefoot.problem.network import Network, dense_network
-from surefoot.term.term import Const, Term, Var, equal
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.branch_and_bound import BranchAndBound
@@ -25,6 +23,8 @@ from surefoot.solvers.native import Native
 from surefoot.solvers.protocol import Solver, solve_query
 from surefoot.solvers.scripted import Scripted
 from surefoot.solvers.z3 import Z3
+from surefoot.term.term import Const, Term, Var, equal
+from surefoot.term.value_types import Bool, Int
 
 has_marabou = find_spec("maraboupy") is not None
 marabou = pytest.mark.skipif(not has_marabou, reason="needs maraboupy: pip install 'surefoot[marabou]'")

@@ -5,13 +5,13 @@ from fractions import Fraction
 import pytest
 from tests.solvers.examples import EXAMPLES, real, relu
 
-from surefoot.problem.environment import Real
 from surefoot.problem.network import Activation, Network, Shape
-from surefoot.term.term import Apply, Const, Op, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.protocol import Solver, solve_query
+from surefoot.term.term import Apply, Const, Op, Var
+from surefoot.term.value_types import Real
 
 y = Var("y")
 

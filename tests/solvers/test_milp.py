@@ -5,14 +5,14 @@ import pytest
 from tests.solvers.examples import RELU, hard_query, real, relu
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Int
 from surefoot.problem.network import dense_network
-from surefoot.term.term import Apply, Const, Op, Var, equal, ite
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.milp.solver import decide_milp
 from surefoot.solvers.protocol import solve_query
+from surefoot.term.term import Apply, Const, Op, Var, equal, ite
+from surefoot.term.value_types import Int
 
 x, y = Var("x"), Var("y")
 

@@ -9,11 +9,11 @@ from tests.solvers.examples import real
 from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.network import Network
-from surefoot.term.term import Var
 from surefoot.query.query import NetworkCall, Query, Sat, Unsat
 from surefoot.query.smtlib import to_smtlib
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.protocol import solve_query
+from surefoot.term.term import Var
 
 NETWORKS = of_one_node()
 REFUSED = {"tanh", "sigmoid", "pair multiply", "pair divide"}

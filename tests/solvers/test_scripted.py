@@ -2,11 +2,11 @@ import pytest
 from tests.solvers.examples import real
 
 from surefoot.errors import SolverFailure, Unsupported
-from surefoot.term.term import Var
 from surefoot.query.query import Query, Sat, Unsat
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.protocol import solve_query
 from surefoot.solvers.scripted import Scripted
+from surefoot.term.term import Var
 
 x = Var("x")
 BASE = Query((real("x", 0, 1),), (x <= 1,))

@@ -4,11 +4,11 @@ from time import monotonic
 import pytest
 from tests.solvers.examples import hard_query, real
 
-from surefoot.problem.environment import Int
-from surefoot.term.term import Apply, Op, Var, array_term, equal
 from surefoot.query.query import Query, QueryVariable, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.protocol import solve_query
 from surefoot.solvers.z3 import Z3
+from surefoot.term.term import Apply, Op, Var, array_term, equal
+from surefoot.term.value_types import Int
 
 pytest.importorskip("z3")
 x, y, n = Var("x"), Var("y"), Var("n")

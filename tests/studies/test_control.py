@@ -11,13 +11,13 @@ from surefoot.engines.barrier.invariant_set import Unproved, prove_invariant_set
 from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.term.term import Const
 from surefoot.problem.validate import validate_problem
 from surefoot.query.polynomial import polynomial_from_constant
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
 from surefoot.shields.unavoidable import is_unavoidably_unsafe
+from surefoot.term.term import Const
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

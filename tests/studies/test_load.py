@@ -6,7 +6,7 @@ import pytest
 from tests.examples import EXAMPLES
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.printer import show_property
+from surefoot.problem.property_printer import show_property
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,

@@ -7,7 +7,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.problem import Problem
@@ -24,6 +23,7 @@ from surefoot.problem.validate import validate_problem
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.certified_shield import make_certified_shield
+from surefoot.term.value_types import Arithmetic
 from surefoot.work.budget import Budget
 from surefoot_studies.pendulum.problem import PROBLEMS, exact_radians, pendulum_policy, stays_upright
 

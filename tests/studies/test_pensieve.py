@@ -11,7 +11,6 @@ import pytest
 from surefoot.errors import InvalidProblem
 from surefoot.formats.onnx import read_onnx_network
 from surefoot.problem.meaning.decision import observation_vector
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.network import Network, dense_network
@@ -19,6 +18,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state, is_initial, policy_decision
 from surefoot.problem.validate import validate_problem
+from surefoot.term.evaluate import evaluate_term
 from surefoot_studies.pensieve.decision import (
     BITRATES,
     DOWNLOAD_SECONDS,

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from surefoot.cli.engine_options import build_engines
-from surefoot.problem.environment import Int
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, enumerate_successors, is_initial
-from surefoot.term.term import FALSE
 from surefoot.run import verify
+from surefoot.term.term import FALSE
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
 from surefoot_studies.assets import shipped_model

@@ -20,8 +20,8 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import EdgesOf
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, policy_decision
-from surefoot.term.term import Var
 from surefoot.problem.validate import validate_problem
+from surefoot.term.term import Var
 from surefoot_studies.racetrack.model import ACCELERATIONS, racetrack_environment
 from surefoot_studies.racetrack.policies import careful_policy, racetrack_policy
 from surefoot_studies.racetrack.problem import (

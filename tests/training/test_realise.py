@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from surefoot.engines.bmc import Bmc
-from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Variable
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.reserved_names import network_output_name
 from surefoot.problem.semantics import Move, permitted_transitions
-from surefoot.term.term import TRUE, Var
 from surefoot.run import verify
 from surefoot.solvers.native import Native
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import TRUE, Var
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Trace, Violated
 from surefoot.work.budget import Budget
 from surefoot_studies.aurora.problem import liveness_excellent, safety_excellent, safety_shallow_buffer

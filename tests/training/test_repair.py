@@ -91,7 +91,7 @@ def test_what_comes_before_the_layers_stays_and_is_read_through() -> None:
 def test_the_degree_of_a_condition_has_its_sign(text: str, expected: list[float]) -> None:
     import torch
 
-    from surefoot.problem.parse import parse_term
+    from surefoot.term.parser import parse_term
     from surefoot_studies.training.robustness import robustness_degree
 
     outputs = torch.tensor([[1.0, 2.0], [-2.0, 3.0]])

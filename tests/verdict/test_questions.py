@@ -3,7 +3,7 @@
 
 import pytest
 
-from surefoot.problem.parse import parse_property
+from surefoot.problem.property_parser import parse_property
 from surefoot.verdict.property_phrases import LONGEST, property_in_words
 
 WORDS = {

@@ -23,13 +23,13 @@ from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.predicate_list import read_conditions
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Term
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.run import DEFAULT_SOLVERS, NoEngine, applicable_engines
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.protocol import Solver
 from surefoot.solvers.recording import Recording
+from surefoot.term.term import Term
 
 
 class _ExactNumber(click.ParamType):  # type: ignore[type-arg]

@@ -8,7 +8,7 @@ from pathlib import Path
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import result_from_json
 from surefoot.formats.untrusted.regular_file import require_file
-from surefoot.problem.parse import parse_term
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Term
 from surefoot.verdict.verdict import Found
 from surefoot_checker.kernel.untrusted_file import ReadError, decompress_gzip

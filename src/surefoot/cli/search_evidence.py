@@ -20,10 +20,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.model_file import LoadedModel
 from surefoot.formats.result_json import verdict_from_json
 from surefoot.formats.result_json.exact_numbers import number_from_json
-from surefoot.problem.parse import parse_term
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.term.term import disjunction_of
 from surefoot.reductions.bound_template import BoundTemplate, parse_bound_template
 from surefoot.reductions.discretise import discretise
 from surefoot.reductions.proof_obligations import (
@@ -32,6 +29,9 @@ from surefoot.reductions.proof_obligations import (
     safety_problem,
     starting_in,
 )
+from surefoot.term.parser import parse_term
+from surefoot.term.printer import show_term
+from surefoot.term.term import disjunction_of
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Certificate, Found, Proved, Violated
 

@@ -12,7 +12,7 @@ from surefoot.cli.model import model_option_flag
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.model_file import LoadedModel, file_sha256, parse_constants
 from surefoot.formats.policy_file import load_policy
-from surefoot.problem.parse import parse_term
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Const
 from surefoot_studies import STUDIES
 from surefoot_studies.comparison import load_study

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt
-from surefoot.term.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof
@@ -29,6 +28,7 @@ from surefoot.reductions.unroll import unroll
 from surefoot.solvers import take_solver
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.protocol import Solver
+from surefoot.term.arguments import check_fields, take_optional, whole_number
 from surefoot.verdict.verdict import (
     Certificate,
     Holds,

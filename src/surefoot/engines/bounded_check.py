@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.term.term import FALSE
 from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.reductions.network_call import MAY_OVERFLOW
 from surefoot.reductions.refutation.violation import (
@@ -25,6 +24,7 @@ from surefoot.reductions.refutation.witness import confirm_violation, has_corner
 from surefoot.reductions.scalar_layout import at_step
 from surefoot.reductions.unroll import Unrolling, unroll
 from surefoot.solvers.protocol import Ask, Solver, solve_query
+from surefoot.term.term import FALSE
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

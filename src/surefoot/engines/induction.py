@@ -27,10 +27,8 @@ from typing import ClassVar
 
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt, undecided_at, unfaithful_reason
 from surefoot.engines.simple_path import simple_run
-from surefoot.term.arguments import check_fields, take_optional, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.term.term import FALSE, Term, conjunction_of, disjunction_of
 from surefoot.query.query import Answer, Undecided, Unsat
 from surefoot.reductions.refutation.violation import encode_no_good_state
 from surefoot.reductions.unroll import Unrolling, unroll
@@ -38,6 +36,8 @@ from surefoot.reductions.unroll import encoding_objection as encoding_objection
 from surefoot.solvers import take_solver
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.protocol import Ask, Solver
+from surefoot.term.arguments import check_fields, take_optional, whole_number
+from surefoot.term.term import FALSE, Term, conjunction_of, disjunction_of
 from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late

@@ -21,12 +21,12 @@ from typing import Any, TypeAlias
 
 from surefoot.engines.tipping_point import BisectionGrid, Decide, bisect_tipping_point, bisection_grid
 from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import Term, Var, conjunction_of
 from surefoot.reductions.bound_template import BoundTemplate
 from surefoot.reductions.proof_obligations import consecution_problem, initiation_problem, safety_problem
+from surefoot.term.printer import show_term
+from surefoot.term.term import Term, Var, conjunction_of
 from surefoot.verdict.artifact import Invariant, InvariantObligation, property_answer
 from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget

@@ -28,12 +28,9 @@ from typing import ClassVar
 
 from surefoot.engines.bounded_check import undecided_at
 from surefoot.errors import InvalidProblem
-from surefoot.term.arguments import check_fields, take_optional, whole_number
-from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import State, apply_move, holds_in_state
-from surefoot.term.term import TRUE, Apply, Op, Term, conjunction_of, disjunction_of, free_names
 from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.reductions.concretise import concrete_runs
 from surefoot.reductions.expand import negate_condition
@@ -57,6 +54,9 @@ from surefoot.solvers import take_solver
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.native import Native
 from surefoot.solvers.protocol import Ask, Solver, solve_query
+from surefoot.term.arguments import check_fields, take_optional, whole_number
+from surefoot.term.term import TRUE, Apply, Op, Term, conjunction_of, disjunction_of, free_names
+from surefoot.term.value_types import Arithmetic
 from surefoot.verdict.recurrence import recurrence_move
 from surefoot.verdict.verdict import Reason, RecurrenceRegion, Trace, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget

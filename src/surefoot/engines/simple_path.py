@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from surefoot.term.term import Term
 from surefoot.query.query import Answer, Assignment, Sat
 from surefoot.reductions.expand import negate_condition
 from surefoot.reductions.unroll import Unrolling
 from surefoot.solvers.protocol import Ask
+from surefoot.term.term import Term
 
 
 def simple_run(

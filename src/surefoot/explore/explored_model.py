@@ -9,11 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.explore.row_layout import Row, RowLayout, fits_word
-from surefoot.problem.environment import Bool, Int
+from surefoot.explore.row_layout import RowLayout, fits_word
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import State
 from surefoot.query.markov import Markov
+from surefoot.term.closures import Row
+from surefoot.term.value_types import Bool, Int
 
 
 class States(Protocol):

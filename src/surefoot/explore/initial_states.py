@@ -12,12 +12,13 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.interpret.joint_steps import undefined_error
-from surefoot.explore.row_layout import Row, RowLayout
-from surefoot.term.closures import UNDEFINED_ERRORS, Closure, compile_closure
-from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Real, ValueType
+from surefoot.explore.row_layout import RowLayout
+from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.initial_values import fixed_values, split_conjunction
 from surefoot.problem.semantics import has_value_type
+from surefoot.term.closures import UNDEFINED_ERRORS, Closure, Row, compile_closure
 from surefoot.term.term import free_names
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 from surefoot.work.budget import Budget
 
 LARGEST_TRIES = 5_000_000

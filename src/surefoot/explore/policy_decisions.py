@@ -13,18 +13,20 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.explore.row_layout import Row, RowLayout
-from surefoot.term.closures import Closure, compile_closure, sort_of
+from surefoot.explore.row_layout import RowLayout
 from surefoot.network.evaluate import decide_batch_actions as decide_rows
-from surefoot.problem.environment import Environment, Int
+from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import Decision, action_names, decision_for_action, pick_network_action
 from surefoot.problem.meaning.decision import decide_in_state as decide_by_reference
-from surefoot.term.evaluate import Undefined
-from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Array32
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.term.closures import Closure, Row, compile_closure, sort_of
+from surefoot.term.evaluate import Undefined
+from surefoot.term.float32 import round_to_float32
 from surefoot.term.reserved_names import chosen_name
 from surefoot.term.term import Term, Var
+from surefoot.term.value_types import Int
 
 _EXACT_IN_FLOAT32 = 2**24
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-from surefoot.problem.environment import Choice, Environment, Int, Real, ValueType
-from surefoot.term.reserved_names import location_key
+from surefoot.problem.environment import Choice, Environment
 from surefoot.problem.semantics import State
-
-Row: TypeAlias = tuple[Any, ...]
+from surefoot.term.closures import Row
+from surefoot.term.reserved_names import location_key
+from surefoot.term.value_types import Int, Real, ValueType
 
 
 @dataclass(frozen=True, slots=True)

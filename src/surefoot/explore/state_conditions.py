@@ -13,12 +13,13 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.explore.row_layout import RowLayout
-from surefoot.term.closures import Closure, compile_closure
-from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.problem import Problem
+from surefoot.term.closures import Closure, compile_closure
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal, free_names, map_variables
+from surefoot.term.value_types import Arithmetic
 
 UNTIL = "until"  # the name of the condition in which states are not left
 STAYS = "stays"  # and of the one in which they are not passed through

@@ -20,7 +20,7 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.untrusted.regular_file import require_file
-from surefoot.problem.parse import parse_term
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Const, Term, Var, substitute_names
 
 LARGEST_BYTES = 1 << 24

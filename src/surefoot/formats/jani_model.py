@@ -17,11 +17,11 @@ from surefoot.formats.problem_file.declarations import Declarations
 from surefoot.formats.problem_file.policy import NetworkFile, wire_network_file
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
-from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import NeuralPolicy, Policy
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS, Expected, Probability, Property
+from surefoot.problem.property_parser import parse_property
+from surefoot.term.printer import show_term
 from surefoot.term.term import Term
 from surefoot.verdict.property_phrases import property_in_words
 from surefoot.verdict.sentences import count_noun, variable_ranges

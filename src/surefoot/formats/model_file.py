@@ -23,8 +23,8 @@ from surefoot.formats.wiring import (
     wiring_path,
 )
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Term
 from surefoot.problem.validate.distribution import normalise_probabilities
+from surefoot.term.term import Term
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from surefoot.formats.untrusted.pickle_opcodes import read_pickle
 from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.formats.untrusted.torch_file import is_torch_archive, read_state_dict
 from surefoot.formats.untrusted.zip_archive import is_zip, open_archive
-from surefoot.term.arguments import describe_value
 from surefoot.problem.network import Network
+from surefoot.term.arguments import describe_value
 
 __all__ = ["LoadedPolicy", "load_policy"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.untrusted.regular_file import read_input_bytes
-from surefoot.problem.parse import parse_term
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Term
 
 MOST_BYTES = 1 << 24

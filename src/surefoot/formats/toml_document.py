@@ -16,8 +16,8 @@ from typing import NoReturn, TypeVar
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.untrusted.regular_file import read_input_bytes
-from surefoot.problem.parse import parse_term
 from surefoot.term.decimal_literals import read_number
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Const, Term
 
 MOST_BYTES = 1_000_000

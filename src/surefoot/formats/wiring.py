@@ -24,10 +24,10 @@ from surefoot.formats.normalization import (
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
 from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE
 from surefoot.problem.network import Network
-from surefoot.term.parser import TermReader
 from surefoot.problem.policy import Actions, Choose, EdgesOf, NeuralPolicy
-from surefoot.term.term import Const, Term, Var, substitute_names
 from surefoot.problem.window import Window, interleave_windows
+from surefoot.term.parser import TermReader
+from surefoot.term.term import Const, Term, Var, substitute_names
 
 KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output")
 _EDGES_OF = re.compile(r"\s*edges_of\s*\(\s*([^()]+?)\s*\)\s*\Z")

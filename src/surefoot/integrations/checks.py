@@ -24,9 +24,9 @@ from surefoot.formats.normalization import read_normalization
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Threshold
+from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State
 from surefoot.report.drawing import render_svg
 from surefoot.report.heatmap.cells import varying_names

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Arithmetic
-from surefoot.term.evaluate import evaluate_term
-from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import OraclePolicy
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Term
+from surefoot.term.value_types import Arithmetic
 
 
 def oracle_policy(

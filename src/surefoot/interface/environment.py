@@ -8,19 +8,11 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.interface.expression import Expression, Operand, expression_from, merge_declarations
-from surefoot.term.arguments import describe_value, take_instance, take_optional, take_text, take_tuple
-from surefoot.problem.environment import (
-    Choice,
-    Component,
-    Control,
-    Edge,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Control, Edge, Outcome, Update, Variable
 from surefoot.problem.environment import Environment as EnvironmentData
+from surefoot.term.arguments import describe_value, take_instance, take_optional, take_text, take_tuple
 from surefoot.term.term import TRUE, term_from_python
+from surefoot.term.value_types import Real
 
 
 class Environment(EnvironmentData):

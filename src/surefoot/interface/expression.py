@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
+from surefoot.problem.environment import Variable
 from surefoot.term.arguments import describe_value, exact_number, take_text, whole_number
-from surefoot.problem.environment import Array, Bool, Int, Real, ValueType, Variable
-from surefoot.problem.parse import parse_term
-from surefoot.problem.printer import show_term
+from surefoot.term.parser import parse_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import (
     Apply,
     Op,
@@ -25,6 +25,7 @@ from surefoot.term.term import (
     ite,
     term_from_python,
 )
+from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 _TRUTH = "write &, |, ~ for and, or, not"
 

@@ -12,9 +12,9 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.output_file import write_file
 from surefoot.interface.expression import Operand, expression_from
 from surefoot.interface.result import CheckResult, output_path
-from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
+from surefoot.problem.property_printer import show_property
 from surefoot.report.drawing import render_png, render_svg
 from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
 from surefoot.report.heatmap.figure_data import figure_to_json
@@ -24,6 +24,7 @@ from surefoot.report.heatmap.layout import draw_figure
 from surefoot.report.heatmap.start_values import value_table
 from surefoot.report.heatmap.terminal import terminal_text
 from surefoot.run import verify
+from surefoot.term.printer import show_term
 from surefoot.verdict.verdict import PerStart
 from surefoot.work.budget import Budget
 

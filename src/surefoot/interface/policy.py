@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from surefoot.errors import WrongType
 from surefoot.interface.expression import Operand, expression_from
-from surefoot.term.arguments import describe_value, take_enum, take_tuple
 from surefoot.problem.policy import Actions, Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy
+from surefoot.term.arguments import describe_value, take_enum, take_tuple
 
 
 class Policy:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from surefoot.errors import InvalidProblem
 from surefoot.interface.expression import Limit, Operand, expression_from, number_from
-from surefoot.term.arguments import whole_number
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -19,6 +18,7 @@ from surefoot.problem.property import (
     Within,
     default_filter,
 )
+from surefoot.term.arguments import whole_number
 from surefoot.term.term import Const, Term
 
 

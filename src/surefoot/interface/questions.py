@@ -16,15 +16,15 @@ from surefoot.formats.model_file import read_model
 from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Operand, expression_from, number_from
 from surefoot.interface.result import CheckResult, ProofFile
-from surefoot.term.arguments import describe_value, whole_number
 from surefoot.problem.environment import Environment as EnvironmentData
-from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Property, take_property
+from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels
 from surefoot.run import verify_without_objection
+from surefoot.term.arguments import describe_value, whole_number
+from surefoot.term.printer import show_term
 from surefoot.verdict.verdict import Certificate
 from surefoot.work.budget import Budget
 from surefoot_checker.check import CheckerVerdict, judge_certificate, read_certificate

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from surefoot.errors import InvalidProblem, MissingBackend, WrongType
 from surefoot.formats.output_file import compact_json, write_file
 from surefoot.formats.result_json import annotated_result_to_json, certificate_relative_to, result_relative_to
-from surefoot.term.arguments import describe_value
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State
 from surefoot.report.result_page import render_result_page
 from surefoot.report.result_text import render, verdict_headline
+from surefoot.term.arguments import describe_value
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,

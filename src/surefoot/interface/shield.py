@@ -14,10 +14,10 @@ from typing import Any
 from surefoot.errors import InvalidProblem, Unsupported, WrongType
 from surefoot.formats.output_file import write_file
 from surefoot.interface.result import ProofFile, output_path
-from surefoot.term.arguments import describe_value, take_tuple, take_word, whole_number
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches, make_certified_shield, shapes_for
+from surefoot.term.arguments import describe_value, take_tuple, take_word, whole_number
 from surefoot.work.budget import Budget
 
 

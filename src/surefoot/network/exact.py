@@ -15,7 +15,6 @@ from math import lcm
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -30,6 +29,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.term.evaluate import Undefined
 
 _ROOM = 62 - 24  # places by which a mantissa can be moved within 64 bits
 

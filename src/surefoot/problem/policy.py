@@ -8,6 +8,8 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
+from surefoot.problem.environment import Environment
+from surefoot.problem.network import Network
 from surefoot.term.arguments import (
     check_fields,
     describe_value,
@@ -19,8 +21,6 @@ from surefoot.term.arguments import (
     take_tuple,
     whole_number,
 )
-from surefoot.problem.environment import Environment
-from surefoot.problem.network import Network
 from surefoot.term.term import Term, term_from_python
 
 

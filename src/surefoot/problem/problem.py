@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.term.arguments import check_fields, take_instance, take_optional, take_text
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Policy, take_policy
 from surefoot.problem.property import Property, take_property
+from surefoot.term.arguments import check_fields, take_instance, take_optional, take_text
 
 
 @dataclass(frozen=True, slots=True)

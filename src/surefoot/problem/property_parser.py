@@ -7,9 +7,6 @@ from fractions import Fraction
 from typing import Literal, cast, get_args
 
 from surefoot.errors import did_you_mean
-from surefoot.term.lexer import TokenKind, shorten_text
-from surefoot.term.operator_syntax import BINARY_PATHS, UNARY_PATHS
-from surefoot.term.parser import TermReader
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -26,6 +23,9 @@ from surefoot.problem.property import (
     Within,
     default_filter,
 )
+from surefoot.term.lexer import TokenKind, shorten_text
+from surefoot.term.operator_syntax import BINARY_PATHS, UNARY_PATHS
+from surefoot.term.parser import TermReader
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
 from surefoot.term.term import FALSE, TRUE, Const, Term
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from surefoot.term.decimal_literals import show_number
-from surefoot.term.operator_syntax import BINARY_PATHS, UNARY_PATHS
-from surefoot.term.printer import show_name, show_term
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -19,6 +16,9 @@ from surefoot.problem.property import (
     Within,
     default_filter,
 )
+from surefoot.term.decimal_literals import show_number
+from surefoot.term.operator_syntax import BINARY_PATHS, UNARY_PATHS
+from surefoot.term.printer import show_name, show_term
 from surefoot.term.reserved_names import is_reserved
 from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var
 

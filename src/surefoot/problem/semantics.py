@@ -26,25 +26,13 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
-    Bool,
-    Choice,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    Update,
-    ValueType,
-)
+from surefoot.problem.environment import Choice, Edge, Environment, Outcome, Update
 from surefoot.problem.meaning.decision import Decision, action_of, decide_in_state
-from surefoot.term.evaluate import Undefined, evaluate_term
-from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
-from surefoot.term.number import as_doubles, brief_number, within_doubles
 from surefoot.problem.problem import Problem
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.float32 import round_to_float32
+from surefoot.term.number import as_doubles, brief_number, within_doubles
 from surefoot.term.reserved_names import (
     DEADLOCKED,
     STALLED,
@@ -54,6 +42,7 @@ from surefoot.term.reserved_names import (
     output_index,
 )
 from surefoot.term.term import Apply, Op, Term, Var, free_names
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 State: TypeAlias = Mapping[str, Any]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from surefoot.problem.environment import Environment, Outcome, Update, Variable
 from surefoot.term.arguments import check_fields, take_text, whole_number
-from surefoot.problem.environment import Environment, Outcome, Update, ValueType, Variable, take_value_type
 from surefoot.term.term import Term, Var
+from surefoot.term.value_types import ValueType, take_value_type
 
 
 @dataclass(frozen=True, slots=True)

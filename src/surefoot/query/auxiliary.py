@@ -9,8 +9,6 @@ from functools import cached_property
 from itertools import groupby
 from math import ceil, floor
 
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
 from surefoot.query.bounds import (
     Interval,
     declared_box,
@@ -18,8 +16,10 @@ from surefoot.query.bounds import (
     integer_variable_names,
     linear_range,
 )
-from surefoot.term.linear import LinearForm, constant_form, term_from_linear, variable_form
 from surefoot.query.query import QueryVariable
+from surefoot.term.linear import LinearForm, constant_form, term_from_linear, variable_form
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
+from surefoot.term.value_types import Bool, Int, Real
 
 _FEW = 64  # a whole-valued factor with at most this many values is treated value by value
 

@@ -10,8 +10,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.query.formula import (
     All,
     AnyOf,
@@ -21,8 +19,10 @@ from surefoot.query.formula import (
     conjoin_formulas,
     disjoin_formulas,
 )
-from surefoot.term.linear import LinearForm
 from surefoot.query.query import QueryVariable
+from surefoot.term.float32 import round_to_float32
+from surefoot.term.linear import LinearForm
+from surefoot.term.value_types import Bool, Int, Real
 
 Interval: TypeAlias = tuple[Fraction | None, Fraction | None]  # None: no bound on that side
 Box: TypeAlias = Mapping[str, Interval]

@@ -11,10 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.term.evaluate import Undefined, evaluate_term
-from surefoot.problem.printer import show_term
 from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.printer import show_term
+from surefoot.term.value_types import Bool, Int, Real
 
 _LARGEST = float(np.finfo(np.float32).max)
 

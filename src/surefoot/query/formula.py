@@ -10,9 +10,9 @@ from math import floor, gcd, lcm
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.term.linear import LinearForm, linearise_term, scale_form, subtract_forms
+from surefoot.term.printer import show_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 
 class Relation(Enum):

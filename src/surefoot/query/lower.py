@@ -17,8 +17,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
+from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, negate_lowered
+from surefoot.query.lower_arithmetic import NUMBER_RULES
+from surefoot.query.query import Assignment, Query
 from surefoot.term.evaluate import Undefined, evaluate_term
-from surefoot.problem.printer import show_term
+from surefoot.term.linear import constant_form, term_from_linear, variable_form
+from surefoot.term.printer import show_term
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -31,10 +35,6 @@ from surefoot.term.term import (
     disjunction_of,
     free_names,
 )
-from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, negate_lowered
-from surefoot.term.linear import constant_form, term_from_linear, variable_form
-from surefoot.query.lower_arithmetic import NUMBER_RULES
-from surefoot.query.query import Assignment, Query
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from surefoot.errors import Unsupported
-from surefoot.term.evaluate import LARGEST_EXPONENT
-from surefoot.term.number import integer_power
-from surefoot.problem.printer import show_term
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
 from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, encode_floor, negate_lowered
+from surefoot.term.evaluate import LARGEST_EXPONENT
 from surefoot.term.linear import (
     LinearForm,
     check_form_length,
@@ -23,6 +20,9 @@ from surefoot.term.linear import (
     sum_forms,
     term_from_linear,
 )
+from surefoot.term.number import integer_power
+from surefoot.term.printer import show_term
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
 
 if TYPE_CHECKING:
     from surefoot.query.lower import Lowering

@@ -14,9 +14,9 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Network
 from surefoot.term.term import Term
+from surefoot.term.value_types import Bool, Int, Real
 
 Number: TypeAlias = bool | int | Fraction
 Assignment: TypeAlias = Mapping[str, Number]

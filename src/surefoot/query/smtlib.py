@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -20,10 +19,11 @@ from surefoot.problem.network import (
     Shape,
 )
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation, negation_normal_form
-from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.lower import lower_query
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.query.vnnlib import to_vnnlib
+from surefoot.term.linear import LinearForm, linearise_term
+from surefoot.term.value_types import Bool, Int, Real
 from surefoot.visible import is_visible
 
 __all__ = ["to_smtlib", "to_vnnlib"]

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -23,8 +22,9 @@ from surefoot.problem.network import (
 )
 from surefoot.query.bounds import declared_box
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom
-from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import Json, Proof, Query
+from surefoot.term.linear import LinearForm, linearise_term
+from surefoot.term.value_types import Bool, Int, Real
 
 _PAIRING = {
     Pairing.ADD: "sum",

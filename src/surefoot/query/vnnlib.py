@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Real
-from surefoot.problem.printer import show_term
-from surefoot.term.term import Var
 from surefoot.query.formula import All, Formula, LinearAtom, Relation, formula_atoms, negation_normal_form
 from surefoot.query.query import NetworkCall, Query
+from surefoot.term.printer import show_term
+from surefoot.term.term import Var
+from surefoot.term.value_types import Real
 
 
 def to_vnnlib(query: Query, call: NetworkCall | None = None) -> str:

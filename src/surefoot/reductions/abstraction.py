@@ -21,25 +21,15 @@ import numpy as np
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.float32_error import error_bounds, may_overflow_float32
 from surefoot.network.interval import interval_bounds
-from surefoot.problem.environment import (
-    Arithmetic,
-    Bool,
-    Choice,
-    Component,
-    Environment,
-    Int,
-    Real,
-    Update,
-    ValueType,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Environment, Update, Variable
 from surefoot.problem.network import Combine, Join, Network, Node, Pick, freeze_indices
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
-from surefoot.term.term import Var
 from surefoot.term.defined_range import Span, span_of, term_span
+from surefoot.term.printer import show_term
+from surefoot.term.term import Var
+from surefoot.term.value_types import Arithmetic, Bool, Int, Real, ValueType
 from surefoot.verdict.verdict import Trace
 
 

@@ -15,13 +15,13 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.term.decimal_literals import read_number
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
+from surefoot.reductions.abstraction import FreedValues, inputs_except, network_policy
+from surefoot.term.decimal_literals import read_number
+from surefoot.term.defined_range import Span
+from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import output_index
 from surefoot.term.term import Var
-from surefoot.reductions.abstraction import FreedValues, inputs_except, network_policy
-from surefoot.term.defined_range import Span
 
 _INPUT = re.compile(r"input\[(\d+)\]\Z")
 _NUMBER = re.compile(r"(-?)(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?:/(\d+))?\Z")

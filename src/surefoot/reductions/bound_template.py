@@ -16,10 +16,13 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.problem.parse import parse_term
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
+from surefoot.reductions.restriction import restrict_variables
+from surefoot.term.defined_range import Span, span_of
+from surefoot.term.linear import LinearForm, linearise_term
+from surefoot.term.parser import parse_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import (
     Apply,
     Const,
@@ -31,9 +34,6 @@ from surefoot.term.term import (
     free_names,
     substitute_names,
 )
-from surefoot.term.linear import LinearForm, linearise_term
-from surefoot.reductions.restriction import restrict_variables
-from surefoot.term.defined_range import Span, span_of
 
 _Relation: TypeAlias = Literal["<=", "<", ">=", ">"]
 _SHAPE = re.compile(r"(?P<terms>.+?)\s*(?P<relation><=|>=|<|>)\s*\Z", re.DOTALL)

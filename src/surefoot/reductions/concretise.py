@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Array, Environment, Int, Real, ValueType
-from surefoot.problem.meaning.inference import round_to_float32
+from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, apply_move, free_choices, has_value_type, is_initial
+from surefoot.term.float32 import round_to_float32
+from surefoot.term.value_types import Array, Int, Real, ValueType
 from surefoot.verdict.verdict import Trace
 
 _SIMPLE = (

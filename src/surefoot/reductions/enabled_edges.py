@@ -11,8 +11,6 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.meaning.transition import Transition, joint_transitions
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
-from surefoot.term.term import FALSE, TRUE, Term, conjunction_of, disjunction_of
 from surefoot.reductions.expand import (
     ScalarTree,
     TreeScope,
@@ -20,9 +18,11 @@ from surefoot.reductions.expand import (
     negate_condition,
     undefined_condition,
 )
-from surefoot.term.interval import Kinds, decide_by_bounds
 from surefoot.reductions.policy import EncodedDecision, PolicyContext, encode_decision
 from surefoot.reductions.scalar_layout import ScalarLayout, in_location
+from surefoot.term.interval import Kinds, decide_by_bounds
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
+from surefoot.term.term import FALSE, TRUE, Term, conjunction_of, disjunction_of
 
 Position: TypeAlias = tuple[int, int]  # component and edge
 

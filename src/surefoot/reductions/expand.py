@@ -11,7 +11,9 @@ from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.term.evaluate import LAZY, Undefined, evaluate_term
-from surefoot.problem.printer import show_term
+from surefoot.term.interval import Kinds, decide_by_bounds
+from surefoot.term.printer import show_term
+from surefoot.term.scalar_types import is_whole
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -24,8 +26,6 @@ from surefoot.term.term import (
     disjunction_of,
     equal,
 )
-from surefoot.term.interval import Kinds, decide_by_bounds
-from surefoot.term.scalar_types import is_whole
 
 ScalarTree: TypeAlias = "Term | tuple[ScalarTree, ...]"
 TreeScope: TypeAlias = Mapping[str, ScalarTree]

@@ -11,16 +11,16 @@ import numpy as np
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.float32_error import error_bounds, may_overflow_float32
 from surefoot.network.interval import interval_bounds
-from surefoot.problem.environment import Real
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.printer import show_term
-from surefoot.term.reserved_names import network_output_name
-from surefoot.term.term import FALSE, Apply, Const, Op, Term
 from surefoot.reductions.expand import TreeScope, expand_scalar, undefined_condition
-from surefoot.term.interval import End, Kinds, Scalar, term_interval
 from surefoot.reductions.scalar_layout import fresh_name
+from surefoot.term.interval import End, Kinds, Scalar, term_interval
+from surefoot.term.printer import show_term
+from surefoot.term.reserved_names import network_output_name
 from surefoot.term.scalar_types import as_number, is_float32
+from surefoot.term.term import FALSE, Apply, Const, Op, Term
+from surefoot.term.value_types import Real
 
 MAY_OVERFLOW = "may overflow in float32"
 _LARGEST = Fraction(10) ** 300  # a bound beyond this is no bound for float64 arithmetic

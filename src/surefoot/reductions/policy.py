@@ -13,9 +13,20 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Control, Environment, Int, Real
+from surefoot.problem.environment import Control, Environment
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.reductions.expand import (
+    TreeScope,
+    expand_scalar,
+    merge_branches,
+    negate_condition,
+    require_scalar,
+    undefined_condition,
+)
+from surefoot.reductions.network_call import EncodedCall, encode_network_call
+from surefoot.reductions.scalar_layout import fresh_name
+from surefoot.term.interval import Scalar, decide_by_bounds, is_infinite, term_interval
 from surefoot.term.reserved_names import chosen_name
 from surefoot.term.term import (
     FALSE,
@@ -29,17 +40,7 @@ from surefoot.term.term import (
     disjunction_of,
     equal,
 )
-from surefoot.reductions.expand import (
-    TreeScope,
-    expand_scalar,
-    merge_branches,
-    negate_condition,
-    require_scalar,
-    undefined_condition,
-)
-from surefoot.term.interval import Scalar, decide_by_bounds, is_infinite, term_interval
-from surefoot.reductions.network_call import EncodedCall, encode_network_call
-from surefoot.reductions.scalar_layout import fresh_name
+from surefoot.term.value_types import Int, Real
 
 
 @dataclass(frozen=True, slots=True)

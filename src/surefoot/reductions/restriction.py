@@ -16,21 +16,12 @@ from itertools import groupby
 from math import ceil, floor
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import (
-    Arithmetic,
-    Choice,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    ValueType,
-    Variable,
-)
-from surefoot.problem.printer import show_term
+from surefoot.problem.environment import Choice, Edge, Environment, Outcome, Variable
 from surefoot.problem.problem import Problem
-from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of, substitute_names
 from surefoot.term.defined_range import Span, span_of, term_span
+from surefoot.term.printer import show_term
+from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.value_types import Arithmetic, Int, Real, ValueType
 
 
 class EmptyRegion(InvalidProblem):

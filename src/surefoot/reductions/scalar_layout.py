@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from surefoot.problem.environment import Array, Bool, Environment, Int, Real, ValueType
-from surefoot.term.reserved_names import location_key, location_name
-from surefoot.term.term import FALSE, TRUE, Term, Var, equal, map_variables
+from surefoot.problem.environment import Environment
 from surefoot.reductions.expand import ScalarTree, TreeScope, require_scalar
 from surefoot.term.interval import Scalar
+from surefoot.term.reserved_names import location_key, location_name
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal, map_variables
+from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 
 @dataclass(frozen=True, slots=True)

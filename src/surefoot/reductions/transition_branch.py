@@ -8,10 +8,8 @@ from itertools import groupby, product
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Bool, Environment, Int, Outcome, Real, Update, ValueType
+from surefoot.problem.environment import Environment, Outcome, Update
 from surefoot.problem.meaning.transition import Transition
-from surefoot.term.reserved_names import location_key
-from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 from surefoot.reductions.enabled_edges import Position
 from surefoot.reductions.expand import (
     ScalarTree,
@@ -25,9 +23,12 @@ from surefoot.reductions.expand import (
     tree_leaves,
     undefined_condition,
 )
-from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
 from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars
+from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
+from surefoot.term.reserved_names import location_key
 from surefoot.term.scalar_types import is_float32
+from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.value_types import Bool, Int, Real, ValueType
 
 _ChosenTrees: TypeAlias = Mapping[
     tuple[Position, str], ScalarTree

@@ -7,19 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.environment import Environment
 from surefoot.problem.policy import NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import STALLED, chosen_action, output_index
-from surefoot.term.term import (
-    FALSE,
-    Term,
-    Var,
-    conjunction_of,
-    disjunction_of,
-    free_names,
-    substitute_names,
-)
 from surefoot.reductions.enabled_edges import (
     count_transition_branches,
     encode_policy_in_state,
@@ -32,7 +22,6 @@ from surefoot.reductions.expand import (
     negate_condition,
     undefined_condition,
 )
-from surefoot.term.interval import Kinds, Scalar
 from surefoot.reductions.network_call import EncodedCall, missing_bounds_error, unbounded_observation
 from surefoot.reductions.policy import PolicyContext
 from surefoot.reductions.scalar_layout import (
@@ -42,13 +31,25 @@ from surefoot.reductions.scalar_layout import (
     lay_out_scalars,
     scalar_count,
 )
-from surefoot.term.scalar_types import is_rounded
 from surefoot.reductions.transition_branch import (
     EdgeContext,
     TransitionBranch,
     declare_chosen_values,
     enumerate_transition_branches,
 )
+from surefoot.term.interval import Kinds, Scalar
+from surefoot.term.reserved_names import STALLED, chosen_action, output_index
+from surefoot.term.scalar_types import is_rounded
+from surefoot.term.term import (
+    FALSE,
+    Term,
+    Var,
+    conjunction_of,
+    disjunction_of,
+    free_names,
+    substitute_names,
+)
+from surefoot.term.value_types import Arithmetic
 
 _GuardedBranches: TypeAlias = tuple[
     tuple[Term, TransitionBranch], ...

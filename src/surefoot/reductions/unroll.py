@@ -12,11 +12,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Arithmetic, Bool, Environment, Int, ValueType
+from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, Probability, Property, Recurs, Within
-from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import Move
+from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
+from surefoot.reductions.concretise import CandidateRun
+from surefoot.reductions.expand import expand_scalar, negate_condition, undefined_condition
+from surefoot.reductions.scalar_layout import at_step, decode_value
+from surefoot.reductions.transition_branch import TransitionBranch
+from surefoot.reductions.transition_system import (
+    TransitionSystem,
+    build_transition_system,
+    encoding_objection,
+)
+from surefoot.term.interval import Kinds, Scalar
+from surefoot.term.reserved_names import location_key
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -30,17 +41,7 @@ from surefoot.term.term import (
     equal,
     free_names,
 )
-from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
-from surefoot.reductions.concretise import CandidateRun
-from surefoot.reductions.expand import expand_scalar, negate_condition, undefined_condition
-from surefoot.term.interval import Kinds, Scalar
-from surefoot.reductions.scalar_layout import at_step, decode_value
-from surefoot.reductions.transition_branch import TransitionBranch
-from surefoot.reductions.transition_system import (
-    TransitionSystem,
-    build_transition_system,
-    encoding_objection,
-)
+from surefoot.term.value_types import Arithmetic, Bool, Int, ValueType
 
 __all__ = ["Unrolling", "encoding_objection", "unroll"]
 

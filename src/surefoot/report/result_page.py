@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State, policy_decision
 from surefoot.reductions.discretise import discretise
 from surefoot.report import abstraction, region

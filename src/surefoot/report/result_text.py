@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from surefoot.term.arguments import take_instance
-from surefoot.term.lexer import shorten_text
-from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
+from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State
 from surefoot.report.run_table import format_number, run_table
 from surefoot.report.search_report import search_lines, starts_headline
+from surefoot.term.arguments import take_instance
+from surefoot.term.lexer import shorten_text
+from surefoot.term.printer import show_term
 from surefoot.verdict.artifact import Invariant, SafeStarts, TippingPoint
 from surefoot.verdict.sentences import count_noun, cut_term, round_long_numbers
 from surefoot.verdict.threshold import answer_threshold, best_start_reminder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from surefoot.problem.printer import show_term
-from surefoot.term.term import Const
 from surefoot.report.search_plots import verdicts_svg
 from surefoot.report.search_report import describe_start_groups, trial_evidence
+from surefoot.term.printer import show_term
+from surefoot.term.term import Const
 from surefoot.verdict.artifact import Invariant, SafeStarts, TippingPoint, Trial
 from surefoot.visible import escape_html
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import log
 
-from surefoot.problem.printer import show_term
-from surefoot.term.term import Const
 from surefoot.report.drawing.frame import Frame
+from surefoot.term.printer import show_term
+from surefoot.term.term import Const
 from surefoot.verdict.artifact import TippingPoint, Trial
 from surefoot.visible import escape_html
 

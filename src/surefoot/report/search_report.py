@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from surefoot.problem.printer import show_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import Const
 from surefoot.verdict.artifact import (
     AbstractGraph,

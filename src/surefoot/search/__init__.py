@@ -24,17 +24,17 @@ from surefoot.engines.tipping_point import (
     refine_grid,
 )
 from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import network_output_name
-from surefoot.term.term import Term, Var
 from surefoot.reductions.abstraction import FreedValues, NetworkAbstraction, abstract_network_io
 from surefoot.reductions.abstraction_request import describe_inputs
 from surefoot.reductions.bound_template import BoundTemplate
 from surefoot.reductions.discretise import discretise
 from surefoot.reductions.proof_obligations import assume_invariant, invariance_problem
-from surefoot.term.defined_range import Span
 from surefoot.run import arithmetic_of, in_reals_only, unanswered_result, verify
+from surefoot.term.defined_range import Span
+from surefoot.term.printer import show_term
+from surefoot.term.reserved_names import network_output_name
+from surefoot.term.term import Term, Var
 from surefoot.verdict.artifact import TippingPoint, Trial, property_answer
 from surefoot.verdict.verdict import (
     Found,

@@ -23,16 +23,16 @@ from surefoot.engines.predicates.enumerative.sorted_starts import (
 )
 from surefoot.engines.predicates.enumerative.table import OutOfTime
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
-from surefoot.term.reserved_names import location_key, location_name
-from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.reductions.proof_obligations import starting_in
 from surefoot.search import SearchSettings
+from surefoot.term.reserved_names import location_key, location_name
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
+from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 from surefoot.verdict.artifact import SafeStarts, StartGroup
 from surefoot.verdict.verdict import (
     Certificate,

@@ -8,8 +8,8 @@ from sys import float_info
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.term.vectorised import Floats, Truths, VectorisedTerms, vectorise_terms
 from surefoot.shields.export import ShieldGuard
+from surefoot.term.vectorised import Floats, Truths, VectorisedTerms, vectorise_terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.engines.barrier.sos_candidate import MANY, Shape, SosTemplate, barrier_shapes
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import OraclePolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.query.polynomial import Monomial
@@ -31,6 +30,7 @@ from surefoot.shields.recheck import OldRule, RecheckResult, recheck_shield
 from surefoot.shields.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
 from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.solvers.sos import Squares
+from surefoot.term.evaluate import Undefined
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 from surefoot.work.interrupt import stop_if_interrupted

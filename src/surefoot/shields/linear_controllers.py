@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from surefoot.engines.barrier.float_system import evaluate_polynomial, float_system
-from surefoot.term.term import Const, Term, Var
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
+from surefoot.term.term import Const, Term, Var
 from surefoot.work.budget import Budget
 
 Floats: TypeAlias = NDArray[np.float64]

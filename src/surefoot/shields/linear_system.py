@@ -18,7 +18,6 @@ from scipy import linalg, optimize
 
 from surefoot.engines.barrier.domain import limits_of
 from surefoot.engines.barrier.float_system import float_system
-from surefoot.term.term import Const
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.shields.linear_controllers import (
     Floats,
@@ -27,6 +26,7 @@ from surefoot.shields.linear_controllers import (
     enumerate_regulators,
     linearise_system,
 )
+from surefoot.term.term import Const
 from surefoot.work.budget import Budget
 
 MOST_CORNERS = 64

@@ -19,7 +19,6 @@ from surefoot.engines.barrier.invariant_set import InvariantSet
 from surefoot.engines.barrier.scaled_system import Unproved, scale_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import Shape
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import (
     ControlSystem,
@@ -31,6 +30,7 @@ from surefoot.reductions.barrier import (
 from surefoot.shields.linear_controllers import Gain, Oracle, TunableRule
 from surefoot.shields.sketch_rules import combination_from_polynomials
 from surefoot.shields.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
+from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
-from surefoot.term.parser import parse_term
 from surefoot.query.polynomial import Monomial, polynomial_from_variable
 from surefoot.reductions.barrier import polynomial_of
+from surefoot.term.parser import parse_term
 
 HIGHEST_RULE, HIGHEST_INVARIANT = 5, 12  # degrees
 

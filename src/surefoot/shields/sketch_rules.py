@@ -16,7 +16,6 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.engines.barrier.float_system import FloatSystem, float_system
-from surefoot.term.term import Const, Term, Var
 from surefoot.query.polynomial import Monomial, Polynomial
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.shields.linear_controllers import (
@@ -35,6 +34,7 @@ from surefoot.shields.linear_controllers import (
     sample_starts,
     unsafe_states,
 )
+from surefoot.term.term import Const, Term, Var
 from surefoot.work.budget import Budget
 
 EVERY, COMPARED = 20, 32  # the network is asked in every 20th state of so many runs

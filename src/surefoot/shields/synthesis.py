@@ -22,7 +22,6 @@ from surefoot.engines.barrier.invariant_set import InvariantSet, cover_start_box
 from surefoot.engines.barrier.scaled_system import Unproved, scale_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import Polyhedron, Shape, template_objection
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Monomial
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.shields.linear_controllers import (
@@ -48,6 +47,7 @@ from surefoot.shields.start_regions import (
 )
 from surefoot.shields.unavoidable import unavoidable_parts
 from surefoot.shields.waypoints import enumerate_routes, is_obstructed
+from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late
 

@@ -13,9 +13,9 @@ from math import isfinite
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.reductions.barrier import ControlSystem
+from surefoot.term.printer import show_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 Box: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 Number: TypeAlias = Fraction | float

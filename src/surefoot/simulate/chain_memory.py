@@ -13,7 +13,6 @@ from surefoot.explore.emit.state_packing import CompileObjection
 from surefoot.explore.llvm.kernel_memory import KernelMemory
 from surefoot.explore.llvm.kernel_table import GROW_NODES, GROW_STATES, KernelField
 from surefoot.problem.property import STEPS
-from surefoot.term.term import Const
 from surefoot.simulate.chain_nodes import (
     NO_REWARD,
     OF_OUTCOMES,
@@ -25,6 +24,7 @@ from surefoot.simulate.chain_nodes import (
 from surefoot.simulate.draw import cumulative_thresholds
 from surefoot.simulate.path_property import DECISIONS, PathProperty
 from surefoot.simulate.random_words import LANE_SIZE, LaneField
+from surefoot.term.term import Const
 from surefoot.work.machine.jit import Machine
 
 _FIRST_NODES = 1 << 16

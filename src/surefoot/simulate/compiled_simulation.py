@@ -17,13 +17,10 @@ from surefoot.explore.emit.state_packing import CompileObjection, pack_rows, pac
 from surefoot.explore.llvm.kernel_memory import KernelMemory
 from surefoot.explore.llvm.kernel_table import KernelField
 from surefoot.explore.llvm.synchronisation_table import synchronisation_table
-from surefoot.explore.row_layout import Row, row_layout
+from surefoot.explore.row_layout import row_layout
 from surefoot.explore.state_conditions import compile_conditions
-from surefoot.problem.environment import Arithmetic
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
-from surefoot.term.term import Term
 from surefoot.simulate.batched_network import BatchedNetwork
 from surefoot.simulate.chain_memory import SimulatedChain
 from surefoot.simulate.forward_pass import MachineNetwork, affine_relu_layers
@@ -38,6 +35,10 @@ from surefoot.simulate.path_property import (
 )
 from surefoot.simulate.policy_queries import PolicyQueries
 from surefoot.simulate.simulation_kernel import NOT_FOLLOWED, simulation_kernel_text
+from surefoot.term.closures import Row
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
+from surefoot.term.term import Term
+from surefoot.term.value_types import Arithmetic
 from surefoot.work.machine.jit import compile_llvm_ir
 
 _LANES = 2048

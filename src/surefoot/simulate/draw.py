@@ -13,7 +13,8 @@ from statistics import NormalDist
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Arithmetic, Bool, Choice, Int, Real
+from surefoot.problem.environment import Choice
+from surefoot.term.value_types import Arithmetic, Bool, Int, Real
 from surefoot.work.philox import Stream
 
 _STANDARD = NormalDist()

@@ -23,14 +23,12 @@ from surefoot.explore.interpret.joint_steps import (
 )
 from surefoot.explore.number_table import NumberTable
 from surefoot.explore.policy_decisions import compile_policy
-from surefoot.explore.row_layout import Row, row_layout
+from surefoot.explore.row_layout import row_layout
 from surefoot.explore.state_conditions import compile_conditions
-from surefoot.term.closures import UNDEFINED_ERRORS
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS
 from surefoot.problem.semantics import free_choices, has_value_type
-from surefoot.term.term import Const
 from surefoot.simulate.draw import cumulative_thresholds, draw_choice, draw_outcome
 from surefoot.simulate.path_property import (
     DECISIONS,
@@ -46,6 +44,8 @@ from surefoot.simulate.path_property import (
     reward_scale,
     units_to_floats,
 )
+from surefoot.term.closures import UNDEFINED_ERRORS, Row
+from surefoot.term.term import Const
 from surefoot.work.philox import Stream
 
 _LANES = 1024  # runs that are in step

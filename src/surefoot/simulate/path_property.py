@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem
 from surefoot.explore.row_layout import RowLayout
-from surefoot.term.closures import sort_of
-from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.environment import Environment
 from surefoot.problem.property import counts_steps
+from surefoot.term.closures import sort_of
 from surefoot.term.term import TRUE, Const, Term
+from surefoot.term.value_types import Arithmetic
 
 FAILED, SUCCEEDED, UNDECIDED, STALLED, ENDED = range(5)
 DECISIONS = "decisions"

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from surefoot.explore.emit.state_packing import PackedStates, Packing
 from surefoot.explore.llvm.kernel_table import KernelField
 from surefoot.explore.policy_decisions import StateDecision, compile_policy
-from surefoot.explore.row_layout import Row
-from surefoot.term.closures import UNDEFINED_ERRORS
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.policy import Policy
@@ -20,6 +18,7 @@ from surefoot.simulate.chain_memory import SimulatedChain
 from surefoot.simulate.chain_nodes import DRAWN, GIVE_UP, NOTHING, NodeField
 from surefoot.simulate.draw import cumulative_thresholds
 from surefoot.simulate.random_words import LANE_SIZE, LaneField
+from surefoot.term.closures import UNDEFINED_ERRORS, Row
 
 
 class PolicyQueries:

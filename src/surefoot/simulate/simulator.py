@@ -10,13 +10,14 @@ from surefoot.explore.emit.state_packing import CompileObjection
 from surefoot.explore.exploration import Tier
 from surefoot.explore.explored_model import RowStates
 from surefoot.explore.initial_states import initial_rows
-from surefoot.explore.row_layout import Row, RowLayout, row_layout
+from surefoot.explore.row_layout import RowLayout, row_layout
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, has_value_type
 from surefoot.simulate.compiled_simulation import CompiledSimulation
 from surefoot.simulate.interpreted_simulation import InterpretedSimulation
 from surefoot.simulate.path_property import DecisionCounts, PathProperty, RunOutcomes
+from surefoot.term.closures import Row
 from surefoot.work.machine.jit import cache_folder
 
 

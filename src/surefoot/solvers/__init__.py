@@ -1,11 +1,11 @@
 """Solvers by name. `Scripted` is not listed: it has to be given its answers."""
 
 from surefoot.errors import WrongType, did_you_mean
-from surefoot.term.arguments import describe_value
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.native import Native
 from surefoot.solvers.protocol import Solver
 from surefoot.solvers.z3 import Z3
+from surefoot.term.arguments import describe_value
 
 SOLVERS: dict[str, type[Solver]] = {"milp": Milp, "z3": Z3, "native": Native}
 

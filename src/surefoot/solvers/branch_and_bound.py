@@ -18,8 +18,6 @@ from time import monotonic
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.term.term import Term, Var, equal
 from surefoot.query.formula import LinearAtom, formula_atoms, negation_normal_form
 from surefoot.query.lower import lower_query
 from surefoot.query.query import (
@@ -36,6 +34,8 @@ from surefoot.solvers.protocol import Ask, Solver
 from surefoot.solvers.remote import Question
 from surefoot.solvers.remote_batch import LocalSolver
 from surefoot.solvers.witness_rounding import round_to_witness
+from surefoot.term.term import Term, Var, equal
+from surefoot.term.value_types import Bool, Int, Real
 
 INTEGER_TOLERANCE = Fraction(
     1, 10**5

@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from surefoot.errors import Unsupported
-from surefoot.term.term import Term
 from surefoot.query.query import Answer, Query
+from surefoot.term.term import Term
 
 
 class Ask(Protocol):

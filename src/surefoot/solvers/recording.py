@@ -9,10 +9,10 @@ from itertools import count
 from pathlib import Path
 
 from surefoot.errors import Unsupported
-from surefoot.term.term import Term
 from surefoot.query.query import Answer, Query
 from surefoot.query.smtlib import to_smtlib, to_vnnlib
 from surefoot.solvers.protocol import Ask, Solver
+from surefoot.term.term import Term
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,9 +8,9 @@ from time import monotonic
 from typing import TypeAlias
 
 from surefoot.errors import SolverFailure
-from surefoot.term.term import Term
 from surefoot.query.query import Answer, Query, Undecided, UndecidedReason
 from surefoot.solvers.protocol import Ask
+from surefoot.term.term import Term
 from surefoot.work.child import WorkerDied, WorkerTimedOut, borrow_worker
 
 Question: TypeAlias = Callable[[tuple[Term, ...], float], Answer]  # more terms, seconds

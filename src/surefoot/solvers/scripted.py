@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surefoot.errors import SolverFailure
-from surefoot.term.term import Term
 from surefoot.query.query import Answer, Query
 from surefoot.solvers.protocol import Ask
+from surefoot.term.term import Term
 
 
 @dataclass(frozen=True, slots=True)

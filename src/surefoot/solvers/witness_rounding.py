@@ -12,13 +12,13 @@ from fractions import Fraction
 
 from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.term.evaluate import Undefined
 from surefoot.query.bounds import declared_box, float32_within
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import LinearAtom, Relation
-from surefoot.term.linear import linearise_term
 from surefoot.query.query import Assignment, Query
+from surefoot.term.evaluate import Undefined
+from surefoot.term.linear import linearise_term
+from surefoot.term.value_types import Bool, Int, Real
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.explore.row_layout import Row
-from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Real, ValueType
 from surefoot.term.evaluate import EXACT, LAZY, TABLES, Undefined, evaluate_term, is_real
 from surefoot.term.number import as_doubles, check_bit_length
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
+Row: TypeAlias = tuple[Any, ...]
 Closure: TypeAlias = Callable[[Row], Any]
 UNDEFINED_ERRORS = (Undefined, ZeroDivisionError, OverflowError)
 _TRUTH = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
-from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
+from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 
 @dataclass(frozen=True, slots=True)

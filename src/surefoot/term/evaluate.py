@@ -13,10 +13,10 @@ from functools import partial, reduce
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Arithmetic
 from surefoot.term import elementary
 from surefoot.term.number import as_doubles, brief_number, check_bit_length, holds_doubles, integer_power
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Arithmetic
 
 _Value: TypeAlias = "bool | int | Fraction | float | tuple[_Value, ...]"
 LARGEST_EXPONENT = 10_000

@@ -13,10 +13,10 @@ from itertools import product
 from math import ceil, floor, inf, isinf, nextafter, trunc
 from typing import TypeAlias
 
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.term.elementary import elementary_value
 from surefoot.term.number import MOST_BITS, bits_of
 from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Bool, Int, Real
 
 Scalar: TypeAlias = Bool | Int | Real
 Kinds: TypeAlias = Mapping[str, Scalar]

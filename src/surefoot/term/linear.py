@@ -13,7 +13,7 @@ from functools import lru_cache
 from surefoot.errors import Unsupported
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.number import check_bit_length
-from surefoot.problem.printer import show_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
 
 

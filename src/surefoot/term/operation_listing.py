@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.term.evaluate import MOST_PRODUCTS
-from surefoot.problem.printer import show_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var
 
 

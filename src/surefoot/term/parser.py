@@ -9,9 +9,9 @@ from typing import NoReturn
 
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
 from surefoot.term.arguments import describe_value
-from surefoot.term.number import LongNumber
 from surefoot.term.decimal_literals import exponent_of, read_number
 from surefoot.term.lexer import Token, TokenKind, iterate_tokens, shorten_text, term_syntax_error
+from surefoot.term.number import LongNumber
 from surefoot.term.operator_syntax import (
     AND,
     AT,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.meaning.inference import round_to_float32
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.float32 import round_to_float32
 from surefoot.term.interval import Kinds, term_interval
+from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Bool, Int, Real
 
 _TRUTHS = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})
 _ROUNDED = frozenset(  # the reference rounds these to float64 even in exact arithmetic

@@ -200,7 +200,7 @@ def _refuse_python_equality(own: Term, other: object) -> bool:
     """
     if isinstance(other, Const | Var | Apply) or other is None:
         return False
-    from surefoot.problem.printer import abbreviate_term
+    from surefoot.term.printer import abbreviate_term
 
     shown = repr(other) if isinstance(other, bool | int | float | str) else "b"
     left = abbreviate_term(own)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
-from surefoot.problem.printer import abbreviate_term
+from surefoot.term.printer import abbreviate_term
 from surefoot.term.term import Apply, Const, Op, Term
+from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 BOOL, INT, REAL = Bool(), Int(), Real()
 _UnknownName: TypeAlias = Callable[[str], InvalidProblem]

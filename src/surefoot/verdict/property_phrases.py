@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from surefoot.term.decimal_literals import show_number
-from surefoot.problem.printer import show_term
 from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Threshold, counts_steps
+from surefoot.term.decimal_literals import show_number
+from surefoot.term.printer import show_term
 from surefoot.term.term import FALSE, TRUE, Term
 from surefoot.verdict.sentences import property_clause
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from surefoot.errors import InvalidProblem
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, policy_decision
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.term import free_names
 from surefoot.verdict.verdict import RecurrenceRegion
 

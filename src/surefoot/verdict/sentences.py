@@ -6,15 +6,17 @@ import re
 from decimal import Context
 from fractions import Fraction
 
-from surefoot.problem.environment import Array, Bool, Choice, Environment, Int, Real, ValueType
-from surefoot.term.decimal_literals import show_number
-from surefoot.term.lexer import shorten_text
+from surefoot.problem.environment import Choice, Environment
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Within
-from surefoot.term.term import TRUE, Term
+from surefoot.problem.property_printer import show_property
 from surefoot.problem.window import windows_of
+from surefoot.term.decimal_literals import show_number
+from surefoot.term.lexer import shorten_text
+from surefoot.term.printer import show_term
+from surefoot.term.term import TRUE, Term
+from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 from surefoot.verdict.threshold import answer_threshold, best_start_reminder
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Verdict, Violated
 

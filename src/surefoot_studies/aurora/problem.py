@@ -6,23 +6,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
-from surefoot.problem.environment import (
-    Choice,
-    Component,
-    Control,
-    Edge,
-    Environment,
-    Law,
-    Outcome,
-    Real,
-)
+from surefoot.problem.environment import Choice, Component, Control, Edge, Environment, Law, Outcome
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
+from surefoot.problem.window import interleave_windows, window
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import TRUE, Var, conjunction_of, equal
-from surefoot.problem.window import interleave_windows, window
+from surefoot.term.value_types import Real
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.checkpoints import TrainingRun
 from surefoot_studies.generalisation import Instances

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.value_types import Int
 
 HAND, TABLE, FIRST = 0, 1, 2  # positions; FIRST + j: on block j
 EMPTY, ON_TABLE = Var("hand_empty"), Var("on_table")

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import partial
 
 from surefoot.problem.environment import (
-    Arithmetic,
     Choice,
     Component,
     Control,
@@ -15,17 +14,17 @@ from surefoot.problem.environment import (
     Environment,
     Law,
     Outcome,
-    Real,
     Update,
     Variable,
 )
 from surefoot.problem.flow import Flow
 from surefoot.problem.network import Network
-from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Const, Var, conjunction_of
+from surefoot.term.value_types import Arithmetic, Real
 from surefoot_studies.control.plants import CHANGED, OTHERS, TABLE_1, PaperPlant
 
 PLANTS = TABLE_1 | CHANGED | OTHERS

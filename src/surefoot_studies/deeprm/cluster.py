@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from surefoot.problem.environment import (
-    Array,
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Law,
-    Outcome,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Law, Outcome, Update, Variable
 from surefoot.term.term import (
     Apply,
     Const,
@@ -35,6 +24,7 @@ from surefoot.term.term import (
     ite,
     term_from_python,
 )
+from surefoot.term.value_types import Array, Int
 
 HORIZON, CAPACITY, SLOTS = 20, 10, 5
 BACKLOG_COLUMNS, LONGEST_SILENCE = 3, 10

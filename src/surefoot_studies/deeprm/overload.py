@@ -12,25 +12,15 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import (
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Law,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
-from surefoot.term.evaluate import evaluate_term
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Law, Outcome, Update, Variable
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Recurs
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import TRUE, Const, Term, Var, disjunction_of, free_names
+from surefoot.term.value_types import Int, Real
 from surefoot_studies.deeprm.cluster import (
     ACTIONS,
     CAPACITY,

@@ -7,14 +7,15 @@ from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
 
-from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
-from surefoot.term.evaluate import evaluate_term
+from surefoot.problem.environment import Component, Edge, Environment, Variable
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import TRUE, Const, Operand, Term, Var, conjunction_of, equal
+from surefoot.term.value_types import Real
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.deeprm.cluster import (
     ACTIONS,

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of
+from surefoot.term.value_types import Int
 
 PLACE, LOAD, WAITING, FUEL = (Var(n) for n in ("place", "load", "waiting", "fuel"))
 GEAR, CHARGE = Var("gear"), Var("charge")

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.term.term import Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.value_types import Int
 
 EMPTY = Var("empty")
 Board = tuple[int, ...]  # the cell of the empty place, then that of every marked tile

@@ -6,23 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import radians
 
-from surefoot.problem.environment import (
-    Arithmetic,
-    Choice,
-    Component,
-    Control,
-    Edge,
-    Environment,
-    Law,
-    Real,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Control, Edge, Environment, Law, Variable
 from surefoot.problem.flow import Flow
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.term import TRUE, Term, Var, conjunction_of
+from surefoot.term.value_types import Arithmetic, Real
 
 STEP = Fraction(1, 100)  # seconds
 MASS, LENGTH, GRAVITY = Fraction(1), Fraction(1), Fraction(10)

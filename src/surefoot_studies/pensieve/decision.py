@@ -11,13 +11,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Component, Edge, Environment, Outcome, Real, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Variable
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import TRUE, Term, Var, conjunction_of, disjunction_of, term_from_python
+from surefoot.term.value_types import Real
 from surefoot_studies.pensieve.throughput import HISTORY, divide_by_download_time
 
 BITRATES = (300, 750, 1200, 1850, 2850, 4300)  # kilobits per second

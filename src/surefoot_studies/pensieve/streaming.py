@@ -10,23 +10,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.problem.environment import (
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Law,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Law, Outcome, Update, Variable
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property, Recurs
-from surefoot.term.term import TRUE, Term, Var, conjunction_of, term_from_python
 from surefoot.problem.window import window
+from surefoot.term.term import TRUE, Term, Var, conjunction_of, term_from_python
+from surefoot.term.value_types import Real
 from surefoot_studies.pensieve.decision import (
     ACTIONS,
     BITRATES,

@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.reserved_names import location_name
 from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.value_types import Int
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.racetrack.model import (
     ACCELERATIONS,

@@ -13,7 +13,6 @@ from surefoot.problem.environment import (
     Component,
     Edge,
     Environment,
-    Int,
     Outcome,
     Synchronisation,
     Update,
@@ -32,6 +31,7 @@ from surefoot.term.term import (
     equal,
     term_from_python,
 )
+from surefoot.term.value_types import Int
 
 ACCELERATIONS = tuple((ax, ay) for ax in (-1, 0, 1) for ay in (-1, 0, 1))  # edge k of `car` is number k
 SLIP = Fraction(1, 5)

@@ -12,7 +12,6 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Outcome,
-    Real,
     Update,
     Variable,
 )
@@ -22,6 +21,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Within
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import Apply, Op, Term, Var, conjunction_of, term_from_python
+from surefoot.term.value_types import Real
 
 LARGEST_STEP = Fraction(1, 2)
 OUTPUT = Var(network_output_name(0))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
+from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import output_index
 from surefoot.term.term import Apply, Const, Op, Term, Var
 

@@ -10,15 +10,17 @@ import pytest
 
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
-from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Path, Probability, Property
-from surefoot.term.term import TRUE, Const, Term, Var, equal
 from surefoot.query.unsat_claim import network_to_json
 from surefoot.run import verify
+from surefoot.term.float32 import round_to_float32
+from surefoot.term.term import TRUE, Const, Term, Var, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

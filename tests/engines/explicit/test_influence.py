@@ -14,22 +14,14 @@ from tests.laws.finite_systems import problems
 from surefoot.cli import run_command_line
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.explicit.influence import notes_on_influence
-from surefoot.problem.environment import (
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Probability
 from surefoot.problem.property import Path as Formula
-from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, equal, ite
 from surefoot.run import verify
+from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, equal, ite
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Violated
 from surefoot.work.budget import Budget
 

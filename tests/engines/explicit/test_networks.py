@@ -16,18 +16,19 @@ from surefoot.certify.values.claim import build_graph_certificate
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
-from surefoot.problem.environment import Component, Control, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Control, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.decision import action_names, action_of, observation_vector
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.network import Shape, dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, is_initial, may_end
-from surefoot.term.term import TRUE, Apply, Const, Op, Var, equal
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import TRUE, Apply, Const, Op, Var, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -9,11 +9,12 @@ from tests.solvers.markov.written import one_of, problem
 from surefoot.certify.replay import replay
 from surefoot.certify.values.claim import build_graph_certificate
 from surefoot.engines.explicit import Explicit
-from surefoot.problem.environment import Component, Environment, Int, Variable
+from surefoot.problem.environment import Component, Environment, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.term.term import FALSE, Const, Var, equal
 from surefoot.run import verify
+from surefoot.term.term import FALSE, Const, Var, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
@@ -25,6 +25,7 @@ from surefoot.term.term import (
     disjunction_of,
     equal,
 )
+from surefoot.term.value_types import Int
 
 ACCELERATIONS = tuple((ax, ay) for ax in (-1, 0, 1) for ay in (-1, 0, 1))
 X, Y, DX, DY = (Var(n) for n in ("x", "y", "dx", "dy"))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from surefoot.problem.environment import Bool, Int
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import (
     Move,
     NotAStep,
@@ -18,7 +16,9 @@ from surefoot.problem.semantics import (
     is_initial,
     permitted_transitions,
 )
+from surefoot.term.reserved_names import location_key
 from surefoot.term.term import Term
+from surefoot.term.value_types import Bool, Int
 
 Cell = tuple[tuple[int, ...], tuple[bool, ...]]
 

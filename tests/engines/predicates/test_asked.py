@@ -18,11 +18,12 @@ from surefoot.engines.predicates.enumerative.table import OutOfTime
 from surefoot.engines.predicates.separating_predicate import filter_state_conditions
 from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
 from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicSearch
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import Const, Var, conjunction_of, disjunction_of, equal
 from surefoot.run import verify
+from surefoot.term.term import Const, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -12,13 +12,14 @@ from tests.solvers.markov.written import WHERE, one_of, problem
 
 from surefoot.certify.evidence import certify_verdict
 from surefoot.engines.predicates import Predicates
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Filter, Never, Optimise, Path, Probability
-from surefoot.term.term import TRUE, Const, Var, equal
 from surefoot.run import verify
+from surefoot.term.term import TRUE, Const, Var, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Exact, PerStart, Unknown
 from surefoot.work.budget import Budget
 

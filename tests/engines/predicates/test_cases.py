@@ -17,11 +17,11 @@ from surefoot.engines.predicates.symbolic import case_splitting
 from surefoot.engines.predicates.symbolic.case_splitting import IMPOSSIBLE, OPEN, Reply, case_by_case
 from surefoot.engines.predicates.symbolic.cubes import Cube, satisfies_cube
 from surefoot.engines.predicates.symbolic.transition_cubes import transition_cubes
-from surefoot.problem.environment import Int, Real
-from surefoot.term.term import Var
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation, conjoin_formulas, disjoin_formulas
-from surefoot.term.linear import LinearForm
 from surefoot.run import verify
+from surefoot.term.linear import LinearForm
+from surefoot.term.term import Var
+from surefoot.term.value_types import Int, Real
 from surefoot.verdict.verdict import Proved, Violated
 from surefoot.work.budget import Budget
 

@@ -10,13 +10,14 @@ from tests.engines.predicates.test_asked import edges, graph, states
 
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import Term, Var, equal
 from surefoot.run import verify
+from surefoot.term.term import Term, Var, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Holds, Reason, Unknown
 from surefoot.work.budget import Budget
 

@@ -13,9 +13,9 @@ from surefoot.engines.predicates.symbolic.cubes import (
     intersect_cubes,
     satisfies_cube,
 )
-from surefoot.problem.environment import Int
 from surefoot.query.formula import LinearAtom, Relation
 from surefoot.term.linear import LinearForm
+from surefoot.term.value_types import Int
 
 KINDS = {"x": Int(-2, 2), "y": Int(-2, 2)}
 POINTS = [{"x": Fraction(x), "y": Fraction(y)} for x, y in product(range(-2, 3), repeat=2)]

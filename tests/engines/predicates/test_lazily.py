@@ -15,11 +15,12 @@ from surefoot.engines.predicates.enumerative.lazy_table import (
 )
 from surefoot.engines.predicates.enumerative.partition import partition_states
 from surefoot.engines.predicates.enumerative.table import StateTable, empty_table
-from surefoot.problem.environment import Bool, Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.reserved_names import location_name
 from surefoot.term.term import Const, Term, Var, equal
+from surefoot.term.value_types import Bool, Int
 from surefoot.work.budget import Budget
 
 A, B, C, ON = Var("a"), Var("b"), Var("c"), Var("on")

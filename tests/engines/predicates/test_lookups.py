@@ -21,10 +21,11 @@ from surefoot.engines.predicates.enumerative.table import (
 )
 from surefoot.engines.predicates.enumerative.table import float32_output_ranges as spread_of
 from surefoot.engines.predicates.graph import state_from_scalars, states_from_numbers
-from surefoot.problem.environment import Array, Bool, Component, Edge, Environment, Int, Outcome, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, equal, ite
+from surefoot.term.value_types import Array, Bool, Int
 from surefoot_studies.racetrack.abstraction_instances import AbstractionInstance
 
 KINDS = {"a": Int(-3, 4), "b": Bool(), "c": Int(2, 60), "d": Int(0, 90)}

@@ -20,9 +20,9 @@ from surefoot.network.evaluate import network_batch_outputs
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.run import verify
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import Const, Term, Var, equal, ite
-from surefoot.run import verify
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
 

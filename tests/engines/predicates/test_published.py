@@ -12,8 +12,8 @@ from surefoot.engines.predicates import Predicates
 from surefoot.formats.jani import read_jani
 from surefoot.formats.nnet import read_nnet
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Const
 from surefoot.run import verify
+from surefoot.term.term import Const
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Proved, Violated
 from surefoot.work.budget import Budget

@@ -15,10 +15,10 @@ from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.dynamics import build_dynamics
 from surefoot.engines.predicates.split_candidates import enumerate_halves, lower_part_bound
 from surefoot.engines.predicates.split_preview import with_splits
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.term.interval import Scalar
+from surefoot.term.printer import show_term
+from surefoot.term.value_types import Bool, Int, Real
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Unknown, Violated
 from surefoot.work.budget import Budget

@@ -11,9 +11,9 @@ from tests.laws.automata_networks import automata_network, predicates
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.term.parser import parse_term
 from surefoot.term.reserved_names import STALLED
 from surefoot.term.term import FALSE, Var
 from surefoot.verdict.artifact import AbstractGraph

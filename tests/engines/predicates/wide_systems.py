@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from surefoot.problem.environment import Choice, Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.term import Term, Var, conjunction_of, equal
+from surefoot.term.value_types import Int
 
 FIRST, SECOND, HEAT, CLOCK = (Var(n) for n in ("first", "second", "heat", "clock"))
 PLACE, SPEED, LOAD, TIME = (Var(n) for n in ("place", "speed", "load", "time"))

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.problem.environment import (
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Update,
-    Variable,
-)
-from surefoot.problem.parse import parse_property
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_parser import parse_property
 from surefoot.term.term import TRUE, Const, Term, Var, equal
+from surefoot.term.value_types import Int
 
 X = Var("x")
 GO = ProgramPolicy((Branch(TRUE, "go"),), ("go",))

@@ -13,14 +13,15 @@ from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Choice, Edge, Int, Law, Outcome, Update
-from surefoot.problem.parse import parse_property
+from surefoot.problem.environment import Choice, Edge, Law, Outcome, Update
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
-from surefoot.term.term import TRUE, Const, Var, equal
+from surefoot.problem.property_parser import parse_property
 from surefoot.run import verify
 from surefoot.simulate import RunSimulator
 from surefoot.solvers.sampling import METHODS
+from surefoot.term.term import TRUE, Const, Var, equal
+from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Unknown
 from surefoot.work.budget import Budget
 

@@ -22,9 +22,9 @@ from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import OraclePolicy
-from surefoot.term.term import TRUE
 from surefoot.simulate import RunOutcomes
 from surefoot.solvers.sampling import choose_plan
+from surefoot.term.term import TRUE
 from surefoot.verdict.verdict import Estimated, PerStart, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.worker_pool import Answers

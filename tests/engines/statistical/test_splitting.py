@@ -12,8 +12,8 @@ from tests.engines.statistical.chains import X, chance, mix, system
 from surefoot.engines.statistical import Statistical
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Edge
-from surefoot.problem.parse import parse_property
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_parser import parse_property
 from surefoot.verdict.verdict import Estimated
 from surefoot.work.budget import Budget
 

@@ -5,15 +5,11 @@ from random import Random
 from typing import Any
 
 from surefoot.problem.environment import (
-    Array,
-    Bool,
     Choice,
     Component,
     Edge,
     Environment,
-    Int,
     Outcome,
-    Real,
     Synchronisation,
     Update,
     Variable,
@@ -32,6 +28,7 @@ from surefoot.term.term import (
     equal,
     ite,
 )
+from surefoot.term.value_types import Array, Bool, Int, Real
 
 VARIABLES = (
     Variable("x", Int(0, 4)),

@@ -5,13 +5,14 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from surefoot.problem.environment import Bool, Environment
-from surefoot.term.evaluate import evaluate_term
+from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, is_initial
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.reserved_names import location_key
 from surefoot.term.term import FALSE, Apply, Op, Term, Var
+from surefoot.term.value_types import Bool
 
 
 def question(environment: Environment) -> Problem:

@@ -17,13 +17,14 @@ from tests.formats.jani.reachable import packed, question, reachable, starts
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.formats.jani import JaniModel, read_jani, write_jani
 from surefoot.formats.jani.export.terms import WITHOUT_COUNTERPART, WRITERS
-from surefoot.problem.environment import Arithmetic, Control, Environment
-from surefoot.problem.parse import parse_property
-from surefoot.problem.printer import show_property
+from surefoot.problem.environment import Control, Environment
 from surefoot.problem.property import Expected, Property
+from surefoot.problem.property_parser import parse_property
+from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State, enumerate_successors, is_initial
-from surefoot.term.term import Op
 from surefoot.problem.validate import check_environment
+from surefoot.term.term import Op
+from surefoot.term.value_types import Arithmetic
 
 REWARDS: dict[str, Property] = {
     name: parse_property(f"Emin=? [ {name} until x = 3 ]") for name in ("cost", "time")

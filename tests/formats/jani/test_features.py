@@ -10,10 +10,11 @@ from tests.formats.jani.refusals import REFUSALS
 
 from surefoot.errors import SurefootError
 from surefoot.formats.jani import read_jani
-from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import enumerate_successors
 from surefoot.problem.validate import check_environment, validate_problem
+from surefoot.term.printer import show_term
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda f: f"{f.group}: {f.name}")

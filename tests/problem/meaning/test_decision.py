@@ -6,19 +6,8 @@ from math import exp
 import pytest
 from tests.problem.test_semantics import N, X, add, asked, constant_outputs, counter
 
-from surefoot.problem.environment import (
-    Arithmetic,
-    Component,
-    Control,
-    Edge,
-    Environment,
-    Outcome,
-    Real,
-    Update,
-    Variable,
-)
+from surefoot.problem.environment import Component, Control, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.decision import decide_in_state, pick_network_action
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import Activation, Affine, Network, Shape, dense_network, freeze_float32
 from surefoot.problem.policy import (
     Branch,
@@ -29,7 +18,6 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
 from surefoot.problem.semantics import (
     enumerate_successors,
     holds_in_state,
@@ -37,7 +25,10 @@ from surefoot.problem.semantics import (
     permitted_transitions,
     policy_decision,
 )
+from surefoot.term.evaluate import Undefined
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
 from surefoot.term.term import FALSE, TRUE, Const, Var, equal
+from surefoot.term.value_types import Arithmetic, Real
 
 
 def labels(problem: Problem, state: dict[str, object]) -> list[str | None]:

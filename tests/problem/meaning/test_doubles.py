@@ -15,22 +15,16 @@ from surefoot.explore import explore_problem
 from surefoot.explore.initial_states import initial_rows
 from surefoot.explore.row_layout import row_layout
 from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
     Choice,
     Component,
     Control,
     Edge,
     Environment,
-    Int,
     Outcome,
-    Real,
     Update,
     Variable,
 )
-from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.simulate import enumerate_initial_states
-from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -43,6 +37,11 @@ from surefoot.problem.semantics import (
     is_initial,
     permitted_transitions,
 )
+from surefoot.problem.validate import validate_problem
+from surefoot.reductions.barrier import read_control_system
+from surefoot.run import verify
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.parser import parse_term
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -50,9 +49,7 @@ from surefoot.term.term import (
     Term,
     Var,
 )
-from surefoot.problem.validate import validate_problem
-from surefoot.reductions.barrier import read_control_system
-from surefoot.run import verify
+from surefoot.term.value_types import Arithmetic, Array, Int, Real
 from surefoot.verdict.verdict import Violated
 from surefoot.work.budget import Budget
 

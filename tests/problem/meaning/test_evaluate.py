@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from surefoot.problem.environment import Arithmetic
 from surefoot.term.evaluate import EXACT, FLOAT64, LAZY, Undefined, evaluate_term
 from surefoot.term.term import (
     FALSE,
@@ -23,6 +22,7 @@ from surefoot.term.term import (
     ite,
     term_from_python,
 )
+from surefoot.term.value_types import Arithmetic
 
 BOTH = pytest.mark.parametrize("arithmetic", list(Arithmetic))
 ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.problem.meaning.inference import infer_all_values, infer_outputs, round_to_float32
+from surefoot.problem.meaning.inference import infer_all_values, infer_outputs
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -23,6 +23,7 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
+from surefoot.term.float32 import round_to_float32
 
 DIGITS = Context(prec=120)
 LARGEST = float(np.finfo(np.float32).max)

@@ -8,22 +8,7 @@ import pytest
 from tests.examples import EXAMPLES, REST, UP, UP_TO_TWO, Example, N, counter
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
-    Bool,
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Law,
-    Outcome,
-    Real,
-    Update,
-    ValueType,
-    Variable,
-)
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Law, Outcome, Update, Variable
 from surefoot.problem.meaning.simulate import enumerate_initial_states, simulate_run
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
@@ -31,6 +16,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import apply_move, is_initial
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var, array_term, conjunction_of, equal
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 UNIT = Law("uniform", (Fraction(0), Fraction(1)))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.split_preview import with_splits
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.term.term import Term, Var
+from surefoot.term.value_types import Int
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Unknown, Violated
 from surefoot.work.budget import Budget

@@ -12,7 +12,6 @@ from tests.report.region.scenes import ball
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
-from surefoot.term.term import FALSE, TRUE
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.report.drawing import render_svg
@@ -22,6 +21,7 @@ from surefoot.report.region.html import describe_scene
 from surefoot.report.region.region_figure import COLUMNS, EDGES, PAPER, ROWS, SETS, STRIPE, UNSAFE
 from surefoot.report.result_page import render_result_page
 from surefoot.run import verify
+from surefoot.term.term import FALSE, TRUE
 from surefoot.work.budget import Budget
 from surefoot_studies.pendulum.problem import ETA, OMEGA, linear_policy, stays_upright
 

@@ -22,12 +22,13 @@ import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.integrations.native import native
-from surefoot.problem.environment import Arithmetic, Component, Control, Edge, Environment, Real, Variable
+from surefoot.problem.environment import Component, Control, Edge, Environment, Variable
 from surefoot.problem.meaning.decision import decide_in_state
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.policy import Branch, OraclePolicy, ProgramPolicy, ShieldedPolicy
-from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 from surefoot.shields.export import GuardExample, c_source, guard_of, python_source
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.value_types import Arithmetic, Real
 
 X, Y, A, B = Var("x"), Var("while"), Var("a"), Var("b")
 FLAGS = ["-Wall", "-Wextra", "-Werror", "-std=c99", "-O2"]

@@ -4,10 +4,11 @@ from fractions import Fraction
 
 from tests.solvers.markov.random_processes import Rows
 
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
 from surefoot.term.term import FALSE, Const, Term, Var, disjunction_of, equal
+from surefoot.term.value_types import Int
 
 WHERE = Var("where")
 

@@ -10,7 +10,6 @@ from tests.solvers.native.test_proofs import accepted, random_query
 
 from surefoot.network.directed_rounding import Array
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -24,7 +23,6 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
-from surefoot.term.term import Const, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan
@@ -35,6 +33,8 @@ from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.proof import proof_log
 from surefoot.solvers.native.relu_chain import bound_arrays, layer_tables
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.term import Const, Var
+from surefoot.term.value_types import Real
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,6 @@ import pytest
 from tests.solvers.examples import RELU, TWO, real
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Int, Real
-from surefoot.term.term import Const, Term, Var, equal
 from surefoot.query.bounds import declared_box, integer_variable_names
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import lower_query
@@ -29,6 +27,8 @@ from surefoot.solvers.native.witness import (
     nearest_input_point,
     satisfies_within_enclosure,
 )
+from surefoot.term.term import Const, Term, Var, equal
+from surefoot.term.value_types import Int, Real
 
 x, y, z, u = (Var(n) for n in "xyzu")
 THIRD = Fraction(1, 3)

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.problem.environment import Real
 from surefoot.problem.network import dense_network
-from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
 from surefoot.solvers.native.branch_and_bound import plan_query_bounds
@@ -13,6 +11,8 @@ from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.goal_cubes import GoalCubes, failing_atoms, select_goal_cubes
 from surefoot.solvers.native.proof.certificate_cases import compile_case
 from surefoot.solvers.native.solver import _build_normal_form
+from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.value_types import Real
 
 input_value, output = Var("x"), Var("y")
 

@@ -7,9 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, dense_network
-from surefoot.term.term import Term, Var, conjunction_of, equal
 from surefoot.query.bounds import declared_box
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form
@@ -21,6 +19,8 @@ from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.falsify.gradient_attack import formula_violation
 from surefoot.solvers.native.falsify.milp_points import MOST_BENDS, enumerate_milp_points
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.term import Term, Var, conjunction_of, equal
+from surefoot.term.value_types import Int, Real
 
 NEEDLE = (0.3125, -0.6875, 0.8125)
 

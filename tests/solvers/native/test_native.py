@@ -11,9 +11,7 @@ from tests.solvers.examples import EXAMPLES, RELU, hard_query, real, relu
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Combine, Network, Pairing, Pick, dense_network, freeze_indices
-from surefoot.term.term import Apply, Const, Op, Var, equal
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import (
     Answer,
@@ -30,6 +28,8 @@ from surefoot.reductions.unroll import unroll
 from surefoot.solvers.native import Native
 from surefoot.solvers.native.solver import decide_native_query
 from surefoot.solvers.protocol import solve_query
+from surefoot.term.term import Apply, Const, Op, Var, equal
+from surefoot.term.value_types import Int, Real
 
 x, y = Var("x"), Var("y")
 

@@ -12,9 +12,7 @@ from tests.solvers.examples import EXAMPLES, real
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, Shape, dense_network
-from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import (
     NetworkCall,
@@ -29,6 +27,8 @@ from surefoot.query.query import (
 from surefoot.reductions.refutation.violation import encode_violation
 from surefoot.reductions.unroll import unroll
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.value_types import Int, Real
 from surefoot_checker.check import judge_certificate
 
 

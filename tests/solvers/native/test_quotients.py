@@ -14,7 +14,6 @@ from tests.solvers.native.test_proofs import accepted, certificate
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -27,7 +26,6 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
-from surefoot.term.term import Const, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
 from surefoot.reductions.refutation.violation import encode_violation
@@ -35,6 +33,8 @@ from surefoot.reductions.unroll import unroll
 from surefoot.solvers.native.bounding.bounding_plan import build_bounding_plan
 from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.term import Const, Var
+from surefoot.term.value_types import Real
 from surefoot_checker.check import judge_certificate
 
 DIVIDE = Pairing.DIVIDE

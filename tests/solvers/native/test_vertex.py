@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from surefoot.formats.policy_file import load_policy
-from surefoot.problem.environment import Real
 from surefoot.problem.network import Network, dense_network
-from surefoot.term.term import Term, Var
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.term import Term, Var
+from surefoot.term.value_types import Real
 
 ONE = Fraction(1)
 

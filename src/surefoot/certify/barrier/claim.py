@@ -10,9 +10,7 @@ from typing import Any
 from surefoot.certify.runs.term_json import end_to_json, exact_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import Policy, ShieldedPolicy
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.reductions.barrier import (
     ControlSystem,
     control_branches,
@@ -20,6 +18,8 @@ from surefoot.reductions.barrier import (
     next_state_inside,
     read_control_system,
 )
+from surefoot.term.printer import show_term
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.verdict.verdict import Certificate
 
 _OPERATORS = {

@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, apply_move, has_value_type, is_initial, permitted_transitions
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.term import Term
 
 State = Mapping[str, Any]

@@ -15,12 +15,16 @@ from typing import Any
 from surefoot.certify.runs.policy import rules_and_network, run_policy_to_json
 from surefoot.certify.runs.term_json import defined_term_to_json, end_to_json, run_term_to_json
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Arithmetic, Bool, Environment, Int, Outcome, Real
+from surefoot.problem.environment import Environment, Outcome
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.meaning.transition import Transition, joint_transitions
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Within
+from surefoot.reductions.enabled_edges import count_transition_branches
+from surefoot.reductions.expand import TreeScope, expand_term, tree_leaves, undefined_condition
+from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars, in_location, lay_out_scalars
+from surefoot.term.interval import Kinds, Scalar
+from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import is_reserved, location_key, output_index
 from surefoot.term.term import (
     FALSE,
@@ -31,10 +35,7 @@ from surefoot.term.term import (
     disjunction_of,
     free_names,
 )
-from surefoot.reductions.enabled_edges import count_transition_branches
-from surefoot.reductions.expand import TreeScope, expand_term, tree_leaves, undefined_condition
-from surefoot.term.interval import Kinds, Scalar
-from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars, in_location, lay_out_scalars
+from surefoot.term.value_types import Arithmetic, Bool, Int, Real
 
 MOST_STEPS = 2000  # joint steps, each outcome of each counted
 

@@ -21,9 +21,9 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.problem import Problem
-from surefoot.term.term import TRUE, conjunction_of
 from surefoot.query.unsat_claim import network_to_json
 from surefoot.reductions.scalar_layout import ScalarLayout
+from surefoot.term.term import TRUE, conjunction_of
 from surefoot_checker.kernel.network import FlatNetwork as CheckedNetwork
 from surefoot_checker.kernel.network import read_network
 from surefoot_checker.kernel.onnx_file import onnx_to_flat_network, output_names

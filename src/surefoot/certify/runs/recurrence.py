@@ -17,15 +17,16 @@ from surefoot.certify.runs.policy import rules_and_network
 from surefoot.certify.runs.prove import prove_obligation
 from surefoot.certify.runs.term_json import defined_term_to_json, exact_to_json, run_term_to_json
 from surefoot.errors import SurefootError, Unsupported
-from surefoot.problem.environment import Edge, Real
+from surefoot.problem.environment import Edge
 from surefoot.problem.meaning.transition import Transition
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
-from surefoot.term.term import FALSE, Const, Term, Var, array_term
 from surefoot.reductions.expand import TreeScope, expand_term, tree_leaves, undefined_condition
-from surefoot.term.interval import Kinds
 from surefoot.reductions.scalar_layout import ScalarLayout, lay_out_scalars
+from surefoot.term.interval import Kinds
+from surefoot.term.printer import show_term
+from surefoot.term.term import FALSE, Const, Term, Var, array_term
+from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Certificate, Trace
 from surefoot.work.budget import Budget
 from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem

@@ -9,12 +9,12 @@ from math import ceil, floor, inf, isfinite, nextafter
 import numpy as np
 
 from surefoot.network.float32_error import error_bounds
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network
-from surefoot.term.term import Apply, Const, Op, Term, conjunction_of, disjunction_of
 from surefoot.query.bounds import declared_box, linear_range
-from surefoot.term.linear import LinearForm, term_from_linear
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.term.linear import LinearForm, term_from_linear
+from surefoot.term.term import Apply, Const, Op, Term, conjunction_of, disjunction_of
+from surefoot.term.value_types import Int, Real
 from surefoot_checker.claims.unsat.cases import formula_conjuncts
 from surefoot_checker.kernel.query import ClaimedQuery as Derived
 from surefoot_checker.kernel.query import ClaimedVariable, Formula, comparison_form, formula_parts

@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
-from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var
 from surefoot.reductions.expand import TreeScope, expand_scalar, undefined_condition
 from surefoot.term.interval import Kinds
+from surefoot.term.printer import show_term
+from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var
 
 _OPERATORS = {
     op: op.value

@@ -14,18 +14,7 @@ from surefoot.certify.runs.canonical import normalised_entry
 from surefoot.certify.runs.policy import network_entry_to_json, rules_and_network
 from surefoot.certify.runs.term_json import end_to_json, exact_to_json
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
-    Bool,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    ValueType,
-)
+from surefoot.problem.environment import Component, Edge, Environment, Outcome
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.policy import Choose, Policy
 from surefoot.problem.problem import Problem
@@ -42,6 +31,7 @@ from surefoot.problem.property import (
 )
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 _ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
 

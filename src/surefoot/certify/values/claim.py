@@ -13,8 +13,8 @@ from surefoot.certify.values.canonical import process_problem_to_json, process_t
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import State
+from surefoot.term.reserved_names import location_key
 from surefoot.verdict.verdict import AbstractInvariant, Certificate, Exact, PerStart
 from surefoot_checker.kernel.strict_json import BadCertificate, expect_ratio
 

@@ -27,8 +27,8 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import is_foreign_barrier
 from surefoot.formats.model_file import LoadedModel, file_sha256
 from surefoot.formats.result_json import StoredResult, annotate_trace, find_base_folder, result_from_json
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.reductions.discretise import discretise
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.verdict.sentences import interruption_note, verdict_sentences

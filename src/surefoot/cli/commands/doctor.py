@@ -57,11 +57,11 @@ def _check_solvers() -> bool:
     """Every installed solver finds x in [0, 1] with x >= 1/2 and none with x >= 2."""
     from fractions import Fraction
 
-    from surefoot.problem.environment import Real
-    from surefoot.term.term import Var
     from surefoot.query.query import Query, QueryVariable, Sat, Unsat
     from surefoot.solvers import SOLVERS
     from surefoot.solvers.protocol import solve_query
+    from surefoot.term.term import Var
+    from surefoot.term.value_types import Real
 
     query = Query((QueryVariable("x", Real(Fraction(0), Fraction(1))),), ())
     healthy = True

@@ -127,7 +127,7 @@ def _compare_runtime(file: Path, output: str | None, samples: int, seed: int) ->
 
 def _specification_facts(file: Path) -> dict[str, Any]:
     from surefoot.formats.vnnlib import no_float32_point, read_vnnlib_file
-    from surefoot.problem.printer import show_term
+    from surefoot.term.printer import show_term
 
     spec = read_vnnlib_file(file)
     return {
@@ -141,7 +141,7 @@ def _specification_facts(file: Path) -> dict[str, Any]:
 
 
 def _problem_facts(file: Path, constants: tuple[str, ...], normalise: bool) -> dict[str, Any]:
-    from surefoot.problem.printer import show_property
+    from surefoot.problem.property_printer import show_property
 
     loaded = load_model(file, constants=constants, normalise=normalise)
     first = next(iter(loaded.problems.values()))
@@ -162,7 +162,7 @@ def _problem_facts(file: Path, constants: tuple[str, ...], normalise: bool) -> d
 
 def _describe_wiring(policy: Policy | None) -> dict[str, Any] | str:
     """How a policy is connected to the environment."""
-    from surefoot.problem.printer import show_term
+    from surefoot.term.printer import show_term
 
     match policy:
         case NeuralPolicy(network, observe, actions, choose):

@@ -26,13 +26,13 @@ from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.invariant_search import MovingBound, template_bounds
 from surefoot.errors import InvalidProblem
 from surefoot.formats.model_file import LoadedModel
-from surefoot.problem.parse import parse_term
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Const
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.report.search_plots import tipping_point_svg
 from surefoot.search import SearchSettings, find_invariant, find_tipping_point
+from surefoot.term.parser import parse_term
+from surefoot.term.printer import show_term
+from surefoot.term.term import Const
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Reason, Result, Violated
 from surefoot.work.budget import Budget

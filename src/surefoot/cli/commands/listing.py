@@ -11,13 +11,13 @@ from surefoot.cli.model import load_model, model_flags, model_option_flag
 from surefoot.cli.terminal import print_line
 from surefoot.engines import ENGINES
 from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.problem.environment import Real
-from surefoot.term.term import TRUE
 from surefoot.query.query import Query, QueryVariable
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.run import build_portfolio, engine_objection
 from surefoot.solvers import SOLVERS
+from surefoot.term.term import TRUE
+from surefoot.term.value_types import Real
 
 
 @click.command()

@@ -42,8 +42,8 @@ from surefoot.cli.study_training import (
 )
 from surefoot.cli.unused_options import is_given, refuse_given_options
 from surefoot.errors import InvalidProblem
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.run import verify
 from surefoot.shields.certified_shield import make_certified_shield, shapes_for
 from surefoot.verdict.sentences import interruption_note

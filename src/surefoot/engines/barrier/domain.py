@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.engines.barrier.float_system import float_system
-from surefoot.term.term import Const, Term, Var
 from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
+from surefoot.term.term import Const, Term, Var
 from surefoot.work.budget import Budget
 
 Range = tuple[Fraction, Fraction]

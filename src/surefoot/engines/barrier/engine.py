@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from surefoot.errors import Unsupported
-from surefoot.term.arguments import check_fields, take_word, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
-from surefoot.term.term import TRUE
 from surefoot.reductions.barrier import control_branches, read_control_system, without_target
+from surefoot.term.arguments import check_fields, take_word, whole_number
+from surefoot.term.term import TRUE
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 

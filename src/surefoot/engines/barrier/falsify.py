@@ -13,9 +13,9 @@ import numpy as np
 from scipy import optimize
 
 from surefoot.engines.barrier.float_system import Floats, bilinear_form, evaluate_polynomial, float_system
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import ControlSystem
+from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 
 Score = Callable[[Floats, Floats], Floats]  # of states and disturbances, one in each row

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.term.term import Const, Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, polynomial_of
+from surefoot.term.term import Const, Term
 
 Floats: TypeAlias = NDArray[np.float64]
 MANY = 300  # terms: products of pairs of monomials by a matrix

@@ -21,9 +21,9 @@ from surefoot.engines.barrier.float_system import float_system
 from surefoot.engines.barrier.invariant_set import InvariantSet, Obligations, box_text
 from surefoot.engines.barrier.scaled_system import Range, ScaledSystem, Unproved, scale_system
 from surefoot.engines.barrier.search import saturation_cases
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import ControlSystem, horner_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.work.budget import Budget
 
 Box = tuple[Range, ...]

@@ -16,10 +16,10 @@ from surefoot.engines.barrier.invariant_set import InvariantSet, Obligations, ba
 from surefoot.engines.barrier.scaled_system import Unproved, bound_barrier_shift, scale_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import range_products
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, enumerate_monomials, polynomial_from_constant
 from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
 from surefoot.solvers.sos import TemplateCondition, fit_template
+from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 
 FALLS = tuple(Fraction(1, 2**bits) for bits in (6, 10, 14, 18, 22, 27))  # in units of the plane

@@ -9,8 +9,6 @@ from itertools import product
 from math import ulp
 
 from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import (
     ControlSystem,
@@ -20,6 +18,8 @@ from surefoot.reductions.barrier import (
     polynomial_change_bound,
     polynomial_of,
 )
+from surefoot.term.printer import show_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 Range = tuple[Fraction, Fraction]
 Case = Sequence[tuple[Term, Term]]  # comparisons: the first is at most the second

@@ -18,8 +18,8 @@ from surefoot.engines.barrier.sos_candidate import (
     sos_template,
     template_objection,
 )
-from surefoot.term.term import Term
 from surefoot.reductions.barrier import ControlSystem
+from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 
 ROOM = Fraction(11, 10)  # times what a state may be nearer to a limit than where it is seen

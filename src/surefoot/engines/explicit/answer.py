@@ -19,10 +19,10 @@ from surefoot.explore.exploration import Tier
 from surefoot.explore.limits import TIME
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
-from surefoot.term.term import FALSE
 from surefoot.query.markov import MarkovAnswer, Until
 from surefoot.solvers.markov import MarkovUndecided, solve_markov
 from surefoot.solvers.markov.interval_iteration import iterate_intervals
+from surefoot.term.term import FALSE
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time

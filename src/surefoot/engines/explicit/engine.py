@@ -16,14 +16,15 @@ from typing import ClassVar, Literal
 
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
-from surefoot.term.arguments import check_fields, exact_fraction, take_optional, whole_number
-from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, ValueType
-from surefoot.term.evaluate import Undefined
+from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
+from surefoot.term.arguments import check_fields, exact_fraction, take_optional, whole_number
+from surefoot.term.evaluate import Undefined
 from surefoot.term.reserved_names import output_index
 from surefoot.term.term import TRUE, free_names
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, ValueType
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 

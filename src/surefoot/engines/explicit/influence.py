@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import SurefootError
 from surefoot.explore import ExploredModel, explore_problem
-from surefoot.problem.environment import Arithmetic, Array, Bool, Int, ValueType
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never
 from surefoot.term.reserved_names import is_reserved, location_parts
 from surefoot.term.term import FALSE, TRUE, Term, free_names
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, ValueType
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 

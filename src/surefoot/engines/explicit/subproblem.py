@@ -14,9 +14,9 @@ from surefoot.engines.pctl_question import PctlQuestion, constant_bound
 from surefoot.errors import Unsupported
 from surefoot.explore import ExploredModel
 from surefoot.problem.property import Bound, counts_steps
-from surefoot.term.term import Term
 from surefoot.query.markov import Accumulate, Markov, MarkovQuestion, Until
 from surefoot.solvers.markov.reward_unfolding import CappedCounter, UnfoldedProcess, unfold_rewards
+from surefoot.term.term import Term
 
 
 @dataclass(frozen=True, slots=True, eq=False)

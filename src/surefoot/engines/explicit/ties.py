@@ -18,12 +18,12 @@ from surefoot.errors import Unsupported
 from surefoot.network.evaluate import evaluate_network_batch as evaluate_rows
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_names, action_of, observation_vector
-from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy
 from surefoot.problem.policy import ShieldedPolicy as Shielded
-from surefoot.term.reserved_names import chosen_name
 from surefoot.problem.semantics import State
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.reserved_names import chosen_name
 from surefoot.term.term import TRUE, Const
 
 MOST_VALUES = 4096  # combinations of float32 numbers that controls may become in one state

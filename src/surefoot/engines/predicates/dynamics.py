@@ -13,11 +13,22 @@ from itertools import product
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.decision import action_of
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.reductions.expand import (
+    ScalarTree,
+    expand_scalar,
+    fold_operator,
+    negate_condition,
+    undefined_condition,
+)
+from surefoot.reductions.network_call import EncodedCall
+from surefoot.reductions.scalar_layout import ScalarLayout
+from surefoot.reductions.transition_branch import TransitionBranch
+from surefoot.reductions.transition_system import TransitionSystem, build_transition_system
+from surefoot.term.interval import Kinds, Scalar
+from surefoot.term.printer import show_term
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -31,18 +42,7 @@ from surefoot.term.term import (
     free_names,
 )
 from surefoot.term.types import infer_term_type
-from surefoot.reductions.expand import (
-    ScalarTree,
-    expand_scalar,
-    fold_operator,
-    negate_condition,
-    undefined_condition,
-)
-from surefoot.term.interval import Kinds, Scalar
-from surefoot.reductions.network_call import EncodedCall
-from surefoot.reductions.scalar_layout import ScalarLayout
-from surefoot.reductions.transition_branch import TransitionBranch
-from surefoot.reductions.transition_system import TransitionSystem, build_transition_system
+from surefoot.term.value_types import Bool, Int, Real
 
 Picks: TypeAlias = Mapping[str, Const]
 TRUTHS = (Op.AND, Op.OR, Op.NOT, Op.IMPLIES, Op.LE, Op.LT, Op.EQ)  # what they make is true or false

@@ -33,13 +33,13 @@ from surefoot.engines.predicates.symbolic.refinement import check_symbolically
 from surefoot.engines.predicates.symbolic.search import symbolic_search
 from surefoot.engines.predicates.violations import find_table_violation
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
-from surefoot.term.arguments import check_fields, take_tuple, whole_number
 from surefoot.problem.policy import Choose, NeuralPolicy
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.term.term import Term, term_from_python
 from surefoot.reductions.transition_system import encoding_objection as encoding_objection
+from surefoot.term.arguments import check_fields, take_tuple, whole_number
+from surefoot.term.printer import show_term
+from surefoot.term.term import Term, term_from_python
 from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Vacuous, Verdict

@@ -14,13 +14,13 @@ from surefoot.engines.predicates.dynamics import Dynamics, PolicyStep, scalar_do
 from surefoot.engines.predicates.enumerative.partition import Partition, ReachedCells
 from surefoot.engines.predicates.enumerative.table import StateTable
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Array, Bool, ValueType
-from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import Move, State, apply_move
-from surefoot.term.term import Term, Var
 from surefoot.reductions.expand import ScalarTree
 from surefoot.reductions.scalar_layout import decode_value
 from surefoot.reductions.unroll import state_kinds
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import Term, Var
+from surefoot.term.value_types import Array, Bool, ValueType
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, QueryStatistics
 from surefoot.verdict.verdict import Trace
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
-from surefoot.problem.environment import Bool
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Bool
 
 
 def listed_starts(dynamics: Dynamics) -> NDArray[np.int64] | None:

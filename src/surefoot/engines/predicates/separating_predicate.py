@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from surefoot.engines.predicates.dynamics import Dynamics, scalar_terms
 from surefoot.engines.predicates.enumerative.columns import Column, ColumnEvaluator, RationalColumn
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool
-from surefoot.term.term import Apply, Op, Term, Var, free_names
 from surefoot.reductions.expand import expand_scalar
+from surefoot.term.term import Apply, Op, Term, Var, free_names
+from surefoot.term.value_types import Bool
 
 Rows = NDArray[np.int64]  # one row of scalars per state
 PREFERENCE = 0.02  # a comparison of the model wins over a bound that separates only so much better

@@ -18,11 +18,11 @@ from surefoot.engines.predicates.separating_predicate import (
     filter_state_conditions,
     weakest_precondition,
 )
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.printer import show_term
-from surefoot.term.term import Const, Term, Var
 from surefoot.reductions.expand import expand_scalar
 from surefoot.term.interval import Scalar
+from surefoot.term.printer import show_term
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.value_types import Bool, Int, Real
 
 Candidate: TypeAlias = tuple[str, Term]  # where it comes from, and the condition over scalars
 HALVINGS = 8

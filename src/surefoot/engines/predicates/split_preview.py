@@ -34,9 +34,9 @@ from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicS
 from surefoot.engines.predicates.symbolic.transition_cubes import Predicate, build_predicate
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Term
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
+from surefoot.term.term import Term
 from surefoot.verdict.artifact import AbstractGraph, PredicateSplit
 from surefoot.work.budget import Budget
 

@@ -20,12 +20,12 @@ from surefoot.engines.predicates.enumerative.partition import Partition
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable
 from surefoot.errors import SurefootError
 from surefoot.explore import ExploredModel, States, explore_problem
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Probability
-from surefoot.term.term import Var
 from surefoot.reductions.expand import ScalarTree
 from surefoot.solvers.markov.reward_unfolding import unfold_rewards
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import Var
 from surefoot.verdict.verdict import Certificate
 from surefoot.work.budget import Budget
 

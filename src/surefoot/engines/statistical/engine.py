@@ -15,10 +15,10 @@ from typing import ClassVar
 
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
-from surefoot.term.arguments import check_fields, exact_fraction, take_optional, whole_number
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
+from surefoot.term.arguments import check_fields, exact_fraction, take_optional, whole_number
+from surefoot.term.evaluate import Undefined
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 

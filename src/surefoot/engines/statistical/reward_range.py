@@ -9,13 +9,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import SurefootError
-from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.environment import Environment
 from surefoot.problem.property import Expected, counts_steps
-from surefoot.term.term import Term
 from surefoot.reductions.expand import expand_scalar
-from surefoot.term.interval import Interval, is_infinite, term_interval
 from surefoot.reductions.scalar_layout import lay_out_scalars
 from surefoot.solvers.sampling import RewardRange
+from surefoot.term.interval import Interval, is_infinite, term_interval
+from surefoot.term.term import Term
+from surefoot.term.value_types import Arithmetic
 
 
 def reward_range(

@@ -23,13 +23,13 @@ import numpy as np
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.explored_model import RowStates
 from surefoot.explore.initial_states import initial_rows
-from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
-from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
 from surefoot.simulate.interpreted_simulation import InterpretedSimulation, RunInProgress
 from surefoot.solvers.sampling import ConfidenceInterval
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
+from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
+from surefoot.term.parser import parse_term
 from surefoot.work.philox import Stream
 
 _AT_ONCE = 256  # trees

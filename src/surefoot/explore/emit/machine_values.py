@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from surefoot.explore.emit.state_packing import CompileObjection
-from surefoot.problem.environment import ValueType
 from surefoot.term.number import brief_number
+from surefoot.term.value_types import ValueType
 from surefoot.work.machine.llvm_ir import IrFunction
 
 UNDEFINED, OVERFLOW = 1, 2  # statuses

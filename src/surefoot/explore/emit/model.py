@@ -30,8 +30,9 @@ from surefoot.explore.emit.machine_values import (
 from surefoot.explore.emit.operators import emit_number_comparison, emit_number_sum, make_term_emitter
 from surefoot.explore.emit.state_packing import CompileObjection, Packing, kind_size
 from surefoot.explore.emit.term_emitter import ConstantPool, TermEmitter
-from surefoot.problem.environment import Array, Bool, Edge, Environment, Outcome, Update, ValueType
+from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Array, Bool, ValueType
 from surefoot.work.machine.llvm_ir import OVERFLOWING, IrFunction
 
 _EXACT_IN_FLOAT32 = 2**24

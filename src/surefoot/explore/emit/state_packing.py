@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.explore.row_layout import Row, RowLayout
-from surefoot.problem.environment import Array, Bool, Int, ValueType
+from surefoot.explore.row_layout import RowLayout
 from surefoot.problem.semantics import State
+from surefoot.term.closures import Row
+from surefoot.term.value_types import Array, Bool, Int, ValueType
 
 LARGEST = 2**62  # bounds beyond it are left to exact integers
 

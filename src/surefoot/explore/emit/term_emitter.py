@@ -25,8 +25,8 @@ from surefoot.explore.emit.machine_values import (
     require_truth,
 )
 from surefoot.explore.emit.state_packing import CompileObjection, Packing, kind_size
-from surefoot.problem.environment import Array, Bool, ValueType
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Array, Bool, ValueType
 from surefoot.work.machine.llvm_ir import IrFunction
 
 _MOST_ELEMENTS = 64  # of an array that is computed rather than looked up

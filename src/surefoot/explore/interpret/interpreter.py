@@ -31,13 +31,13 @@ from surefoot.explore.interpret.markov_builder import MarkovBuilder, StateIndex,
 from surefoot.explore.limits import ExplorationLimits
 from surefoot.explore.number_table import NumberTable
 from surefoot.explore.policy_decisions import StateDecision, compile_policy
-from surefoot.explore.row_layout import Row, row_layout
+from surefoot.explore.row_layout import row_layout
 from surefoot.explore.state_conditions import STAYS, UNTIL, compile_conditions, keep_condition
-from surefoot.term.closures import UNDEFINED_ERRORS
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
-from surefoot.term.term import FALSE, Term
 from surefoot.query.markov import Markov
+from surefoot.term.closures import UNDEFINED_ERRORS, Row
+from surefoot.term.term import FALSE, Term
 
 _CHUNK = 1024
 _FEWER = 64  # where each state may take long

@@ -22,14 +22,15 @@ from surefoot.explore.interpret.updates import (
     has_simple_updates,
 )
 from surefoot.explore.number_table import NumberTable
-from surefoot.explore.row_layout import Row, RowLayout
-from surefoot.term.closures import UNDEFINED_ERRORS, Closure, compile_closure
-from surefoot.problem.environment import Arithmetic, Bool, Choice, Edge, Environment, Int, Outcome
+from surefoot.explore.row_layout import RowLayout
+from surefoot.problem.environment import Choice, Edge, Environment, Outcome
 from surefoot.problem.meaning.decision import action_of
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.meaning.transition import Transition, joint_transitions
 from surefoot.problem.policy import Policy
+from surefoot.term.closures import UNDEFINED_ERRORS, Closure, Row, compile_closure
+from surefoot.term.evaluate import Undefined
 from surefoot.term.term import TRUE, Const, Term
+from surefoot.term.value_types import Arithmetic, Bool, Int
 
 ReadyEdges: TypeAlias = tuple[tuple[int, ...], ...]
 WeightedSuccessor: TypeAlias = tuple[int, tuple[Any, ...], tuple[int, ...]]  # weight, next state, rewards

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 
 from surefoot.explore.interpret.joint_steps import JointTransitionCache
 from surefoot.explore.limits import MOST_PASSED
-from surefoot.explore.row_layout import Row
-from surefoot.term.closures import UNDEFINED_ERRORS, Closure
+from surefoot.term.closures import UNDEFINED_ERRORS, Closure, Row
 
 LARGEST_MEMORY = 1 << 16  # states of which it is remembered where they lead
 

@@ -8,13 +8,14 @@ from functools import partial
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.explore.row_layout import Row, RowLayout
-from surefoot.term.closures import Closure, compile_closure, sort_of
-from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Real, Update, ValueType
+from surefoot.explore.row_layout import RowLayout
+from surefoot.problem.environment import Environment, Update
+from surefoot.problem.semantics import has_value_type
+from surefoot.term.closures import Closure, Row, compile_closure, sort_of
 from surefoot.term.evaluate import Undefined
 from surefoot.term.number import as_doubles, brief_number, check_bit_length
-from surefoot.problem.semantics import has_value_type
 from surefoot.term.term import Apply, Op, Term, Var
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,14 +26,15 @@ from surefoot.explore.llvm.kernel_memory import KernelMemory
 from surefoot.explore.llvm.kernel_table import KernelField
 from surefoot.explore.llvm.synchronisation_table import synchronisation_table
 from surefoot.explore.policy_decisions import compile_policy
-from surefoot.explore.row_layout import Row, row_layout
+from surefoot.explore.row_layout import row_layout
 from surefoot.explore.state_conditions import STAYS, UNTIL, compile_conditions, keep_condition
-from surefoot.problem.environment import Arithmetic
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
+from surefoot.query.markov import Markov
+from surefoot.term.closures import Row
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
 from surefoot.term.term import FALSE, Term
-from surefoot.query.markov import Markov
+from surefoot.term.value_types import Arithmetic
 from surefoot.work.machine.jit import compile_llvm_ir
 
 _CHUNK = 1 << 16

@@ -16,13 +16,13 @@ from surefoot.formats.jani.expressions import (
     read_jani_term,
 )
 from surefoot.formats.jani.json_document import JsonNode
-from surefoot.problem.environment import Array, Bool, Int, Real, ValueType
-from surefoot.term.evaluate import evaluate_term
-from surefoot.problem.parse import parse_term
-from surefoot.problem.printer import abbreviate_term, show_term
 from surefoot.problem.semantics import has_value_type
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.parser import parse_term
+from surefoot.term.printer import abbreviate_term, show_term
 from surefoot.term.term import Apply, Const, Term, free_names
 from surefoot.term.types import INT, REAL, describe_type, unbounded_type
+from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 ConstantOverride = bool | int | Fraction | str
 _UNSUPPORTED_TYPES = {

@@ -17,7 +17,8 @@ from surefoot.formats.jani.instances import AutomatonInstance, ModelInstances
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.formats.jani.transient_variables import check_transient
 from surefoot.problem.environment import Update
-from surefoot.problem.printer import abbreviate_term, show_term
+from surefoot.problem.validate.distribution import constant_sum, is_nearly_one, sum_defect
+from surefoot.term.printer import abbreviate_term, show_term
 from surefoot.term.reserved_names import location_key
 from surefoot.term.term import (
     TRUE,
@@ -30,7 +31,6 @@ from surefoot.term.term import (
     free_names,
     substitute_names,
 )
-from surefoot.problem.validate.distribution import constant_sum, is_nearly_one, sum_defect
 from surefoot.term.types import BOOL, REAL, describe_type, suggest_conversion, unbounded_type
 
 

@@ -13,12 +13,11 @@ from typing import TypeAlias
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.jani.constant_folding import MOST_PARTS, count_term_parts, fold_constant_parts
 from surefoot.formats.jani.json_document import JsonNode
-from surefoot.problem.environment import ValueType
 from surefoot.term.elementary import elementary_value
-from surefoot.term.number import LongNumber, integer_power
 from surefoot.term.lexer import shorten_text
+from surefoot.term.number import LongNumber, integer_power
 from surefoot.term.parser import MOST_LEVELS
-from surefoot.problem.printer import abbreviate_term
+from surefoot.term.printer import abbreviate_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, equal
 from surefoot.term.types import (
     describe_type,
@@ -27,6 +26,7 @@ from surefoot.term.types import (
     suggest_conversion,
     unbounded_type,
 )
+from surefoot.term.value_types import ValueType
 
 _Build: TypeAlias = Callable[[tuple[Term, ...]], Term]
 MOST_CALLS = 2_000  # of functions in one expression, written out one inside the other

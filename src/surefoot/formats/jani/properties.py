@@ -14,7 +14,6 @@ from surefoot.formats.jani.instances import ModelInstances
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.formats.jani.rewards import Rewards
 from surefoot.formats.jani.transient_variables import rewrite_locations
-from surefoot.term.lexer import shorten_text
 from surefoot.problem.property import (
     STEPS,
     Bound,
@@ -30,6 +29,7 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
+from surefoot.term.lexer import shorten_text
 from surefoot.term.reserved_names import location_name
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var, conjunction_of
 from surefoot.term.types import BOOL, INT, REAL

@@ -22,12 +22,13 @@ from surefoot.formats.jani.json_document import JsonNode, read_json_document
 from surefoot.formats.jani.properties import PropertyReader, read_jani_properties
 from surefoot.formats.jani.rewards import Rewards
 from surefoot.formats.jani.transient_variables import read_definitions, state_values
-from surefoot.problem.environment import Component, Environment, ValueType, Variable
+from surefoot.problem.environment import Component, Environment, Variable
 from surefoot.problem.property import Property
+from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.term.reserved_names import DEADLOCKED, location_key
 from surefoot.term.term import Const, Term, Var, conjunction_of, equal, free_names
-from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.term.types import BOOL, INT
+from surefoot.term.value_types import ValueType
 
 KEYS = ("jani-version", "name", "type", "automata", "system")
 OPTIONAL = ("features", "actions", "constants", "variables", "functions", "restrict-initial", "properties")

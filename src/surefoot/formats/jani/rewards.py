@@ -20,11 +20,12 @@ from surefoot.formats.jani.edges import Destination, RawEdge
 from surefoot.formats.jani.expressions import JaniScope, read_jani_term
 from surefoot.formats.jani.instances import ModelInstances
 from surefoot.formats.jani.json_document import JsonNode
-from surefoot.problem.environment import Edge, Int, Outcome, Real, Synchronisation
+from surefoot.problem.environment import Edge, Outcome, Synchronisation
 from surefoot.problem.property import STEPS
 from surefoot.term.reserved_names import location_key
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, substitute_names
 from surefoot.term.types import REAL
+from surefoot.term.value_types import Int, Real
 
 
 @dataclass(frozen=True, slots=True)

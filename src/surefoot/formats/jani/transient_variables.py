@@ -18,12 +18,12 @@ from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.expressions import JaniFunction, JaniScope, read_jani_term
 from surefoot.formats.jani.instances import AutomatonInstance, ModelInstances
 from surefoot.formats.jani.json_document import JsonNode
-from surefoot.problem.environment import ValueType
-from surefoot.problem.printer import abbreviate_term
-from surefoot.term.reserved_names import location_key, location_name
 from surefoot.problem.semantics import has_value_type
+from surefoot.term.printer import abbreviate_term
+from surefoot.term.reserved_names import location_key, location_name
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal, free_names, ite
 from surefoot.term.types import describe_type, unbounded_type
+from surefoot.term.value_types import ValueType
 
 
 def _location_test(instance: AutomatonInstance, location: str) -> Term:

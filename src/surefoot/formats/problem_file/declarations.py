@@ -10,11 +10,12 @@ from typing import TypeAlias
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.problem_file.variable_types import parse_limits, parse_variable_type
 from surefoot.formats.toml_document import TomlEntry
-from surefoot.problem.environment import Control, ValueType, Variable
+from surefoot.problem.environment import Control, Variable
+from surefoot.problem.window import Window, window
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.number import LongNumber
 from surefoot.term.term import Const
-from surefoot.problem.window import Window, window
+from surefoot.term.value_types import ValueType
 
 Override: TypeAlias = "str | bool | int | Fraction"
 MOST_WINDOW = 10_000

@@ -9,9 +9,10 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.problem_file.declarations import Declarations, read_constant_entry
 from surefoot.formats.problem_file.edges import read_edges
 from surefoot.formats.toml_document import TomlEntry
-from surefoot.problem.environment import Arithmetic, Component, Environment, Synchronisation
+from surefoot.problem.environment import Component, Environment, Synchronisation
 from surefoot.problem.flow import Flow
 from surefoot.term.term import TRUE, Term
+from surefoot.term.value_types import Arithmetic
 
 MAIN = "main"  # the name of the only component where the file lists its edges at the top
 

@@ -17,10 +17,10 @@ from surefoot.formats.toml_document import TomlEntry, read_toml_document
 from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
-from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
+from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels, validate_problem
 from surefoot.problem.validate.distribution import normalise_probabilities
 

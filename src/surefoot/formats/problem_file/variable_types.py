@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Array, Bool, Int, Law, Real, ValueType
+from surefoot.problem.environment import Law
 from surefoot.term.evaluate import evaluate_term
-from surefoot.term.number import LongNumber
 from surefoot.term.lexer import Token
 from surefoot.term.lexer import TokenKind as Word
+from surefoot.term.number import LongNumber
 from surefoot.term.parser import TermReader
 from surefoot.term.term import Const
+from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 KINDS = "write bool, int 0..10, real [0, 1], real >= 0, float32 [0, 1] or array 5 of int 0..3"
 _MOST_ARRAYS = 8

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from surefoot.formats.result_json.exact_numbers import exact_text, normalise_json, value_to_json
-from surefoot.problem.printer import show_term
 from surefoot.problem.semantics import State
+from surefoot.term.printer import show_term
 from surefoot.verdict.artifact import (
     AbstractGraph,
     Invariant,

@@ -20,8 +20,8 @@ from surefoot.formats.result_json.exact_numbers import (
     value_from_json,
 )
 from surefoot.problem.meaning.transition import Transition
-from surefoot.problem.parse import parse_term
 from surefoot.problem.semantics import Move, State
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Term
 from surefoot.verdict.verdict import (
     Certificate,

@@ -19,9 +19,10 @@ from surefoot.formats.result_json.exact_numbers import (
 from surefoot.formats.result_json.read import SCHEMA, Annotation
 from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import Move, State, policy_decision
+from surefoot.term.printer import show_term
 from surefoot.verdict.sentences import verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import (

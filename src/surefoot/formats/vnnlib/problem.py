@@ -11,15 +11,16 @@ from surefoot.formats.vnnlib.specification import (
     vnnlib_input_name,
     vnnlib_output_name,
 )
-from surefoot.term import reserved_names
-from surefoot.problem.environment import Component, Control, Environment, Real, Variable
-from surefoot.problem.meaning.inference import contains_float32
+from surefoot.problem.environment import Component, Control, Environment, Variable
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.term import Apply, Op, Term, Var, conjunction_of, free_names, substitute_names
 from surefoot.problem.validate.dropped_head import check_no_dropped_head
+from surefoot.term import reserved_names
+from surefoot.term.float32 import contains_float32
+from surefoot.term.term import Apply, Op, Term, Var, conjunction_of, free_names, substitute_names
+from surefoot.term.value_types import Real
 
 
 def problem_from_vnnlib(

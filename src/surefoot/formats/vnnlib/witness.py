@@ -18,8 +18,8 @@ from surefoot.formats.vnnlib.sexpr import (
     top_level_lists,
 )
 from surefoot.formats.vnnlib.specification import is_input, vnnlib_input_name, vnnlib_output_name
-from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.term.decimal_literals import read_number
+from surefoot.term.float32 import round_to_float32
 
 _NUMBER = re.compile(r"(-?)((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\Z")
 _ANSWER = re.compile(r"\s*sat\b")

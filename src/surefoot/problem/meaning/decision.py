@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Arithmetic, Environment
-from surefoot.term.evaluate import Undefined, evaluate_term
-from surefoot.problem.meaning.inference import infer_outputs, round_to_float32
+from surefoot.problem.environment import Environment
+from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.network import Array32
 from surefoot.problem.policy import (
@@ -26,7 +25,10 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.float32 import round_to_float32
 from surefoot.term.reserved_names import chosen_name
+from surefoot.term.value_types import Arithmetic
 
 
 @dataclass(frozen=True, slots=True)

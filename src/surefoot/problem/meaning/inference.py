@@ -28,10 +28,10 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.term.float32 import round_to_float32
 
 _ROWS = 512  # rows worked on at a time, so that they stay in the cache; no effect on results
 _DIGITS = Context(prec=140)
-_TO_INFINITY = 2**128 - 2**103  # halfway between the largest float32 and the power of two above it
 _UNSURE = 2.0**-49  # relative error that numpy's double tanh and exp surely stay below
 
 
@@ -143,29 +143,3 @@ ACTIVATION: dict[Shape, Callable[[Array32, tuple[np.float32, ...]], Array32]] = 
     Shape.TANH: _tanh_float32,
     Shape.SIGMOID: _sigmoid_float32,
 }
-
-
-def round_to_float32(value: bool | int | float | Fraction) -> np.float32:
-    """The float32 nearest to an exact number (ties to even; beyond the range, an infinity)."""
-    if isinstance(value, float):
-        with np.errstate(over="ignore"):
-            return np.float32(value)
-    exact = Fraction(value)
-    if abs(exact) >= _TO_INFINITY:
-        return np.float32(np.inf if exact > 0 else -np.inf)
-    largest = np.finfo(np.float32).max
-    with np.errstate(over="ignore", under="ignore"):
-        guess = np.clip(np.float32(float(exact)), -largest, largest)
-        candidates = [guess, *(np.nextafter(guess, np.float32(end)) for end in (-np.inf, np.inf))]
-    near = [c for c in candidates if np.isfinite(c)]
-    best = min(abs(Fraction(float(c)) - exact) for c in near)
-    ties = [c for c in near if abs(Fraction(float(c)) - exact) == best]
-    return ties[0] if len(ties) == 1 else next(c for c in ties if not int(c.view(np.uint32)) & 1)
-
-
-def contains_float32(low: Fraction, high: Fraction) -> bool:
-    """Is there a finite float32 number between two exact numbers?"""
-    first = round_to_float32(low)
-    if first == -np.inf or (np.isfinite(first) and Fraction(float(first)) < low):
-        first = np.nextafter(first, np.float32(np.inf))
-    return bool(np.isfinite(first)) and Fraction(float(first)) <= high

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot.problem.environment import Arithmetic, Array, Environment, Real, ValueType
+from surefoot.problem.environment import Environment
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.number import as_doubles
 from surefoot.term.term import TRUE, Apply, Op, Term, Var, free_names
+from surefoot.term.value_types import Arithmetic, Array, Real, ValueType
 
 
 def split_conjunction(whole: Term) -> tuple[Term, ...]:

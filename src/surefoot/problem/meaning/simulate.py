@@ -15,13 +15,11 @@ from random import Random
 from typing import Any, Literal
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Arithmetic, Bool, Choice, Environment, Int, Real, Variable
+from surefoot.problem.environment import Choice, Environment, Variable
 from surefoot.problem.meaning.decision import Decision, action_of
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.meaning.initial_values import fixed_values
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import (
     Move,
     State,
@@ -31,6 +29,9 @@ from surefoot.problem.semantics import (
     is_initial,
     policy_decision,
 )
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.reserved_names import location_key
+from surefoot.term.value_types import Arithmetic, Bool, Int, Real
 
 _LARGEST_REJECTIONS = 1000
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from surefoot.term.arguments import take_instance
 from surefoot.problem.problem import Problem
 from surefoot.problem.validate.environment import check_environment
 from surefoot.problem.validate.policy import check_policy, environment_labels
 from surefoot.problem.validate.property import check_controlled, check_property, property_scope
+from surefoot.term.arguments import take_instance
 
 __all__ = ["check_environment", "environment_labels", "property_scope", "validate_problem"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from surefoot.problem.environment import Edge, Environment
-from surefoot.problem.printer import show_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import Const, Term, is_number
 
 NEAR = Fraction(1, 10**9)  # how far from 1 a sum may be that is taken for 1 when asked

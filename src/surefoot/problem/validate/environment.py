@@ -5,23 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
-    Choice,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Law,
-    Outcome,
-    Real,
-    Update,
-    ValueType,
-)
-from surefoot.term.number import LARGEST_DOUBLE
-from surefoot.problem.printer import abbreviate_term, show_term
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Law, Outcome, Update
 from surefoot.problem.validate.distribution import sum_defect
 from surefoot.problem.validate.scope import (
     NameScope,
@@ -31,7 +15,11 @@ from surefoot.problem.validate.scope import (
     check_value_type,
     state_scope,
 )
+from surefoot.term.number import LARGEST_DOUBLE
+from surefoot.term.printer import abbreviate_term, show_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.term.types import BOOL, REAL
+from surefoot.term.value_types import Arithmetic, Array, Int, Real, ValueType
 
 _METHODS = ("euler", "rk4")
 _PREDICTIONS = ("euler", "taylor")  # methods in continuous time

@@ -16,11 +16,11 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
-from surefoot.problem.printer import show_term
-from surefoot.term.reserved_names import chosen_name
-from surefoot.term.term import free_names
 from surefoot.problem.validate.dropped_head import check_action_selection
 from surefoot.problem.validate.scope import NameScope, state_scope
+from surefoot.term.printer import show_term
+from surefoot.term.reserved_names import chosen_name
+from surefoot.term.term import free_names
 from surefoot.term.types import BOOL, REAL
 
 

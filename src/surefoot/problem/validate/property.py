@@ -7,11 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.problem.environment import Environment, ValueType
+from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
     STEPS,
@@ -28,6 +27,9 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
+from surefoot.problem.validate.policy import draws_actions
+from surefoot.problem.validate.scope import NameScope, state_scope
+from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import (
     DEADLOCKED,
     STALLED,
@@ -39,9 +41,8 @@ from surefoot.term.reserved_names import (
     network_output_name,
 )
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
-from surefoot.problem.validate.policy import draws_actions
-from surefoot.problem.validate.scope import NameScope, state_scope
 from surefoot.term.types import BOOL, REAL
+from surefoot.term.value_types import ValueType
 
 
 def check_property(problem: Problem) -> None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.environment import Array, Bool, Environment, ValueType
+from surefoot.problem.environment import Environment
 from surefoot.problem.network import Network
-from surefoot.problem.printer import abbreviate_term, show_term
+from surefoot.problem.validate.dropped_head import dropped_head_error
+from surefoot.problem.validate.length import check_constant_length
+from surefoot.term.printer import abbreviate_term, show_term
 from surefoot.term.reserved_names import (
     chosen_action,
     is_reserved,
@@ -18,8 +20,6 @@ from surefoot.term.reserved_names import (
     output_index,
 )
 from surefoot.term.term import Const, Term
-from surefoot.problem.validate.dropped_head import dropped_head_error
-from surefoot.problem.validate.length import check_constant_length
 from surefoot.term.types import (
     INT,
     describe_type,
@@ -28,6 +28,7 @@ from surefoot.term.types import (
     suggest_conversion,
     unbounded_type,
 )
+from surefoot.term.value_types import Array, Bool, ValueType
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,15 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.problem.environment import Arithmetic, Choice, Environment, Outcome, Real, Variable
-from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.problem.environment import Choice, Environment, Outcome, Variable
 from surefoot.problem.policy import ProgramPolicy
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 from surefoot.reductions.barrier.taylor import SampledFlow, SamplingPeriod, taylor_map
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.printer import show_term
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.value_types import Arithmetic, Real
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 _MOST = Fraction(10) ** 300  # of numbers in a problem

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 
 def horner_term(polynomial: Polynomial, names: Sequence[str]) -> Term:

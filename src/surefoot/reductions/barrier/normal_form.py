@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.printer import show_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term
 
 _Comparison: TypeAlias = tuple[Term, Term]  # the first is at most the second

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.term.number import check_bit_length
-from surefoot.problem.printer import show_term
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant
+from surefoot.term.number import check_bit_length
+from surefoot.term.printer import show_term
+from surefoot.term.term import Apply, Const, Op, Term, Var
 
 _MOST_POWER = 30
 _MOST_PRODUCTS = 1_000_000  # of two monomials, to multiply two polynomials

@@ -18,10 +18,10 @@ from math import factorial
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Monomial, Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier.horner import horner_term
 from surefoot.reductions.barrier.polynomials import polynomial_of
+from surefoot.term.term import Term
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 _Disturbances: TypeAlias = tuple[tuple[str, Range], ...]

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Bool, Choice, Edge, Int, Real, ValueType
+from surefoot.problem.environment import Choice, Edge
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import (
@@ -25,6 +25,7 @@ from surefoot.problem.semantics import (
     permitted_transitions,
 )
 from surefoot.term.term import Const, Term, Var
+from surefoot.term.value_types import Bool, Int, Real, ValueType
 from surefoot.verdict.recurrence import recurrence_move
 from surefoot.verdict.verdict import RecurrenceRegion, Trace
 

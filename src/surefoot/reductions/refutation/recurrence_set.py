@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from surefoot.problem.environment import Bool, Int
 from surefoot.problem.property import Eventually, Recurs
-from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of, substitute_names
 from surefoot.reductions.expand import (
     expand_scalar,
     expand_term,
@@ -19,12 +17,14 @@ from surefoot.reductions.expand import (
     negate_condition,
     tree_leaves,
 )
-from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
 from surefoot.reductions.scalar_layout import at_step
-from surefoot.term.scalar_types import is_float32
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.reductions.transition_system import TransitionSystem
 from surefoot.reductions.unroll import Unrolling
+from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
+from surefoot.term.scalar_types import is_float32
+from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.value_types import Bool, Int
 from surefoot.verdict.verdict import RecurrenceRegion
 
 

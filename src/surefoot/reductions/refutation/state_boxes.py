@@ -9,11 +9,12 @@ from itertools import pairwise
 from math import ceil, floor
 from typing import Any, TypeAlias
 
-from surefoot.problem.environment import Array, Environment, Int, Real, ValueType
-from surefoot.term.reserved_names import location_key, location_name
+from surefoot.problem.environment import Environment
 from surefoot.problem.semantics import State
-from surefoot.term.term import Term, Var, conjunction_of, equal
 from surefoot.problem.window import windows_of
+from surefoot.term.reserved_names import location_key, location_name
+from surefoot.term.term import Term, Var, conjunction_of, equal
+from surefoot.term.value_types import Array, Int, Real, ValueType
 
 _Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 _PATIENCE = 3  # widenings of one bound before it is given up

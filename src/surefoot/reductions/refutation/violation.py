@@ -12,8 +12,8 @@ A run that returns to an earlier state can go round for ever: such a lasso stand
 from __future__ import annotations
 
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.term.term import FALSE, Term, conjunction_of, disjunction_of
 from surefoot.reductions.unroll import Unrolling
+from surefoot.term.term import FALSE, Term, conjunction_of, disjunction_of
 
 
 def encode_violation(encoded: Unrolling, *, loops: bool = True) -> Term:

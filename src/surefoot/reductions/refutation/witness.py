@@ -7,15 +7,15 @@ violation is returned. A loop counts only if the true run returns exactly to an 
 from __future__ import annotations
 
 from surefoot.errors import Unsupported
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.semantics import enumerate_successors, holds_in_state, is_initial, may_end
-from surefoot.term.term import Term
 from surefoot.query.bounds import declared_box
 from surefoot.query.query import Assignment
 from surefoot.reductions.concretise import concrete_runs
 from surefoot.reductions.unroll import Unrolling
+from surefoot.term.evaluate import Undefined
+from surefoot.term.term import Term
 from surefoot.verdict.verdict import Trace
 
 

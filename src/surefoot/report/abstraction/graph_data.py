@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from surefoot.errors import SurefootError
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import location_key
 from surefoot.problem.semantics import State, holds_in_state, policy_decision
-from surefoot.term.term import TRUE
 from surefoot.reductions.discretise import discretise
 from surefoot.report.abstraction.layered_layout import distances_to_goals, nearest_states, place_states
 from surefoot.report.run_table import format_number
+from surefoot.term.printer import show_term
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import TRUE
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, PredicateSplit
 from surefoot.verdict.verdict import Trace
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.report.abstraction.graph_data import MOST_STATES, graph_page_data
 from surefoot.report.heatmap.html import embeddable_json
 from surefoot.report.html_page import render_html_page

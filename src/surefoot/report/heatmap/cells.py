@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.environment import Environment
-from surefoot.term.evaluate import Undefined, evaluate_term
-from surefoot.problem.parse import parse_term
-from surefoot.problem.printer import show_term
-from surefoot.term.reserved_names import location_key, location_name
 from surefoot.problem.semantics import State
-from surefoot.term.term import Term, Var, free_names, substitute_names
 from surefoot.report.heatmap.start_values import Aggregate, StartValue, Table, Which, aggregate_values
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.parser import parse_term
+from surefoot.term.printer import show_term
+from surefoot.term.reserved_names import location_key, location_name
+from surefoot.term.term import Term, Var, free_names, substitute_names
 
 MOST_VALUES = 1000  # on one axis
 Point: TypeAlias = bool | int | float | Fraction

@@ -11,11 +11,11 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from surefoot.errors import InvalidProblem
-from surefoot.term.decimal_literals import show_number
 from surefoot.problem.property import Threshold
 from surefoot.problem.semantics import State
 from surefoot.report.heatmap.figure_data import start_state_to_json, start_value_to_json
 from surefoot.report.heatmap.start_values import StartValue, Table
+from surefoot.term.decimal_literals import show_number
 from surefoot.verdict.threshold import place_interval
 
 _THRESHOLD = re.compile(r"\s*(<=|>=|<|>)\s*([0-9.]{1,40}(?:e-?[0-9]{1,3})?(?:/[0-9]{1,40})?)\s*\Z")

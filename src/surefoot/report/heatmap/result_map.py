@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
 from surefoot.report.heatmap.heat_figure import Figure, Panel, build_figure, measure_of, unit_of
 from surefoot.report.heatmap.start_values import Aggregate, value_table

@@ -14,8 +14,8 @@ from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.policy import Branch, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, holds_in_state, policy_decision
-from surefoot.term.term import TRUE, Const
 from surefoot.reductions.barrier import ControlSystem
+from surefoot.term.term import TRUE, Const
 
 RUNS, STEPS = 8, 250
 FEWER_RUNS, FEWER_STEPS, MANY_VARIABLES = 4, 100, 5  # the reference semantics is slow with many variables

@@ -8,9 +8,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from surefoot.certify.barrier.claim import read_claimed_sets
-from surefoot.problem.printer import show_term
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import (
     ControlSystem,
@@ -21,6 +19,8 @@ from surefoot.reductions.barrier import (
 )
 from surefoot.reductions.discretise import discretise, in_time
 from surefoot.report.region.sample_runs import SampleRun, sample_shield_runs
+from surefoot.term.printer import show_term
+from surefoot.term.term import Term
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 Box: TypeAlias = tuple[Range, ...]

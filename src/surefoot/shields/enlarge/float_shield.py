@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial, float_system
 from surefoot.engines.barrier.polyhedron.linear_loop import linear_loop
 from surefoot.engines.barrier.scaled_system import scale_system
-from surefoot.term.term import Const
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, barrier_rows, polynomial_of
 from surefoot.shields.linear_controllers import Oracle
 from surefoot.shields.program import SetPermit, permits_of
 from surefoot.shields.synthesis import ShieldRule, Synthesis
+from surefoot.term.term import Const
 from surefoot.work.budget import Budget
 
 Truths = NDArray[np.bool_]

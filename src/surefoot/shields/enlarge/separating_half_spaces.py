@@ -7,9 +7,9 @@ from itertools import combinations, islice, product
 import numpy as np
 
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace
-from surefoot.term.term import Const, Term, Var
 from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
+from surefoot.term.term import Const, Term, Var
 
 SHARES = (1 / 3, 1 / 2, 2 / 3)  # of the second of two comparisons
 MOST = 64

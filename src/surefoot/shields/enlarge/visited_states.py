@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.engines.barrier.float_system import Floats, float_system
-from surefoot.term.term import Const
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.shields.linear_controllers import Oracle, unsafe_states
+from surefoot.term.term import Const
 from surefoot.work.budget import Budget
 
 MANY, FEW = (64, 256), (12, 5000)  # runs, and how long they are: some settle late

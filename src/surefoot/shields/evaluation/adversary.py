@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surefoot.term.vectorised import vectorise_terms
 from surefoot.shields.batch_guard import BatchGuard
 from surefoot.shields.evaluation.plant import BatchPlant, Floats, Propose
+from surefoot.term.vectorised import vectorise_terms
 
 CANDIDATES = 12
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from surefoot.engines.barrier.float_system import float_system
 from surefoot.problem.policy import NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Const
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.shields.evaluation.plant import by_network
 from surefoot.shields.linear_controllers import Floats, Oracle
+from surefoot.term.term import Const
 
 
 def network_oracle(problem: Problem, system: ControlSystem) -> Oracle | None:

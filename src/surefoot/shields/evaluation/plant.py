@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import Unsupported
-from surefoot.term.vectorised import vectorise_terms
 from surefoot.network.evaluate import network_batch_outputs
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
 from surefoot.shields.linear_controllers import Gain, Range
+from surefoot.term.vectorised import vectorise_terms
 
 Floats: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.bool_]

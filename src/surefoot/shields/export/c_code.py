@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill
 
+from surefoot.shields.export.guard import ShieldGuard, c_symbol, comment_text
 from surefoot.term.operation_listing import OperationListing
 from surefoot.term.term import Apply, Op, Term
-from surefoot.shields.export.guard import ShieldGuard, c_symbol, comment_text
 
 _WORDS = {"and": "&&", "or": "||", "not": "!", "true": "1", "false": "0"}
 _HEADER = """/* A shield for `{name}`: proposed controls are used where they are seen to lead into a safe set.

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.term.term import FALSE, Apply, Op, Term
+from surefoot.term.value_types import Arithmetic
 from surefoot.visible import is_visible
 
 # State and proposed controls to applied controls and 0, 1 (overruled) or 2 (the state is in no set).

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from sys import float_info
 from textwrap import fill
 
+from surefoot.shields.export.guard import GuardRule, ShieldGuard, comment_text
 from surefoot.term.operation_listing import OperationListing
 from surefoot.term.term import FALSE
-from surefoot.shields.export.guard import GuardRule, ShieldGuard, comment_text
 
 _WORDS = {"and": "and", "or": "or", "not": "not ", "true": "True", "false": "False"}
 _HEAD = '''"""A shield for `{name}`: proposed controls are used where they are seen to lead into a safe set.

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore import ExploredModel, explore_problem
-from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
-from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, output_index
-from surefoot.term.term import Term, free_names
 from surefoot.problem.validate import environment_labels
 from surefoot.query.markov import Markov
+from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, output_index
+from surefoot.term.term import Term, free_names
+from surefoot.term.value_types import Arithmetic
 from surefoot.work.budget import Budget
 
 OWN = -1  # the action of a choice that is the environment's

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from surefoot.errors import Unsupported
 from surefoot.explore.explored_model import States
-from surefoot.problem.environment import Array, Bool, Environment, ValueType
+from surefoot.problem.environment import Environment
 from surefoot.term.reserved_names import location_key
 from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Array, Bool, ValueType
 
 Numbers = NDArray[np.int64]
 LARGEST = 1 << 63

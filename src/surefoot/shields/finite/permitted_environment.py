@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment
-from surefoot.term.term import Term, conjunction_of
 from surefoot.problem.validate import environment_labels
+from surefoot.term.term import Term, conjunction_of
 
 Place = tuple[int, int]  # component, edge
 

@@ -12,9 +12,7 @@ from surefoot.engines.explicit.engine import asked_parts
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.term.reserved_names import chosen_name
 from surefoot.problem.semantics import policy_decision
-from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of
 from surefoot.shields.finite.arena import OWN, Arena, arena_of
 from surefoot.shields.finite.decision_tree import (
     Numbers,
@@ -26,6 +24,8 @@ from surefoot.shields.finite.decision_tree import (
 )
 from surefoot.shields.finite.permitted_environment import restrict_to_permitted
 from surefoot.shields.finite.safest_strategy import NONE, Flags, SafestStrategy, safest_strategy
+from surefoot.term.reserved_names import chosen_name
+from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of
 from surefoot.work.budget import Budget
 
 MOST_ASKED = 2000  # states in which the policy is asked only to tell that it is always overruled

@@ -23,8 +23,8 @@ from surefoot.problem.network import (
 )
 from surefoot.query.bounds import declared_box
 from surefoot.query.formula import LinearAtom, Relation
-from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import NetworkCall, Query
+from surefoot.term.linear import LinearForm, linearise_term
 
 Coefficients: TypeAlias = dict[int, float]
 

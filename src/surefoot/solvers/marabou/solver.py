@@ -14,8 +14,6 @@ from math import ceil, inf
 from typing import Any, ClassVar
 
 from surefoot.errors import Unsupported, missing_backend
-from surefoot.problem.environment import Bool, Int
-from surefoot.term.term import Term
 from surefoot.query.bounds import declared_box, is_empty
 from surefoot.query.formula import (
     All,
@@ -32,6 +30,8 @@ from surefoot.solvers.marabou.program import MarabouProgram, encode_marabou
 from surefoot.solvers.protocol import Ask
 from surefoot.solvers.remote import Question, remote_session
 from surefoot.solvers.witness_rounding import round_to_witness
+from surefoot.term.term import Term
+from surefoot.term.value_types import Bool, Int
 
 MOST_ALTERNATIVES = 256  # alternatives of a query
 BOUND_TOLERANCE = 1e-9  # bounds that are further apart than this contradict each other

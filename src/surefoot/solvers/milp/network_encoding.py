@@ -26,9 +26,9 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import NetworkCall
 from surefoot.solvers.milp.program import MixedIntegerProgram, rounded_down, rounded_up
+from surefoot.term.linear import LinearForm, linearise_term
 
 
 @dataclass(frozen=True, slots=True)

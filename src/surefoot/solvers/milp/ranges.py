@@ -22,9 +22,9 @@ from surefoot.query.bounds import (
     tighten_box,
 )
 from surefoot.query.formula import Formula
-from surefoot.term.linear import linearise_term
 from surefoot.query.query import NetworkCall, Query
 from surefoot.solvers.milp.program import rounded_down, rounded_up
+from surefoot.term.linear import linearise_term
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from time import monotonic
 from typing import ClassVar
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool
-from surefoot.term.term import Term
 from surefoot.query.bounds import integer_variable_names, simplify_formula
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_form, sharpen_integer_atoms
@@ -25,6 +23,8 @@ from surefoot.solvers.milp.ranges import QueryRanges, bound_quantities
 from surefoot.solvers.milp.witness import exact_assignment
 from surefoot.solvers.protocol import Ask
 from surefoot.solvers.remote import Question, remote_session
+from surefoot.term.term import Term
+from surefoot.term.value_types import Bool
 
 _SEARCH_MARGIN = 1e-3  # how much room a search for inner points asks for at most
 _ENOUGH = 1e-6  # ... and with how much it is content

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval, declared_box, float32_within
-from surefoot.term.linear import LinearForm, add_forms, linearise_term, scale_form
 from surefoot.query.query import NetworkCall, Query, QueryVariable
+from surefoot.term.linear import LinearForm, add_forms, linearise_term, scale_form
+from surefoot.term.value_types import Bool, Int, Real
 
 Values = dict[str, Fraction]
 

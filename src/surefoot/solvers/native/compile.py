@@ -10,7 +10,6 @@ from typing import cast
 import numpy as np
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -22,7 +21,6 @@ from surefoot.problem.network import (
     Pick,
     freeze_indices,
 )
-from surefoot.term.term import Var
 from surefoot.query.bounds import (
     Interval,
     integer_variable_names,
@@ -41,15 +39,6 @@ from surefoot.query.formula import (
     disjoin_formulas,
     relation_holds,
 )
-from surefoot.term.linear import (
-    LinearForm,
-    add_forms,
-    constant_form,
-    linearise_term,
-    subtract_forms,
-    term_from_linear,
-    variable_form,
-)
 from surefoot.query.query import NetworkCall, Query
 from surefoot.solvers.native.compiled_query import CompiledQuery, Either, Every, Mask, Tree
 from surefoot.solvers.native.variable_bounds import (
@@ -66,6 +55,17 @@ from surefoot.solvers.native.variable_definitions import (
     solve_defining_equalities,
     substitute_linear_names,
 )
+from surefoot.term.linear import (
+    LinearForm,
+    add_forms,
+    constant_form,
+    linearise_term,
+    subtract_forms,
+    term_from_linear,
+    variable_form,
+)
+from surefoot.term.term import Var
+from surefoot.term.value_types import Real
 
 FAR = Fraction(2**24)  # how far a quantity without bounds is searched
 

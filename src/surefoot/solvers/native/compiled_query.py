@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import Array
 from surefoot.problem.network import Activation, Network, Shape
-from surefoot.term.linear import LinearForm
 from surefoot.query.query import NetworkCall, QueryVariable
+from surefoot.term.linear import LinearForm
 
 Mask: TypeAlias = NDArray[np.bool_]
 

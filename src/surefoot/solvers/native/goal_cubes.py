@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import Array
 from surefoot.query.bounds import linear_range
-from surefoot.term.linear import LinearForm, add_forms, scale_form
 from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
 from surefoot.solvers.native.compiled_query import (
     CompiledQuery,
@@ -20,6 +19,7 @@ from surefoot.solvers.native.compiled_query import (
     find_opposed_atoms,
     formula_cubes,
 )
+from surefoot.term.linear import LinearForm, add_forms, scale_form
 
 _HARDLY = 1e-9  # relative
 MOST = 64  # conjunctions that a formula is multiplied out to

@@ -11,7 +11,6 @@ from time import monotonic
 from typing import ClassVar
 
 from surefoot.errors import Unsupported
-from surefoot.term.term import Term
 from surefoot.query.bounds import Interval, declared_box, integer_variable_names, is_empty
 from surefoot.query.formula import Formula, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
@@ -24,6 +23,7 @@ from surefoot.solvers.native.relu_splitting.query_search import ReluSplitting, a
 from surefoot.solvers.native.witness import satisfies_within_enclosure
 from surefoot.solvers.protocol import Ask
 from surefoot.solvers.remote import Question, remote_session
+from surefoot.term.term import Term
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from surefoot.errors import Unsupported
 from surefoot.network.directed_rounding import Array
 from surefoot.network.float32_error import error_bounds
 from surefoot.network.interval import interval_bounds
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval, float32_near, linear_range
-from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.query.query import NetworkCall
+from surefoot.term.linear import LinearForm, linearise_term
+from surefoot.term.value_types import Bool, Int, Real
 
 
 class VariableBounds(dict[str, Interval]):

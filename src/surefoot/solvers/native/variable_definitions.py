@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval
 from surefoot.query.formula import Formula, LinearAtom, Relation
-from surefoot.term.linear import LinearForm, add_forms, linearise_term, scale_form, variable_form
 from surefoot.query.query import NetworkCall, Query
+from surefoot.term.linear import LinearForm, add_forms, linearise_term, scale_form, variable_form
+from surefoot.term.value_types import Bool, Int, Real
 
 
 @dataclass(frozen=True, slots=True)

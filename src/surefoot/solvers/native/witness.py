@@ -8,15 +8,15 @@ from fractions import Fraction
 from surefoot.errors import Unsupported
 from surefoot.network.exact import exact_outputs
 from surefoot.network.interval import interval_bounds
-from surefoot.problem.environment import Bool, Int
-from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.network import Network
 from surefoot.query.bounds import float32_within
 from surefoot.query.check_assignment import assignment_defect
-from surefoot.term.linear import linearise_term
 from surefoot.query.query import Assignment, NetworkCall, Query
 from surefoot.solvers.native.compiled_query import CompiledQuery, is_smooth
 from surefoot.solvers.native.variable_bounds import float_box
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.linear import linearise_term
+from surefoot.term.value_types import Bool, Int
 
 TOLERANCE = Fraction(1, 10**9)  # how far an output without slack may be from a value that is irrational
 

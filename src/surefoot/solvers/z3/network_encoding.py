@@ -24,9 +24,9 @@ from surefoot.problem.network import (
     Shape,
 )
 from surefoot.query.bounds import Box, linear_range
-from surefoot.term.linear import linearise_term
 from surefoot.query.query import NetworkCall
 from surefoot.solvers.z3.term_encoding import term_to_z3
+from surefoot.term.linear import linearise_term
 
 
 def neuron_bounds(call: NetworkCall, box: Box) -> tuple[Range, ...] | None:

@@ -10,8 +10,6 @@ from math import isinf
 from typing import Any, ClassVar
 
 from surefoot.errors import Unsupported, missing_backend
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.term.term import Term
 from surefoot.query.bounds import declared_box, float32_within
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Answer, Assignment, Number, Query, Sat, Undecided, UndecidedReason, Unsat
@@ -19,6 +17,8 @@ from surefoot.solvers.protocol import Ask
 from surefoot.solvers.remote import Question, remote_session
 from surefoot.solvers.z3.network_encoding import assert_call, neuron_bounds, z3_rational
 from surefoot.solvers.z3.term_encoding import term_to_z3, unsupported_operator
+from surefoot.term.term import Term
+from surefoot.term.value_types import Bool, Int, Real
 
 _LONGEST = 2**31  # milliseconds that Z3 can count
 

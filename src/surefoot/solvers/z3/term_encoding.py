@@ -15,7 +15,7 @@ from typing import Any
 from surefoot.errors import Unsupported
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.number import bits_of
-from surefoot.problem.printer import show_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
 
 _LONGEST = 10_000  # bits; Python does not write integers of more than 4300 digits

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.evaluate import evaluate_network_batch as network_outputs
-from surefoot.problem.environment import Real
-from surefoot.term.evaluate import evaluate_term
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import Const, Term, Var
+from surefoot.term.value_types import Real
 
 Floats: TypeAlias = NDArray[np.float64]
 Outcome: TypeAlias = Literal["real", "real nearby", "not reproduced", "impossible"]

@@ -13,9 +13,7 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Activation, Affine, Network, Shape, freeze_float32
-from surefoot.term.term import Apply, Const, Op, Term, Var, disjunction_of
 from surefoot.query.bounds import integer_variable_names
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
@@ -34,6 +32,8 @@ from surefoot.query.query import (
 from surefoot.query.unsat_claim import write_unsat_claim
 from surefoot.solvers.native.relu_splitting.query_search import ReluSplitting, attempt_relu_splitting
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.term import Apply, Const, Op, Term, Var, disjunction_of
+from surefoot.term.value_types import Int, Real
 from surefoot_checker.check import CheckerVerdict, judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 

@@ -36,11 +36,11 @@ from surefoot.cli.unused_options import is_given, option_flag, refuse_given_opti
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.errors import InvalidProblem
-from surefoot.problem.parse import parse_term
 from surefoot.problem.property import Optimise, Threshold
 from surefoot.report.heatmap.critical_starts import find_critical_starts, misses_threshold, read_threshold
 from surefoot.report.heatmap.learning_curve import Curve, read_curve
 from surefoot.report.heatmap.start_values import Which
+from surefoot.term.parser import parse_term
 from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 

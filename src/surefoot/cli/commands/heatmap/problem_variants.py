@@ -15,16 +15,16 @@ from surefoot.cli.unused_options import is_given
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.environment import Environment, expand_definitions
-from surefoot.problem.parse import parse_term
-from surefoot.term.decimal_literals import show_number
-from surefoot.term.lexer import shorten_text
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Threshold
-from surefoot.term.reserved_names import is_reserved
-from surefoot.term.term import Const, Term, conjunction_of, free_names
+from surefoot.problem.property_printer import show_property
 from surefoot.report.heatmap.heat_figure import measure_of
 from surefoot.report.heatmap.learning_curve import checkpoint_step
+from surefoot.term.decimal_literals import show_number
+from surefoot.term.lexer import shorten_text
+from surefoot.term.parser import parse_term
+from surefoot.term.reserved_names import is_reserved
+from surefoot.term.term import Const, Term, conjunction_of, free_names
 
 MOST_VALUES = 64
 LONGEST = 120  # characters of a property above a picture

@@ -11,8 +11,8 @@ from surefoot.cli.commands.heatmap.start_tables import StartTables
 from surefoot.cli.read_json_file import read_json
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.read import StoredResult
-from surefoot.term.lexer import shorten_text
 from surefoot.report.heatmap.start_values import Table, Which, effort_table, value_table
+from surefoot.term.lexer import shorten_text
 from surefoot.verdict.verdict import PerStart
 
 

@@ -14,8 +14,8 @@ from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import deliver_file
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
-from surefoot.problem.printer import show_property
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
 from surefoot.report import region
 from surefoot.report.heatmap import (
     Figure,

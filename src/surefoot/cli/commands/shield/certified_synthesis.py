@@ -10,12 +10,12 @@ from surefoot.certify.barrier.claim import read_claimed_rules
 from surefoot.cli.read_json_file import read_json
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
-from surefoot.term.term import free_names
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.run import unanswered_result
 from surefoot.shields.certified_shield import ShieldSynthesis
 from surefoot.shields.recheck import OldRule
+from surefoot.term.term import free_names
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
 from surefoot.work.budget import Budget
 

@@ -38,9 +38,8 @@ from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.barrier.sos_candidate import Shape
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.output_file import compact_json
-from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Term
 from surefoot.report.region import scene_to_json
 from surefoot.shields.certified_shield import (
     SetKind,
@@ -50,6 +49,8 @@ from surefoot.shields.certified_shield import (
     shapes_for,
 )
 from surefoot.solvers.sos import Squares
+from surefoot.term.term import Term
+from surefoot.term.value_types import Arithmetic
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 from surefoot.work.deadline import call_in_time

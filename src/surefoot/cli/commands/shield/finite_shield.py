@@ -15,7 +15,6 @@ from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.influence import is_about_states
 from surefoot.errors import Unsupported
 from surefoot.explore.initial_states import LateStarts
-from surefoot.problem.printer import show_property, show_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
     Eventually,
@@ -27,7 +26,7 @@ from surefoot.problem.property import (
     Recurs,
     Within,
 )
-from surefoot.term.term import FALSE, Term
+from surefoot.problem.property_printer import show_property
 from surefoot.run import verify
 from surefoot.shields.export import c_actions, python_actions
 from surefoot.shields.finite import FiniteShield, finite_shield
@@ -35,6 +34,8 @@ from surefoot.shields.finite.action_table import action_table, examples_of
 from surefoot.shields.finite.arena import bad_condition, is_finite_environment
 from surefoot.shields.finite.decision_tree import count_comparisons
 from surefoot.solvers.markov import MarkovUndecided
+from surefoot.term.printer import show_term
+from surefoot.term.term import FALSE, Term
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget

@@ -37,13 +37,14 @@ from surefoot.engines.barrier.foreign_barrier import (
 )
 from surefoot.engines.barrier.unsafe import unsafety_score
 from surefoot.formats.barrier_file import ForeignRule
-from surefoot.problem.environment import Arithmetic, Control
+from surefoot.problem.environment import Control
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
-from surefoot.term.term import TRUE
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import ControlSystem, inside_set, read_control_system
 from surefoot.reductions.discretise import discretise
+from surefoot.term.term import TRUE
+from surefoot.term.value_types import Arithmetic
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 

@@ -19,7 +19,7 @@ from surefoot.cli.terminal import print_line
 from surefoot.formats.barrier_file import read_barriers
 from surefoot.formats.model_file import file_sha256
 from surefoot.formats.output_file import compact_json
-from surefoot.problem.printer import show_term
+from surefoot.term.printer import show_term
 from surefoot.term.term import Const
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time

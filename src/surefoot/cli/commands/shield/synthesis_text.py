@@ -8,13 +8,14 @@ from typing import Any
 
 from surefoot.cli.commands.shield.certified_synthesis import render_share
 from surefoot.problem.policy import ShieldedPolicy
-from surefoot.problem.printer import show_property, show_term
-from surefoot.term.term import Term
+from surefoot.problem.property_printer import show_property
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import barrier_rows, polynomial_of
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches
 from surefoot.shields.start_regions import Box
 from surefoot.shields.synthesis import ShieldRule
+from surefoot.term.printer import show_term
+from surefoot.term.term import Term
 from surefoot.visible import join_visible
 
 STAGES = {

@@ -11,9 +11,9 @@ import numpy as np
 
 from surefoot.engines.barrier.float_system import Floats
 from surefoot.engines.barrier.scaled_system import ScaledSystem
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import polynomial_of, relaxed_dnf
+from surefoot.term.term import Term
 
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)  # of the rule's value, where it may be beyond its end
 

@@ -23,9 +23,9 @@ from surefoot.engines.barrier.polyhedron.linear_loop import (
     safe_half_spaces,
 )
 from surefoot.engines.barrier.scaled_system import Range, ScaledSystem, Unproved, scale_system
-from surefoot.term.term import Term
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem
+from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 
 MOST_CLIPPED = 3  # controls: every one has three cases

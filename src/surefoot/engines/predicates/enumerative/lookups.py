@@ -22,8 +22,8 @@ from surefoot.engines.predicates.enumerative.columns import (
     select_rows,
 )
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool
 from surefoot.term.term import Apply, Term, free_names
+from surefoot.term.value_types import Bool
 
 MOST = 4096  # combinations of values
 

@@ -50,10 +50,10 @@ from surefoot.errors import SurefootError
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.term.reserved_names import location_parts
-from surefoot.term.term import TRUE, Term, free_names
 from surefoot.reductions.transition_system import encoding_objection as encoding_objection
 from surefoot.solvers.markov import MarkovUndecided
+from surefoot.term.reserved_names import location_parts
+from surefoot.term.term import TRUE, Term, free_names
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 

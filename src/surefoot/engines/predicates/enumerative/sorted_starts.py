@@ -24,12 +24,12 @@ from surefoot.engines.predicates.violations import (
     select_reference_steps,
 )
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.term.reserved_names import location_parts
 from surefoot.problem.semantics import holds_in_state
+from surefoot.term.reserved_names import location_parts
 from surefoot.term.term import TRUE, Term, conjunction_of, disjunction_of, equal, free_names
+from surefoot.term.value_types import Bool
 from surefoot.verdict.verdict import Trace
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late

@@ -22,10 +22,10 @@ from surefoot.engines.predicates.enumerative.columns import Column, ColumnEvalua
 from surefoot.engines.predicates.enumerative.lookups import LookupEvaluator, Lookups, scalar_column
 from surefoot.engines.predicates.listed_starts import listed_starts
 from surefoot.errors import Unsupported
-from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.network import Network
-from surefoot.term.term import Apply, Op, Term, Var, free_names
 from surefoot.solvers.native.batch_queries.point_evaluation import evaluate_each_point, evaluate_with_radius
+from surefoot.term.float32 import round_to_float32
+from surefoot.term.term import Apply, Op, Term, Var, free_names
 from surefoot.work.budget import Budget
 
 Indices: TypeAlias = NDArray[np.int64]

@@ -24,14 +24,14 @@ from surefoot.engines.predicates.symbolic.cubes import Cube, Point, bounds_to_ro
 from surefoot.engines.predicates.symbolic.falsify import some_starts
 from surefoot.engines.predicates.symbolic.search import SymbolicSearch, UnsafeGoal
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Array, Bool
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, State, apply_move, enumerate_successors, holds_in_state
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
-from surefoot.term.linear import add_forms, constant_form
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.solvers.native.batch_queries.point_evaluation import evaluate_each_point
+from surefoot.term.linear import add_forms, constant_form
+from surefoot.term.value_types import Array, Bool
 from surefoot.verdict.verdict import Trace
 from surefoot.work.budget import Budget
 

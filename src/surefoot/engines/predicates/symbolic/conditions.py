@@ -27,8 +27,6 @@ from surefoot.engines.predicates.symbolic.cubes import (
     normal_atom,
 )
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.formula import (
     All,
     AnyOf,
@@ -40,6 +38,7 @@ from surefoot.query.formula import (
     negation_normal_form,
     sharpen_integer_atoms,
 )
+from surefoot.term.interval import Kinds
 from surefoot.term.linear import (
     LinearForm,
     add_forms,
@@ -50,7 +49,8 @@ from surefoot.term.linear import (
     subtract_forms,
     variable_form,
 )
-from surefoot.term.interval import Kinds
+from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Bool
 from surefoot.work.budget import Budget
 
 FEW = 64  # alternatives that take no time

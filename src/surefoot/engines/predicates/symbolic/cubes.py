@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.query.bounds import Interval, simplify_formula
 from surefoot.query.formula import (
     All,
@@ -21,6 +20,7 @@ from surefoot.query.formula import (
     relation_holds,
     sharpen_integer_atoms,
 )
+from surefoot.term.interval import Kinds, Scalar
 from surefoot.term.linear import (
     LinearForm,
     add_forms,
@@ -29,7 +29,7 @@ from surefoot.term.linear import (
     subtract_forms,
     variable_form,
 )
-from surefoot.term.interval import Kinds, Scalar
+from surefoot.term.value_types import Bool, Int, Real
 
 MOST = 16_384  # alternatives of one condition
 Point: TypeAlias = Mapping[str, Fraction]

@@ -17,15 +17,15 @@ import numpy as np
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, fraction_bounds, integer_names
 from surefoot.errors import Unsupported
 from surefoot.network.float32_error import error_bounds
-from surefoot.problem.environment import Int, Real
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.bounds import linear_range
 from surefoot.query.formula import LinearAtom, Relation
-from surefoot.term.linear import linearise_term, term_from_linear
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.term.interval import Kinds
 from surefoot.reductions.network_call import EncodedCall
 from surefoot.solvers.remote_batch import LocalSolver, answer_many
+from surefoot.term.interval import Kinds
+from surefoot.term.linear import linearise_term, term_from_linear
+from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.value_types import Int, Real
 from surefoot.work.budget import Budget
 
 RELATIONS = {Relation.LE: Op.LE, Relation.LT: Op.LT, Relation.EQ: Op.EQ}

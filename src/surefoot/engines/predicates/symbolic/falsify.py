@@ -12,11 +12,12 @@ from surefoot.engines.predicates.graph import state_from_scalars
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, fraction_bounds, meet_cube_sets
 from surefoot.engines.predicates.symbolic.search import SymbolicSearch
 from surefoot.errors import SurefootError
-from surefoot.problem.environment import Bool, Choice, Int, Law, Real
+from surefoot.problem.environment import Choice, Law
 from surefoot.problem.meaning.simulate import simulate_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, State, holds_in_state, is_initial
+from surefoot.term.value_types import Bool, Int, Real
 from surefoot.verdict.verdict import Trace
 from surefoot.work.budget import Budget
 

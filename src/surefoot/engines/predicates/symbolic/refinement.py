@@ -30,11 +30,11 @@ from surefoot.engines.predicates.symbolic.spurious_paths import (
 )
 from surefoot.engines.predicates.symbolic.transition_cubes import build_predicate, successor_point
 from surefoot.errors import InvalidProblem
-from surefoot.problem.printer import show_term
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state
-from surefoot.term.term import Term
 from surefoot.reductions.concretise import CandidateRun, concretise_run
+from surefoot.term.printer import show_term
+from surefoot.term.term import Term
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import (

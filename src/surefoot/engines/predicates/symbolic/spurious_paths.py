@@ -44,10 +44,11 @@ from surefoot.engines.predicates.symbolic.transition_cubes import (
     normalise_comparison,
     successor_point,
 )
-from surefoot.problem.environment import Bool
-from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.problem.semantics import Move, State
-from surefoot.term.term import Term, Var
+from surefoot.reductions.expand import expand_scalar
+from surefoot.reductions.scalar_layout import decode_value
+from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.interval import Kinds
 from surefoot.term.linear import (
     LinearForm,
     add_forms,
@@ -56,9 +57,8 @@ from surefoot.term.linear import (
     term_from_linear,
     variable_form,
 )
-from surefoot.reductions.expand import expand_scalar
-from surefoot.term.interval import Kinds
-from surefoot.reductions.scalar_layout import decode_value
+from surefoot.term.term import Term, Var
+from surefoot.term.value_types import Bool
 from surefoot.verdict.verdict import Trace
 
 POINTS = 32  # on the way from one point to another

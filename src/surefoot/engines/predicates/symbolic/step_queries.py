@@ -43,12 +43,12 @@ from surefoot.problem.network import (
     freeze_indices,
     shift_node_sources,
 )
-from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.query.formula import Relation
-from surefoot.term.linear import LinearForm, linearise_term, scale_form, variable_form
-from surefoot.term.interval import Kinds
 from surefoot.reductions.network_call import EncodedCall
 from surefoot.solvers.native.batch_queries import BatchQueries, QueryOutcome, RowSystem, answer_batch_queries
+from surefoot.term.interval import Kinds
+from surefoot.term.linear import LinearForm, linearise_term, scale_form, variable_form
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.verdict.artifact import QueryStatistics
 from surefoot.work.budget import Budget
 

@@ -31,11 +31,11 @@ from surefoot.engines.predicates.symbolic.cubes import (
     satisfies_cube,
 )
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Int, Real
-from surefoot.term.term import Term, Var
 from surefoot.query.formula import LinearAtom, Relation, sharpen_integer_atoms
-from surefoot.term.linear import LinearForm, scale_form, term_from_linear, variable_form
 from surefoot.term.interval import Kinds
+from surefoot.term.linear import LinearForm, scale_form, term_from_linear, variable_form
+from surefoot.term.term import Term, Var
+from surefoot.term.value_types import Bool, Int, Real
 from surefoot.work.budget import Budget
 
 

@@ -17,21 +17,10 @@ from surefoot.errors import Unsupported
 from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.export.properties import encode_jani_property
 from surefoot.formats.jani.export.terms import ExportNames, Json, jani_expression, jani_number
-from surefoot.problem.environment import (
-    Arithmetic,
-    Array,
-    Bool,
-    Component,
-    Edge,
-    Environment,
-    Int,
-    Outcome,
-    Real,
-    ValueType,
-)
-from surefoot.term.evaluate import evaluate_term
+from surefoot.problem.environment import Component, Edge, Environment, Outcome
 from surefoot.problem.property import Property
 from surefoot.problem.semantics import has_value_type
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.term import (
     TRUE,
     Apply,
@@ -43,6 +32,7 @@ from surefoot.term.term import (
     free_names,
     substitute_names,
 )
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 FEATURES = ("derived-operators", "arrays", "trigonometric-functions")
 MOST_CHOICES = 1000  # edges that one edge with free choices becomes

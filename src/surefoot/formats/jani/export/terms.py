@@ -10,7 +10,7 @@ from typing import Any
 from surefoot.errors import Unsupported
 from surefoot.formats.jani.expressions import BINARY, UNARY
 from surefoot.problem.environment import Environment
-from surefoot.problem.printer import abbreviate_term
+from surefoot.term.printer import abbreviate_term
 from surefoot.term.reserved_names import DEADLOCKED, is_reserved, location_key, location_parts
 from surefoot.term.term import Apply, Const, Op, Term, Var
 

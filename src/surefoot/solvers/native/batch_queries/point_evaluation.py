@@ -17,8 +17,7 @@ from surefoot.errors import Unsupported
 from surefoot.network.directed_rounding import TINY, Array, BoxArray, gamma_factor
 from surefoot.network.exact import exact_outputs
 from surefoot.network.float32_error import propagate_rounding_errors
-from surefoot.term.evaluate import Undefined
-from surefoot.problem.meaning.inference import infer_all_values, round_to_float32
+from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -33,6 +32,8 @@ from surefoot.problem.network import (
 )
 from surefoot.solvers.native.batch_queries.query_rows import Demand, StackedDemands
 from surefoot.solvers.native.bounding.gradients import apply_activation, apply_pairing
+from surefoot.term.evaluate import Undefined
+from surefoot.term.float32 import round_to_float32
 
 Codes = NDArray[np.uint8]
 NO, YES, UNCLEAR, EITHER = 0, 1, 2, 3  # UNCLEAR: not looked at closely; EITHER: rounding decides

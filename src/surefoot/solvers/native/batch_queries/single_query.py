@@ -8,12 +8,12 @@ from math import isfinite
 import numpy as np
 
 from surefoot.network.float32_error import error_bounds
-from surefoot.problem.environment import Int, Real
-from surefoot.term.term import Const, Term, Var
-from surefoot.term.linear import LinearForm, term_from_linear
 from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Undecided, UndecidedReason
 from surefoot.solvers.native.batch_queries.queries import BatchQueries
 from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.linear import LinearForm, term_from_linear
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.value_types import Int, Real
 
 
 def build_single_query(questions: BatchQueries, index: int) -> Query | None:

@@ -13,13 +13,13 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.network.directed_rounding import BoxArray
-from surefoot.term.evaluate import Undefined
 from surefoot.problem.network import Activation, Combine, Pairing
 from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
 from surefoot.solvers.native.bounding.bounding_plan import straddles_kink
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 from surefoot.solvers.native.linear_program import minimise_program
 from surefoot.solvers.native.witness import column_values
+from surefoot.term.evaluate import Undefined
 
 _DENOMINATORS = (1, 60, 10**4, 10**9)
 

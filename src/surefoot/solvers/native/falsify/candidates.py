@@ -9,7 +9,6 @@ from time import monotonic
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
-from surefoot.term.evaluate import Undefined
 from surefoot.query.query import Query, Sat
 from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
 from surefoot.solvers.native.bounding.gradients import forward_values
@@ -32,6 +31,7 @@ from surefoot.solvers.native.witness import (
     nearest_input_point,
     satisfies_within_enclosure,
 )
+from surefoot.term.evaluate import Undefined
 
 _TRIES = 4  # candidates of a batch that are evaluated exactly
 _DOWNHILL = 32  # candidates of a batch that are moved downhill

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Real
 from surefoot.query.bounds import Interval, intersect_intervals, is_empty
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation, formula_atoms
-from surefoot.term.linear import LinearForm, constant_form, subtract_forms
 from surefoot.query.query import Json, Query
 from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.compiled_query import CompiledQuery, count_cubes
 from surefoot.solvers.native.goal_cubes import MOST
 from surefoot.solvers.native.variable_definitions import solve_defining_equalities, substitute_linear_names
+from surefoot.term.linear import LinearForm, constant_form, subtract_forms
+from surefoot.term.value_types import Real
 
 CASES = 64  # of a certificate
 Choices = tuple[tuple[int, int], ...]

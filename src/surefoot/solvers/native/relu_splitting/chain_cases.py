@@ -11,7 +11,6 @@ import numpy as np
 
 from surefoot.network.directed_rounding import TINY, Array
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Activation, Affine, Network, Shape
 from surefoot.query.bounds import (
     Interval,
@@ -21,14 +20,6 @@ from surefoot.query.bounds import (
     simplify_formula,
 )
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
-from surefoot.term.linear import (
-    LinearForm,
-    constant_form,
-    linearise_term,
-    scale_form,
-    subtract_forms,
-    variable_form,
-)
 from surefoot.query.query import NetworkCall, Query
 from surefoot.query.unsat_claim import linear_form_to_json
 from surefoot.solvers.native.relu_splitting.chain_problem import (
@@ -43,6 +34,15 @@ from surefoot.solvers.native.variable_definitions import (
     solve_defining_equalities,
     substitute_linear_names,
 )
+from surefoot.term.linear import (
+    LinearForm,
+    constant_form,
+    linearise_term,
+    scale_form,
+    subtract_forms,
+    variable_form,
+)
+from surefoot.term.value_types import Bool, Int, Real
 
 _SINGLE_UNIT, _SINGLE_TINY = 2.0**-24, 2.0**-126
 

@@ -15,7 +15,6 @@ from time import monotonic
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
-from surefoot.term.evaluate import Undefined
 from surefoot.query.formula import Formula
 from surefoot.query.query import Answer, Json, Number, Proof, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.query.unsat_claim import LazyProof, write_unsat_claim
@@ -49,6 +48,7 @@ from surefoot.solvers.native.relu_splitting.splitting_log import (
     certificate_steps,
 )
 from surefoot.solvers.native.witness import satisfies_within_enclosure
+from surefoot.term.evaluate import Undefined
 
 LEAST_INPUTS = 7  # below, splitting inputs is better
 MOST_CASES = 16
