@@ -24,7 +24,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from surefoot.cli.commands.shield.certified_synthesis import ShieldSynthesis, make_certified_shield
 from surefoot.cli.commands.shield.paper_tables import hidden_sizes
 from surefoot.cli.commands.shield.runtime_overhead import (
     FLAGS,
@@ -40,6 +39,7 @@ from surefoot.cli.commands.shield.synthesis_text import barrier_degree
 from surefoot.formats.policy_file import load_policy
 from surefoot.integrations.native import native
 from surefoot.integrations.shield import Shielded
+from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
 from surefoot.work.budget import Budget
 from surefoot_studies.control.paper_tables import PaperRow, network_file_of_row, read_paper_rows
 from surefoot_studies.control.problem import stays_safe

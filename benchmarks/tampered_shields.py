@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.tampering.changes import CHANGES
 from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import wrongly_proved
-from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, shapes_for
+from surefoot.shields.certified_shield import make_certified_shield, shapes_for
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield, shapes_for
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import Component, Control, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.run import verify
+from surefoot.shields.certified_shield import make_certified_shield, shapes_for
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of
 from surefoot.term.value_types import Arithmetic, Real
