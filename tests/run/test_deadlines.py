@@ -14,7 +14,7 @@ from tests.certify.test_replay import counter
 
 from surefoot import run as run_module
 from surefoot.certify import evidence
-from surefoot.certify.vnnlib_claim import NOT_IN_TIME, Rejection
+from surefoot.certify.checker_process import NOT_IN_TIME, CheckerAnswer
 from surefoot.cli import run_command_line
 from surefoot.cli.commands import check as check_command
 from surefoot.cli.output import exit_code, write_certificate
@@ -27,7 +27,6 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.property import Path as Run
 from surefoot.run import verify
-from surefoot.shields import certified_shield as made_module
 from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.term.term import Const, Term, Var, equal
 from surefoot.term.value_types import Int
@@ -154,11 +153,11 @@ def test_the_checker_has_the_time_that_is_left(
     """It had ten seconds and four times the search beyond it."""
     given: list[float] = []
 
-    def slow(content: object, seconds: float) -> Rejection:
+    def slow(content: object, seconds: float) -> CheckerAnswer:
         given.append(seconds)
-        return Rejection(NOT_IN_TIME, False)
+        return CheckerAnswer(False, NOT_IN_TIME)
 
-    monkeypatch.setattr(evidence, "find_rejection", slow)
+    monkeypatch.setattr(evidence, "ask_checker", slow)
     result = verify(walk(20), Explicit(), Budget(LONG))
     assert isinstance(result.verdict, Exact)
     assert result.verdict.certificate is None
@@ -232,7 +231,7 @@ def test_starts_beyond_the_end_of_the_exploration_are_not_forgotten() -> None:
 
 
 def test_a_shield_whose_certificate_is_not_checked_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made_module, "judge_certificate", go_on)
+    monkeypatch.setattr(evidence, "ask_checker", go_on)
     made = make_certified_shield(stays_safe("duffing"), (2,), Budget(LONG))
     assert not made.accepted
     assert "in time" in made.reason

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.certify.barrier.convergence import build_convergence_certificate
+from surefoot.certify.checker_process import CheckerAnswer, ask_checker
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.certify.runs.argument import ProofAid
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.prove import prove_run_certificate, run_certificate_content
 from surefoot.certify.runs.recurrence import recurrence_certificate
 from surefoot.certify.values.claim import build_graph_certificate, build_process_certificate
-from surefoot.certify.vnnlib_claim import cases_without_controls, find_rejection, restate_for_files
+from surefoot.certify.vnnlib_claim import cases_without_controls, restate_for_files
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Property, Recurs
@@ -57,6 +58,7 @@ class CheckedEvidence:
     certified: bool
     notes: tuple[str, ...] = ()
     unchecked: Certificate | None = None  # for want of time
+    claim: str = ""  # of the certificate, in the words of the checker
 
 
 def certify_verdict(
@@ -264,13 +266,14 @@ def _certify_values(
     if claimed is None:
         return CheckedEvidence(verdict, False)
     budget.progress("checking the certificate")
-    found = find_rejection(claimed.content, budget.remaining())
-    if found is None:
-        return CheckedEvidence(replace(verdict, certificate=claimed), True, _near_ties(verdict))
+    found = ask_checker(claimed.content, budget.remaining())
+    if found.accepted:
+        certified = replace(verdict, certificate=claimed)
+        return CheckedEvidence(certified, True, _near_ties(verdict), claim=found.text)
     if found.refused:
-        rejected = f"the checker rejects the certificate: {found.why}"
+        rejected = f"the checker rejects the certificate: {found.text}"
         return CheckedEvidence(Unknown(Reason.NUMERICS, rejected), False)
-    note = f"not certified: there is a certificate, but {found.why}"
+    note = f"not certified: there is a certificate, but {found.text}"
     return CheckedEvidence(_drop_certificate(verdict), False, (note, *_near_ties(verdict)), claimed)
 
 
@@ -289,6 +292,21 @@ def _drop_certificate(verdict: Exact | PerStart) -> Exact | PerStart:
         return replace(verdict, certificate=None)
     rows = ((s, _drop_certificate(v) if isinstance(v, Exact) else v) for s, v in verdict.table)
     return PerStart(tuple(rows), None)
+
+
+def certify_sets(
+    problem: Problem, sets: Mapping[str, object], budget: Budget
+) -> tuple[Certificate | None, CheckerAnswer]:
+    """The certificate that no step of this program or shield leaves its sets, and what the checker says.
+
+    The claim is about the starts that the sets cover: whether these are all is for the caller to say.
+    """
+    try:
+        claimed = build_barrier_certificate(problem, sets)
+    except Unsupported as why:
+        return None, CheckerAnswer(False, str(why))
+    budget.progress("checking the certificate")
+    return claimed, ask_checker(claimed.content, budget.remaining())
 
 
 def leave_uncertified(problem: Problem, verdict: Verdict, solver: str, budget: Budget) -> CheckedEvidence:
@@ -324,12 +342,12 @@ def _certify_recurrence(
         what = "a run was found that stays among states that are not good, but that is not certified"
         return CheckedEvidence(Unknown(Reason.INCOMPLETE, f"{what}: {found}"), False)
     budget.progress("checking the certificate")
-    rejected = find_rejection(found.content, budget.remaining())
-    if rejected is not None:
-        reason = Reason.NUMERICS if rejected.refused else Reason.INCOMPLETE
-        what = f"the checker does not accept the certificate of a violation: {rejected.why}"
+    answer = ask_checker(found.content, budget.remaining())
+    if not answer.accepted:
+        reason = Reason.NUMERICS if answer.refused else Reason.INCOMPLETE
+        what = f"the checker does not accept the certificate of a violation: {answer.text}"
         return CheckedEvidence(Unknown(reason, what), False)
-    return CheckedEvidence(Violated(trace, found), True)
+    return CheckedEvidence(Violated(trace, found), True, claim=answer.text)
 
 
 def _proof_budget(budget: Budget) -> Budget:
@@ -398,13 +416,13 @@ def _check_claimed(
     unchecked: Certificate | None = None
     if isinstance(claimed, Certificate):
         budget.progress("checking the certificate")
-        found = find_rejection(claimed.content, budget.remaining())
-        if found is None:
-            return CheckedEvidence(Proved(claimed, arithmetic), True)
+        found = ask_checker(claimed.content, budget.remaining())
+        if found.accepted:
+            return CheckedEvidence(Proved(claimed, arithmetic), True, claim=found.text)
         if found.refused:
-            why = f"the checker rejects the certificate: {found.why}"
+            why = f"the checker rejects the certificate: {found.text}"
             return CheckedEvidence(Unknown(Reason.NUMERICS, why), False)
-        unchecked, claimed = claimed, f"there is a certificate, but {found.why}"
+        unchecked, claimed = claimed, f"there is a certificate, but {found.text}"
     if arithmetic != "proved":
         why = f"shown in real arithmetic only, and not certified: {claimed}"
         return CheckedEvidence(Unknown(Reason.NUMERICS, why), False, (), unchecked)

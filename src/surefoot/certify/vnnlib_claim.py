@@ -6,20 +6,12 @@ derives the query from the files itself, so only the names in the proof have to 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
-
-from surefoot.work.child import WorkerDied, WorkerTimedOut, borrow_worker
-from surefoot_checker.check import judge_certificate
-from surefoot_checker.kernel.strict_json import BadCertificate
-from surefoot_checker.kernel.untrusted_file import ReadError
+from typing import Any
 
 _INPUT, _OUTPUT = re.compile(r"(X_\d+)@0\Z"), re.compile(r"output\[(\d+)\]@0\Z")
-
-NOT_IN_TIME = "it could not be checked in time"
 
 
 def restate_for_files(
@@ -127,32 +119,3 @@ def _rename_variable(name: str) -> str | None:
         return found[1]
     found = _OUTPUT.match(name)
     return None if found is None else f"Y_{found[1]}"
-
-
-class Rejection(NamedTuple):
-    why: str
-    refused: bool  # the checker read the certificate, and it does not show what it claims about these files
-
-
-def find_rejection(content: Mapping[str, Any], seconds: float) -> Rejection | None:
-    """Why the checker does not accept a certificate within that time; None if it does."""
-    if seconds <= 0:
-        return Rejection(NOT_IN_TIME, False)
-    with borrow_worker() as worker:
-        try:
-            return worker.call(_check_in_folder, content, os.getcwd(), seconds=seconds)
-        except WorkerTimedOut:
-            return Rejection(NOT_IN_TIME, False)
-        except WorkerDied as death:
-            return Rejection(f"its check ended early: {death}", False)
-
-
-def _check_in_folder(content: Mapping[str, Any], folder: str) -> Rejection | None:
-    os.chdir(folder)  # where the names of files are meant; this process may be older than that
-    try:
-        found = judge_certificate(dict(content))
-    except ReadError as error:  # a file that is gone, or an operator that the checker does not know
-        return Rejection(str(error), False)
-    except BadCertificate as error:
-        return Rejection(str(error), True)
-    return None if found.accepted else Rejection(found.reason, True)

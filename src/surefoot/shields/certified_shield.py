@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal, TypeAlias
 
-from surefoot.certify.barrier.claim import build_barrier_certificate
+from surefoot.certify.checker_process import NOT_IN_TIME, CheckerAnswer
+from surefoot.certify.evidence import certify_sets
 from surefoot.engines.barrier.sos_candidate import MANY, Shape, SosTemplate, barrier_shapes
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.policy import OraclePolicy, Policy, ShieldedPolicy
@@ -34,12 +35,9 @@ from surefoot.term.evaluate import Undefined
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 from surefoot.work.interrupt import stop_if_interrupted
-from surefoot_checker.check import CheckerVerdict as Judgement
-from surefoot_checker.check import judge_certificate
 
 SetKind: TypeAlias = Literal["auto", "polynomial", "polyhedron"]
 EXAMPLES = 64  # of the self-test in C
-NOT_JUDGED = Judgement(False, "the certificate could not be checked in time")
 SYNTHESIS = 0.8  # of the time; the rest is for the certificate and its check
 
 
@@ -157,10 +155,11 @@ def make_certified_shield(
     if several is not None and system.motion is not None and _has_two_ends(system):
         found = call_in_time(budget, lambda: with_room_between(system, several, budget), lambda: several)
     protected, judged, content = call_in_time(
-        whole, lambda: _judge_rules(executed, system, found), lambda: (executed, NOT_JUDGED, None)
+        whole,
+        lambda: _certify_rules(executed, system, found, whole),
+        lambda: (executed, CheckerAnswer(False, NOT_IN_TIME), None),
     )
-    reason = judged.claim if judged.accepted else judged.reason
-    return ShieldSynthesis(protected, system, found, judged.accepted, reason, content, again)
+    return ShieldSynthesis(protected, system, found, judged.accepted, judged.text, content, again)
 
 
 def _search_rules(
@@ -188,9 +187,9 @@ def _has_two_ends(system: ControlSystem) -> bool:
     return all(low is not None and high is not None for _, low, high in system.controls)
 
 
-def _judge_rules(
-    executed: Problem, system: ControlSystem, found: Synthesis
-) -> tuple[Problem, Judgement, dict[str, Any] | None]:
+def _certify_rules(
+    executed: Problem, system: ControlSystem, found: Synthesis, budget: Budget
+) -> tuple[Problem, CheckerAnswer, dict[str, Any] | None]:
     """The problem with its shield, or with its program, and what the checker says of it."""
     plain: Policy = synthesis_program(system, found)
     ways: list[tuple[Policy, dict[str, Any]]] = [(plain, synthesis_evidence(found))]
@@ -201,8 +200,8 @@ def _judge_rules(
         ways = ways[:1]  # in continuous time the program may be safe where its shield is not shown to be
     for acting, shown in ways:
         protected = replace(executed, policy=acting)
-        content = json.loads(json.dumps(build_barrier_certificate(protected, shown).content))
-        judged = judge_certificate(content)
+        certificate, judged = certify_sets(protected, shown, budget)
         if judged.accepted:
             break
+    content = None if certificate is None else json.loads(json.dumps(certificate.content))
     return protected, judged, content

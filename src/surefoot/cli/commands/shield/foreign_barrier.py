@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.certify.barrier.counterexample import (
     BarrierCounterexample,
     confirm_escaping_step,
     confirm_uncovered_start,
     confirm_unsafe_member,
 )
+from surefoot.certify.evidence import certify_sets
 from surefoot.engines.barrier.engine import invariant_set_content
 from surefoot.engines.barrier.falsify import RaySampler, falsify_set, falsify_starts, ray_sampler
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial, float_system
@@ -46,7 +46,6 @@ from surefoot.reductions.discretise import discretise
 from surefoot.term.term import TRUE
 from surefoot.term.value_types import Arithmetic
 from surefoot.work.budget import Budget
-from surefoot_checker.check import judge_certificate
 
 CONDITIONS = ("starts", "unsafe", "steps")
 DIGITS = (2, 3, 4, 6, 9, 17)  # a state with few digits is easier to read
@@ -270,18 +269,15 @@ class _Case:
             for s, r in zip(sets, self.rules, strict=True)
         )
         problem = replace(self.problem, policy=ProgramPolicy(branches))
-        certificate: dict[str, Any] = json.loads(
-            json.dumps(
-                build_barrier_certificate(problem, {"sets": [invariant_set_content(s) for s in sets]}).content
-            )
-        )
-        verdict = judge_certificate(certificate)
-        if not verdict.accepted:
-            why = f"the checker does not accept the proof: {verdict.reason}"
+        content = {"sets": [invariant_set_content(s) for s in sets]}
+        certificate, judged = certify_sets(problem, content, self.budget)
+        if certificate is None or not judged.accepted:
+            why = f"the checker does not accept the proof: {judged.text}"
             answers |= {c: ConditionAnswer("unknown", why) for c in CONDITIONS}
             return None
         answers |= {c: ConditionAnswer("proved", "for the part of each set in its box") for c in CONDITIONS}
-        return certificate
+        found_content: dict[str, Any] = json.loads(json.dumps(certificate.content))
+        return found_content
 
     def _best_proofs(
         self, rule: ForeignBarrier, region: RaySampler, answers: dict[str, ConditionAnswer]
