@@ -19,10 +19,8 @@ svg{width:100%;max-width:46rem;height:auto;display:block;margin:.4rem 0}
 th,td{border-bottom:1px solid #d5d8dc;padding:.15rem .6rem;text-align:right;white-space:nowrap}
 th.text,td.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
 dt{font-weight:600}dd{margin:0 0 .4rem 1rem;overflow-wrap:anywhere}
-.title{font:600 13px system-ui,sans-serif}.tick{font:11px system-ui,sans-serif;fill:#566573}
 @media (prefers-color-scheme:dark){:root{color-scheme:dark}body{color:#e4e9ed;background:#14191e}
 a{color:#6fb1f5}code{background:#232b33}th,td{border-color:#3a444d}svg{background:#fff;border-radius:.3rem}}
-.end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:#e5e8e8}.past{fill:#f2f4f4}.loop{stroke:#c0392b;stroke-width:3}
 """
 
 

@@ -1,17 +1,18 @@
-"""Line charts as SVG text, without any library: values over the steps of a run."""
+"""Line charts: values over the steps of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from surefoot.report.drawing.frame import Frame, tick_values
-from surefoot.visible import escape_html
+from surefoot.report.drawing.frame import LINE_COLOURS, Frame, tick_values
+from surefoot.report.drawing.shapes import Drawing, Mark, Polyline, Rectangle, Shape, Text
+from surefoot.report.drawing.svg_file import render_svg
 
 WIDTH, HEIGHT = 640, 170
 LEFT, RIGHT, TOP, BOTTOM = 70, 16, 26, 30
-COLOURS = ("#1f5fa8", "#c0392b", "#1e8449", "#7d3c98", "#b9770e", "#117a8b", "#5d6d7e", "#943126", "#2e4053")
+INK, GRID, PAST, LOOP = "#566573", "#e5e8e8", "#f2f4f4", "#c0392b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +31,16 @@ def line_chart(title: str, series: Sequence[Series], *, since: float = 0.0, loop
         return ""
     across, along = _padded_range([x for x, _ in points], 0.0), _padded_range([y for _, y in points], 0.08)
     frame = Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, across, along)
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape_html(title)}">']
-    parts.append(f'<text x="{LEFT}" y="16" class="title">{escape_html(title)}</text>')
-    parts += _draw_history(frame, since)
-    parts += _draw_grid(frame)
+    shapes: list[Shape] = [
+        Text(LEFT, 16, title, 13, colour="#1b2631", bold=True),
+        *_draw_history(frame, since),
+        *_draw_grid(frame),
+    ]
     for number, one in enumerate(shown):
-        parts += _draw_series(one, COLOURS[number % len(COLOURS)], frame)
+        shapes += _draw_series(one, LINE_COLOURS[number % len(LINE_COLOURS)], frame)
     if loop is not None:
-        parts += _draw_loop(frame, loop, max(x for x, _ in points))
-    parts += _draw_legend(shown)
-    return "".join([*parts, "</svg>"])
+        shapes += _draw_loop(frame, loop, max(x for x, _ in points))
+    return render_svg(Drawing(WIDTH, HEIGHT, (*shapes, *_draw_legend(shown)), title))
 
 
 def _padded_range(values: Sequence[float], margin: float) -> tuple[float, float]:
@@ -48,56 +49,40 @@ def _padded_range(values: Sequence[float], margin: float) -> tuple[float, float]
     return low - room, high + room
 
 
-def _draw_history(frame: Frame, since: float) -> list[str]:
-    if since <= frame.across[0]:
-        return []
-    width = frame.x(since) - LEFT
-    return [
-        f'<rect x="{LEFT}" y="{TOP}" width="{width:.1f}" height="{HEIGHT - TOP - BOTTOM}" class="past"/>',
-        f'<text x="{LEFT + 4}" y="{TOP + 12}" class="tick">before the run</text>',
-    ]
+def _draw_history(frame: Frame, since: float) -> Iterator[Shape]:
+    if since > frame.across[0]:
+        yield Rectangle(LEFT, TOP, frame.x(since) - LEFT, HEIGHT - TOP - BOTTOM, PAST)
+        yield Text(LEFT + 4, TOP + 12, "before the run", colour=INK)
 
 
-def _draw_grid(frame: Frame) -> list[str]:
-    parts = []
+def _draw_grid(frame: Frame) -> Iterator[Shape]:
     for value in tick_values(*frame.along):
         y = frame.y(value)
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" class="tick end">{value:.6g}</text>')
+        yield Polyline(((LEFT, y), (WIDTH - RIGHT, y)), GRID)
+        yield Text(LEFT - 6, y + 4, f"{value:.6g}", anchor="end", colour=INK)
+    below = HEIGHT - BOTTOM + 15
     for value in tick_values(*frame.across, whole=True):
-        x = frame.x(value)
-        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 15}" class="tick middle">{value:g}</text>')
-    parts.append(f'<text x="{LEFT - 6}" y="{HEIGHT - BOTTOM + 15}" class="tick end">step</text>')
-    return parts
+        yield Text(frame.x(value), below, f"{value:g}", anchor="middle", colour=INK)
+    yield Text(LEFT - 6, below, "step", anchor="end", colour=INK)
 
 
-def _draw_series(one: Series, colour: str, frame: Frame) -> list[str]:
-    spots = [(*frame.place(x, y), x, y) for x, y in one.points]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in spots)
-    marks = (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">'
-        f"<title>{escape_html(one.label)}: {value:.9g} at step {step:g}</title></circle>"
-        for x, y, step, value in spots
-    )
-    return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>', *marks]
+def _draw_series(one: Series, colour: str, frame: Frame) -> Iterator[Shape]:
+    yield Polyline(tuple(frame.place(*point) for point in one.points), colour, 1.6)
+    for step, value in one.points:
+        yield Mark(*frame.place(step, value), colour, f"{one.label}: {value:.9g} at step {step:g}")
 
 
-def _draw_loop(frame: Frame, loop: float, last: float) -> list[str]:
+def _draw_loop(frame: Frame, loop: float, last: float) -> Iterator[Shape]:
     y, start, end = HEIGHT - BOTTOM + 3, frame.x(loop), frame.x(last)
-    return [
-        f'<line x1="{start:.1f}" x2="{end:.1f}" y1="{y}" y2="{y}" class="loop"/>',
-        f'<text x="{(start + end) / 2:.1f}" y="{HEIGHT - 3}" class="tick middle">for ever</text>',
-    ]
+    yield Polyline(((start, y), (end, y)), LOOP, 3)
+    yield Text((start + end) / 2, HEIGHT - 3, "for ever", anchor="middle", colour=INK)
 
 
-def _draw_legend(series: Sequence[Series]) -> list[str]:
-    if len(series) < 2:
-        return []
-    parts, x = [], WIDTH - RIGHT
-    for number, one in reversed(list(enumerate(series))):
+def _draw_legend(series: Sequence[Series]) -> Iterator[Shape]:
+    x = WIDTH - RIGHT
+    for number, one in reversed(list(enumerate(series)) if len(series) > 1 else []):
         x -= 7 * len(one.label) + 22
         if x < LEFT + 150:
             break
-        parts.append(f'<rect x="{x}" y="8" width="10" height="10" fill="{COLOURS[number % len(COLOURS)]}"/>')
-        parts.append(f'<text x="{x + 13}" y="17" class="tick">{escape_html(one.label)}</text>')
-    return parts
+        yield Rectangle(x, 8, 10, 10, LINE_COLOURS[number % len(LINE_COLOURS)])
+        yield Text(x + 13, 17, one.label, colour=INK)

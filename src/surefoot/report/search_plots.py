@@ -1,4 +1,4 @@
-"""The questions of a search as pictures (SVG), the verdict as colour and shape.
+"""The questions of a search as pictures, the verdict as colour and shape.
 
 One has the values against the seconds that each took, one the values against what was found there, and one
 the tipping points of several policies.
@@ -6,20 +6,21 @@ the tipping points of several policies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from math import log
 
-from surefoot.report.drawing.frame import Frame
+from surefoot.report.drawing.frame import LINE_COLOURS, Frame, axes_line
+from surefoot.report.drawing.shapes import Drawing, Mark, Polyline, Rectangle, Shape, Text
+from surefoot.report.drawing.svg_file import render_svg
 from surefoot.term.printer import show_term
 from surefoot.term.term import Const
 from surefoot.verdict.artifact import TippingPoint, Trial
-from surefoot.visible import escape_html
 
 WIDTH, HEIGHT = 720, 360
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 56, 56
 LANE = 44  # height of the marks with one answer
+INK = "#000000"
 COLOURS = {"proved": "#1a7f37", "refuted": "#cf222e", "vacuous": "#6e7781", "unknown": "#9a6700"}
-LINES = ("#1f5fa8", "#c0392b", "#1e8449", "#7d3c98", "#b9770e", "#117a8b", "#5d6d7e", "#943126", "#2e4053")
 
 
 def bounds_svg(
@@ -30,43 +31,31 @@ def bounds_svg(
     xs, ys = [log(p[0]) for p in points], [log(y) for p in points for y in p[1:]]
     inside = (LEFT + 20, WIDTH - RIGHT - 20, TOP + 10, HEIGHT - BOTTOM - 10)
     frame = Frame(*inside, (min(xs), max(xs)), (min(ys), max(ys)))
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        return frame.place(log(x), log(y))
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        _text_svg(LEFT, 20, title, size=14),
-        f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
-        _text_svg(WIDTH - RIGHT, HEIGHT - BOTTOM + 34, across, anchor="end"),
-        _text_svg(LEFT - 60, TOP - 8, along),
+    whole = Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, frame.across, frame.along)
+    shapes: list[Shape] = [
+        Text(LEFT, 20, title, 14, colour=INK),
+        axes_line(whole),
+        Text(WIDTH - RIGHT, HEIGHT - BOTTOM + 34, across, 12, "end", INK),
+        Text(LEFT - 60, TOP - 8, along, 12, colour=INK),
     ]
     for x in sorted({p[0] for p in points}):
-        parts.append(_text_svg(place(x, 1.0)[0], HEIGHT - BOTTOM + 18, f"{x:.4g}", anchor="middle"))
+        shapes.append(Text(frame.x(log(x)), HEIGHT - BOTTOM + 18, f"{x:.4g}", 12, "middle", INK))
     for y in sorted({min(p[1] for p in points), max(p[2] for p in points)}):
-        parts.append(_text_svg(LEFT - 6, place(1.0, y)[1] + 4, f"{y:.4g}", anchor="end"))
+        shapes.append(Text(LEFT - 6, frame.y(log(y)) + 4, f"{y:.4g}", 12, "end", INK))
     for number, (label, line) in enumerate(found):
-        parts += _bars_svg(label, line, place, LINES[number % len(LINES)])
-        parts.append(_text_svg(LEFT + 10, TOP + 14 * (number + 1), label, colour=LINES[number % len(LINES)]))
-    return "\n".join([*parts, "</svg>"]) + "\n"
+        colour = LINE_COLOURS[number % len(LINE_COLOURS)]
+        shapes += _draw_bars(label, line, frame, colour)
+        shapes.append(Text(LEFT + 10, TOP + 14 * (number + 1), label, 12, colour=colour))
+    return render_svg(Drawing(WIDTH, HEIGHT, tuple(shapes), title))
 
 
-def _bars_svg(
-    label: str,
-    line: Sequence[tuple[float, float, float]],
-    place: Callable[[float, float], tuple[float, float]],
-    colour: str,
-) -> list[str]:
-    tops = " ".join("{:.1f},{:.1f}".format(*place(x, high)) for x, _, high in line)
-    parts = [f'<polyline points="{tops}" fill="none" stroke="{colour}"/>']
+def _draw_bars(
+    label: str, line: Sequence[tuple[float, float, float]], frame: Frame, colour: str
+) -> Iterator[Shape]:
+    yield Polyline(tuple(frame.place(log(x), log(high)) for x, _, high in line), colour)
     for x, low, high in line:
-        (right, bottom), (_, top) = place(x, low), place(x, high)
-        parts.append(
-            f'<path d="M{right:.1f} {bottom:.1f} V{top:.1f}" stroke="{colour}" stroke-width="5">'
-            f"<title>{escape_html(label)}: between {low:.6g} and {high:.6g} at {x:.6g}</title></path>"
-        )
-    return parts
+        ends = frame.place(log(x), log(low)), frame.place(log(x), log(high))
+        yield Polyline(ends, colour, 5, title=f"{label}: between {low:.6g} and {high:.6g} at {x:.6g}")
 
 
 def tipping_point_svg(found: TippingPoint) -> str:
@@ -75,22 +64,19 @@ def tipping_point_svg(found: TippingPoint) -> str:
     low, high = min(values), max(values)
     slowest = max(t.seconds for t in found.trials) or 1.0
     frame = Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, (low, high), (0.0, slowest))
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        _text_svg(LEFT, 24, found.statement, size=15),
-        *_gap_svg(found, frame, HEIGHT - TOP - BOTTOM),
-        f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
-        _text_svg(LEFT, HEIGHT - BOTTOM + 18, f"{low:.6g}"),
-        _text_svg(WIDTH - RIGHT, HEIGHT - BOTTOM + 18, f"{high:.6g}", anchor="end"),
-        _text_svg(LEFT - 6, TOP + 4, f"{slowest:.2g} s", anchor="end"),
-        _text_svg(LEFT - 6, HEIGHT - BOTTOM, "0 s", anchor="end"),
+    below = HEIGHT - BOTTOM + 18
+    shapes: list[Shape] = [
+        Text(LEFT, 24, found.statement, 15, colour=INK),
+        *_draw_gap(found, frame),
+        axes_line(frame),
+        Text(LEFT, below, f"{low:.6g}", 12, colour=INK),
+        Text(WIDTH - RIGHT, below, f"{high:.6g}", 12, "end", INK),
+        Text(LEFT - 6, TOP + 4, f"{slowest:.2g} s", 12, "end", INK),
+        Text(LEFT - 6, HEIGHT - BOTTOM, "0 s", 12, "end", INK),
         *(_trial_mark(t, *frame.place(float(t.value), t.seconds)) for t in found.trials),
-        *_legend_svg(found),
-        "</svg>",
+        *_draw_legend(found),
     ]
-    return "\n".join(parts) + "\n"
+    return render_svg(Drawing(WIDTH, HEIGHT, tuple(shapes), found.statement))
 
 
 def verdicts_svg(found: TippingPoint) -> str:
@@ -100,59 +86,40 @@ def verdicts_svg(found: TippingPoint) -> str:
     lanes = [answer for answer in COLOURS if any(t.answer == answer for t in found.trials)]
     bottom = TOP + LANE * len(lanes)
     frame = Frame(LEFT + 20, WIDTH - RIGHT - 20, TOP, bottom, (low, high), (0.0, 1.0))
-
-    parts = [
-        f'<svg viewBox="0 0 {WIDTH} {bottom + 30}" role="img" aria-label="{escape_html(found.statement)}">',
-        *_gap_svg(found, frame, bottom - TOP),
-        f'<path d="M{LEFT} {TOP} V{bottom} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
-        _text_svg(frame.x(low), bottom + 18, f"{low:.6g}", anchor="middle"),
+    shapes: list[Shape] = [
+        *_draw_gap(found, frame),
+        axes_line(Frame(LEFT, WIDTH - RIGHT, TOP, bottom, frame.across, frame.along)),
+        *(Text(frame.x(v), bottom + 18, f"{v:.6g}", 12, "middle", INK) for v in sorted({low, high})),
     ]
-    if high > low:
-        parts.append(_text_svg(frame.x(high), bottom + 18, f"{high:.6g}", anchor="middle"))
     for number, answer in enumerate(lanes):
         y = TOP + LANE * (number + 0.5)
-        parts.append(_text_svg(LEFT - 8, y + 4, answer, anchor="end", colour=COLOURS[answer]))
-        parts += [_trial_mark(t, frame.x(float(t.value)), y) for t in found.trials if t.answer == answer]
-    return "\n".join([*parts, "</svg>"])
+        shapes.append(Text(LEFT - 8, y + 4, answer, 12, "end", COLOURS[answer]))
+        shapes += [_trial_mark(t, frame.x(float(t.value)), y) for t in found.trials if t.answer == answer]
+    return render_svg(Drawing(WIDTH, bottom + 30, tuple(shapes), found.statement))
 
 
-def _gap_svg(found: TippingPoint, frame: Frame, height: int) -> list[str]:
+def _draw_gap(found: TippingPoint, frame: Frame) -> Iterator[Shape]:
     if found.proved is None or found.refuted is None:
-        return []
-    left, right = sorted(frame.x(float(t.value)) for t in (found.proved, found.refuted))
-    size = f'width="{max(1.0, right - left):.2f}" height="{height}"'
+        return
     ends = sorted(float(t.value) for t in (found.proved, found.refuted))
-    words = f"{ends[0]:.6g} … {ends[1]:.6g}"
-    return [
-        f'<rect x="{left:.2f}" y="{TOP}" {size} fill="#54aeff"/>',
-        _text_svg((left + right) / 2, TOP - 6, words, anchor="middle"),
-    ]
+    left, right = (frame.x(end) for end in ends)
+    yield Rectangle(left, TOP, max(1.0, right - left), frame.bottom - TOP, "#54aeff")
+    yield Text((left + right) / 2, TOP - 6, f"{ends[0]:.6g} … {ends[1]:.6g}", 12, "middle", INK)
 
 
-def _trial_mark(trial: Trial, x: float, y: float) -> str:
+def _trial_mark(trial: Trial, x: float, y: float) -> Mark:
     """A disc for a proof, a cross for a violation, a ring for anything else."""
-    colour = COLOURS[trial.answer]
-    title = (
-        f"<title>{escape_html(show_term(Const(trial.value)))}: {trial.answer}, {trial.seconds:.2f} s</title>"
-    )
-    if trial.answer == "refuted":
-        path = f"M{x - 4:.2f} {y - 4:.2f} l8 8 m0 -8 l-8 8"
-        return f'<path d="{path}" stroke="{colour}" stroke-width="2">{title}</path>'
-    fill = colour if trial.answer == "proved" else "white"
-    return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="4" fill="{fill}" stroke="{colour}">{title}</circle>'
+    title = f"{show_term(Const(trial.value))}: {trial.answer}, {trial.seconds:.2f} s"
+    match trial.answer:
+        case "proved":
+            return Mark(x, y, COLOURS[trial.answer], title, "disc", 4)
+        case "refuted":
+            return Mark(x, y, COLOURS[trial.answer], title, "cross", 4)
+        case _:
+            return Mark(x, y, COLOURS[trial.answer], title, "ring", 4)
 
 
-def _legend_svg(found: TippingPoint) -> list[str]:
-    lines, x = [], float(LEFT)
-    for answer in dict.fromkeys(t.answer for t in found.trials):
+def _draw_legend(found: TippingPoint) -> Iterator[Shape]:
+    for number, answer in enumerate(dict.fromkeys(t.answer for t in found.trials)):
         count = sum(t.answer == answer for t in found.trials)
-        lines.append(_text_svg(x, HEIGHT - 12, f"{answer}: {count}", colour=COLOURS[answer]))
-        x += 120
-    return lines
-
-
-def _text_svg(
-    x: float, y: float, text: str, *, size: int = 12, anchor: str = "start", colour: str = "black"
-) -> str:
-    style = f'font-size="{size}" text-anchor="{anchor}" fill="{colour}"'
-    return f'<text x="{x:.2f}" y="{y:.2f}" {style}>{escape_html(text)}</text>'
+        yield Text(LEFT + 120 * number, HEIGHT - 12, f"{answer}: {count}", 12, colour=COLOURS[answer])

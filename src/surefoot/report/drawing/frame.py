@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor, log10
 
+from surefoot.report.drawing.shapes import Polyline
+
+# colours of several lines in one chart, in this order
+LINE_COLOURS = (
+    *("#1f5fa8", "#c0392b", "#1e8449", "#7d3c98", "#b9770e"),
+    *("#117a8b", "#5d6d7e", "#943126", "#2e4053"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -47,3 +55,9 @@ def tick_values(low: float, high: float, *, whole: bool = False) -> tuple[float,
     step = max(1.0, round(step)) if whole else step
     first = -floor(-low / step)
     return tuple(n * step for n in range(first, floor(high / step) + 1))
+
+
+def axes_line(frame: Frame, colour: str = "#000000") -> Polyline:
+    """The left and the lower edge of a frame."""
+    corners = ((frame.left, frame.top), (frame.left, frame.bottom), (frame.right, frame.bottom))
+    return Polyline(corners, colour)

@@ -5,13 +5,23 @@ from __future__ import annotations
 import struct
 import zlib
 from itertools import pairwise
+from math import hypot
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.report.drawing.font import HEIGHT, WIDTH, glyph_pixels
-from surefoot.report.drawing.shapes import Cells, Drawing, Mark, Polyline, Rectangle, Shape, Text
+from surefoot.report.drawing.shapes import (
+    Cells,
+    Drawing,
+    Mark,
+    Polyline,
+    Rectangle,
+    Shape,
+    Text,
+    mark_corners,
+)
 
 Pixels: TypeAlias = NDArray[np.uint8]
 
@@ -45,13 +55,13 @@ def _png_chunk(kind: bytes, data: bytes) -> bytes:
 def _draw_shape(image: Pixels, shape: Shape, zoom: int) -> None:
     match shape:
         case Rectangle(x, y, width, height, fill):
-            _fill_rectangle(image, x * zoom, y * zoom, width * zoom, height * zoom, fill)
+            _fill_rectangle(image, *(round(n * zoom) for n in (x, y, width, height)), fill)
         case Cells():
             _draw_cells(image, shape, zoom)
-        case Polyline(points, colour, width):
-            _draw_polyline(image, points, colour, width, zoom)
-        case Mark(x, y, colour):
-            _fill_rectangle(image, round((x - 3) * zoom), round((y - 3) * zoom), 6 * zoom, 6 * zoom, colour)
+        case Polyline():
+            _draw_polyline(image, shape, zoom)
+        case Mark():
+            _draw_mark(image, shape, zoom)
         case Text():
             _draw_text(image, shape, zoom)
 
@@ -80,14 +90,38 @@ def _draw_cells(image: Pixels, cells: Cells, zoom: int) -> None:
                 _draw_text(image, Text(middle, base + (cells.size + HEIGHT) // 2, sign, 10, "middle"), zoom)
 
 
-def _draw_polyline(
-    image: Pixels, points: tuple[tuple[float, float], ...], colour: str, width: int, zoom: int
-) -> None:
-    for (x0, y0), (x1, y1) in pairwise(points):
+def _draw_mark(image: Pixels, mark: Mark, zoom: int) -> None:
+    if mark.form in ("cross", "arrow"):
+        for line in mark_corners(mark):
+            _draw_polyline(image, Polyline(line, mark.colour), zoom)
+        return
+    for size, colour in ((mark.size, mark.colour), (mark.size - 1, "#ffffff"))[: 1 + (mark.form == "ring")]:
+        corner, side = [round((c - size) * zoom) for c in (mark.x, mark.y)], round(2 * size * zoom)
+        _fill_rectangle(image, *corner, side, side, colour)
+
+
+def _draw_polyline(image: Pixels, line: Polyline, zoom: int) -> None:
+    thick, gone = max(1, round(line.width * zoom)), 0.0
+    for (x0, y0), (x1, y1) in pairwise(line.points):
         count = int(max(abs(x1 - x0), abs(y1 - y0)) * zoom) + 1
+        length = hypot(x1 - x0, y1 - y0)
         for part in np.linspace(0.0, 1.0, count + 1):
-            x, y = x0 + (x1 - x0) * part, y0 + (y1 - y0) * part
-            _fill_rectangle(image, int(x * zoom), int(y * zoom), width * zoom, width * zoom, colour)
+            if _in_stroke(gone + length * part, line.dash):
+                x, y = x0 + (x1 - x0) * part, y0 + (y1 - y0) * part
+                _fill_rectangle(image, int(x * zoom), int(y * zoom), thick, thick, line.colour)
+        gone += length
+
+
+def _in_stroke(distance: float, dash: tuple[int, ...]) -> bool:
+    """Is a line drawn there, so far from its beginning, or is there a gap?"""
+    if not dash:
+        return True
+    left = distance % sum(dash)
+    for number, length in enumerate(dash):
+        if left < length:
+            return number % 2 == 0
+        left -= length
+    return False
 
 
 def _draw_text(image: Pixels, text: Text, zoom: int) -> None:
@@ -95,8 +129,8 @@ def _draw_text(image: Pixels, text: Text, zoom: int) -> None:
     scale = zoom * (2 if text.size >= 18 else 1)
     step = (WIDTH + 1) * scale
     whole = step * len(text.text) - scale
-    left = text.x * zoom - {"start": 0, "middle": whole // 2, "end": whole}[text.anchor]
-    top, colour = text.y * zoom - HEIGHT * scale, _parse_colour(text.colour)
+    left = round(text.x * zoom) - {"start": 0, "middle": whole // 2, "end": whole}[text.anchor]
+    top, colour = round(text.y * zoom) - HEIGHT * scale, _parse_colour(text.colour)
     for number, letter in enumerate(text.text):
         shape = np.repeat(np.repeat(glyph_pixels(letter), scale, axis=0), scale, axis=1)
         x = left + number * step

@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+MarkForm: TypeAlias = Literal["disc", "ring", "cross", "arrow"]
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    x: int
-    y: int
-    width: int
-    height: int
+    x: float
+    y: float
+    width: float
+    height: float
     fill: str  # "#rrggbb"
 
 
@@ -36,29 +37,33 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Polyline:
-    """Straight pieces from point to point."""
+    """Straight pieces from point to point; `dash`: lengths of strokes and gaps, in turns."""
 
     points: tuple[tuple[float, float], ...]
     colour: str
-    width: int = 1
+    width: float = 1
+    dash: tuple[int, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A small square around a point, with a title."""
+    """A small sign at a point, with a title; in PNG files discs and rings are squares."""
 
     x: float
     y: float
     colour: str
     title: str
+    form: MarkForm = "disc"
+    size: float = 3  # from its middle to its edge
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
     """`y` is the base line; the letters are about 7/10 of `size` high."""
 
-    x: int
-    y: int
+    x: float
+    y: float
     text: str
     size: int = 11
     anchor: Anchor = "start"
@@ -74,6 +79,7 @@ class Drawing:
     width: int
     height: int
     shapes: tuple[Shape, ...]
+    label: str = ""  # what is read out instead of it
 
 
 def shift_shapes(shapes: Iterable[Shape], right: int, down: int) -> tuple[Shape, ...]:
@@ -82,11 +88,18 @@ def shift_shapes(shapes: Iterable[Shape], right: int, down: int) -> tuple[Shape,
     for shape in shapes:
         if isinstance(shape, Polyline):
             moved.append(replace(shape, points=tuple((x + right, y + down) for x, y in shape.points)))
-        elif isinstance(shape, Mark):
-            moved.append(replace(shape, x=shape.x + right, y=shape.y + down))
         else:
             moved.append(replace(shape, x=shape.x + right, y=shape.y + down))
     return tuple(moved)
+
+
+def mark_corners(mark: Mark) -> tuple[tuple[tuple[float, float], ...], ...]:
+    """The lines of a cross, or the outline of an arrow that points upwards."""
+    x, y, s = mark.x, mark.y, mark.size
+    if mark.form == "cross":
+        return ((x - s, y - s), (x + s, y + s)), ((x - s, y + s), (x + s, y - s))
+    foot = y + 0.75 * s
+    return (((x - s, foot), (x, y - 1.25 * s), (x + s, foot), (x - s, foot)),)
 
 
 def text_width(text: str, size: int = 11) -> int:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from surefoot.report.drawing.shapes import Cells, Drawing, Mark, Polyline, Rectangle, Shape, Text
+from surefoot.report.drawing.shapes import (
+    Cells,
+    Drawing,
+    Mark,
+    Polyline,
+    Rectangle,
+    Shape,
+    Text,
+    mark_corners,
+)
 from surefoot.visible import escape_html
 
 MOST_TITLES = 6000  # squares with a title of their own; a grid of more is drawn by colour
@@ -11,6 +20,7 @@ MOST_TITLES = 6000  # squares with a title of their own; a grid of more is drawn
 def render_svg(drawing: Drawing, *, titles: bool = True, attributes: str = "") -> str:
     """The whole file, or an element of a page; without `titles` squares of one colour are one path."""
     size = f'viewBox="0 0 {drawing.width} {drawing.height}" width="{drawing.width}" height="{drawing.height}"'
+    attributes += f' role="img" aria-label="{escape_html(drawing.label)}"' if drawing.label else ""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif"{attributes}>'
     back = f'<rect width="{drawing.width}" height="{drawing.height}" fill="#ffffff"/>'
     return "\n".join([head, back, *(_render_shape(s, titles) for s in drawing.shapes), "</svg>"]) + "\n"
@@ -19,23 +29,43 @@ def render_svg(drawing: Drawing, *, titles: bool = True, attributes: str = "") -
 def _render_shape(shape: Shape, titles: bool) -> str:
     match shape:
         case Rectangle(x, y, width, height, fill):
-            return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{fill}"/>'
-        case Polyline(points, colour, width):
-            path = " ".join(f"{_format_coordinate(x)},{_format_coordinate(y)}" for x, y in points)
-            return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
-        case Mark(x, y, colour, title):
-            place = f'cx="{_format_coordinate(x)}" cy="{_format_coordinate(y)}"'
-            return f'<circle {place} r="3" fill="{colour}"><title>{escape_html(title)}</title></circle>'
-        case Text(x, y, text, size, anchor, colour, bold):
-            style = f'font-size="{size}" fill="{colour}"'
+            place = f'x="{_format_coordinate(x)}" y="{_format_coordinate(y)}"'
+            size = f'width="{_format_coordinate(width)}" height="{_format_coordinate(height)}"'
+            return f'<rect {place} {size} fill="{fill}"/>'
+        case Polyline(points, colour, width, dash, title):
+            style = f'fill="none" stroke="{colour}" stroke-width="{width}"'
+            style += f' stroke-dasharray="{" ".join(map(str, dash))}"' if dash else ""
+            return _render_polyline(points, style, title)
+        case Mark():
+            return _render_mark(shape)
+        case Text(x, y, text, height, anchor, colour, bold):
+            style = f'font-size="{height}" fill="{colour}"'
             style += f' text-anchor="{anchor}"' if anchor != "start" else ""
             style += ' font-weight="bold"' if bold else ""
-            return f'<text x="{x}" y="{y}" {style}>{escape_html(text)}</text>'
+            place = f'x="{_format_coordinate(x)}" y="{_format_coordinate(y)}"'
+            return f"<text {place} {style}>{escape_html(text)}</text>"
         case Cells():
             told = titles and sum(map(len, shape.titles)) in range(1, MOST_TITLES + 1)
             return "\n".join(
                 [*(_render_titled_cells(shape) if told else _render_cell_paths(shape)), *_render_signs(shape)]
             )
+
+
+def _render_polyline(points: tuple[tuple[float, float], ...], style: str, title: str) -> str:
+    path = " ".join(f"{_format_coordinate(x)},{_format_coordinate(y)}" for x, y in points)
+    told = f"><title>{escape_html(title)}</title></polyline>" if title else "/>"
+    return f'<polyline points="{path}" {style}{told}'
+
+
+def _render_mark(mark: Mark) -> str:
+    if mark.form in ("cross", "arrow"):
+        style = 'fill="none" stroke-width="2"' if mark.form == "cross" else 'fill="#ffffff"'
+        style += f' stroke="{mark.colour}"'
+        return "".join(_render_polyline(line, style, mark.title) for line in mark_corners(mark))
+    place = f'cx="{_format_coordinate(mark.x)}" cy="{_format_coordinate(mark.y)}" r="{mark.size}"'
+    colours = f'fill="{mark.colour if mark.form == "disc" else "#ffffff"}"'
+    colours += f' stroke="{mark.colour}"' if mark.form == "ring" else ""
+    return f"<circle {place} {colours}><title>{escape_html(mark.title)}</title></circle>"
 
 
 def _render_titled_cells(cells: Cells) -> list[str]:
