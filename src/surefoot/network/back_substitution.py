@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.network.batches import BatchRecord, join_batches
 from surefoot.network.directed_rounding import (
     TINY,
     Array,
@@ -42,7 +43,7 @@ _ENTRIES = 2**22  # of one array of coefficients: larger batches are cut
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planes:
+class Planes(BatchRecord):
     """coefficients . x + constant over the network input, one plane per row."""
 
     coefficients: Array  # (..., rows, inputs)
@@ -66,7 +67,7 @@ class Planes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearBounds:
+class LinearBounds(BatchRecord):
     """`below` <= outputs <= `above` on the input box values[0]; `values` are the tightest boxes found."""
 
     values: tuple[BoxArray, ...]
@@ -84,14 +85,12 @@ def linear_bounds(
     """
     box = check_input_box(network.width, low, high)
     if box.low.ndim == 1:
-        known = {number: _map_box(b, lambda a: a[None]) for number, b in (extra or {}).items()}
-        found = linear_bounds(network, box.low[None], box.high[None], known)
-        values = tuple(_map_box(b, lambda a: a[0]) for b in found.values)
-        return LinearBounds(values, _select_member(found.below, 0), _select_member(found.above, 0))
+        known = {number: box.pick(None) for number, box in (extra or {}).items()}
+        return linear_bounds(network, box.low[None], box.high[None], known).pick(0)
     widest = max(network.widths())
     step = max(1, _ENTRIES // max(1, 2 * widest * widest))
     cuts = [slice(start, start + step) for start in range(0, max(1, len(box.low)), step)]
-    return _concatenate_linear_bounds([_bound_batch(network, box, extra or {}, cut) for cut in cuts])
+    return join_batches([_bound_batch(network, box, extra or {}, cut) for cut in cuts])
 
 
 def planes_below_outputs(network: Network, values: Sequence[BoxArray], rows: object) -> Planes:
@@ -100,38 +99,16 @@ def planes_below_outputs(network: Network, values: Sequence[BoxArray], rows: obj
     For the margin of an action over the others, which is tighter than the difference of two bounds.
     """
     single = values[0].low.ndim == 1
-    boxes = [_map_box(b, np.atleast_2d) for b in values]
+    boxes = [b.pick(None) for b in values] if single else values
     relaxations = [_node_relaxation(node, boxes) for node in network.nodes]
     planes = _back_substitute(
         network, boxes, relaxations, np.asarray(rows, dtype=np.float64), len(network.nodes)
     )
-    return _select_member(planes, 0) if single else planes
-
-
-def _map_box(box: BoxArray, change: Callable[[Array], Array]) -> BoxArray:
-    return BoxArray(change(box.low), change(box.high))
-
-
-def _select_member(planes: Planes, index: int | slice) -> Planes:
-    return Planes(planes.coefficients[index], planes.constant[index])
-
-
-def _concatenate_linear_bounds(parts: Sequence[LinearBounds]) -> LinearBounds:
-    def concatenate_boxes(several: Sequence[BoxArray]) -> BoxArray:
-        return BoxArray(np.concatenate([b.low for b in several]), np.concatenate([b.high for b in several]))
-
-    def concatenate_planes(several: Sequence[Planes]) -> Planes:
-        constants = np.concatenate([p.constant for p in several])
-        return Planes(np.concatenate([p.coefficients for p in several]), constants)
-
-    values = tuple(concatenate_boxes(several) for several in zip(*(p.values for p in parts), strict=True))
-    return LinearBounds(
-        values, concatenate_planes([p.below for p in parts]), concatenate_planes([p.above for p in parts])
-    )
+    return planes.pick(0) if single else planes
 
 
 def _bound_batch(network: Network, box: BoxArray, extra: Mapping[int, BoxArray], cut: slice) -> LinearBounds:
-    known = {number: _map_box(b, lambda a: a[cut]) for number, b in extra.items()}
+    known = {number: b.pick(cut) for number, b in extra.items()}
     plain = interval_bounds(network, box.low[cut], box.high[cut], known)
     last = len(network.nodes)
     wanted = {s for node in network.nodes if _is_relaxed(node) for s in node_sources(node)}
@@ -149,12 +126,8 @@ def _bound_batch(network: Network, box: BoxArray, extra: Mapping[int, BoxArray],
             least = planes.minimum(boxes[0])
             count = len(identity)
             boxes[number] = boxes[number].intersect(BoxArray(least[:, :count], -least[:, count:]))
-            below, above = _select_rows(planes, slice(0, count)), -_select_rows(planes, slice(count, None))
+            below, above = planes.pick(np.s_[:, :count]), -planes.pick(np.s_[:, count:])
     return LinearBounds(tuple(boxes), below, above)
-
-
-def _select_rows(planes: Planes, chosen: slice) -> Planes:
-    return Planes(planes.coefficients[:, chosen], planes.constant[:, chosen])
 
 
 def _is_relaxed(node: Node) -> bool:

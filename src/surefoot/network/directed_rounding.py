@@ -14,6 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord
+
 Array: TypeAlias = NDArray[np.float64]
 
 UNIT = 2.0**-53  # relative error of one rounding to nearest
@@ -25,7 +27,7 @@ _STEP, _LEAST = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoxArray:
+class BoxArray(BatchRecord):
     """low <= x <= high entry by entry; any leading axes are batch axes."""
 
     low: Array

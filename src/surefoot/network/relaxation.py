@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network import interval
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array, BoxArray, round_down, round_up
 from surefoot.network.interval import Parameters
 from surefoot.network.quotient_relaxation import plane_below_quotient
@@ -24,7 +25,7 @@ _BISECTIONS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Relaxation:
+class Relaxation(BatchRecord):
     """below . x + below_constant <= value <= above . x + above_constant, entry by entry."""
 
     sources: tuple[int, ...]

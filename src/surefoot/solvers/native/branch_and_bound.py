@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.back_substitution import Planes
+from surefoot.network.batches import BatchStack, join_batches
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.native.bounding.back_substitution import (
     NetworkBounds,
     concatenate_bounds,
-    concatenate_boxes,
 )
 from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan
 from surefoot.solvers.native.bounding.linear_leaf import (
@@ -32,9 +32,7 @@ from surefoot.solvers.native.bounding.linear_leaf import (
 )
 from surefoot.solvers.native.bounding.open_boxes import (
     BoxDomains,
-    BoxStack,
     halve_boxes,
-    join_box_domains,
     round_boxes_to_grid,
     split_into_points,
     splittable_inputs,
@@ -94,7 +92,7 @@ class InputSearch:
     given_up: int = 0
     visited: int = 0
     in_reals: bool = False  # some box was closed for real arithmetic only
-    stack: BoxStack = field(default_factory=BoxStack)
+    stack: BatchStack[BoxDomains] = field(default_factory=BatchStack)
     neurons: int = field(init=False)
     bytes: int = field(init=False)  # of one open box
 
@@ -223,7 +221,7 @@ def _split_by_region(s: InputSearch, root: BoxDomains) -> BoxDomains:
         alive = np.zeros_like(root.alive)
         alive[:, members] = True
         parts.append(BoxDomains(box, root.known, alive, root.node, root.stubborn))
-    return join_box_domains(parts) if parts else root.pick(slice(0, 0))
+    return join_batches(parts) if parts else root.pick(slice(0, 0))
 
 
 def _process_batch(s: InputSearch, domains: BoxDomains) -> Answer | None:
@@ -364,7 +362,7 @@ def _split_boxes(s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, ag
         numbers = log_box_splits(
             s.ledger, rest, column, halves[0].high[index, column], halves[1].low[index, column]
         )
-    box, node = concatenate_boxes(halves), np.concatenate(numbers)
+    box, node = join_batches(halves), np.concatenate(numbers)
     there = np.flatnonzero(~empty_boxes(box))
     origin = there % len(rest)
     child = rest.pick(origin)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.network.batches import BatchStack, join_batches
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.batch_queries.box_bounds import bound_query_boxes
 from surefoot.solvers.native.batch_queries.outcome_record import OutcomeRecord
@@ -16,7 +17,6 @@ from surefoot.solvers.native.batch_queries.point_enumeration import (
     QueryBoxes,
     check_query_points,
     enumerate_boxes,
-    join_query_boxes,
 )
 from surefoot.solvers.native.batch_queries.queries import Mask, Numbers
 from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, contract_by_guards
@@ -40,36 +40,21 @@ def split_query_boxes(
     plan = build_bounding_plan(work.questions.network)
     start = QueryBoxes(work.low[members], work.high[members], members)
     sample_query_boxes(work, ledger, start, table, budget.seed)
-    stack = [start.pick(ledger.lacks_witness(members))]
+    stack = BatchStack(start.pick(ledger.lacks_witness(members)))
     used = np.zeros(len(work.questions), dtype=np.int64)
     beyond = np.zeros(len(work.questions), dtype=np.bool_)
     while stack:
         if budget.is_spent():
-            rest = join_query_boxes(stack).question
+            rest = stack.pop(len(stack)).question
             ledger.leave_open(rest[~beyond[rest]], "time ran out while its box was searched")
             break
-        boxes = _pop_boxes(stack)
+        boxes = stack.pop(BATCH)
         boxes = boxes.pick(ledger.lacks_witness(boxes.question) & ~beyond[boxes.question])
         np.add.at(used, boxes.question, 1)
         beyond |= used > most
-        boxes = _process_batch(work, ledger, boxes, plan, table, beyond)
-        if len(boxes):
-            stack.append(boxes)
-        budget.progress(f"{sum(map(len, stack))} boxes of {len(members)} questions are open")
+        stack.push(_process_batch(work, ledger, boxes, plan, table, beyond))
+        budget.progress(f"{len(stack)} boxes of {len(members)} questions are open")
     return np.flatnonzero(beyond & ledger.lacks_witness(np.arange(len(beyond))))
-
-
-def _pop_boxes(stack: list[QueryBoxes]) -> QueryBoxes:
-    taken: list[QueryBoxes] = []
-    room = BATCH
-    while stack and room > 0:
-        last = stack.pop()
-        if len(last) > room:
-            stack.append(last.pick(slice(0, len(last) - room)))
-            last = last.pick(slice(len(last) - room, None))
-        taken.append(last)
-        room -= len(last)
-    return join_query_boxes(taken[::-1])
 
 
 def _process_batch(
@@ -136,7 +121,7 @@ def _halve_boxes(work: ArrangedQueries, boxes: QueryBoxes, influence: Array, bey
     first, second = boxes.high.copy(), boxes.low.copy()
     first[rows, axis] = np.where(is_whole, np.floor(middle), middle)
     second[rows, axis] = np.where(is_whole, np.floor(middle) + 1.0, middle)
-    return join_query_boxes(
+    return join_batches(
         [QueryBoxes(boxes.low, first, boxes.question), QueryBoxes(second, boxes.high, boxes.question)]
     )
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.batch_queries.outcome_record import OutcomeRecord
 from surefoot.solvers.native.batch_queries.output_table import OutputTable
@@ -33,7 +34,7 @@ _GROUP = 64  # points with the same demand that are worth a call of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QueryBoxes:
+class QueryBoxes(BatchRecord):
     """A batch of boxes, each with the number of its question."""
 
     low: Array
@@ -43,23 +44,10 @@ class QueryBoxes:
     def __len__(self) -> int:
         return len(self.question)
 
-    def pick(self, index: Mask | Numbers | slice) -> QueryBoxes:
-        return QueryBoxes(self.low[index], self.high[index], self.question[index])
-
     def sizes(self) -> Array:
         """How many integer points each has; as float64, for there may be very many."""
         counts: Array = np.maximum(self.high - self.low + 1.0, 0.0).prod(axis=1)
         return counts
-
-
-def join_query_boxes(several: list[QueryBoxes]) -> QueryBoxes:
-    if len(several) == 1:
-        return several[0]
-    return QueryBoxes(
-        np.concatenate([b.low for b in several]),
-        np.concatenate([b.high for b in several]),
-        np.concatenate([b.question for b in several]),
-    )
 
 
 def split_by_points(boxes: QueryBoxes, most: int = POINTS) -> Iterator[QueryBoxes]:

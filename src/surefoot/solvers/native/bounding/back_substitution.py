@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.back_substitution import Planes
+from surefoot.network.batches import BatchRecord, join_batches
 from surefoot.network.directed_rounding import TINY, Array, BoxArray, gamma_factor, round_down
 from surefoot.network.relaxation import Relaxation
 from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Join, Node, Pick
@@ -22,7 +23,6 @@ from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.relu_chain.bound_arrays import (
     BoundArrays,
     chain_planes_below,
-    concatenate_bound_arrays,
     replace_lower_slopes,
 )
 from surefoot.solvers.native.relu_chain.layer_tables import ALL
@@ -31,18 +31,15 @@ Index: TypeAlias = NDArray[np.bool_] | NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoundMasks:
+class BoundMasks(BatchRecord):
     """Some lower and some upper bounds of a value, per box and entry."""
 
     low: Mask
     high: Mask
 
-    def pick(self, index: Index) -> BoundMasks:
-        return BoundMasks(self.low[index], self.high[index])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NetworkBounds:
+class NetworkBounds(BatchRecord):
     """Boxes of all values, and what back-substitution of further rows needs."""
 
     layout: BoundingPlan
@@ -146,21 +143,10 @@ class NetworkBounds:
 
     def pick(self, index: Index) -> NetworkBounds:
         """The bounds of some members of the batch."""
-        if self.sheet is not None:
-            found = bounds_from_arrays(self.layout, self.sheet.pick(index))
-            return found if self.radii else found.in_reals()
-        boxes = [BoxArray(b.low[index], b.high[index]) for b in self.boxes]
-        relaxations = [r and _select_relaxation(r, index) for r in self.relaxations]
-        return NetworkBounds(
-            self.layout,
-            boxes,
-            relaxations,
-            {v: r[index] for v, r in self.radii.items()},
-            {v: w.pick(index) for v, w in self.used.items()},
-            {v: m[index] for v, m in self.magnitudes.items()},
-            {v: e[index] for v, e in self.effects.items()},
-            {v: (size[index], fixed[index]) for v, (size, fixed) in self.costs.items()},
-        )
+        if self.sheet is None:
+            return BatchRecord.pick(self, index)
+        found = bounds_from_arrays(self.layout, self.sheet.pick(index))
+        return found if self.radii else found.in_reals()
 
 
 class _ArrayBoxes(Sequence[BoxArray]):
@@ -220,52 +206,21 @@ def bounds_from_arrays(layout: BoundingPlan, sheet: BoundArrays) -> NetworkBound
     )
 
 
-def _select_relaxation(relaxation: Relaxation, index: Index) -> Relaxation:
-    return Relaxation(
-        relaxation.sources,
-        tuple(a[index] for a in relaxation.below),
-        relaxation.below_constant[index],
-        tuple(a[index] for a in relaxation.above),
-        relaxation.above_constant[index],
-    )
-
-
 def concatenate_bounds(parts: Sequence[NetworkBounds]) -> NetworkBounds:
     """The bounds of several batches as those of one."""
     if len(parts) == 1:
         return parts[0]
     sheets = [p.sheet for p in parts if p.sheet is not None]
     if len(sheets) == len(parts):
-        return bounds_from_arrays(parts[0].layout, concatenate_bound_arrays(sheets))
-    boxes = [concatenate_boxes(several) for several in zip(*(p.boxes for p in parts), strict=True)]
-    relaxations = [_concatenate_relaxations(r) for r in zip(*(p.relaxations for p in parts), strict=True)]
-    radii = {v: np.concatenate([p.radii[v] for p in parts]) for v in parts[0].radii}
+        return bounds_from_arrays(parts[0].layout, join_batches(sheets))
     used = {v: _concatenate_masks(parts, v) for v in sorted({v for p in parts for v in p.used})}
-    return NetworkBounds(parts[0].layout, boxes, relaxations, radii, used)
+    return replace(join_batches(parts), used=used)
 
 
 def _concatenate_masks(parts: Sequence[NetworkBounds], value: int) -> BoundMasks:
     none = [np.zeros(p.boxes[value].low.shape, dtype=np.bool_) for p in parts]
     given = [p.used.get(value, BoundMasks(n, n)) for p, n in zip(parts, none, strict=True)]
     return BoundMasks(np.concatenate([w.low for w in given]), np.concatenate([w.high for w in given]))
-
-
-def concatenate_boxes(several: Sequence[BoxArray]) -> BoxArray:
-    return BoxArray(np.concatenate([b.low for b in several]), np.concatenate([b.high for b in several]))
-
-
-def _concatenate_relaxations(several: Sequence[Relaxation | None]) -> Relaxation | None:
-    given = [r for r in several if r is not None]
-    if not given:
-        return None
-    first = given[0]
-    return Relaxation(
-        first.sources,
-        tuple(np.concatenate([r.below[i] for r in given]) for i in range(len(first.sources))),
-        np.concatenate([r.below_constant for r in given]),
-        tuple(np.concatenate([r.above[i] for r in given]) for i in range(len(first.sources))),
-        np.concatenate([r.above_constant for r in given]),
-    )
 
 
 class _PendingRows:

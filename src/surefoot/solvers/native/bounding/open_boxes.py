@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import BoxArray
-from surefoot.solvers.native.bounding.back_substitution import concatenate_boxes
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 
 
 @dataclass(slots=True)
-class BoxDomains:
+class BoxDomains(BatchRecord):
     """A batch of boxes; `known` are bounds of inner values that hold on them.
 
     `shadow` are those bounds that a certificate has derived so far, `node` is the place in its tree.
@@ -28,55 +28,6 @@ class BoxDomains:
 
     def __len__(self) -> int:
         return len(self.node)
-
-    def pick(self, index: slice | list[int] | Mask | NDArray[np.intp]) -> BoxDomains:
-        return BoxDomains(
-            BoxArray(self.box.low[index], self.box.high[index]),
-            {value: BoxArray(b.low[index], b.high[index]) for value, b in self.known.items()},
-            self.alive[index],
-            self.node[index],
-            self.stubborn[index],
-            {value: BoxArray(b.low[index], b.high[index]) for value, b in self.shadow.items()},
-        )
-
-
-def join_box_domains(several: list[BoxDomains]) -> BoxDomains:
-    if len(several) == 1:
-        return several[0]
-    boxes = [d.box for d in several]
-    return BoxDomains(
-        concatenate_boxes(boxes),
-        {value: concatenate_boxes([d.known[value] for d in several]) for value in several[0].known},
-        np.concatenate([d.alive for d in several]),
-        np.concatenate([d.node for d in several]),
-        np.concatenate([d.stubborn for d in several]),
-        {value: concatenate_boxes([d.shadow[value] for d in several]) for value in several[0].shadow},
-    )
-
-
-@dataclass(slots=True)
-class BoxStack:
-    """Open domains, latest first."""
-
-    parts: list[BoxDomains] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return sum(len(p) for p in self.parts)
-
-    def push(self, domains: BoxDomains) -> None:
-        if len(domains):
-            self.parts.append(domains)
-
-    def pop(self, count: int) -> BoxDomains:
-        taken: list[BoxDomains] = []
-        while self.parts and count > 0:
-            last = self.parts.pop()
-            if len(last) > count:
-                self.parts.append(last.pick(slice(0, len(last) - count)))
-                last = last.pick(slice(len(last) - count, len(last)))
-            taken.append(last)
-            count -= len(last)
-        return join_box_domains(taken[::-1])
 
 
 def round_boxes_to_grid(problem: CompiledQuery, box: BoxArray) -> BoxArray:

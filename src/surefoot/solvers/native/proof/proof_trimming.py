@@ -7,11 +7,11 @@ until the proof is read: this makes it short, not true.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import BoxArray
 from surefoot.solvers.native.bounding.back_substitution import BoundMasks, NetworkBounds
 from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan
@@ -28,23 +28,19 @@ from surefoot.solvers.native.proof.steps import CubeRefutation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RefutedBoxes:
+class RefutedBoxes(BatchRecord):
     """Boxes of a batch that the search has refuted, and how."""
 
     domains: BoxDomains
     found: NetworkBounds
-    trials: Mapping[int, CubeRefutation]
+    trials: dict[int, CubeRefutation]
     lenient: Mask  # where real arithmetic is enough
 
     def __len__(self) -> int:
         return len(self.domains)
 
     def pick(self, members: Mask) -> RefutedBoxes:
-        if members.all():
-            return self
-        index = np.flatnonzero(members)
-        trials = {number: trial.pick(index) for number, trial in self.trials.items()}
-        return RefutedBoxes(self.domains.pick(index), self.found.pick(index), trials, self.lenient[index])
+        return self if members.all() else BatchRecord.pick(self, np.flatnonzero(members))
 
     def closed_by(self, found: NetworkBounds) -> Mask:
         """The boxes all of whose sets are refuted with these bounds."""

@@ -14,8 +14,9 @@ from math import floor
 
 import numpy as np
 
+from surefoot.network.batches import join_batches
 from surefoot.network.directed_rounding import BoxArray
-from surefoot.solvers.native.bounding.open_boxes import BoxDomains, join_box_domains, round_boxes_to_grid
+from surefoot.solvers.native.bounding.open_boxes import BoxDomains, round_boxes_to_grid
 from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.proof.proof_log import ProofLog
 
@@ -44,7 +45,7 @@ def split_between_regions(ledger: ProofLog, root: BoxDomains) -> BoxDomains:
         return root
     parts: list[BoxDomains] = []
     _divide_box(ledger, regions, root, parts)
-    return join_box_domains(parts) if parts else root.pick(slice(0, 0))
+    return join_batches(parts) if parts else root.pick(slice(0, 0))
 
 
 def _region_of_cube(problem: CompiledQuery, several: Sequence[int]) -> _InputRegion:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.solvers.native.relu_chain.backward import backward_functions
 from surefoot.solvers.native.relu_chain.forward import forward_functions
@@ -35,7 +36,7 @@ _SHEETS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoundArrays:
+class BoundArrays(BatchRecord):
     """What is known about a batch of boxes."""
 
     chain: ReluChain
@@ -49,9 +50,6 @@ class BoundArrays:
     radius: Array
     used_low: NDArray[np.bool_]
     used_high: NDArray[np.bool_]
-
-    def pick(self, index: Any) -> BoundArrays:
-        return BoundArrays(self.chain, *(getattr(self, name)[index] for name in _NAMES))
 
     def box(self, value: int) -> BoxArray:
         at = self.chain.columns[value]
@@ -188,12 +186,6 @@ def replace_lower_slopes(sheet: BoundArrays, slopes: Array) -> BoundArrays:
     """The same with these slopes below open ReLUs."""
     movable = (sheet.low < 0.0) & (sheet.high > 0.0)
     return replace(sheet, below=np.where(movable, slopes, sheet.below))
-
-
-def concatenate_bound_arrays(several: Sequence[BoundArrays]) -> BoundArrays:
-    """The sheets of several batches as that of one."""
-    parts = ([getattr(sheet, name) for sheet in several] for name in _NAMES)
-    return BoundArrays(several[0].chain, *(np.concatenate(part) for part in parts))
 
 
 def chain_planes_below(

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from surefoot.network.batches import BatchStack
 from surefoot.solvers.native.relu_splitting.branching_heuristics import clip_worthwhile_neurons
 from surefoot.solvers.native.relu_splitting.chain_problem import ChainProblem, Mask, evaluate_chain_rows
 from surefoot.solvers.native.relu_splitting.domain_splitting import branch_relu_domains
@@ -47,7 +48,6 @@ from surefoot.solvers.native.relu_splitting.splitting_log import (
 )
 from surefoot.solvers.native.relu_splitting.sub_domains import (
     ReluDomains,
-    ReluDomainStack,
     fix_stable_phases,
     root_relu_domain,
 )
@@ -82,7 +82,7 @@ def needed_rows(problem: ChainProblem, steps: AscentSteps) -> Mask:
     tighten_by_intervals(c, first)
     theta = (first.upper > -first.lower).astype(np.float64)
     tighten_deep_neurons(c, first, first.phase == 0)
-    each = replace(first, theta=theta).take(np.zeros(count, dtype=np.int64))
+    each = replace(first, theta=theta).pick(np.zeros(count, dtype=np.int64))
     each = replace(each, row_weights=np.eye(count))
     left = ~ascend_dual_bound(c, each, steps, fixed_rows=True).closed
     if not left.any():
@@ -97,7 +97,7 @@ def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> Re
         prepare_dual_problem(problem),
         settings,
         SplittingLog(settings.log, problem.neurons),
-        ReluDomainStack(),
+        BatchStack(),
         random,
     )
     _push_root(s)
@@ -107,7 +107,7 @@ def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> Re
 def _push_root(s: ReluSearch) -> None:
     """Put the whole box on an empty stack."""
     problem = s.c.problem
-    s.log, s.stack = SplittingLog(s.settings.log, problem.neurons), ReluDomainStack()
+    s.log, s.stack = SplittingLog(s.settings.log, problem.neurons), BatchStack()
     first = root_relu_domain(problem)
     tighten_by_intervals(s.c, first)
     theta = (first.upper > -first.lower).astype(np.float64)
@@ -120,24 +120,24 @@ def resume_relu_search(s: ReluSearch, most_nodes: int = MOST_NODES) -> ReluSearc
     if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
         return SearchGaveUp(1, -np.inf, SearchLimit.RANGE, 0)
     why: SearchLimit | None = None
-    while s.stack.count and s.found is None and why is None:
+    while len(s.stack) and s.found is None and why is None:
         if s.nodes > s.settings.patience[len(s.c.slices) > 1] and not (s.looks_ahead or s.propagates):
             s.looks_ahead, s.unresolved, s.worst = True, 0, np.inf
             _push_root(s)
         _process_batch(s, s.stack.pop(s.settings.batch))
-        s.settings.progress(s.nodes, s.stack.count, s.worst)
+        s.settings.progress(s.nodes, len(s.stack), s.worst)
         why = _exceeded_limit(s, most_nodes)
     if s.found is not None:
         return CandidatePoint(s.found, s.nodes)
-    if s.stack.count and why is not None:
-        return SearchGaveUp(s.stack.count + s.unresolved, s.worst, why, s.nodes)
+    if len(s.stack) and why is not None:
+        return SearchGaveUp(len(s.stack) + s.unresolved, s.worst, why, s.nodes)
     if s.unresolved:
         return SearchGaveUp(s.unresolved, s.worst, SearchLimit.TIES, s.nodes)
     return ChainRefutation(s.c, s.log, s.nodes)
 
 
 def _exceeded_limit(s: ReluSearch, most_nodes: int) -> SearchLimit | None:
-    if s.stack.count > s.settings.most_open:
+    if len(s.stack) > s.settings.most_open:
         return SearchLimit.OPEN
     if s.nodes > (_PROMISING if s.propagates else 1) * most_nodes:
         return SearchLimit.NODES
@@ -178,7 +178,7 @@ def _try_propagation(s: ReluSearch, still: ReluDomains) -> None:
     """Whether single rows shrink the boxes by much more than the combination of all: then they are used."""
     s.next_trial = 2 * s.nodes
     if 1 < len(s.c.problem.offsets) <= _FEW_ROWS and len(still) >= _LEAST and not s.propagates:
-        some = still.part(0, min(len(still), _TRIAL))
+        some = still.pick(slice(0, _TRIAL))
         s.propagates = bool(np.median(propagate_single_rows(s.c, some, SplittingLog(False))[1]) > _PAYS)
 
 
@@ -189,13 +189,13 @@ def _ascend_batch(s: ReluSearch, domains: ReluDomains) -> tuple[ReluDomains, Dua
         of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
         for i in np.flatnonzero(a.closed).tolist():
             s.log.add(int(domains.node[i]), DualEntry(of, i, closing=True))
-    still = replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open)
+    still = replace(domains, theta=a.theta, row_weights=a.row_weights).pick(a.open)
     return replace(still, bent=a.after < 0.0), a
 
 
 def _tighten_contracted(s: ReluSearch, domains: ReluDomains, gained: Mask) -> None:
     """Intervals, in place, for boxes that became smaller."""
-    part = domains.take(gained)
+    part = domains.pick(gained)
     tighten_by_intervals(s.c, part)
     domains.lower[gained], domains.upper[gained] = part.lower, part.upper
     phases = np.take_along_axis(part.phase, part.fresh[:, None], axis=1)[:, 0]
@@ -224,7 +224,7 @@ def _drop_empty_domains(s: ReluSearch, domains: ReluDomains) -> ReluDomains:
         return domains
     for node in domains.node[empty].tolist():
         s.log.add(node, EmptyEntry())
-    return domains.take(~empty)
+    return domains.pick(~empty)
 
 
 def _empty_domains(domains: ReluDomains) -> Mask:
@@ -269,6 +269,6 @@ def _contract_and_branch(s: ReluSearch, still: ReluDomains, a: DualAscent) -> No
     fix_stable_phases(still)
     again = (gain > s.settings.again) & (still.rounds < s.settings.most_rounds) & ~empty
     if again.any():
-        more = still.take(again)
+        more = still.pick(again)
         s.stack.push(replace(more, rounds=more.rounds + 1, fresh=np.full(len(more), -1)))
     branch_relu_domains(s, still, a, again | empty)

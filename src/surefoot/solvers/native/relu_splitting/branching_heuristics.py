@@ -31,7 +31,7 @@ def clip_worthwhile_neurons(c: DualProblem, still: ReluDomains, a: DualAscent) -
     rises, falls = clipped.lower > lower + least, clipped.upper < upper - least
     np.copyto(clipped.lower, -np.inf, where=~rises)
     np.copyto(clipped.upper, np.inf, where=~falls)
-    return clipped.take(rises | falls)
+    return clipped.pick(rises | falls)
 
 
 def _relaxation_gap(lower: Array, upper: Array) -> Array:

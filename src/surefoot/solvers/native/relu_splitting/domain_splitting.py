@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from surefoot.network.batches import join_batches
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.relu_splitting.branching_heuristics import branching_scores, likely_on
 from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
@@ -21,7 +22,7 @@ from surefoot.solvers.native.relu_splitting.leaf_program import solve_leaf_progr
 from surefoot.solvers.native.relu_splitting.row_propagation import shared_input_influence
 from surefoot.solvers.native.relu_splitting.search_state import ReluSearch, keep_first_solution
 from surefoot.solvers.native.relu_splitting.splitting_log import DualEntry, Multipliers, SplitEntry
-from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains, join_relu_domains, split_neurons
+from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains, split_neurons
 
 _FEW = 16  # sub-domains: as long as there are not more, they are divided at two neurons each
 _TRIED, _TRIAL_STEPS = 8, 2  # neurons of a sub-domain that are tried, and steps of ascent of each trial
@@ -35,17 +36,17 @@ def branch_relu_domains(s: ReluSearch, still: ReluDomains, a: DualAscent, withou
     best = score.argmax(axis=1)
     splits = score[np.arange(len(still)), best] > 0.0
     for i in np.flatnonzero(~splits & ~without).tolist():
-        _decide_leaf(s, still.part(i, i + 1))
+        _decide_leaf(s, still.pick(slice(i, i + 1)))
     rows = np.flatnonzero(splits & ~without)
     if not len(rows):
         return
-    parents, score = still.take(rows), score[rows]
+    parents, score = still.pick(rows), score[rows]
     if s.looks_ahead:
         each = max(1, _TRIAL_SIZE // (2 * _TRIED * s.c.problem.neurons))
         for start in range(0, len(rows), each):
             part = slice(start, start + each)
-            _look_ahead(s, parents.part(start, start + each), score[part], a.bound[rows[part]])
-    elif 4 * len(rows) + s.stack.count <= _FEW and ((score > 0.0).sum(axis=1) > 1).all():
+            _look_ahead(s, parents.pick(part), score[part], a.bound[rows[part]])
+    elif 4 * len(rows) + len(s.stack) <= _FEW and ((score > 0.0).sum(axis=1) > 1).all():
         _split_twice(s, parents, np.argsort(-score, axis=1, kind="stable")[:, :2])
     else:
         _split_domains(s, parents, best[rows], likely_on(a, best)[rows])
@@ -65,7 +66,7 @@ def _split_both_phases(s: ReluSearch, parents: ReluDomains, neurons: Indices) ->
     """All parts where the neuron is off, then all where it is on."""
     below, above = _log_neuron_splits(s, parents.node, neurons)
     off, on = split_neurons(parents, neurons, -1), split_neurons(parents, neurons, 1)
-    return replace(join_relu_domains([off, on]), node=np.concatenate([below, above]))
+    return replace(join_batches([off, on]), node=np.concatenate([below, above]))
 
 
 def _split_domains(s: ReluSearch, parents: ReluDomains, neurons: Indices, on_first: Mask) -> None:
@@ -73,8 +74,8 @@ def _split_domains(s: ReluSearch, parents: ReluDomains, neurons: Indices, on_fir
     children = _split_both_phases(s, parents, neurons)
     count = len(parents)
     later = np.arange(count) + np.where(on_first, 0, count)
-    s.stack.push(children.take(later))
-    s.stack.push(children.take((later + count) % (2 * count)))
+    s.stack.push(children.pick(later))
+    s.stack.push(children.pick((later + count) % (2 * count)))
 
 
 def _split_twice(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> None:
@@ -83,7 +84,7 @@ def _split_twice(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> None:
     halves = np.concatenate(_log_neuron_splits(s, parents.node, neurons[:, 0]))
     quarters = np.concatenate(_log_neuron_splits(s, halves, np.tile(neurons[:, 1], 2)))
     count, each = len(parents), np.arange(len(quarters))
-    children = parents.take(each % count)
+    children = parents.pick(each % count)
     for neuron, on in ((first, each // count % 2 > 0), (second, each // count > 1)):
         children.phase[each, neuron] = np.where(on, 1, -1)
         children.theta[each, neuron] = 0.0
@@ -98,8 +99,8 @@ def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array)
     count, many = len(parents), min(_TRIED, score.shape[1])
     neurons = np.argpartition(-score, many - 1, axis=1)[:, :many]
     each = np.repeat(np.arange(count), many)
-    some, chosen = parents.take(each), neurons.reshape(-1)
-    both = join_relu_domains([split_neurons(some, chosen, -1), split_neurons(some, chosen, 1)])
+    some, chosen = parents.pick(each), neurons.reshape(-1)
+    both = join_batches([split_neurons(some, chosen, -1), split_neurons(some, chosen, 1)])
     found = ascend_dual_bound(s.c, both, replace(s.settings.steps, count=_TRIAL_STEPS))
     missing = np.tile(np.maximum(-bound, 1e-9)[each], 2)
     gain = np.full(len(both), _CLOSED)
@@ -110,7 +111,7 @@ def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array)
     below, above = _log_neuron_splits(s, parents.node, chosen[place])
     taken = np.concatenate([place, place + count * many])
     children = replace(
-        both.take(taken),
+        both.pick(taken),
         theta=found.theta[taken],
         row_weights=found.row_weights[taken],
         node=np.concatenate([below, above]),
@@ -121,7 +122,7 @@ def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array)
         of = Multipliers(children.theta, children.phase, children.lower, children.row_weights)
         for i in np.flatnonzero(closed).tolist():
             s.log.add(int(children.node[i]), DualEntry(of, i, closing=True))
-    s.stack.push(children.take(~closed))
+    s.stack.push(children.pick(~closed))
 
 
 def _decide_leaf(s: ReluSearch, domain: ReluDomains) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
 from surefoot.solvers.native.relu_splitting.dual_bound import (
@@ -56,7 +57,7 @@ class DualAscent:
 
 
 @dataclass(slots=True, eq=False)
-class _State:
+class _State(BatchRecord):
     """The running ascent of the sub-domains that are still open."""
 
     rows: Indices
@@ -72,14 +73,6 @@ class _State:
     square: Array
     before: Array
     points: Array
-
-    def keep(self, chosen: Mask) -> None:
-        self.r.keep(chosen)
-        for name in _ROWS:
-            setattr(self, name, getattr(self, name)[chosen])
-
-
-_ROWS = tuple(f.name for f in fields(_State) if f.name != "r")
 
 
 def _start_ascent(c: DualProblem, domains: ReluDomains, steps: AscentSteps) -> _State:
@@ -133,8 +126,7 @@ def ascend_dual_bound(
             count = int(np.count_nonzero(closed))
         if count and (last or len(domains) - count < _CROWDED * len(s.rows)):
             still = ~closed[s.rows]
-            s.keep(still)
-            found, error = found.take(still), error[still]
+            s, found, error = s.pick(still), found.pick(still), error[still]
         if last or not len(s.rows):
             break
         before, violation = dual_forward_pass(c, s.r, found)

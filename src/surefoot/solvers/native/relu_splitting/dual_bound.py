@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, UNIT, Array
 from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainProblem,
     Indices,
-    Mask,
     TermMagnitudes,
     term_magnitudes,
 )
@@ -103,7 +103,7 @@ def _chord_weights(problem: ChainProblem, typical: Array) -> Array:
 
 
 @dataclass(slots=True, eq=False)
-class DomainRelaxation:
+class DomainRelaxation(BatchRecord):
     """The lines around each ReLU of a batch."""
 
     unstable: Array  # 1.0 or 0.0
@@ -112,10 +112,6 @@ class DomainRelaxation:
     intercept: Array
     phase: Array
     split: Array  # 1.0 where there is a phase
-
-    def keep(self, rows: Mask) -> None:
-        self.unstable, self.on, self.split = self.unstable[rows], self.on[rows], self.split[rows]
-        self.chord, self.intercept, self.phase = self.chord[rows], self.intercept[rows], self.phase[rows]
 
 
 def relax_relu_domains(domains: ReluDomains) -> DomainRelaxation:
@@ -133,7 +129,7 @@ def relax_relu_domains(domains: ReluDomains) -> DomainRelaxation:
 
 
 @dataclass(slots=True, eq=False)
-class BackwardPass:
+class BackwardPass(BatchRecord):
     """What one backward substitution found."""
 
     bound: Array  # (domains,): the least value of the right side, in plain float64
@@ -142,16 +138,6 @@ class BackwardPass:
     below: Array  # (domains, neurons): slopes of the lower lines in use
     positive: Array  # coefficients after each ReLU, the non-negative ones; zero elsewhere
     negative: Array
-
-    def take(self, chosen: Mask) -> BackwardPass:
-        return BackwardPass(
-            self.bound[chosen],
-            self.slopes[chosen],
-            self.point[chosen],
-            self.below[chosen],
-            self.positive[chosen],
-            self.negative[chosen],
-        )
 
 
 def dual_backward_pass(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, UNIT, Array
 from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
 from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
@@ -135,7 +136,7 @@ def _build_cut_box(c: DualProblem, domains: ReluDomains) -> _CutBox:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClippedBounds:
+class ClippedBounds(BatchRecord):
     """Bounds of some neurons of some sub-domains that hold on the box cut by the inequality."""
 
     rows: Indices  # in ascending order
@@ -144,16 +145,6 @@ class ClippedBounds:
     upper: Array
     lower_price: Array
     upper_price: Array
-
-    def take(self, chosen: Mask) -> ClippedBounds:
-        return ClippedBounds(
-            self.rows[chosen],
-            self.neurons[chosen],
-            self.lower[chosen],
-            self.upper[chosen],
-            self.lower_price[chosen],
-            self.upper_price[chosen],
-        )
 
 
 def clip_first_layer(c: DualProblem, domains: ReluDomains, wanted: Mask) -> ClippedBounds:

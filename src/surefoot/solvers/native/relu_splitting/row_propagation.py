@@ -42,7 +42,7 @@ def propagate_single_rows(
     active = np.ones(len(domains), dtype=np.bool_)
     domains = _copy_arrays(domains)
     for _ in range(_ROUNDS):
-        part = _copy_arrays(domains.take(active))
+        part = _copy_arrays(domains.pick(active))
         closed, gain = _propagate_once(c, part, log)
         rows = np.flatnonzero(active)
         for name in ("low", "high", "lower", "upper", "cut", "limit"):
@@ -52,7 +52,7 @@ def propagate_single_rows(
         if closed.any():
             kept = np.ones(len(domains), dtype=np.bool_)
             kept[rows[closed]] = False
-            domains, here, active = domains.take(kept), here[kept], active[kept]
+            domains, here, active = domains.pick(kept), here[kept], active[kept]
         if not active.any():
             break
     return domains, gone
@@ -94,7 +94,7 @@ def _propagate_once(c: DualProblem, domains: ReluDomains, log: SplittingLog) -> 
         lost = np.minimum(np.log(before / np.maximum(after, 1e-300)), _MOST)
     gain = np.where(shrunk, np.where(lost > 0.0, lost, 0.0).sum(axis=1), 0.0)
     if shrunk.any():
-        part = domains.take(shrunk)
+        part = domains.pick(shrunk)
         tighten_by_intervals(c, part)
         domains.lower[shrunk], domains.upper[shrunk] = part.lower, part.upper
         domains.cut[shrunk], domains.limit[shrunk] = 0.0, 0.0

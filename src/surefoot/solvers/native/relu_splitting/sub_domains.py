@@ -1,18 +1,19 @@
-"""Batches of sub-domains, and the stack they wait on."""
+"""Batches of sub-domains."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.relu_splitting.chain_problem import ChainProblem, Indices, Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReluDomains:
+class ReluDomains(BatchRecord):
     """One row per sub-domain: a box, bounds and phases of the neurons, and where the multipliers stand."""
 
     low: Array  # (domains, inputs)
@@ -31,21 +32,6 @@ class ReluDomains:
 
     def __len__(self) -> int:
         return len(self.low)
-
-    def take(self, chosen: Mask | Indices) -> ReluDomains:
-        return ReluDomains(*(getattr(self, f)[chosen] for f in _FIELDS))
-
-    def part(self, start: int, end: int) -> ReluDomains:
-        return ReluDomains(*(getattr(self, f)[start:end] for f in _FIELDS))
-
-
-_FIELDS = tuple(f.name for f in fields(ReluDomains))
-
-
-def join_relu_domains(parts: list[ReluDomains]) -> ReluDomains:
-    if len(parts) == 1:
-        return parts[0]
-    return ReluDomains(*(np.concatenate([getattr(p, f) for p in parts]) for f in _FIELDS))
 
 
 def root_relu_domain(problem: ChainProblem) -> ReluDomains:
@@ -69,33 +55,6 @@ def root_relu_domain(problem: ChainProblem) -> ReluDomains:
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
-
-
-class ReluDomainStack:
-    """Open sub-domains, the last pushed first."""
-
-    def __init__(self) -> None:
-        self._parts: list[ReluDomains] = []
-        self.count = 0
-
-    def push(self, domains: ReluDomains) -> None:
-        if len(domains):
-            self._parts.append(domains)
-            self.count += len(domains)
-
-    def pop(self, most: int) -> ReluDomains:
-        """Up to that many sub-domains; there must be one."""
-        taken: list[ReluDomains] = []
-        room = most
-        while self._parts and room > 0:
-            part = self._parts.pop()
-            if len(part) > room:
-                self._parts.append(part.part(0, len(part) - room))
-                part = part.part(len(part) - room, len(part))
-            taken.append(part)
-            room -= len(part)
-        self.count -= most - room
-        return join_relu_domains(taken[::-1])
 
 
 def split_neurons(parents: ReluDomains, neurons: Indices, phase: int) -> ReluDomains:
