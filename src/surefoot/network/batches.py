@@ -17,7 +17,8 @@ class BatchRecord:
 
     def pick(self, index: Any) -> Self:
         """The same of some members: a mask, positions or a slice."""
-        return type(self)(*(_pick_part(getattr(self, name), index) for name in _field_names(type(self))))
+        names = _field_names(type(self))
+        return type(self)(**{name: _pick_part(getattr(self, name), index) for name in names})
 
 
 @lru_cache(maxsize=64)
@@ -54,7 +55,7 @@ def _join_parts(several: Sequence[Any]) -> Any:
         return np.concatenate(several)
     if isinstance(first, BatchRecord):
         names = _field_names(type(first))
-        return type(first)(*(_join_parts([getattr(part, name) for part in several]) for name in names))
+        return type(first)(**{name: _join_parts([getattr(part, name) for part in several]) for name in names})
     if isinstance(first, dict):
         common = [key for key in first if all(key in part for part in several)]
         return {key: _join_parts([part[key] for part in several]) for key in common}

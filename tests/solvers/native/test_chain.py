@@ -25,8 +25,8 @@ from surefoot.problem.network import (
 )
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan
 from surefoot.solvers.native.bounding.gradients import forward_values
+from surefoot.solvers.native.bounding.network_bounds import BoundingPlan, build_bounding_plan
 from surefoot.solvers.native.bounding.slope_ascent import ascend_slopes
 from surefoot.solvers.native.bounding.value_bounds import bound_box_batch, inherit_bounds, vacuous_bounds
 from surefoot.solvers.native.compiled_query import Mask
@@ -203,6 +203,6 @@ def test_other_networks_are_left_to_numpy() -> None:
 
 def test_without_machine_code_there_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     given = network(np.random.default_rng(0))
-    monkeypatch.setattr("surefoot.solvers.native.bounding.bounding_plan.load_chain_functions", lambda: None)
+    monkeypatch.setattr("surefoot.solvers.native.bounding.network_bounds.load_chain_functions", lambda: None)
     assert build_bounding_plan(given, certified=True).chain is None
     assert bound_arrays.load_chain_functions() is not None

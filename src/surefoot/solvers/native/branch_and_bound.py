@@ -19,16 +19,17 @@ from surefoot.network.back_substitution import Planes
 from surefoot.network.batches import BatchStack, join_batches
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.solvers.native.bounding.back_substitution import (
-    NetworkBounds,
-    concatenate_bounds,
-)
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan
 from surefoot.solvers.native.bounding.linear_leaf import (
     FarkasMultipliers,
     decide_atom_set,
     is_linear_on_boxes,
     linear_forms,
+)
+from surefoot.solvers.native.bounding.network_bounds import (
+    BoundingPlan,
+    NetworkBounds,
+    build_bounding_plan,
+    concatenate_bounds,
 )
 from surefoot.solvers.native.bounding.open_boxes import (
     BoxDomains,
@@ -37,7 +38,7 @@ from surefoot.solvers.native.bounding.open_boxes import (
     split_into_points,
     splittable_inputs,
 )
-from surefoot.solvers.native.bounding.plane_combination import contract_by_planes, empty_boxes
+from surefoot.solvers.native.bounding.plane_combination import contract_by_planes
 from surefoot.solvers.native.bounding.row_bounds import bound_cube, merge_cube_bounds
 from surefoot.solvers.native.bounding.value_bounds import (
     batch_slices,
@@ -196,7 +197,7 @@ def _root_domains(s: InputSearch) -> BoxDomains:
     box = round_boxes_to_grid(s.problem, BoxArray(s.problem.low[None], s.problem.high[None]))
     known = vacuous_bounds(s.plan)
     alive, zero = np.ones((1, len(s.goal.sets)), dtype=np.bool_), np.zeros(1, dtype=np.int64)
-    root = BoxDomains(box, known, alive, zero, zero).pick(~empty_boxes(box))
+    root = BoxDomains(box, known, alive, zero, zero).pick(~box.empty)
     if not len(root) or len(s.goal.sets) < 2:
         return root
     if s.ledger is not None:
@@ -213,7 +214,7 @@ def _split_by_region(s: InputSearch, root: BoxDomains) -> BoxDomains:
         part = Planes(planes.coefficients[:, rows], planes.constant[:, rows])
         box = contract_by_planes(part, least[:, rows], root.box) if rows.size else root.box
         box = round_boxes_to_grid(s.problem, box)
-        if not empty_boxes(box).any():
+        if not box.empty.any():
             key = box.low.tobytes() + box.high.tobytes()
             groups.setdefault(key, (box, []))[1].append(number)
     parts = []
@@ -273,7 +274,7 @@ def _close_or_branch(s: InputSearch, domains: BoxDomains, found: NetworkBounds) 
         keep: Mask = np.asarray(alive.any(axis=1))
     else:
         box = round_boxes_to_grid(s.problem, box)
-        gone = empty_boxes(box)
+        gone = box.empty
         keep = alive.any(axis=1) & ~gone
         if s.ledger is not None and gone.any():
             log_empty_boxes(s.ledger, domains.node, alive & gone[:, None])
@@ -355,7 +356,7 @@ def _split_boxes(s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, ag
     width = rest.box.high - rest.box.low
     span = np.maximum(s.problem.high - s.problem.low, 1e-300)
     column = np.where(able, width * slopes + 1e-9 * width / span, -1.0).argmax(axis=1)
-    halves = halve_boxes(s.problem, rest.box, column)
+    halves = halve_boxes(rest.box, column, s.problem.whole, s.problem.single)
     numbers: tuple[NDArray[np.int64], ...] = (rest.node, rest.node)
     if s.ledger is not None:
         index = np.arange(len(rest))
@@ -363,7 +364,7 @@ def _split_boxes(s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, ag
             s.ledger, rest, column, halves[0].high[index, column], halves[1].low[index, column]
         )
     box, node = join_batches(halves), np.concatenate(numbers)
-    there = np.flatnonzero(~empty_boxes(box))
+    there = np.flatnonzero(~box.empty)
     origin = there % len(rest)
     child = rest.pick(origin)
     child.box, child.node = BoxArray(box.low[there], box.high[there]), node[there]

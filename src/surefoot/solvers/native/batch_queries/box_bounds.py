@@ -12,15 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.network.back_substitution import Planes
+from surefoot.network.back_substitution import Planes, give_up_infinite_planes
+from surefoot.network.batches import BatchRecord, join_batches
 from surefoot.network.directed_rounding import TINY, Array, BoxArray, gamma_factor, round_down
 from surefoot.network.float32_error import error_bounds
 from surefoot.problem.network import Network
 from surefoot.solvers.native.batch_queries.point_enumeration import QueryBoxes
 from surefoot.solvers.native.batch_queries.queries import Mask
 from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, StackedDemands
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan
+from surefoot.solvers.native.bounding.network_bounds import BoundingPlan, NetworkBounds
+from surefoot.solvers.native.bounding.open_boxes import round_box_inward
+from surefoot.solvers.native.bounding.plane_combination import contract_by_planes
 from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
 
 _STEPS = 8  # of the weights
@@ -28,7 +30,7 @@ _PIECE = 64  # boxes bounded together: their coefficients stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoxBounds:
+class BoxBounds(BatchRecord):
     """Which boxes have no solution; the others shrunk, a point of each that looks best, and where to cut."""
 
     closed: Mask
@@ -39,34 +41,27 @@ class BoxBounds:
 
 def bound_query_boxes(work: ArrangedQueries, plan: BoundingPlan, boxes: QueryBoxes) -> BoxBounds:
     """One pass over boxes whose questions may have different demands."""
-    closed = np.zeros(len(boxes), dtype=np.bool_)
-    low, high = boxes.low.copy(), boxes.high.copy()
-    best, influence = boxes.low.copy(), np.zeros_like(boxes.low)
-    for start in range(0, len(boxes), _PIECE):
-        part = slice(start, start + _PIECE)
-        found = _bound_piece(work, plan, boxes.pick(part))
-        closed[part], best[part], influence[part] = found.closed, found.best, found.influence
-        low[part], high[part] = found.boxes.low, found.boxes.high
-    return BoxBounds(closed, QueryBoxes(low, high, boxes.question), best, influence)
+    cuts = [slice(start, start + _PIECE) for start in range(0, len(boxes), _PIECE)]
+    return join_batches([_bound_piece(work, plan, boxes.pick(cut)) for cut in cuts])
 
 
 def _bound_piece(work: ArrangedQueries, plan: BoundingPlan, boxes: QueryBoxes) -> BoxBounds:
     asked, demand = work.questions, work.stacked.pick(work.demand[boxes.question])
     found = bound_box_batch(plan, boxes.low, boxes.high, {})
     doubt = _rounding_radii(asked.network, asked.whole, found) if asked.float32 else None
-    planes = _append_guard_planes(work, boxes, _demand_planes(found, demand, doubt))
+    rows, offsets, _ = work.guards.rows(boxes.question)
+    planes = _append_planes(_demand_planes(found, demand, doubt), rows, -offsets)
     box = found.boxes[0]
     weights, best = _ascend_weights(planes, box)
-    closed = (planes.minimum(box) > 0).any(axis=1)
-    if not closed.all():
+    least = planes.minimum(box)
+    if not (least > 0).any(axis=1).all():
         together = _combined_plane(work, found, demand, boxes, weights, doubt)
-        closed |= together.minimum(box)[:, 0] > 0
-        coefficients = np.concatenate([planes.coefficients, together.coefficients], axis=1)
-        planes = Planes(coefficients, np.concatenate([planes.constant, together.constant], axis=1))
-    shrunk, empty = _contract_boxes(planes, boxes, asked.whole)
-    slopes = np.abs(planes.coefficients)
-    influence = (slopes * (boxes.high - boxes.low)[:, None]).max(axis=1)
-    return BoxBounds(closed | empty, shrunk, best, influence)
+        planes = _append_planes(planes, together.coefficients, together.constant)
+        least = np.concatenate([least, together.minimum(box)], axis=1)
+    left = round_box_inward(contract_by_planes(planes, least, box), asked.whole)
+    shrunk = QueryBoxes(left.low, left.high, boxes.question)
+    influence = (np.abs(planes.coefficients) * (boxes.high - boxes.low)[:, None]).max(axis=1)
+    return BoxBounds((least > 0).any(axis=1) | shrunk.empty, shrunk, best, influence)
 
 
 def _rounding_radii(network: Network, whole: Mask, found: NetworkBounds) -> Array:
@@ -88,19 +83,13 @@ def _demand_planes(found: NetworkBounds, demand: StackedDemands, doubt: Array | 
         if doubt is not None:
             lost = lost + (np.abs(demand.outputs) @ doubt[:, :, None])[..., 0] * (1.0 + 2.0**-40)
         constant = round_down(constant - lost)
-    return _drop_infinite_planes(coefficients, constant)
+    return give_up_infinite_planes(coefficients, constant)
 
 
-def _drop_infinite_planes(coefficients: Array, constant: Array) -> Planes:
-    known = np.isfinite(coefficients).all(axis=-1) & np.isfinite(constant)
-    return Planes(np.where(known[..., None], coefficients, 0.0), np.where(known, constant, -np.inf))
-
-
-def _append_guard_planes(work: ArrangedQueries, boxes: QueryBoxes, planes: Planes) -> Planes:
-    rows, offsets, _ = work.guards.rows(boxes.question)
+def _append_planes(planes: Planes, rows: Array, constants: Array) -> Planes:
     return Planes(
         np.concatenate([planes.coefficients, rows], axis=1),
-        np.concatenate([planes.constant, -offsets], axis=1),
+        np.concatenate([planes.constant, constants], axis=1),
     )
 
 
@@ -156,25 +145,4 @@ def _combined_plane(
         if doubt is not None:
             lost = lost + (size_outputs * doubt).sum(axis=1) * (1.0 + 2.0**-40)
         constant = round_down(below.constant - ((weights * offsets).sum(axis=1) + lost)[:, None])
-    return _drop_infinite_planes(coefficients, constant)
-
-
-def _contract_boxes(planes: Planes, boxes: QueryBoxes, whole: Mask) -> tuple[QueryBoxes, Mask]:
-    """The part of each box where every plane can be <= 0, rounded outward (integers inward)."""
-    low, high, rows = boxes.low[:, None], boxes.high[:, None], planes.coefficients
-    with np.errstate(all="ignore"):
-        at_low, at_high = rows * low, rows * high
-        least = np.minimum(at_low, at_high)
-        size = np.maximum(np.abs(at_low), np.abs(at_high)).sum(axis=2) + np.abs(planes.constant)
-        room = (gamma_factor(2 * rows.shape[2] + 6) * size + TINY - planes.constant - least.sum(axis=2))[
-            ..., None
-        ]
-        limit = (room + least) / rows
-        slack = np.abs(limit) * 2.0**-50 + TINY
-        above = np.where(rows > 0, limit + slack, np.inf)
-        below = np.where(rows < 0, limit - slack, -np.inf)
-    above = np.where(np.isnan(above), np.inf, above).min(axis=1)
-    below = np.where(np.isnan(below), -np.inf, below).max(axis=1)
-    above, below = np.where(whole, np.floor(above), above), np.where(whole, np.ceil(below), below)
-    shrunk = QueryBoxes(np.maximum(boxes.low, below), np.minimum(boxes.high, above), boxes.question)
-    return shrunk, np.asarray((shrunk.low > shrunk.high).any(axis=1))
+    return give_up_infinite_planes(coefficients, constant)

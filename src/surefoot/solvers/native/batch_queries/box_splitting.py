@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.network.batches import BatchStack, join_batches
+from surefoot.network.batches import BatchStack
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.batch_queries.box_bounds import bound_query_boxes
-from surefoot.solvers.native.batch_queries.outcome_record import OutcomeRecord
 from surefoot.solvers.native.batch_queries.output_table import OutputTable
 from surefoot.solvers.native.batch_queries.point_enumeration import (
     QueryBoxes,
     check_query_points,
     enumerate_boxes,
+    halve_query_boxes,
 )
-from surefoot.solvers.native.batch_queries.queries import Mask, Numbers
+from surefoot.solvers.native.batch_queries.queries import Mask, Numbers, OutcomeRecord
 from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, contract_by_guards
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan
+from surefoot.solvers.native.bounding.network_bounds import BoundingPlan, build_bounding_plan
 from surefoot.work.budget import Budget
 
 LEAF = 256  # integer points: fewer are looked at one by one
@@ -115,15 +115,7 @@ def _halve_boxes(work: ArrangedQueries, boxes: QueryBoxes, influence: Array, bey
     first_width = (work.high - work.low)[boxes.question]
     share = influence / np.maximum(influence.max(axis=1, keepdims=True, initial=0.0), 1e-300)
     score = np.where(able, share + 0.2 * width / np.maximum(first_width, 1e-300), -1.0)
-    axis, rows = score.argmax(axis=1), np.arange(len(boxes))
-    middle = 0.5 * (boxes.low[rows, axis] + boxes.high[rows, axis])
-    is_whole = whole[axis]
-    first, second = boxes.high.copy(), boxes.low.copy()
-    first[rows, axis] = np.where(is_whole, np.floor(middle), middle)
-    second[rows, axis] = np.where(is_whole, np.floor(middle) + 1.0, middle)
-    return join_batches(
-        [QueryBoxes(boxes.low, first, boxes.question), QueryBoxes(second, boxes.high, boxes.question)]
-    )
+    return halve_query_boxes(boxes, score.argmax(axis=1), whole)
 
 
 def sample_query_boxes(

@@ -30,32 +30,40 @@ class BoxDomains(BatchRecord):
         return len(self.node)
 
 
+def round_box_inward(box: BoxArray, whole: Mask) -> BoxArray:
+    """Bounds of whole inputs moved inward to such numbers."""
+    return BoxArray(np.where(whole, np.ceil(box.low), box.low), np.where(whole, np.floor(box.high), box.high))
+
+
 def round_boxes_to_grid(problem: CompiledQuery, box: BoxArray) -> BoxArray:
     """Bounds of whole and float32 inputs moved inward to such numbers."""
     if not problem.grid.any():
         return box
-    low, high = box.low.copy(), box.high.copy()
-    whole, single = problem.whole, problem.single
-    low[:, whole], high[:, whole] = np.ceil(low[:, whole]), np.floor(high[:, whole])
-    near = low[:, single].astype(np.float32)
-    low[:, single] = np.where(near < low[:, single], np.nextafter(near, np.float32(np.inf)), near)
-    near = high[:, single].astype(np.float32)
-    high[:, single] = np.where(near > high[:, single], np.nextafter(near, np.float32(-np.inf)), near)
-    return BoxArray(low, high)
+    box, single = round_box_inward(box, problem.whole), problem.single
+    near = box.low[:, single].astype(np.float32)
+    box.low[:, single] = np.where(near < box.low[:, single], np.nextafter(near, np.float32(np.inf)), near)
+    near = box.high[:, single].astype(np.float32)
+    box.high[:, single] = np.where(near > box.high[:, single], np.nextafter(near, np.float32(-np.inf)), near)
+    return box
 
 
-def halve_boxes(problem: CompiledQuery, box: BoxArray, column: NDArray[np.intp]) -> tuple[BoxArray, BoxArray]:
-    """Both halves of each box along one input; neighbours on a grid, a common end otherwise."""
+def halve_boxes(
+    box: BoxArray, column: NDArray[np.intp], whole: Mask, single: Mask | None = None
+) -> tuple[BoxArray, BoxArray]:
+    """Both halves of each box along one input; neighbours on a grid, a common end otherwise.
+
+    `whole`, `single`: inputs that are whole or float32 numbers.
+    """
     rows = np.arange(len(column))
     low, high = box.low[rows, column], box.high[rows, column]
     middle = 0.5 * low + 0.5 * high
-    whole, single = problem.whole[column], problem.single[column]
-    left = np.where(whole, np.floor(middle), middle)
-    right = np.where(whole, np.floor(middle) + 1.0, middle)
-    near = middle.astype(np.float32)
-    near = np.where(near > middle, np.nextafter(near, np.float32(-np.inf)), near)
-    left = np.where(single, near, left)
-    right = np.where(single, np.nextafter(near, np.float32(np.inf)), right)
+    left = np.where(whole[column], np.floor(middle), middle)
+    right = np.where(whole[column], np.floor(middle) + 1.0, middle)
+    if single is not None:
+        near = middle.astype(np.float32)
+        near = np.where(near > middle, np.nextafter(near, np.float32(-np.inf)), near)
+        left = np.where(single[column], near, left)
+        right = np.where(single[column], np.nextafter(near, np.float32(np.inf)), right)
     first, second = BoxArray(box.low, box.high.copy()), BoxArray(box.low.copy(), box.high)
     first.high[rows, column] = left
     second.low[rows, column] = right

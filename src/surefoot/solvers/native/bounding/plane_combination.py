@@ -7,7 +7,6 @@ exponentiated gradient ascent on the minimum of their combination over the box.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.network.back_substitution import Planes
 from surefoot.network.directed_rounding import Array, BoxArray, gamma_factor
@@ -77,7 +76,3 @@ def contract_by_planes(planes: Planes, least: Array, box: BoxArray) -> BoxArray:
     high = np.minimum(box.high, np.where(positive, upper, np.inf).min(axis=1))
     low = np.maximum(box.low, np.where(negative, lower, -np.inf).max(axis=1))
     return BoxArray(low, high)
-
-
-def empty_boxes(box: BoxArray) -> NDArray[np.bool_]:
-    return np.asarray((box.low > box.high).any(axis=1), dtype=np.bool_)

@@ -8,12 +8,11 @@ import numpy as np
 
 from surefoot.network.back_substitution import Planes
 from surefoot.network.directed_rounding import Array, BoxArray
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
+from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.bounding.plane_combination import (
     ascend_multipliers,
     combine_planes,
     contract_by_planes,
-    empty_boxes,
 )
 from surefoot.solvers.native.bounding.slope_ascent import BestPlane, ascend_slopes, below_slopes
 from surefoot.solvers.native.compiled_query import Mask
@@ -111,7 +110,7 @@ def _refute_by_combination(
             np.concatenate([part.constant, plane.constant], axis=1),
         )
         shrunk = contract_by_planes(every, np.concatenate([least, value[:, None]], axis=1), box)
-        closed = (value > 0) | empty_boxes(shrunk)
+        closed = (value > 0) | shrunk.empty
     slope = plane.coefficients[:, 0]
     return CubeBounds(
         number,

@@ -11,8 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.back_substitution import planes_below_entries
 from surefoot.network.directed_rounding import Array, BoxArray
+from surefoot.network.float32_error import float32_radius, widen_by_radius
 from surefoot.network.interval import node_interval
+from surefoot.network.relaxation import relax_value
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -24,15 +27,13 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solvers.native.bounding.back_substitution import (
+from surefoot.solvers.native.bounding.network_bounds import (
+    BoundingPlan,
     BoundMasks,
     NetworkBounds,
     bounds_from_arrays,
-    planes_below_entries,
+    straddles_kink,
 )
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, straddles_kink
-from surefoot.solvers.native.bounding.float32_rounding import float32_radius, widen_by_radius
-from surefoot.solvers.native.bounding.relaxations import certificate_relaxation, tightest_relaxation
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.relu_chain.bound_arrays import (
     WORTH,
@@ -74,14 +75,11 @@ def replace_value_box(found: NetworkBounds, value: int, box: BoxArray, used: Bou
         return bounds_from_arrays(plan, replace_layer_box(found.sheet, value, box, used.low, used.high))
     kept = {v: w for v, w in found.used.items() if v != value} | {value: used}
     boxes = [*found.boxes[:value], box]
-    part = NetworkBounds(plan, boxes, found.relaxations[:value], {}, kept)
-    part.radii.update((v, r) for v, r in found.radii.items() if v <= value)
+    radii = {v: r for v, r in found.radii.items() if v <= value}
+    relaxations = found.relaxations[:value]
+    part = NetworkBounds(plan.network, plan.absolute, boxes, relaxations, radii, layout=plan, used=kept)
     for number, node in enumerate(plan.network.nodes[value:], start=value + 1):
-        part.relaxations.append(
-            certificate_relaxation(node, part.boxes)
-            if plan.certified
-            else tightest_relaxation(node, part.boxes)
-        )
+        part.relaxations.append(relax_value(node, part.boxes, plan.certified))
         boxes.append(forward_interval(part, number))
     return part
 
@@ -93,14 +91,10 @@ def _bound_values(
         return bounds_from_arrays(plan, bound_chain_boxes(plan.chain, first, known, substitutes))
     boxes = [first]
     used: dict[int, BoundMasks] = {}
-    found = NetworkBounds(plan, boxes, [], used=used)
+    found = NetworkBounds(plan.network, plan.absolute, boxes, [], layout=plan, used=used)
     kept = frozenset(plan.kept)
     for number, node in enumerate(plan.network.nodes, start=1):
-        found.relaxations.append(
-            certificate_relaxation(node, found.boxes)
-            if plan.certified
-            else tightest_relaxation(node, found.boxes)
-        )
+        found.relaxations.append(relax_value(node, found.boxes, plan.certified))
         box = forward_interval(found, number)
         if number in known:
             box = box.intersect(known[number])
@@ -242,7 +236,7 @@ def has_safe_divisors(plan: BoundingPlan, low: Array, high: Array) -> bool:
 
 def _interval_bounds(plan: BoundingPlan, low: Array, high: Array) -> NetworkBounds:
     boxes = [BoxArray(low, high)]
-    found = NetworkBounds(plan, boxes, [])
+    found = NetworkBounds(plan.network, plan.absolute, boxes, [], layout=plan)
     for number in range(1, len(plan.network.nodes) + 1):
         boxes.append(forward_interval(found, number))
     return found

@@ -10,8 +10,8 @@ import numpy as np
 
 from surefoot.network.directed_rounding import Array
 from surefoot.query.query import Query, Sat
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
 from surefoot.solvers.native.bounding.gradients import forward_values
+from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.falsify.gradient_attack import (
     atom_values_at,

@@ -13,8 +13,7 @@ import numpy as np
 
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import BoxArray
-from surefoot.solvers.native.bounding.back_substitution import BoundMasks, NetworkBounds
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan
+from surefoot.solvers.native.bounding.network_bounds import BoundingPlan, BoundMasks, NetworkBounds
 from surefoot.solvers.native.bounding.open_boxes import BoxDomains
 from surefoot.solvers.native.bounding.value_bounds import (
     forward_interval,

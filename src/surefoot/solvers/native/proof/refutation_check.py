@@ -6,10 +6,10 @@ import numpy as np
 
 from surefoot.network.back_substitution import Planes
 from surefoot.network.directed_rounding import Array, BoxArray
+from surefoot.network.relaxation import COARSE, relu_gap
 from surefoot.problem.network import Activation
-from surefoot.solvers.native.bounding.back_substitution import BoundMasks, NetworkBounds
+from surefoot.solvers.native.bounding.network_bounds import BoundMasks, NetworkBounds
 from surefoot.solvers.native.bounding.plane_combination import contract_by_planes
-from surefoot.solvers.native.bounding.relaxations import COARSE
 from surefoot.solvers.native.bounding.row_bounds import CubeBounds
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.proof.steps import UNIT, CubeRefutation
@@ -87,11 +87,11 @@ def needed_last_bounds(
     for number, node in enumerate(part.layout.network.nodes, start=1):
         if isinstance(node, Activation) and node.source == value and number in trace:
             weight += np.maximum(-trace[number][:, 0], 0.0)
-    least = _relaxation_gap(now.low, now.high)
+    least = relu_gap(now.low, now.high)
     losses = np.concatenate(
         [
-            weight * (_relaxation_gap(before.low, now.high) - least),
-            weight * (_relaxation_gap(now.low, before.high) - least),
+            weight * (relu_gap(before.low, now.high) - least),
+            weight * (relu_gap(now.low, before.high) - least),
         ],
         axis=1,
     )
@@ -101,9 +101,3 @@ def needed_last_bounds(
     np.put_along_axis(needed, order, spent > _AFFORD * room[:, None], axis=1)
     width = now.low.shape[1]
     return BoundMasks(needed[:, :width], needed[:, width:])
-
-
-def _relaxation_gap(low: Array, high: Array) -> Array:
-    """How far the line above a ReLU is from it at most."""
-    with np.errstate(all="ignore"):
-        return np.where((low < 0) & (high > 0), -low * high / (high - low), 0.0)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
-from surefoot.solvers.native.bounding.relaxations import COARSE, FINE, needs_slopes, quotient_plane_choice
+from surefoot.network.relaxation import COARSE, FINE, needs_slopes, quotient_plane_choice
+from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.relu_chain.layer_tables import ALL, ReluChain
 

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.solvers.native.relu_chain.backward import backward_functions
-from surefoot.solvers.native.relu_chain.forward import forward_functions
+from surefoot.solvers.native.relu_chain.forward import forward_functions, points_functions
 from surefoot.solvers.native.relu_chain.layer_tables import ALL, ReluChain, address_of
 from surefoot.solvers.native.relu_chain.llvm_builder import DECLARED, AscentArray, LayerWord, TableField
-from surefoot.solvers.native.relu_chain.point_values import points_functions
 from surefoot.solvers.native.relu_chain.slope_ascent import climb_functions
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 

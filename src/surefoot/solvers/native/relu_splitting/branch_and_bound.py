@@ -11,15 +11,19 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.network.batches import BatchStack
-from surefoot.solvers.native.relu_splitting.branching_heuristics import clip_worthwhile_neurons
-from surefoot.solvers.native.relu_splitting.chain_problem import ChainProblem, Mask, evaluate_chain_rows
-from surefoot.solvers.native.relu_splitting.domain_splitting import branch_relu_domains
-from surefoot.solvers.native.relu_splitting.dual_ascent import AscentSteps, DualAscent, ascend_dual_bound
-from surefoot.solvers.native.relu_splitting.dual_bound import MULTIPLIER_GRID, prepare_dual_problem
-from surefoot.solvers.native.relu_splitting.gradient_attack import (
+from surefoot.solvers.native.relu_splitting.chain_problem import (
+    ChainProblem,
+    Mask,
     descend_chain_violation,
+    evaluate_chain_rows,
     sample_chain_starts,
 )
+from surefoot.solvers.native.relu_splitting.domain_splitting import (
+    branch_relu_domains,
+    clip_worthwhile_neurons,
+)
+from surefoot.solvers.native.relu_splitting.dual_ascent import AscentSteps, DualAscent, ascend_dual_bound
+from surefoot.solvers.native.relu_splitting.dual_bound import MULTIPLIER_GRID, prepare_dual_problem
 from surefoot.solvers.native.relu_splitting.neuron_bounds import (
     contract_by_fresh_splits,
     contract_by_inequality,

@@ -11,6 +11,7 @@ import numpy as np
 
 from surefoot.network.directed_rounding import TINY, Array
 from surefoot.network.exact import exact_outputs
+from surefoot.network.float32_error import SMALLEST, UNIT32
 from surefoot.problem.network import Activation, Affine, Network, Shape
 from surefoot.query.bounds import (
     Interval,
@@ -43,8 +44,6 @@ from surefoot.term.linear import (
     variable_form,
 )
 from surefoot.term.value_types import Bool, Int, Real
-
-_SINGLE_UNIT, _SINGLE_TINY = 2.0**-24, 2.0**-126
 
 Choice = tuple[int, int]
 
@@ -298,7 +297,7 @@ def _build_chain_inputs(case: ChainCase, place: Mapping[str, int], size: Array) 
                 errors[t, i] += missed * size[place[name]]
             if single:
                 largest = np.abs(maps[t, i]) @ size + abs(shift[t, i]) + errors[t, i]
-                errors[t, i] += (_SINGLE_UNIT * largest + _SINGLE_TINY) * (1 + 1e-9)
+                errors[t, i] += (UNIT32 * largest + SMALLEST) * (1 + 1e-9)
     if alone:
         maps[tuple(np.array(alone).T)] = 1.0
     errors *= 1 + 1e-12

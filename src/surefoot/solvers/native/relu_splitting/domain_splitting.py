@@ -14,11 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.network.batches import join_batches
-from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.relu_splitting.branching_heuristics import branching_scores, likely_on
+from surefoot.network.directed_rounding import TINY, Array
+from surefoot.network.relaxation import relu_gap
 from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
 from surefoot.solvers.native.relu_splitting.dual_ascent import DualAscent, ascend_dual_bound
+from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
 from surefoot.solvers.native.relu_splitting.leaf_program import solve_leaf_program
+from surefoot.solvers.native.relu_splitting.neuron_bounds import ClippedBounds, clip_first_layer
 from surefoot.solvers.native.relu_splitting.row_propagation import shared_input_influence
 from surefoot.solvers.native.relu_splitting.search_state import ReluSearch, keep_first_solution
 from surefoot.solvers.native.relu_splitting.splitting_log import DualEntry, Multipliers, SplitEntry
@@ -27,6 +29,7 @@ from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains, spli
 _FEW = 16  # sub-domains: as long as there are not more, they are divided at two neurons each
 _TRIED, _TRIAL_STEPS = 8, 2  # neurons of a sub-domain that are tried, and steps of ascent of each trial
 _CLOSED = 1.3  # what a closed part counts, where 1 is to gain all that was missing
+_LEAST_CLIP = 0.03  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
 _TRIAL_SIZE = 1 << 20  # neurons of all trials together that are bounded at once
 
 
@@ -158,3 +161,41 @@ def _split_input(s: ReluSearch, domain: ReluDomains, point: Array, whole: Mask) 
     s.log.add(int(domain.node[0]), SplitEntry(-1, chosen, int(value), int(numbers[0])))
     s.stack.push(replace(domain, high=below, node=numbers[:1], rounds=rounds, fresh=fresh))
     s.stack.push(replace(domain, low=above, node=numbers[1:], rounds=rounds, fresh=fresh))
+
+
+def clip_worthwhile_neurons(c: DualProblem, still: ReluDomains, a: DualAscent) -> ClippedBounds:
+    """Bounds of undecided neurons of the first layer, where they gain enough.
+
+    With one hidden layer only of those whose chord is in use; else the bounds of deeper ones rest on all.
+    """
+    s = c.slices[0]
+    lower, upper = still.lower[:, s], still.upper[:, s]
+    wanted = (still.phase[:, s] == 0) & (lower < 0.0) & (upper > 0.0)
+    if len(c.slices) == 1:
+        wanted &= a.after < 0.0
+    clipped = clip_first_layer(c, still, wanted)
+    place = (clipped.rows, clipped.neurons)
+    lower, upper = lower[place], upper[place]
+    least = _LEAST_CLIP * (upper - lower)
+    rises, falls = clipped.lower > lower + least, clipped.upper < upper - least
+    np.copyto(clipped.lower, -np.inf, where=~rises)
+    np.copyto(clipped.upper, np.inf, where=~falls)
+    return clipped.pick(rises | falls)
+
+
+def branching_scores(c: DualProblem, domains: ReluDomains, a: DualAscent, weight: Array | float) -> Array:
+    """What the relaxation of each neuron of each open sub-domain may cost; -1 where it is decided.
+
+    The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
+    it counts little: its slope is free to fit. What other rows might need counts as little.
+    """
+    gap = relu_gap(domains.lower, domains.upper)
+    score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
+    found: Array = np.where(domains.phase == 0, score, -1.0)
+    return found
+
+
+def likely_on(a: DualAscent, neurons: Indices) -> Mask:
+    """Where the averaged point of the relaxation has the neuron on."""
+    on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
+    return on

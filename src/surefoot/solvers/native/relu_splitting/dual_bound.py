@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.network.batches import BatchRecord
-from surefoot.network.directed_rounding import TINY, UNIT, Array
+from surefoot.network.directed_rounding import TINY, Array
+from surefoot.network.relaxation import relu_lines
 from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainProblem,
     Indices,
@@ -118,10 +119,7 @@ def relax_relu_domains(domains: ReluDomains) -> DomainRelaxation:
     lower, upper = domains.lower, domains.upper
     on = lower >= 0.0
     unstable = ~on & (upper > 0.0)
-    width = np.where(unstable, upper - lower, 1.0)
-    chord = np.where(unstable, upper / width, on)
-    # The computed chord may be a few units too flat or steep; the intercept makes up for it.
-    intercept = np.where(unstable, 16 * UNIT * width - chord * lower + TINY, 0.0)
+    _, chord, intercept = relu_lines(lower, upper)
     phase = domains.phase.astype(np.float64)
     return DomainRelaxation(
         unstable.astype(np.float64), on.astype(np.float64), chord, intercept, phase, np.abs(phase)

@@ -17,6 +17,7 @@ import numpy as np
 
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, UNIT, Array
+from surefoot.network.relaxation import relu_lines
 from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
 from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
 from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains
@@ -234,7 +235,7 @@ def _bound_deep_neurons(c: DualProblem, domains: ReluDomains, layer: int, wanted
     rows, places = np.nonzero(wanted)
     count = len(domains)
     lines = [
-        tuple(p.reshape(count, copies, w) for p in _relu_lines(domains.lower[:, s], domains.upper[:, s]))
+        tuple(p.reshape(count, copies, w) for p in relu_lines(domains.lower[:, s], domains.upper[:, s]))
         for s, w in zip(c.slices[:layer], wide, strict=False)
     ]
     box = _build_cut_box(c, domains)
@@ -267,17 +268,6 @@ def tighten_deep_neurons(c: DualProblem, domains: ReluDomains, wanted: Mask) -> 
         found.append(_bound_deep_neurons(c, domains, layer, here))
         intersect_neuron_bounds(domains, found[-1])
     return found
-
-
-def _relu_lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
-    """Slope below, slope above and intercept above of each ReLU."""
-    on = lower >= 0.0
-    unstable = ~on & (upper > 0.0)
-    width = np.where(unstable, upper - lower, 1.0)
-    chord = np.where(unstable, upper / width, on)
-    intercept = np.where(unstable, 16 * UNIT * width - chord * lower + TINY, 0.0)
-    below = np.where(unstable, upper > -lower, on).astype(np.float64)
-    return below, chord, intercept
 
 
 def _substitute_above(
