@@ -1,8 +1,8 @@
 """Fast batched evaluation by BLAS, and decisions that equal the reference bit for bit.
 
-The matrix products sum in whatever order BLAS likes, so outputs may differ from `problem.inference.infer` in
-the last places. `evaluate` bounds the difference from the magnitudes seen in the batch; `decide` asks the
-reference wherever the bound leaves a doubt.
+The matrix products sum in whatever order BLAS likes, so outputs may differ from `infer_outputs` in the
+last places. `evaluate_network_batch` bounds the difference from the magnitudes seen in the batch;
+`decide_batch_actions` asks the reference wherever the bound leaves a doubt.
 """
 
 from __future__ import annotations

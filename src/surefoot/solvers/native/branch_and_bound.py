@@ -1,9 +1,10 @@
 """Branch and bound over input boxes: every open box is refuted, yields a solution, or is split.
 
-A batch of boxes is bounded (`bounding.bounds`), every set of atoms that may still hold in them is refuted or
-shrinks its part of the box (`bounding.views`), what remains is searched for solutions (`guess`), decided
-exactly where the network is linear or the box a point (`bounding.leaf`), or halved. With a ledger each of
-these counts only if the steps of a certificate confirm it (`proof.ledger`).
+A batch of boxes is bounded (`bounding.network_bounds`), every set of atoms that may still hold in them is
+refuted or shrinks its part of the box (`bounding.row_bounds`), what remains is searched for solutions
+(`falsify`), decided exactly where the network is linear or the box a point (`bounding.linear_leaf`), or
+halved. With a proof log each of these counts only if the steps of a certificate confirm it
+(`proof.proof_log`).
 """
 
 from __future__ import annotations
@@ -28,8 +29,12 @@ from surefoot.solvers.native.bounding.linear_leaf import (
 from surefoot.solvers.native.bounding.network_bounds import (
     BoundingPlan,
     NetworkBounds,
+    batch_slices,
+    bound_box_batch,
     build_bounding_plan,
     concatenate_bounds,
+    may_overflow_on_boxes,
+    vacuous_bounds,
 )
 from surefoot.solvers.native.bounding.open_boxes import (
     BoxDomains,
@@ -38,14 +43,7 @@ from surefoot.solvers.native.bounding.open_boxes import (
     split_into_points,
     splittable_inputs,
 )
-from surefoot.solvers.native.bounding.plane_combination import contract_by_planes
-from surefoot.solvers.native.bounding.row_bounds import bound_cube, merge_cube_bounds
-from surefoot.solvers.native.bounding.value_bounds import (
-    batch_slices,
-    bound_box_batch,
-    may_overflow_on_boxes,
-    vacuous_bounds,
-)
+from surefoot.solvers.native.bounding.row_bounds import bound_cube, contract_by_planes, merge_cube_bounds
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask, tree_violation
 from surefoot.solvers.native.falsify.candidates import (
     FalsificationTask,
@@ -126,7 +124,7 @@ def start_input_search(
         plan = replace(plan, chain=None)  # beyond the range of float64, where machine code knows nothing
         whole = bound_box_batch(plan, problem.low[None], problem.high[None], {})
     sets = select_goal_cubes(problem, whole, every_atom=not certify)
-    guesses = FalsificationTask(query, problem, sets.sets, deadline, random, plan.chain)
+    guesses = FalsificationTask(query, problem, sets.sets, deadline, random)
     ledger = ProofLog(problem, plan, sets) if certify else None
     return InputSearch(problem, plan, sets, guesses, batch, deadline, ledger, whole, in_reals=overflow)
 

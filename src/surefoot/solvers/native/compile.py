@@ -41,17 +41,15 @@ from surefoot.query.formula import (
 )
 from surefoot.query.query import NetworkCall, Query
 from surefoot.solvers.native.compiled_query import CompiledQuery, Either, Every, Mask, Tree
-from surefoot.solvers.native.variable_bounds import (
+from surefoot.solvers.native.variable_definitions import (
     VariableBounds,
+    VariableDefinitions,
     bound_outputs,
+    certificate_objection,
     float_box,
     round_bounds_inward,
-    single_variable_name,
-)
-from surefoot.solvers.native.variable_definitions import (
-    VariableDefinitions,
-    certificate_objection,
     scale_exactly,
+    single_variable_name,
     solve_defining_equalities,
     substitute_linear_names,
 )

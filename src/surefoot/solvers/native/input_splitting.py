@@ -1,7 +1,7 @@
 """The search by inputs for a lowered query: with a proof where it can have one, else case by case.
 
-The points that satisfy an equality of reals fill no box, so no search over boxes finds them: alternatives with
-such equalities are cases of their own, in which the equality defines a quantity and disappears.
+The points that satisfy an equality of reals fill no box, so no search over boxes finds them: alternatives
+with such equalities are cases of their own, in which the equality defines a quantity and disappears.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from surefoot.query.bounds import Interval, integer_variable_names, simplify_for
 from surefoot.query.formula import All, AnyOf, Formula, Relation, conjoin_formulas, formula_atoms
 from surefoot.query.query import Answer, Json, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.query.unsat_claim import LazyProof, write_unsat_claim
-from surefoot.solvers.native.bounding.value_bounds import has_safe_divisors
+from surefoot.solvers.native.bounding.network_bounds import has_safe_divisors
 from surefoot.solvers.native.branch_and_bound import (
     InputSearch,
     plan_query_bounds,
@@ -30,8 +30,7 @@ from surefoot.solvers.native.compiled_query import formula_cubes
 from surefoot.solvers.native.falsify.candidates import FalsificationTask, find_by_sampling
 from surefoot.solvers.native.goal_cubes import MOST
 from surefoot.solvers.native.proof.certificate_cases import CertificateCase, compile_case
-from surefoot.solvers.native.proof.proof_log import ProofLog
-from surefoot.solvers.native.proof.proof_log import render_proof_case
+from surefoot.solvers.native.proof.proof_log import ProofLog, render_proof_case
 
 _FIRST = 0.25  # of the time for a proof where the cases without one may be easier
 
@@ -121,7 +120,7 @@ class InputSplitting:
             return None
         random, plan = np.random.default_rng(self.seed), plan_query_bounds(problem, certify=True)
         sets = formula_cubes(problem.tree, MOST)
-        guesses = FalsificationTask(self.query, problem, sets, deadline, random, plan.chain)
+        guesses = FalsificationTask(self.query, problem, sets, deadline, random)
         if (found := find_by_sampling(guesses)) is not None:
             return found
         search = start_input_search(self.query, problem, plan, self.batch, deadline, random)

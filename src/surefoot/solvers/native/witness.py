@@ -13,7 +13,7 @@ from surefoot.query.bounds import float32_within
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Assignment, NetworkCall, Query
 from surefoot.solvers.native.compiled_query import CompiledQuery, is_smooth
-from surefoot.solvers.native.variable_bounds import float_box
+from surefoot.solvers.native.variable_definitions import float_box
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.linear import linearise_term
 from surefoot.term.value_types import Bool, Int

@@ -1,8 +1,8 @@
 """Answers to many questions by the cheapest means that decides each, all with the same meaning.
 
-1. A table of the network, where the integer boxes together span few enough points: see `counting`.
-2. Point by point, where a box has few integers: see `leaves`.
-3. Sampling, linear bounds and halving of all remaining boxes at once: see `search` and `planes`.
+1. A table of the network, where the integer boxes together span few enough points: see `table_counting`.
+2. Point by point, where a box has few integers: see `point_enumeration`.
+3. Sampling, linear bounds and halving of all remaining boxes at once: see `box_splitting`.
 4. What is left point by point, if it has up to a million integers; else, one by one, by the search for
    single queries.
 """
@@ -62,8 +62,8 @@ def answer_batch_queries(
 ) -> BatchAnswers:
     """Decide every question.
 
-    `table`: of the same network and arithmetic, from `tabulated`, to be used for boxes that it covers, best
-    for many calls over integers; without one a table is made where it pays. `memory`: bytes for it.
+    `table`: of the same network and arithmetic, from `tabulate_network`, to be used for boxes that it covers,
+    best for many calls over integers; without one a table is made where it pays. `memory`: bytes for it.
     `boxes`: how many boxes of one question are bounded before it gets a search of its own, which lasts at
     most `seconds_each`.
     """

@@ -1,6 +1,8 @@
 """Bounds of all values of a network over a batch of boxes, from which rows of its outputs are bounded.
 
-By the back-substitution of `network.back_substitution` or, for chains of ReLU layers, by machine code.
+Interval arithmetic, then back-substitution for entries whose sign (or range) is open in the box at hand; what
+was known for a larger box is taken over. By `network.back_substitution` or, for chains of ReLU layers, by the
+machine code of `relu_chain`.
 """
 
 from __future__ import annotations
@@ -12,13 +14,23 @@ from typing import TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.back_substitution import AbsoluteWeights, Planes, ValueBounds, back_substitute_rows
+from surefoot.network.back_substitution import (
+    AbsoluteWeights,
+    Planes,
+    ValueBounds,
+    back_substitute_rows,
+    planes_below_entries,
+)
 from surefoot.network.batches import BatchRecord, join_batches
 from surefoot.network.directed_rounding import Array, BoxArray
+from surefoot.network.float32_error import float32_radius, widen_by_radius
+from surefoot.network.interval import node_interval
+from surefoot.network.relaxation import relax_value
 from surefoot.problem.network import (
     Activation,
     Affine,
     Combine,
+    Constant,
     Elementwise,
     Join,
     Network,
@@ -28,14 +40,23 @@ from surefoot.problem.network import (
 )
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.relu_chain.bound_arrays import (
+    WORTH,
     BoundArrays,
+    bound_chain_boxes,
     chain_planes_below,
     load_chain_functions,
+    replace_layer_box,
     replace_lower_slopes,
+    vacuous_box,
 )
 from surefoot.solvers.native.relu_chain.layer_tables import ALL, ReluChain, chain_from_network
 
 Index: TypeAlias = NDArray[np.bool_] | NDArray[np.intp]
+_CACHE = 2**15  # entries of one array of coefficients
+_PIECE = 2**20  # about the work of one piece of a batch
+_FAR_BELOW = 2.0**120  # far below the largest float32 number
+_COLUMNS = 2**20  # with fewer the float32 roundings of a sum do not double it
+_NEAR_ZERO = 2.0**-100  # more than a reader of certificates may lose by rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,3 +291,207 @@ def _concatenate_masks(parts: Sequence[NetworkBounds], value: int) -> BoundMasks
     none = [np.zeros(p.boxes[value].low.shape, dtype=np.bool_) for p in parts]
     given = [p.used.get(value, BoundMasks(n, n)) for p, n in zip(parts, none, strict=True)]
     return BoundMasks(np.concatenate([w.low for w in given]), np.concatenate([w.high for w in given]))
+
+
+def batch_slices(plan: BoundingPlan, count: int) -> list[slice]:
+    """Cuts of a batch, so that a deadline is noticed between them."""
+    step = min(256, max(4, _PIECE // plan.widest**2))
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def bound_box_batch(
+    plan: BoundingPlan, low: Array, high: Array, known: Mapping[int, BoxArray]
+) -> NetworkBounds:
+    """Bounds of all values over a batch of boxes; `known`: valid bounds of some values."""
+    return _bound_values(plan, BoxArray(low, high), known, True)
+
+
+def inherit_bounds(plan: BoundingPlan, box: BoxArray, known: Mapping[int, BoxArray]) -> NetworkBounds:
+    """The same by intervals and what is known alone."""
+    return _bound_values(plan, box, known, False)
+
+
+def replace_value_box(found: NetworkBounds, value: int, box: BoxArray, used: BoundMasks) -> NetworkBounds:
+    """The same with another box for the last value that back-substitution has bounded."""
+    plan = found.layout
+    if found.sheet is not None:
+        return bounds_from_arrays(plan, replace_layer_box(found.sheet, value, box, used.low, used.high))
+    kept = {v: w for v, w in found.used.items() if v != value} | {value: used}
+    boxes = [*found.boxes[:value], box]
+    radii = {v: r for v, r in found.radii.items() if v <= value}
+    relaxations = found.relaxations[:value]
+    part = NetworkBounds(plan.network, plan.absolute, boxes, relaxations, radii, layout=plan, used=kept)
+    for number, node in enumerate(plan.network.nodes[value:], start=value + 1):
+        part.relaxations.append(relax_value(node, part.boxes, plan.certified))
+        boxes.append(forward_interval(part, number))
+    return part
+
+
+def _bound_values(
+    plan: BoundingPlan, first: BoxArray, known: Mapping[int, BoxArray], substitutes: bool
+) -> NetworkBounds:
+    if plan.chain is not None:
+        return bounds_from_arrays(plan, bound_chain_boxes(plan.chain, first, known, substitutes))
+    boxes = [first]
+    used: dict[int, BoundMasks] = {}
+    found = NetworkBounds(plan.network, plan.absolute, boxes, [], layout=plan, used=used)
+    kept = frozenset(plan.kept)
+    for number, node in enumerate(plan.network.nodes, start=1):
+        found.relaxations.append(relax_value(node, found.boxes, plan.certified))
+        box = forward_interval(found, number)
+        if number in known:
+            box = box.intersect(known[number])
+        boxes.append(box)
+        if substitutes and number in kept and number not in plan.plain:
+            is_open = _open_entries(plan, number, box)
+            if is_open.any():
+                rows = BoundMasks(is_open, is_open)
+                narrow = _substitute_open_entries(found, number, rows)
+                boxes[number], used[number] = _keep_useful_bounds(plan, number, box, narrow, rows)
+    return found
+
+
+def _keep_useful_bounds(
+    plan: BoundingPlan, number: int, before: BoxArray, after: BoxArray, rows: BoundMasks
+) -> tuple[BoxArray, BoundMasks]:
+    """The new bounds that decide a sign or are much better; the others are not worth a step of a proof."""
+    width = before.high - before.low
+    with np.errstate(all="ignore"):
+        low = rows.low & ((after.low - before.low >= WORTH * width) | ~np.isfinite(before.low))
+        high = rows.high & ((before.high - after.high >= WORTH * width) | ~np.isfinite(before.high))
+    if number in plan.signs:
+        on, off = after.low >= 0, after.high <= 0
+        low, high = (low | (on & rows.low)) & ~off, (high | (off & rows.high)) & ~on
+    chosen = BoxArray(np.where(low, after.low, before.low), np.where(high, after.high, before.high))
+    return chosen, BoundMasks(low, high)
+
+
+def _open_entries(plan: BoundingPlan, value: int, box: BoxArray) -> Mask:
+    """The entries of a value, per box, whose bounds decide how good relaxations are."""
+    needed = np.zeros(box.low.shape, dtype=np.bool_)
+    for node in plan.network.nodes:
+        match node:
+            case Activation(source, shape, parameters) if source == value:
+                needed |= straddles_kink(shape, parameters, box.low, box.high)
+            case Combine(left, right, pairing) if pairing is not Pairing.ADD and value in (left, right):
+                needed |= box.low < box.high
+    return needed
+
+
+def _substitute_open_entries(found: NetworkBounds, number: int, wanted: BoundMasks) -> BoxArray:
+    """The chosen bounds by back-substitution, boxes with about equally many of them together."""
+    box = found.boxes[number]
+    width = box.low.shape[1]
+    both = np.concatenate([wanted.low, wanted.high], axis=1)
+    counts = both.sum(axis=1)
+    together = len(counts) * int(counts.max()) * found.layout.widest <= _CACHE
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    order = np.arange(len(counts)) if together else order
+    for value in found.layout.absolute:
+        if value < number:
+            found.cost(value)  # once for all members
+    low, high = box.low.copy(), box.high.copy()
+    start = 0
+    while start < order.size:
+        most = int(counts.max() if together else counts[order[start]])
+        members = order[start : start + max(1, _CACHE // (most * found.layout.widest))]
+        start += members.size
+        member, column = np.nonzero(both[members])
+        first = np.concatenate([[0], np.cumsum(counts[members])[:-1]])
+        position = np.arange(member.size) - first[member]
+        entries, signs = np.zeros((members.size, most), dtype=np.intp), np.zeros((members.size, most))
+        is_low, entry = column < width, column % width
+        entries[member, position], signs[member, position] = entry, np.where(is_low, 1.0, -1.0)
+        some = found if together else found.pick(members)
+        least = planes_below_entries(some, number, entries, signs).minimum(some.boxes[0])[member, position]
+        at, above = members[member], ~is_low
+        low[at[is_low], entry[is_low]] = np.maximum(low[at[is_low], entry[is_low]], least[is_low])
+        high[at[above], entry[above]] = np.minimum(high[at[above], entry[above]], -least[above])
+    return BoxArray(low, high)
+
+
+def vacuous_bounds(plan: BoundingPlan) -> dict[int, BoxArray]:
+    """Bounds of inner values of one box that say nothing."""
+    if plan.chain is not None:
+        return {ALL: vacuous_box(plan.chain, 1)}
+    widths = plan.network.widths()
+    several = [value for value in plan.kept if value not in plan.plain]
+    return {v: BoxArray(np.full((1, widths[v]), -np.inf), np.full((1, widths[v]), np.inf)) for v in several}
+
+
+def known_box(
+    plan: BoundingPlan, known: Mapping[int, BoxArray], value: int, members: NDArray[np.intp]
+) -> BoxArray:
+    """What some boxes of a batch know about a value."""
+    if plan.chain is None:
+        return BoxArray(known[value].low[members], known[value].high[members])
+    at = plan.chain.columns[value]
+    return BoxArray(known[ALL].low[members, at], known[ALL].high[members, at])
+
+
+def may_overflow_on_boxes(plan: BoundingPlan, low: Array, high: Array) -> bool:
+    """Whether a float32 evaluation may leave the range of its numbers."""
+    if _stays_small(plan, low, high):
+        return False
+    return not all(np.isfinite(by).all() for by in _interval_bounds(plan, low, high).radii.values())
+
+
+def _stays_small(plan: BoundingPlan, low: Array, high: Array) -> bool:
+    """Whether the largest weight of the network already shows that no number gets near the range."""
+    largest = _largest_weight(plan)
+    sizes = [float(np.maximum(np.abs(low), np.abs(high)).max(initial=0.0))]
+    for node in plan.network.nodes:
+        match node:
+            case Affine(source) if node.weights.shape[1] < _COLUMNS:
+                size = largest * (node.weights.shape[1] * sizes[source] + 1.0)
+            case Elementwise(source, Constant.ADD, constant):
+                size = sizes[source] + float(np.abs(constant).max())
+            case Activation(source, Shape.RELU):
+                size = sizes[source]
+            case Pick(source):
+                size = sizes[source]
+            case Join(several):
+                size = max(sizes[source] for source in several)
+            case _:
+                return False
+        sizes.append(2.0 * size + 1.0)  # more than enough for all roundings, those of float32 included
+    return all(size < _FAR_BELOW for size in sizes)
+
+
+def _largest_weight(plan: BoundingPlan) -> float:
+    """Of the sizes of all weights and biases; of a chain its factors are among the numbers."""
+    if plan.chain is not None:
+        numbers = plan.chain.numbers
+        return max(float(numbers.max()), -float(numbers.min()))
+    nodes = [node for node in plan.network.nodes if isinstance(node, Affine)]
+    parts = (part for node in nodes for part in (node.weights, node.bias))
+    return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
+
+
+def has_safe_divisors(plan: BoundingPlan, low: Array, high: Array) -> bool:
+    """Whether intervals alone show that no divisor is near zero, as a certificate needs at its start."""
+    divisors = plan.network.divisors()
+    if not divisors:
+        return True
+    boxes = _interval_bounds(plan, low, high).boxes
+    return all(bool(((boxes[v].low > _NEAR_ZERO) | (boxes[v].high < -_NEAR_ZERO)).all()) for v in divisors)
+
+
+def _interval_bounds(plan: BoundingPlan, low: Array, high: Array) -> NetworkBounds:
+    boxes = [BoxArray(low, high)]
+    found = NetworkBounds(plan.network, plan.absolute, boxes, [], layout=plan)
+    for number in range(1, len(plan.network.nodes) + 1):
+        boxes.append(forward_interval(found, number))
+    return found
+
+
+def forward_interval(found: NetworkBounds, number: int) -> BoxArray:
+    """The box of a value from those before it, with its float32 rounding if it has one."""
+    plan, node = found.layout, found.layout.network.nodes[number - 1]
+    box = node_interval(node, found.boxes)
+    if number in plan.rounded:
+        by = float32_radius(node, found.boxes, box, number in plan.inputs, plan.absolute.get(number))
+        if by is not None:
+            found.radii[number] = by = np.where(plan.rounded[number], by, 0.0)
+            return widen_by_radius(box, by)
+    return box

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,13 @@ from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 
 @dataclass(slots=True)
 class BoxDomains(BatchRecord):
-    """A batch of boxes; `known` are bounds of inner values that hold on them.
-
-    `shadow` are those bounds that a certificate has derived so far, `node` is the place in its tree.
-    """
+    """A batch of boxes; `known` are bounds of inner values that hold on them."""
 
     box: BoxArray
     known: dict[int, BoxArray]
     alive: Mask  # (batch, sets): which sets may still be satisfied
-    node: NDArray[np.int64]
+    node: NDArray[np.int64]  # the place in the tree of a certificate
     stubborn: NDArray[np.int64]  # for how many splits only float32 rounding has kept a box open
-    shadow: dict[int, BoxArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.node)

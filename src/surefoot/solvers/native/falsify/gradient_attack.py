@@ -10,8 +10,6 @@ import numpy as np
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.bounding.gradients import forward_values, input_gradient
 from surefoot.solvers.native.compiled_query import CompiledQuery, tree_violation
-from surefoot.solvers.native.relu_chain.bound_arrays import chain_values_at
-from surefoot.solvers.native.relu_chain.layer_tables import ReluChain
 
 T = TypeVar("T")
 STEPS = 60
@@ -122,17 +120,15 @@ def descend_atom_violation(
     return descend_violation(points, look, move, steps, enough)
 
 
-def atom_values_at(problem: CompiledQuery, chain: ReluChain | None, points: Array) -> Array:
-    """The atoms at some points; `chain`: the same network for machine code."""
-    return forward_values(problem.network, points)[-1] if chain is None else chain_values_at(chain, points)
+def atom_values_at(problem: CompiledQuery, points: Array) -> Array:
+    """The atoms at some points."""
+    return forward_values(problem.network, points)[-1]
 
 
-def sample_solution(
-    problem: CompiledQuery, chain: ReluChain | None, random: np.random.Generator
-) -> Array | None:
+def sample_solution(problem: CompiledQuery, random: np.random.Generator) -> Array | None:
     """The best of some points, if it satisfies the formula in floats."""
     points = snap_to_input_domain(problem, _sample_attack_starts(problem, random, _SAMPLES))
-    found = replace_nan_violations(formula_violation(problem, atom_values_at(problem, chain, points)))
+    found = replace_nan_violations(formula_violation(problem, atom_values_at(problem, points)))
     best = int(np.argmin(found))
     return points[best] if found[best] <= 0 else None
 

@@ -2,7 +2,7 @@
 
 The bounds of the search are those of the certificate: whatever a box that stays open has computed by
 back-substitution becomes a step, and its parts inherit the result on both sides. Of a box that closes only
-the bounds that this needs are written (`proof.closing`).
+the bounds that this needs are written (`proof.refutation_check`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,21 @@ from surefoot.solvers.native.bounding.network_bounds import (
     BoundMasks,
     NetworkBounds,
     bounds_from_arrays,
+    forward_interval,
+    known_box,
+    replace_value_box,
 )
 from surefoot.solvers.native.bounding.open_boxes import BoxDomains
 from surefoot.solvers.native.bounding.row_bounds import CubeBounds
-from surefoot.solvers.native.bounding.value_bounds import forward_interval, known_box, replace_value_box
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 from surefoot.solvers.native.goal_cubes import GoalCubes
-from surefoot.solvers.native.proof.proof_trimming import RefutedBoxes, closing_levels
-from surefoot.solvers.native.proof.refutation_check import quantise_refutation, refuted_by, remaining_box
+from surefoot.solvers.native.proof.refutation_check import (
+    RefutedBoxes,
+    closing_levels,
+    quantise_refutation,
+    refuted_by,
+    remaining_box,
+)
 from surefoot.solvers.native.proof.steps import (
     CompactRefutation,
     CubeRefutation,

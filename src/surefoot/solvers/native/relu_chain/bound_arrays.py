@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.solvers.native.relu_chain.backward import backward_functions
-from surefoot.solvers.native.relu_chain.forward import forward_functions, points_functions
+from surefoot.solvers.native.relu_chain.forward import forward_functions
 from surefoot.solvers.native.relu_chain.layer_tables import ALL, ReluChain, address_of
 from surefoot.solvers.native.relu_chain.llvm_builder import DECLARED, AscentArray, LayerWord, TableField
 from surefoot.solvers.native.relu_chain.slope_ascent import climb_functions
@@ -89,14 +89,14 @@ _NAMES = tuple(name for name in BoundArrays.__dataclass_fields__ if name != "cha
 @lru_cache(maxsize=1)
 def load_chain_functions() -> dict[str, Callable[[int], int]] | None:
     """The functions in machine code; None where it cannot be had."""
-    functions = (*backward_functions(), *forward_functions(WORTH), *climb_functions(), *points_functions())
+    functions = (*backward_functions(), *forward_functions(WORTH), *climb_functions())
     text = "\n".join([DECLARED, *(f.text() for f in functions), ""])
     try:
         code = compile_llvm_ir(text, cache_folder(), 2)
     except (ImportError, OSError, RuntimeError) as error:
         logging.getLogger(__name__).info("no machine code: %s", error)
         return None
-    names = ("bound", "below", "climb", "values")
+    names = ("bound", "below", "climb")
     return {name: partial(_call_function, code, code.function(name)) for name in names}
 
 
@@ -162,17 +162,6 @@ def _compute_bound_arrays(
         sheets[0] = np.nan_to_num(sheets[0], nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
         sheets[1] = np.nan_to_num(sheets[1], nan=np.inf, posinf=np.inf, neginf=np.inf)
     return BoundArrays(chain, *sheets, *used)
-
-
-def chain_values_at(chain: ReluChain, points: Array) -> Array:
-    """The last layer at some points, in plain float64."""
-    outputs, count = int(chain.records[-1, LayerWord.WIDTH]), len(points)
-    pairs = -(-count // 2)
-    given = np.zeros((2 * pairs, points.shape[1]))
-    given[:count] = points
-    found = np.empty((2 * pairs, outputs))
-    _run_function("values", chain, pairs, {TableField.ROWS: given, TableField.PLANES: found})
-    return found[:count]
 
 
 def vacuous_box(chain: ReluChain, boxes: int) -> BoxArray:

@@ -1,7 +1,9 @@
 """Branch and bound over batches of sub-domains.
 
-If a search does not end soon it begins once more, looking ahead (divide): how long it takes depends on a few
-choices near the root, and varies by orders of magnitude.
+If a search does not end soon it begins once more, looking ahead (domain_splitting): how long it takes depends
+on a few choices near the root, and varies by orders of magnitude. Where rows are clauses, every row by itself
+shrinks the boxes first, again and again, which is unit propagation: the row of a clause whose literals are
+false but one says what the last one must be. A combination of all rows, as the dual bound has it, hides that.
 """
 
 from __future__ import annotations
@@ -11,19 +13,32 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.network.batches import BatchStack
+from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainProblem,
     Mask,
+    ReluDomains,
     descend_chain_violation,
     evaluate_chain_rows,
+    fix_stable_phases,
+    root_relu_domain,
     sample_chain_starts,
 )
 from surefoot.solvers.native.relu_splitting.domain_splitting import (
     branch_relu_domains,
     clip_worthwhile_neurons,
 )
-from surefoot.solvers.native.relu_splitting.dual_ascent import AscentSteps, DualAscent, ascend_dual_bound
-from surefoot.solvers.native.relu_splitting.dual_bound import MULTIPLIER_GRID, prepare_dual_problem
+from surefoot.solvers.native.relu_splitting.dual_bound import (
+    MULTIPLIER_GRID,
+    AscentSteps,
+    DualAscent,
+    DualProblem,
+    ascend_dual_bound,
+    dual_backward_pass,
+    dual_rounding_error,
+    prepare_dual_problem,
+    relax_relu_domains,
+)
 from surefoot.solvers.native.relu_splitting.neuron_bounds import (
     contract_by_fresh_splits,
     contract_by_inequality,
@@ -32,7 +47,6 @@ from surefoot.solvers.native.relu_splitting.neuron_bounds import (
     tighten_by_intervals,
     tighten_deep_neurons,
 )
-from surefoot.solvers.native.relu_splitting.row_propagation import propagate_single_rows
 from surefoot.solvers.native.relu_splitting.search_state import (
     CandidatePoint,
     ChainRefutation,
@@ -46,21 +60,22 @@ from surefoot.solvers.native.relu_splitting.search_state import (
 from surefoot.solvers.native.relu_splitting.splitting_log import (
     DualEntry,
     EmptyEntry,
+    IntervalsEntry,
     Multipliers,
     NarrowedEntry,
     SplittingLog,
 )
-from surefoot.solvers.native.relu_splitting.sub_domains import (
-    ReluDomains,
-    fix_stable_phases,
-    root_relu_domain,
-)
 
 MOST_NODES = 10**9
+_CHANGED = ("low", "high", "cut", "limit", "lower", "upper", "phase", "theta")  # in place
 _TRIAL, _LEAST, _PAYS, _FEW_ROWS = 16, 8, 3.0, 8  # most and least boxes of a trial, what it must gain, rows
 _PROMISING = 16  # times as many sub-domains may be looked at if single rows gain much
 _ATTACKS, _TURNS, _FIRST_TURNS = 16, 12, 8  # points of an attack of each kind, steps downhill, of the first
 _SAMPLES = 8
+_ROUNDS = 8
+_GOES_ON = 0.5  # logarithm of a share of the volume of a box: less is not worth another round
+_NEARLY = 0.01
+_MOST = 20.0  # what one input counts at most
 
 
 def refute_chain_problem(
@@ -209,17 +224,7 @@ def _tighten_contracted(s: ReluSearch, domains: ReluDomains, gained: Mask) -> No
 
 def _copy_arrays(domains: ReluDomains) -> ReluDomains:
     """Copies of the arrays that are changed in place."""
-    return replace(
-        domains,
-        low=domains.low.copy(),
-        high=domains.high.copy(),
-        cut=domains.cut.copy(),
-        limit=domains.limit.copy(),
-        lower=domains.lower.copy(),
-        upper=domains.upper.copy(),
-        phase=domains.phase.copy(),
-        theta=domains.theta.copy(),
-    )
+    return replace(domains, **{name: getattr(domains, name).copy() for name in _CHANGED})
 
 
 def _drop_empty_domains(s: ReluSearch, domains: ReluDomains) -> ReluDomains:
@@ -276,3 +281,68 @@ def _contract_and_branch(s: ReluSearch, still: ReluDomains, a: DualAscent) -> No
         more = still.pick(again)
         s.stack.push(replace(more, rounds=more.rounds + 1, fresh=np.full(len(more), -1)))
     branch_relu_domains(s, still, a, again | empty)
+
+
+def propagate_single_rows(
+    c: DualProblem, domains: ReluDomains, log: SplittingLog
+) -> tuple[ReluDomains, Array]:
+    """The sub-domains that are left, and the logarithm of what part of each given box is left, negated."""
+    gone = np.zeros(len(domains))
+    here = np.arange(len(domains))
+    active = np.ones(len(domains), dtype=np.bool_)
+    domains = _copy_arrays(domains)
+    for _ in range(_ROUNDS):
+        part = _copy_arrays(domains.pick(active))
+        closed, gain = _propagate_once(c, part, log)
+        rows = np.flatnonzero(active)
+        for name in ("low", "high", "lower", "upper", "cut", "limit"):
+            getattr(domains, name)[rows] = getattr(part, name)
+        gone[here[rows]] += np.where(closed, _MOST, gain)
+        active[rows] = ~closed & (gain > _GOES_ON)
+        if closed.any():
+            kept = np.ones(len(domains), dtype=np.bool_)
+            kept[rows[closed]] = False
+            domains, here, active = domains.pick(kept), here[kept], active[kept]
+        if not active.any():
+            break
+    return domains, gone
+
+
+def _propagate_once(c: DualProblem, domains: ReluDomains, log: SplittingLog) -> tuple[Mask, Array]:
+    """Every row once, then intervals; in place. Which sub-domains are closed, and what the others lost."""
+    count = len(domains)
+    closed = np.zeros(count, dtype=np.bool_)
+    lines = relax_relu_domains(domains)
+    # A ReLU that may well be off says nothing: the others must not pay for it.
+    nearly_on = (domains.phase == 0) & (-domains.lower <= _NEARLY * domains.upper)
+    theta = nearly_on.astype(np.float64)
+    before = domains.high - domains.low
+    for row in range(len(c.problem.offsets)):
+        weights = np.zeros((count, len(c.problem.offsets)))
+        weights[:, row] = 1.0
+        found = dual_backward_pass(c, lines, domains.low, domains.high, theta, weights)
+        error = dual_rounding_error(c, lines, theta, weights)
+        low, high = contract_by_inequality(
+            domains.low, domains.high, found.slopes, error + error - found.bound, c.problem.whole
+        )
+        done = (found.bound > 2.0 * error) & ~closed
+        changed = ((low != domains.low) | (high != domains.high)).any(axis=1) & ~closed & ~done
+        if log.wanted:
+            of = Multipliers(theta, domains.phase, domains.lower.copy(), weights)
+            for i in np.flatnonzero(changed | done).tolist():
+                log.add(int(domains.node[i]), DualEntry(of, i, closing=bool(done[i])))
+        closed |= done
+        domains.low[changed], domains.high[changed] = low[changed], high[changed]
+    after = domains.high - domains.low
+    shrunk = (after < before).any(axis=1) & ~closed
+    with np.errstate(all="ignore"):
+        lost = np.minimum(np.log(before / np.maximum(after, 1e-300)), _MOST)
+    gain = np.where(shrunk, np.where(lost > 0.0, lost, 0.0).sum(axis=1), 0.0)
+    if shrunk.any():
+        part = domains.pick(shrunk)
+        tighten_by_intervals(c, part)
+        domains.lower[shrunk], domains.upper[shrunk] = part.lower, part.upper
+        domains.cut[shrunk], domains.limit[shrunk] = 0.0, 0.0
+        for node in part.node.tolist():
+            log.add(node, IntervalsEntry())
+    return closed, gain

@@ -16,15 +16,12 @@ import numpy as np
 from surefoot.network.batches import join_batches
 from surefoot.network.directed_rounding import TINY, Array
 from surefoot.network.relaxation import relu_gap
-from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
-from surefoot.solvers.native.relu_splitting.dual_ascent import DualAscent, ascend_dual_bound
-from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
+from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask, ReluDomains, split_neurons
+from surefoot.solvers.native.relu_splitting.dual_bound import DualAscent, DualProblem, ascend_dual_bound
 from surefoot.solvers.native.relu_splitting.leaf_program import solve_leaf_program
 from surefoot.solvers.native.relu_splitting.neuron_bounds import ClippedBounds, clip_first_layer
-from surefoot.solvers.native.relu_splitting.row_propagation import shared_input_influence
 from surefoot.solvers.native.relu_splitting.search_state import ReluSearch, keep_first_solution
 from surefoot.solvers.native.relu_splitting.splitting_log import DualEntry, Multipliers, SplitEntry
-from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains, split_neurons
 
 _FEW = 16  # sub-domains: as long as there are not more, they are divided at two neurons each
 _TRIED, _TRIAL_STEPS = 8, 2  # neurons of a sub-domain that are tried, and steps of ascent of each trial
@@ -35,7 +32,7 @@ _TRIAL_SIZE = 1 << 20  # neurons of all trials together that are bounded at once
 
 def branch_relu_domains(s: ReluSearch, still: ReluDomains, a: DualAscent, without: Mask) -> None:
     """Split sub-domains, or solve them where nothing is left to split."""
-    score = branching_scores(s.c, still, a, shared_input_influence(s.c, still) if s.propagates else 1.0)
+    score = branching_scores(s.c, still, a, _shared_input_influence(s.c, still) if s.propagates else 1.0)
     best = score.argmax(axis=1)
     splits = score[np.arange(len(still)), best] > 0.0
     for i in np.flatnonzero(~splits & ~without).tolist():
@@ -199,3 +196,15 @@ def likely_on(a: DualAscent, neurons: Indices) -> Mask:
     """Where the averaged point of the relaxation has the neuron on."""
     on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
     return on
+
+
+def _shared_input_influence(c: DualProblem, domains: ReluDomains) -> Array:
+    """How much a neuron of the first layer shares its inputs with undecided ones, the nearly decided most."""
+    s = c.slices[0]
+    lower, upper = domains.lower[:, s], domains.upper[:, s]
+    undecided = (domains.phase[:, s] == 0) & (lower < 0.0) & (upper > 0.0)
+    share = np.where(undecided, upper / np.where(undecided, upper - lower, 1.0), 0.0) ** 2
+    size = np.abs(c.problem.first)
+    found = np.ones_like(domains.lower)
+    found[:, s] += (share @ size) @ size.T
+    return found

@@ -18,9 +18,8 @@ import numpy as np
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, UNIT, Array
 from surefoot.network.relaxation import relu_lines
-from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
+from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask, ReluDomains
 from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
-from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains
 
 CHUNK = 1 << 11  # functions at a time, so that the arrays stay in the cache
 _LEAST_GAIN = 0.02  # of an input's width; smaller gains are not worth a new box

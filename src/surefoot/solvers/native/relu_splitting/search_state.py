@@ -10,11 +10,9 @@ import numpy as np
 
 from surefoot.network.batches import BatchStack
 from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.relu_splitting.chain_problem import evaluate_chain_rows
-from surefoot.solvers.native.relu_splitting.dual_ascent import AscentSteps
-from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
+from surefoot.solvers.native.relu_splitting.chain_problem import ReluDomains, evaluate_chain_rows
+from surefoot.solvers.native.relu_splitting.dual_bound import AscentSteps, DualProblem
 from surefoot.solvers.native.relu_splitting.splitting_log import SplittingLog
-from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains
 
 
 @dataclass(frozen=True, slots=True)
