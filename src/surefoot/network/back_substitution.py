@@ -57,11 +57,11 @@ class Planes(BatchRecord):
         with np.errstate(all="ignore"):
             centre, radius = centre_radius(box)
             size = np.abs(self.coefficients)
-            middle = _multiply_rows(self.coefficients, centre) + self.constant
-            spread = _multiply_rows(size, radius)
+            middle = multiply_rows(self.coefficients, centre) + self.constant
+            spread = multiply_rows(size, radius)
             # Two sums of `inputs` products, the constant and the difference.
             error = gamma_factor(2 * radius.shape[-1] + 4) * (
-                _multiply_rows(size, np.abs(centre)) + spread + np.abs(self.constant)
+                multiply_rows(size, np.abs(centre)) + spread + np.abs(self.constant)
             )
             return _finite_lower_bound(middle - spread - error - TINY)
 
@@ -225,7 +225,7 @@ class _PendingRows:
         if earlier is not None:
             # A sum may cancel, so the roundings of its parts are accounted for here.
             size = np.abs(earlier) + np.abs(part)
-            self.slack = self.slack + gamma_factor(2) * _multiply_rows(size, self.found.magnitude(value))
+            self.slack = self.slack + gamma_factor(2) * multiply_rows(size, self.found.magnitude(value))
             part, inexact = earlier + part, True
         self.coefficients[value], self.inexact[value] = part, inexact
 
@@ -235,22 +235,22 @@ class _PendingRows:
             return
         size = gamma_factor(1) * self.found.magnitude(value)
         self.slack = (
-            self.slack + _multiply_rows(np.abs(rows), size + TINY) + TINY * (1.0 + size.sum(-1)[:, None])
+            self.slack + multiply_rows(np.abs(rows), size + TINY) + TINY * (1.0 + size.sum(-1)[:, None])
         )
 
     def account_affine(self, value: int, rows: Array) -> None:
         """The same, and those of the affine step that follows."""
         size, fixed = self.found.cost(value)
-        self.slack = self.slack + _multiply_rows(np.abs(rows), size) + fixed
+        self.slack = self.slack + multiply_rows(np.abs(rows), size) + fixed
 
     def round(self, value: int, rows: Array) -> None:
         """What float32 rounding of a value can change."""
-        self.slack = self.slack + (1.0 + gamma_factor(rows.shape[-1] + 2)) * _multiply_rows(
+        self.slack = self.slack + (1.0 + gamma_factor(rows.shape[-1] + 2)) * multiply_rows(
             np.abs(rows), self.found.radii[value]
         )
 
 
-def _multiply_rows(coefficients: Array, vectors: Array) -> Array:
+def multiply_rows(coefficients: Array, vectors: Array) -> Array:
     """Each row times the vector of its batch member."""
     product: Array = np.matmul(coefficients, vectors[..., None])[..., 0]
     return product
@@ -305,7 +305,7 @@ def _substitute_node(
             pending.account_affine(number, rows)
         case Pick(source, indices):
             pending.account(number, rows)
-            size = _multiply_rows(np.abs(rows), pending.found.magnitude(source)[:, indices])
+            size = multiply_rows(np.abs(rows), pending.found.magnitude(source)[:, indices])
             pending.slack = pending.slack + gamma_factor(indices.size) * size
         case Elementwise(_, Constant.ADD, constant):
             pending.account(number, rows)
@@ -332,14 +332,12 @@ def _substitute_relaxation(node: Relaxation, rows: Array, pending: _PendingRows)
     """Positive coefficients meet the function below, negative ones the function above."""
     negative = np.minimum(rows, 0.0)
     positive = rows - negative
-    met = _multiply_rows(negative, node.above_constant)
-    size = (
-        -met if (node.above_constant >= 0).all() else -_multiply_rows(negative, np.abs(node.above_constant))
-    )
+    met = multiply_rows(negative, node.above_constant)
+    size = -met if (node.above_constant >= 0).all() else -multiply_rows(negative, np.abs(node.above_constant))
     if node.below_constant.any():
-        below = _multiply_rows(positive, node.below_constant)
+        below = multiply_rows(positive, node.below_constant)
         met = met + below
-        size = size + _multiply_rows(positive, np.abs(node.below_constant))
+        size = size + multiply_rows(positive, np.abs(node.below_constant))
     pending.slack = pending.slack + gamma_factor(rows.shape[-1] + 3) * size + TINY
     _add_constant(pending, met)
     in_place = len(node.sources) == 1 and len(rows) == len(node.below_constant)

@@ -6,11 +6,12 @@ of a network depend on whatever its inputs mention.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import ceil, floor, inf, lcm, nextafter
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,10 +20,21 @@ from surefoot.network.directed_rounding import Array
 from surefoot.network.float32_error import error_bounds
 from surefoot.network.interval import interval_bounds
 from surefoot.query.bounds import Interval, float32_near, linear_range
-from surefoot.query.formula import Formula, LinearAtom, Relation
+from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
 from surefoot.query.query import NetworkCall, Query
-from surefoot.term.linear import LinearForm, add_forms, linearise_term, scale_form, variable_form
+from surefoot.term.linear import (
+    LinearForm,
+    add_forms,
+    constant_form,
+    linearise_term,
+    scale_form,
+    subtract_forms,
+    variable_form,
+)
 from surefoot.term.value_types import Bool, Int, Real
+
+T = TypeVar("T")
+Choices = tuple[tuple[int, int], ...]  # positions of a disjunction and of its alternative, in turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +215,13 @@ def _output_ranges(
 
 def float_box(bounds: Sequence[Interval]) -> tuple[Array, Array]:
     """The bounds in float64, rounded outward; no bound is infinite."""
-    low = np.array([_float_below(low) for low, _ in bounds], dtype=np.float64)
-    high = np.array([-_float_below(None if high is None else -high) for _, high in bounds], dtype=np.float64)
+    low = np.array([float_below(low) for low, _ in bounds], dtype=np.float64)
+    high = np.array([-float_below(None if high is None else -high) for _, high in bounds], dtype=np.float64)
     return low, high
 
 
-def _float_below(value: Fraction | None) -> float:
+def float_below(value: Fraction | None) -> float:
+    """The nearest float64 that is not above; -inf beyond the range."""
     try:
         near = -inf if value is None else float(value)
     except OverflowError:
@@ -224,3 +237,65 @@ def single_variable_name(row: LinearForm) -> str | None:
     if len(row.coefficients) != 1 or row.constant or row.coefficients[0][1] != 1:
         return None
     return row.coefficients[0][0]
+
+
+def nearest_float(exact: Fraction) -> tuple[float, Fraction]:
+    """The nearest float64 and what it misses."""
+    near = float(exact)
+    if near.as_integer_ratio() == (exact.numerator, exact.denominator):
+        return near, Fraction(0)
+    return near, abs(exact - Fraction(near))
+
+
+def bound_atoms(value: LinearForm, bounds: Interval) -> list[LinearAtom]:
+    """The comparisons that say that a value is within bounds."""
+    low, high = bounds
+    below = [] if low is None else [LinearAtom(subtract_forms(constant_form(low), value), Relation.LE)]
+    above = [] if high is None else [LinearAtom(subtract_forms(value, constant_form(high)), Relation.LE)]
+    return below + above
+
+
+def bounds_of_atom(atom: LinearAtom) -> tuple[str, Interval] | None:
+    """What a comparison of a single quantity with a number says about it."""
+    if len(atom.linear.coefficients) != 1:
+        return None
+    ((name, factor),) = atom.linear.coefficients
+    end = atom.linear.constant if factor < 0 else -atom.linear.constant
+    end = end if abs(factor) == 1 else end / abs(factor)
+    both = atom.relation is Relation.EQ
+    return name, (end if both or factor < 0 else None, end if both or factor > 0 else None)
+
+
+def expand_choices(
+    formulas: Iterable[Formula], decide: Callable[[Choices, tuple[Formula, ...]], int | T], most: int
+) -> list[T] | None:
+    """What `decide` makes of every way to choose from disjunctions; None if there are more than `most`.
+
+    It gets choices as a certificate has them and the conjuncts that are left, and may name the position of a
+    disjunction to choose from instead.
+    """
+    found: list[T] = []
+    waiting: list[tuple[Choices, tuple[Formula, ...]]] = [((), tuple(_flatten_conjunctions(formulas)))]
+    while waiting:
+        if len(found) + len(waiting) > most:
+            return None
+        choices, parts = waiting.pop()
+        place = decide(choices, parts)
+        if not isinstance(place, int):
+            found.append(place)
+            continue
+        rest, options = parts[:place] + parts[place + 1 :], parts[place]
+        assert isinstance(options, AnyOf)
+        waiting.extend(
+            ((*choices, (place, i)), (*rest, *_flatten_conjunctions([part])))
+            for i, part in reversed(list(enumerate(options.parts)))
+        )
+    return found
+
+
+def _flatten_conjunctions(formulas: Iterable[Formula]) -> Iterator[Formula]:
+    for formula in formulas:
+        if isinstance(formula, All):
+            yield from _flatten_conjunctions(formula.parts)
+        else:
+            yield formula

@@ -7,9 +7,9 @@ machine code of `relu_chain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from surefoot.problem.network import (
     Activation,
     Affine,
     Combine,
-    Constant,
     Elementwise,
     Join,
     Network,
@@ -54,8 +53,6 @@ from surefoot.solvers.native.relu_chain.layer_tables import ALL, ReluChain, chai
 Index: TypeAlias = NDArray[np.bool_] | NDArray[np.intp]
 _CACHE = 2**15  # entries of one array of coefficients
 _PIECE = 2**20  # about the work of one piece of a batch
-_FAR_BELOW = 2.0**120  # far below the largest float32 number
-_COLUMNS = 2**20  # with fewer the float32 roundings of a sum do not double it
 _NEAR_ZERO = 2.0**-100  # more than a reader of certificates may lose by rounding
 
 
@@ -152,8 +149,17 @@ class NetworkBounds(ValueBounds):
     """Bounds of all values by a plan, found here or by machine code; then `relaxations` are none."""
 
     layout: BoundingPlan = field(kw_only=True)
-    used: Mapping[int, BoundMasks] = field(default_factory=dict)  # the bounds that back-substitution gave
+    marks: dict[int, BoundMasks] = field(default_factory=dict)
     sheet: BoundArrays | None = None  # where machine code found them
+
+    @property
+    def used(self) -> dict[int, BoundMasks]:
+        """The bounds that back-substitution gave, by value."""
+        sheet, plan = self.sheet, self.layout
+        if sheet is None:
+            return self.marks
+        columns = {v: sheet.chain.columns[v] for v in plan.kept if v not in plan.plain}
+        return {v: BoundMasks(sheet.used_low[:, at], sheet.used_high[:, at]) for v, at in columns.items()}
 
     def below(self, rows: Array, trace: dict[int, Array] | None = None) -> Planes:
         """Planes below rows . outputs; rows of shape (rows, outputs) or (batch, rows, outputs).
@@ -227,53 +233,21 @@ class _ArrayBoxes(Sequence[BoxArray]):
     def __len__(self) -> int:
         return 1 + len(self.nodes)
 
-    @overload
-    def __getitem__(self, value: int) -> BoxArray: ...
-
-    @overload
-    def __getitem__(self, value: slice) -> list[BoxArray]: ...
-
-    def __getitem__(self, value: int | slice) -> BoxArray | list[BoxArray]:
+    def __getitem__(self, value: Any) -> Any:
         if isinstance(value, slice):
             return [self[v] for v in range(*value.indices(len(self)))]
         number = value if value >= 0 else value + len(self)
         node = self.nodes[number - 1] if number else None
-        if isinstance(node, Join):
-            parts = [self[source] for source in node.sources]
-            low, high = np.concatenate([p.low for p in parts], 1), np.concatenate([p.high for p in parts], 1)
-            return BoxArray(low, high)
-        box = self.sheet.box(number)
-        return (
-            BoxArray(np.maximum(box.low, 0.0), np.maximum(box.high, 0.0))
-            if isinstance(node, Activation)
-            else box
-        )
-
-
-class _ArrayUsedBounds(Mapping[int, BoundMasks]):
-    """The bounds of all values that back-substitution gave, out of a sheet."""
-
-    def __init__(self, layout: BoundingPlan, sheet: BoundArrays) -> None:
-        self.layout, self.sheet = layout, sheet
-
-    def __iter__(self) -> Iterator[int]:
-        return (value for value in self.layout.kept if value not in self.layout.plain)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __getitem__(self, value: int) -> BoundMasks:
-        at = self.sheet.chain.columns[value]
-        return BoundMasks(self.sheet.used_low[:, at], self.sheet.used_high[:, at])
+        if isinstance(node, Join | Activation):
+            return node_interval(node, self)
+        return self.sheet.box(number)
 
 
 def bounds_from_arrays(layout: BoundingPlan, sheet: BoundArrays) -> NetworkBounds:
     """What machine code has found."""
     radii = {ALL: sheet.radius} if layout.rounded else {}
-    boxes, used = _ArrayBoxes(layout, sheet), _ArrayUsedBounds(layout, sheet)
-    return NetworkBounds(
-        layout.network, layout.absolute, boxes, [], radii, layout=layout, used=used, sheet=sheet
-    )
+    boxes = _ArrayBoxes(layout, sheet)
+    return NetworkBounds(layout.network, layout.absolute, boxes, [], radii, layout=layout, sheet=sheet)
 
 
 def concatenate_bounds(parts: Sequence[NetworkBounds]) -> NetworkBounds:
@@ -284,7 +258,7 @@ def concatenate_bounds(parts: Sequence[NetworkBounds]) -> NetworkBounds:
     if len(sheets) == len(parts):
         return bounds_from_arrays(parts[0].layout, join_batches(sheets))
     used = {v: _concatenate_masks(parts, v) for v in sorted({v for p in parts for v in p.used})}
-    return replace(join_batches(parts), used=used)
+    return replace(join_batches(parts), marks=used)
 
 
 def _concatenate_masks(parts: Sequence[NetworkBounds], value: int) -> BoundMasks:
@@ -320,7 +294,7 @@ def replace_value_box(found: NetworkBounds, value: int, box: BoxArray, used: Bou
     boxes = [*found.boxes[:value], box]
     radii = {v: r for v, r in found.radii.items() if v <= value}
     relaxations = found.relaxations[:value]
-    part = NetworkBounds(plan.network, plan.absolute, boxes, relaxations, radii, layout=plan, used=kept)
+    part = NetworkBounds(plan.network, plan.absolute, boxes, relaxations, radii, layout=plan, marks=kept)
     for number, node in enumerate(plan.network.nodes[value:], start=value + 1):
         part.relaxations.append(relax_value(node, part.boxes, plan.certified))
         boxes.append(forward_interval(part, number))
@@ -334,7 +308,7 @@ def _bound_values(
         return bounds_from_arrays(plan, bound_chain_boxes(plan.chain, first, known, substitutes))
     boxes = [first]
     used: dict[int, BoundMasks] = {}
-    found = NetworkBounds(plan.network, plan.absolute, boxes, [], layout=plan, used=used)
+    found = NetworkBounds(plan.network, plan.absolute, boxes, [], layout=plan, marks=used)
     kept = frozenset(plan.kept)
     for number, node in enumerate(plan.network.nodes, start=1):
         found.relaxations.append(relax_value(node, found.boxes, plan.certified))
@@ -431,41 +405,7 @@ def known_box(
 
 def may_overflow_on_boxes(plan: BoundingPlan, low: Array, high: Array) -> bool:
     """Whether a float32 evaluation may leave the range of its numbers."""
-    if _stays_small(plan, low, high):
-        return False
     return not all(np.isfinite(by).all() for by in _interval_bounds(plan, low, high).radii.values())
-
-
-def _stays_small(plan: BoundingPlan, low: Array, high: Array) -> bool:
-    """Whether the largest weight of the network already shows that no number gets near the range."""
-    largest = _largest_weight(plan)
-    sizes = [float(np.maximum(np.abs(low), np.abs(high)).max(initial=0.0))]
-    for node in plan.network.nodes:
-        match node:
-            case Affine(source) if node.weights.shape[1] < _COLUMNS:
-                size = largest * (node.weights.shape[1] * sizes[source] + 1.0)
-            case Elementwise(source, Constant.ADD, constant):
-                size = sizes[source] + float(np.abs(constant).max())
-            case Activation(source, Shape.RELU):
-                size = sizes[source]
-            case Pick(source):
-                size = sizes[source]
-            case Join(several):
-                size = max(sizes[source] for source in several)
-            case _:
-                return False
-        sizes.append(2.0 * size + 1.0)  # more than enough for all roundings, those of float32 included
-    return all(size < _FAR_BELOW for size in sizes)
-
-
-def _largest_weight(plan: BoundingPlan) -> float:
-    """Of the sizes of all weights and biases; of a chain its factors are among the numbers."""
-    if plan.chain is not None:
-        numbers = plan.chain.numbers
-        return max(float(numbers.max()), -float(numbers.min()))
-    nodes = [node for node in plan.network.nodes if isinstance(node, Affine)]
-    parts = (part for node in nodes for part in (node.weights, node.bias))
-    return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
 
 
 def has_safe_divisors(plan: BoundingPlan, low: Array, high: Array) -> bool:
