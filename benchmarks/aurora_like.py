@@ -29,8 +29,7 @@ from surefoot.solvers.native.relu_splitting import (
     build_chain_problem,
     refute_chain_problem,
 )
-from surefoot.solvers.native.relu_splitting.chain_problem import evaluate_chain_rows
-from surefoot.solvers.native.relu_splitting.gradient_attack import violation_gradient
+from surefoot.solvers.native.relu_splitting.chain_problem import evaluate_chain_rows, violation_gradient
 
 LOW, HIGH = np.array([-0.05, 1.0, 2.0]), np.array([0.05, 1.05, 8.0])  # gradient, latency ratio, send ratio
 HISTORY, FEATURES = 10, 3

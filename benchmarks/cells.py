@@ -30,7 +30,7 @@ from surefoot.solvers.native.batch_queries import (
     argmax_row_system,
     tabulate_network,
 )
-from surefoot.solvers.native.batch_queries.single_query import build_single_query
+from surefoot.solvers.native.batch_queries.batch import build_single_query
 
 FIRST, LAST = np.array([0.0, 0, -5, -5]), np.array([TRACK, TRACK, 5.0, 5])
 STEPS = np.array(MOVES, dtype=np.float64)

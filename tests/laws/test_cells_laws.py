@@ -26,7 +26,7 @@ from surefoot.solvers.native.batch_queries import (
 )
 from surefoot.solvers.native.batch_queries import batch as entry
 from surefoot.solvers.native.batch_queries import box_splitting as halving
-from surefoot.solvers.native.batch_queries.single_query import build_single_query
+from surefoot.solvers.native.batch_queries.batch import build_single_query
 from surefoot.solvers.native.solver import decide_native_query
 from surefoot.term.evaluate import Undefined
 

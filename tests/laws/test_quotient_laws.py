@@ -16,9 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from surefoot.network.directed_rounding import BoxArray
-from surefoot.network.relaxation import relax_node
+from surefoot.network.relaxation import quotient_plane_choice, relax_node
 from surefoot.problem.network import Combine, Pairing
-from surefoot.solvers.native.bounding.relaxations import quotient_plane_choice
 from surefoot_checker.bounds import quotient
 from surefoot_checker.bounds.quotient import Corners, Plane, quotient_planes
 

@@ -9,6 +9,7 @@ from tests.exact_network import exact_values
 
 from surefoot.network.back_substitution import Planes, linear_bounds, planes_below_outputs
 from surefoot.network.directed_rounding import BoxArray
+from surefoot.network.exact import exact_outputs
 from surefoot.network.interval import interval_bounds
 from surefoot.network.relaxation import relax_node
 from surefoot.problem.meaning.inference import infer_outputs
@@ -88,9 +89,12 @@ def test_large_batches_are_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("low", "high"), [(-3, 5), (-5, 3), (0.5, 4), (-4, -0.5), (-0.01, 60), (-700, 2), (1, 1)]
 )
-def test_smooth_functions_lie_between_their_lines(shape: Shape, low: float, high: float) -> None:
+@pytest.mark.parametrize("certified", [False, True])
+def test_smooth_functions_lie_between_their_lines(
+    shape: Shape, low: float, high: float, certified: bool
+) -> None:
     box = BoxArray(np.array([[float(low)]]), np.array([[float(high)]]))
-    lines = relax_node(Activation(0, shape), [box])
+    lines = relax_node(Activation(0, shape), [box], certified=certified)
     network = Network(1, (Activation(0, shape),))
     worst = 0.0
     for x in np.linspace(low, high, 41):
@@ -106,6 +110,28 @@ def test_smooth_functions_lie_between_their_lines(shape: Shape, low: float, high
         assert above >= greatest
         worst = max(worst, float(above - below))
     assert worst <= 2.3 if shape is Shape.TANH else worst <= 1.15  # no worse than the constants, about
+
+
+@pytest.mark.parametrize(
+    ("shape", "parameters"), [(Shape.RELU, ()), (Shape.LEAKY_RELU, (0.125,)), (Shape.CLIP, (-1.0, 2.0))]
+)
+@pytest.mark.parametrize("certified", [False, True])
+def test_piecewise_linear_functions_lie_between_their_lines_exactly(
+    shape: Shape, parameters: tuple[float, ...], certified: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    sizes = rng.choice([1e-300, 1e-6, 1.0, 1e6, 1e300], size=(300, 1))
+    ends = np.sort(rng.normal(size=(300, 2)) * sizes, axis=1)
+    ends[::7, 0], ends[::11, 1] = -ends[::7, 1], np.maximum(ends[::11, 0], 0.0)
+    ends = np.sort(ends, axis=1)
+    node = Activation(0, shape, parameters)
+    lines = relax_node(node, [BoxArray(ends[:, :1], ends[:, 1:])], certified=certified)
+    kinks = (0.0,) if shape is not Shape.CLIP else parameters
+    for member, (low, high) in enumerate(ends):
+        for x in (low, high, 0.5 * low + 0.5 * high, *np.clip(kinks, low, high)):
+            (true,) = exact_outputs(Network(1, (node,)), [Fraction(float(x))])
+            assert _line(lines.below[0], lines.below_constant, member, x) <= true
+            assert _line(lines.above[0], lines.above_constant, member, x) >= true
 
 
 @pytest.mark.parametrize("shape", [Shape.TANH, Shape.SIGMOID])

@@ -8,12 +8,14 @@ the end. So the planes returned bound the exact real function, with exactly thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord, join_batches
 from surefoot.network.directed_rounding import (
     TINY,
     Array,
@@ -24,12 +26,14 @@ from surefoot.network.directed_rounding import (
     round_down,
 )
 from surefoot.network.interval import interval_bounds, node_interval
-from surefoot.network.relaxation import Relaxation, relax_node
+from surefoot.network.relaxation import Relaxation, relax_value
 from surefoot.problem.network import (
     Activation,
     Affine,
     Combine,
+    Constant,
     Elementwise,
+    IndexArray,
     Join,
     Network,
     Node,
@@ -42,7 +46,7 @@ _ENTRIES = 2**22  # of one array of coefficients: larger batches are cut
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planes:
+class Planes(BatchRecord):
     """coefficients . x + constant over the network input, one plane per row."""
 
     coefficients: Array  # (..., rows, inputs)
@@ -53,11 +57,11 @@ class Planes:
         with np.errstate(all="ignore"):
             centre, radius = centre_radius(box)
             size = np.abs(self.coefficients)
-            middle = _multiply_rows(self.coefficients, centre) + self.constant
-            spread = _multiply_rows(size, radius)
+            middle = multiply_rows(self.coefficients, centre) + self.constant
+            spread = multiply_rows(size, radius)
             # Two sums of `inputs` products, the constant and the difference.
             error = gamma_factor(2 * radius.shape[-1] + 4) * (
-                _multiply_rows(size, np.abs(centre)) + spread + np.abs(self.constant)
+                multiply_rows(size, np.abs(centre)) + spread + np.abs(self.constant)
             )
             return _finite_lower_bound(middle - spread - error - TINY)
 
@@ -65,8 +69,78 @@ class Planes:
         return Planes(-self.coefficients, -self.constant)
 
 
+class AbsoluteWeights(Mapping[int, tuple[Array, Array]]):
+    """Weights and bias of every affine node without signs, by its value; computed when they are asked for."""
+
+    def __init__(self, network: Network) -> None:
+        nodes = enumerate(network.nodes, start=1)
+        self._nodes = {number: node for number, node in nodes if isinstance(node, Affine)}
+        self._found: dict[int, tuple[Array, Array]] = {}
+
+    def __getitem__(self, value: int) -> tuple[Array, Array]:
+        if value not in self._found:
+            node = self._nodes[value]
+            weights, bias = np.abs(node.weights), np.abs(node.bias)
+            self._found[value] = weights.astype(np.float64), bias.astype(np.float64)
+        return self._found[value]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearBounds:
+class ValueBounds(BatchRecord):
+    """Boxes of the values of a network so far, and what back-substitution of rows needs."""
+
+    network: Network
+    absolute: Mapping[int, tuple[Array, Array]]
+    boxes: Sequence[BoxArray]
+    relaxations: list[Relaxation | None]
+    radii: dict[int, Array] = field(default_factory=dict)  # how far float32 rounding moves a value
+    magnitudes: dict[int, Array] = field(default_factory=dict)
+    effects: dict[int, Array] = field(default_factory=dict)
+    costs: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+
+    def magnitude(self, value: int) -> Array:
+        """The largest absolute values of a value, noted before its box may become tighter."""
+        if value not in self.magnitudes:
+            self.magnitudes[value] = self.boxes[value].magnitude
+        return self.magnitudes[value]
+
+    @np.errstate(all="ignore")
+    def effect(self, value: int) -> Array:
+        """What roundings of one affine step back from a value can change, per unit of a coefficient.
+
+        Both those of this computation and those of a float32 evaluation. No number where what is read has no
+        bounds (a quotient by zero) or is beyond float64: planes through such values are given up at the end.
+        """
+        if value not in self.effects:
+            weights, bias = self.absolute[value]
+            node = self.network.nodes[value - 1]
+            assert isinstance(node, Affine)
+            effect = gamma_factor(weights.shape[0] + 2) * (self.magnitude(node.source) @ weights.T + bias)
+            if value in self.radii:
+                effect = effect + (1.0 + gamma_factor(weights.shape[0] + 4)) * self.radii[value]
+            self.effects[value] = effect
+        return self.effects[value]
+
+    @np.errstate(all="ignore")
+    def cost(self, value: int) -> tuple[Array, Array]:
+        """What roundings of the coefficients of an affine value and of the step back from it can change.
+
+        Per unit of a coefficient, and whatever the coefficients are.
+        """
+        if value not in self.costs:
+            size = gamma_factor(1) * self.magnitude(value) + self.effect(value)
+            self.costs[value] = size + TINY, TINY * (1.0 + size.sum(-1)[:, None])
+        return self.costs[value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearBounds(BatchRecord):
     """`below` <= outputs <= `above` on the input box values[0]; `values` are the tightest boxes found."""
 
     values: tuple[BoxArray, ...]
@@ -84,14 +158,12 @@ def linear_bounds(
     """
     box = check_input_box(network.width, low, high)
     if box.low.ndim == 1:
-        known = {number: _map_box(b, lambda a: a[None]) for number, b in (extra or {}).items()}
-        found = linear_bounds(network, box.low[None], box.high[None], known)
-        values = tuple(_map_box(b, lambda a: a[0]) for b in found.values)
-        return LinearBounds(values, _select_member(found.below, 0), _select_member(found.above, 0))
+        known = {number: box.pick(None) for number, box in (extra or {}).items()}
+        return linear_bounds(network, box.low[None], box.high[None], known).pick(0)
     widest = max(network.widths())
     step = max(1, _ENTRIES // max(1, 2 * widest * widest))
     cuts = [slice(start, start + step) for start in range(0, max(1, len(box.low)), step)]
-    return _concatenate_linear_bounds([_bound_batch(network, box, extra or {}, cut) for cut in cuts])
+    return join_batches([_bound_batch(network, box, extra or {}, cut) for cut in cuts])
 
 
 def planes_below_outputs(network: Network, values: Sequence[BoxArray], rows: object) -> Planes:
@@ -100,61 +172,36 @@ def planes_below_outputs(network: Network, values: Sequence[BoxArray], rows: obj
     For the margin of an action over the others, which is tighter than the difference of two bounds.
     """
     single = values[0].low.ndim == 1
-    boxes = [_map_box(b, np.atleast_2d) for b in values]
-    relaxations = [_node_relaxation(node, boxes) for node in network.nodes]
-    planes = _back_substitute(
-        network, boxes, relaxations, np.asarray(rows, dtype=np.float64), len(network.nodes)
-    )
-    return _select_member(planes, 0) if single else planes
-
-
-def _map_box(box: BoxArray, change: Callable[[Array], Array]) -> BoxArray:
-    return BoxArray(change(box.low), change(box.high))
-
-
-def _select_member(planes: Planes, index: int | slice) -> Planes:
-    return Planes(planes.coefficients[index], planes.constant[index])
-
-
-def _concatenate_linear_bounds(parts: Sequence[LinearBounds]) -> LinearBounds:
-    def concatenate_boxes(several: Sequence[BoxArray]) -> BoxArray:
-        return BoxArray(np.concatenate([b.low for b in several]), np.concatenate([b.high for b in several]))
-
-    def concatenate_planes(several: Sequence[Planes]) -> Planes:
-        constants = np.concatenate([p.constant for p in several])
-        return Planes(np.concatenate([p.coefficients for p in several]), constants)
-
-    values = tuple(concatenate_boxes(several) for several in zip(*(p.values for p in parts), strict=True))
-    return LinearBounds(
-        values, concatenate_planes([p.below for p in parts]), concatenate_planes([p.above for p in parts])
-    )
+    boxes = [b.pick(None) for b in values] if single else values
+    relaxations = [relax_value(node, boxes) for node in network.nodes]
+    found = ValueBounds(network, AbsoluteWeights(network), boxes, relaxations)
+    planes = back_substitute_rows(found, np.asarray(rows, dtype=np.float64)[None], len(network.nodes))
+    return planes.pick(0) if single else planes
 
 
 def _bound_batch(network: Network, box: BoxArray, extra: Mapping[int, BoxArray], cut: slice) -> LinearBounds:
-    known = {number: _map_box(b, lambda a: a[cut]) for number, b in extra.items()}
+    known = {number: b.pick(cut) for number, b in extra.items()}
     plain = interval_bounds(network, box.low[cut], box.high[cut], known)
-    last = len(network.nodes)
     wanted = {s for node in network.nodes if _is_relaxed(node) for s in node_sources(node)}
     # Of an affine function of the input the interval bounds are as good.
     wanted -= {n for n, node in enumerate(network.nodes, 1) if isinstance(node, Affine) and node.source == 0}
-    boxes, relaxations = [plain[0]], list[Relaxation | None]()
-    below = above = _back_substitute(network, boxes, relaxations, np.eye(network.width), 0)
+    wanted |= {len(network.nodes)}
+    boxes = [plain[0]]
+    found = ValueBounds(network, AbsoluteWeights(network), boxes, [])
+    below = above = back_substitute_rows(found, np.eye(network.width)[None], 0)
     for number, node in enumerate(network.nodes, start=1):
-        relaxations.append(_node_relaxation(node, boxes))
+        found.relaxations.append(relax_value(node, boxes))
         boxes.append(node_interval(node, boxes).intersect(plain[number]))
-        if number in wanted or number == last:
-            identity = np.eye(boxes[number].low.shape[-1])
-            rows = np.concatenate([identity, -identity])  # an upper bound is a lower bound of the negative
-            planes = _back_substitute(network, boxes, relaxations, rows, number)
+        if number in wanted:
+            batch, count = boxes[number].low.shape
+            entries = np.broadcast_to(np.tile(np.arange(count), 2), (batch, 2 * count))
+            # An upper bound is a lower bound of the negative.
+            signs = np.broadcast_to(np.repeat([1.0, -1.0], count), entries.shape)
+            planes = planes_below_entries(found, number, entries, signs)
             least = planes.minimum(boxes[0])
-            count = len(identity)
             boxes[number] = boxes[number].intersect(BoxArray(least[:, :count], -least[:, count:]))
-            below, above = _select_rows(planes, slice(0, count)), -_select_rows(planes, slice(count, None))
+            below, above = planes.pick(np.s_[:, :count]), -planes.pick(np.s_[:, count:])
     return LinearBounds(tuple(boxes), below, above)
-
-
-def _select_rows(planes: Planes, chosen: slice) -> Planes:
-    return Planes(planes.coefficients[:, chosen], planes.constant[:, chosen])
 
 
 def _is_relaxed(node: Node) -> bool:
@@ -162,64 +209,148 @@ def _is_relaxed(node: Node) -> bool:
     return isinstance(node, Activation) or (isinstance(node, Combine) and node.pairing is not Pairing.ADD)
 
 
-def _node_relaxation(node: Node, boxes: Sequence[BoxArray]) -> Relaxation | None:
-    return relax_node(node, boxes) if isinstance(node, Elementwise | Activation | Combine) else None
-
-
-@dataclass(slots=True)
 class _PendingRows:
-    """What is left to substitute: rows >= sum of coefficients . value + constant - slack."""
+    """Coefficients still to be substituted: rows >= sum of coefficients . value + constant - slack."""
 
-    boxes: Sequence[BoxArray]
-    coefficients: dict[int, Array]
-    constant: Array
-    slack: Array = field(init=False)
+    def __init__(self, found: ValueBounds, rows: Array, value: int) -> None:
+        self.found, self.boxes = found, found.boxes
+        batch = len(found.boxes[0].low)
+        self.coefficients = {value: rows}
+        self.inexact: dict[int, bool] = {value: False}  # whether one rounding of them is to be accounted for
+        self.constant = np.zeros((batch, rows.shape[1]))
+        self.slack = np.zeros((batch, rows.shape[1]))
 
-    def __post_init__(self) -> None:
-        self.slack = np.zeros_like(self.constant)
+    def add(self, value: int, part: Array, inexact: bool) -> None:
+        earlier = self.coefficients.get(value)
+        if earlier is not None:
+            # A sum may cancel, so the roundings of its parts are accounted for here.
+            size = np.abs(earlier) + np.abs(part)
+            self.slack = self.slack + gamma_factor(2) * multiply_rows(size, self.found.magnitude(value))
+            part, inexact = earlier + part, True
+        self.coefficients[value], self.inexact[value] = part, inexact
 
-    def add(self, value: int, part: Array, operations: int) -> None:
-        """Add coefficients that are off by some roundings each, which acts on the value's magnitude."""
-        size = self.boxes[value].magnitude
+    def account(self, value: int, rows: Array) -> None:
+        """Roundings of the coefficients of a value."""
+        if not self.inexact[value]:
+            return
+        size = gamma_factor(1) * self.found.magnitude(value)
         self.slack = (
-            self.slack
-            + gamma_factor(operations) * _multiply_rows(np.abs(part), size)
-            + TINY * size.sum(-1)[:, None]
-        )
-        if value in self.coefficients:
-            part = self.coefficients[value] + part
-            self.slack = self.slack + gamma_factor(1) * _multiply_rows(np.abs(part), size)
-        self.coefficients[value] = part
-
-    def add_constant(self, amount: Array, size: Array, operations: int) -> None:
-        """Add to the constant a sum of `operations` terms whose absolute values sum up to `size`."""
-        self.constant = self.constant + amount
-        self.slack = (
-            self.slack + gamma_factor(operations) * size + gamma_factor(1) * np.abs(self.constant) + TINY
+            self.slack + multiply_rows(np.abs(rows), size + TINY) + TINY * (1.0 + size.sum(-1)[:, None])
         )
 
+    def account_affine(self, value: int, rows: Array) -> None:
+        """The same, and those of the affine step that follows."""
+        size, fixed = self.found.cost(value)
+        self.slack = self.slack + multiply_rows(np.abs(rows), size) + fixed
 
-def _back_substitute(
-    network: Network,
-    boxes: Sequence[BoxArray],
-    relaxations: Sequence[Relaxation | None],
-    rows: Array,
-    value: int,
+    def round(self, value: int, rows: Array) -> None:
+        """What float32 rounding of a value can change."""
+        self.slack = self.slack + (1.0 + gamma_factor(rows.shape[-1] + 2)) * multiply_rows(
+            np.abs(rows), self.found.radii[value]
+        )
+
+
+def multiply_rows(coefficients: Array, vectors: Array) -> Array:
+    """Each row times the vector of its batch member."""
+    product: Array = np.matmul(coefficients, vectors[..., None])[..., 0]
+    return product
+
+
+def back_substitute_rows(
+    found: ValueBounds, rows: Array, value: int, trace: dict[int, Array] | None = None
 ) -> Planes:
-    """Planes below rows @ value, over the input box."""
-    batch = len(boxes[0].low)
-    pending = _PendingRows(boxes, {value: rows[None]}, np.zeros((batch, len(rows))))
+    """Planes below rows @ value over the input boxes."""
+    return _finish_substitution(_PendingRows(found, rows, value), value, trace)
+
+
+def planes_below_entries(found: ValueBounds, value: int, entry: NDArray[np.intp], sign: Array) -> Planes:
+    """Planes below sign * entry of a value, (batch, rows) of them; each sign is 1, -1, or 0 for nothing."""
+    node = found.network.nodes[value - 1]
+    if not isinstance(node, Affine):
+        width = found.boxes[value].low.shape[-1]
+        return back_substitute_rows(found, sign[..., None] * (entry[..., None] == np.arange(width)), value)
+    pending = _PendingRows(found, sign[..., None] * node.weights[entry], node.source)
+    _add_constant(pending, sign * node.bias[entry])
+    # Weights times 1 or -1 are exact; what is left is the rounding of a float32 evaluation.
+    pending.slack = pending.slack + np.take_along_axis(found.effect(value), entry, axis=1) + TINY
+    return _finish_substitution(pending, node.source, None)
+
+
+def _finish_substitution(pending: _PendingRows, value: int, trace: dict[int, Array] | None) -> Planes:
+    """Everything up to a value substituted."""
+    found, nodes = pending.found, pending.found.network.nodes
     with np.errstate(all="ignore"):
         for number in range(value, 0, -1):
-            coefficients = pending.coefficients.pop(number, None)
-            if coefficients is not None:
-                node, relaxation = network.nodes[number - 1], relaxations[number - 1]
-                _RULES[type(node)](relaxation or node, coefficients, pending)
-        shape = (batch, len(rows), network.width)
+            taken = pending.coefficients.pop(number, None)
+            if taken is not None:
+                if trace is not None:
+                    trace[number] = taken
+                if number in found.radii and number not in found.absolute:
+                    pending.round(number, taken)
+                _substitute_node(nodes[number - 1], found.relaxations[number - 1], number, taken, pending)
+        width = found.network.width
+        shape = (*pending.constant.shape, width)
         reached = np.broadcast_to(pending.coefficients.get(0, np.zeros(shape)), shape)
-        constant = _finite_lower_bound(round_down(pending.constant - pending.slack))
-    usable = np.isfinite(reached).all(axis=-1) & np.isfinite(constant)
-    return Planes(np.where(usable[..., None], reached, 0.0), np.where(usable, constant, -np.inf))
+        if 0 in pending.coefficients:
+            pending.account(0, reached)
+        constant = round_down(pending.constant - pending.slack)
+    return give_up_infinite_planes(reached, constant)
+
+
+def _substitute_node(
+    node: Node, relaxation: Relaxation | None, number: int, rows: Array, pending: _PendingRows
+) -> None:
+    match node:
+        case Affine():
+            pending.account_affine(number, rows)
+        case Pick(source, indices):
+            pending.account(number, rows)
+            size = multiply_rows(np.abs(rows), pending.found.magnitude(source)[:, indices])
+            pending.slack = pending.slack + gamma_factor(indices.size) * size
+        case Elementwise(_, Constant.ADD, constant):
+            pending.account(number, rows)
+            size = np.abs(rows) @ np.abs(constant.astype(np.float64))
+            pending.slack = pending.slack + gamma_factor(constant.size + 2) * size
+        case _:
+            pending.account(number, rows)
+    if relaxation is not None:
+        _substitute_relaxation(relaxation, rows, pending)
+        return
+    for source, part in linear_preimages(node, rows, pending.found.network.widths()):
+        pending.add(source, part, False)
+    shift = linear_shift(node)
+    if shift is not None:
+        _add_constant(pending, rows @ shift)
+
+
+def _add_constant(pending: _PendingRows, amount: Array) -> None:
+    pending.constant = pending.constant + amount
+    pending.slack = pending.slack + gamma_factor(1) * np.abs(pending.constant)
+
+
+def _substitute_relaxation(node: Relaxation, rows: Array, pending: _PendingRows) -> None:
+    """Positive coefficients meet the function below, negative ones the function above."""
+    negative = np.minimum(rows, 0.0)
+    positive = rows - negative
+    met = multiply_rows(negative, node.above_constant)
+    size = -met if (node.above_constant >= 0).all() else -multiply_rows(negative, np.abs(node.above_constant))
+    if node.below_constant.any():
+        below = multiply_rows(positive, node.below_constant)
+        met = met + below
+        size = size + multiply_rows(positive, np.abs(node.below_constant))
+    pending.slack = pending.slack + gamma_factor(rows.shape[-1] + 3) * size + TINY
+    _add_constant(pending, met)
+    in_place = len(node.sources) == 1 and len(rows) == len(node.below_constant)
+    for source, lower, upper in zip(node.sources, node.below, node.above, strict=True):
+        part = np.multiply(positive, lower[:, None], out=positive if in_place else None)
+        part += np.multiply(negative, upper[:, None], out=negative if in_place else None)
+        pending.add(source, part, True)  # the sum is exact: one of the two is zero
+
+
+def give_up_infinite_planes(coefficients: Array, constant: Array) -> Planes:
+    """The planes; those with a number beyond float64 say nothing."""
+    usable = np.isfinite(coefficients).all(axis=-1) & np.isfinite(constant)
+    return Planes(np.where(usable[..., None], coefficients, 0.0), np.where(usable, constant, -np.inf))
 
 
 def _finite_lower_bound(bound: Array) -> Array:
@@ -227,60 +358,58 @@ def _finite_lower_bound(bound: Array) -> Array:
     return np.where(np.isfinite(bound), bound, -np.inf)
 
 
-def _multiply_rows(coefficients: Array, vectors: Array) -> Array:
-    """Each row times the vector of its batch member."""
-    product: Array = np.matmul(coefficients, vectors[..., None])[..., 0]
-    return product
+def linear_preimages(
+    node: Node, rows: Array, widths: Sequence[int], *, signs: bool = True
+) -> Iterator[tuple[int, Array]]:
+    """What rows over the value of a linear node are over its sources; without `signs`: for |weights|."""
+    match node:
+        case Affine(source, weights, _):
+            given = weights if signs else np.abs(weights)
+            flat = rows if rows.ndim == 2 else rows.reshape(rows.shape[0] * rows.shape[1], rows.shape[2])
+            yield source, (flat @ given).reshape(*rows.shape[:-1], weights.shape[1])
+        case Pick(source, indices):
+            yield source, _scatter_rows(rows, indices, widths[source])
+        case Join(several):
+            start = 0
+            for source in several:
+                end = start + widths[source]
+                yield source, rows[..., start:end]
+                start = end
+        case Elementwise(source, kind, constant):
+            factor = constant.astype(np.float64)
+            yield (
+                source,
+                rows
+                if kind is Constant.ADD
+                else rows * (factor if kind is Constant.MULTIPLY else 1.0 / factor),
+            )
+        case _:
+            raise AssertionError("every other node is relaxed")
 
 
-def _substitute_affine(node: Affine, rows: Array, pending: _PendingRows) -> None:
-    weights, bias = node.weights.astype(np.float64), node.bias.astype(np.float64)
-    count = weights.shape[0]
-    part = (rows.reshape(-1, count) @ weights).reshape(*rows.shape[:-1], weights.shape[1])
-    # Each coefficient is a sum of `count` products: |rows| @ (|weights| @ magnitude) bounds their effect.
-    size = pending.boxes[node.source].magnitude @ np.abs(weights).T
-    pending.slack = pending.slack + gamma_factor(count) * _multiply_rows(np.abs(rows), size)
-    pending.add(node.source, part, 0)
-    pending.add_constant(rows @ bias, np.abs(rows) @ np.abs(bias), count)
+def linear_shift(node: Node) -> Array | None:
+    """What a linear node adds to its entries, if anything."""
+    match node:
+        case Affine(_, _, bias):
+            return bias.astype(np.float64, copy=False)
+        case Elementwise(_, Constant.ADD, constant):
+            return constant.astype(np.float64)
+        case _:
+            return None
 
 
-def _substitute_relaxation(node: Relaxation, rows: Array, pending: _PendingRows) -> None:
-    """Positive coefficients meet the function below, negative ones the function above."""
-    positive, negative = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
-    for source, below, above in zip(node.sources, node.below, node.above, strict=True):
-        pending.add(source, positive * below[:, None] + negative * above[:, None], 1)
-    amount = _multiply_rows(positive, node.below_constant) + _multiply_rows(negative, node.above_constant)
-    size = _multiply_rows(positive, np.abs(node.below_constant)) - _multiply_rows(
-        negative, np.abs(node.above_constant)
-    )
-    pending.add_constant(amount, size, rows.shape[-1] + 2)
+def _scatter_rows(rows: Array, indices: IndexArray, width: int) -> Array:
+    """Rows over picked entries as rows over the `width` entries that they were picked from."""
+    part = np.zeros((*rows.shape[:-1], width))
+    if _are_distinct(indices.tobytes()):
+        part[..., indices] = rows
+    else:
+        for position, index in enumerate(indices):
+            part[..., index] += rows[..., position]
+    return part
 
 
-def _substitute_pick(node: Pick, rows: Array, pending: _PendingRows) -> None:
-    box = pending.boxes[node.source]
-    part = np.zeros((*rows.shape[:-1], box.low.shape[-1]))
-    for position, index in enumerate(node.indices):
-        part[..., index] += rows[..., position]
-    # An entry picked several times gets a sum of as many coefficients.
-    size = _multiply_rows(np.abs(rows), box.magnitude[:, node.indices])
-    pending.slack = pending.slack + gamma_factor(node.indices.size) * size
-    pending.add(node.source, part, 0)
-
-
-def _substitute_join(node: Join, rows: Array, pending: _PendingRows) -> None:
-    start = 0
-    for source in node.sources:
-        end = start + pending.boxes[source].low.shape[-1]
-        pending.add(source, rows[..., start:end], 0)
-        start = end
-
-
-_Rule: TypeAlias = Callable[[Any, Array, _PendingRows], None]
-_RULES: dict[type[Node], _Rule] = {
-    Affine: _substitute_affine,
-    Elementwise: _substitute_relaxation,
-    Activation: _substitute_relaxation,
-    Combine: _substitute_relaxation,
-    Pick: _substitute_pick,
-    Join: _substitute_join,
-}
+@lru_cache(256)
+def _are_distinct(indices: bytes) -> bool:
+    found = np.frombuffer(indices, dtype=np.int64)
+    return len(np.unique(found)) == found.size

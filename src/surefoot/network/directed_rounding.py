@@ -1,9 +1,10 @@
 """Float64 arithmetic that errs on the safe side: boxes, directed rounding, error terms of sums.
 
-A single operation is rounded outward by one step (`up`, `down`). A sum of n products computed in any order,
-fused or not, is off by at most n*u/(1 - n*u) times the sum of the absolute products, u = 2^-53; `gamma` is
-more than twice that, so it also covers the rounding of the (non-negative) error term itself. `TINY` covers
-what products lose below the smallest normal number, even after multiplication by the largest float32.
+A single operation is rounded outward by one step (`round_up`, `round_down`). A sum of n products computed in
+any order, fused or not, is off by at most n*u/(1 - n*u) times the sum of the absolute products, u = 2^-53;
+`gamma_factor` is more than twice that, so it also covers the rounding of the (non-negative) error term
+itself. `TINY` covers what products lose below the smallest normal number, even after multiplication by the
+largest float32.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from surefoot.network.batches import BatchRecord
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -25,7 +28,7 @@ _STEP, _LEAST = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoxArray:
+class BoxArray(BatchRecord):
     """low <= x <= high entry by entry; any leading axes are batch axes."""
 
     low: Array

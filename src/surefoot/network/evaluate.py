@@ -1,8 +1,8 @@
 """Fast batched evaluation by BLAS, and decisions that equal the reference bit for bit.
 
-The matrix products sum in whatever order BLAS likes, so outputs may differ from `problem.inference.infer` in
-the last places. `evaluate` bounds the difference from the magnitudes seen in the batch; `decide` asks the
-reference wherever the bound leaves a doubt.
+The matrix products sum in whatever order BLAS likes, so outputs may differ from `infer_outputs` in the
+last places. `evaluate_network_batch` bounds the difference from the magnitudes seen in the batch;
+`decide_batch_actions` asks the reference wherever the bound leaves a doubt.
 """
 
 from __future__ import annotations
@@ -15,17 +15,12 @@ from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.network.float32_error import propagate_rounding_errors
-from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer_all_values
+from surefoot.problem.meaning.inference import infer_all_values, infer_node
 from surefoot.problem.network import (
-    Activation,
     Affine,
     Array32,
-    Combine,
-    Elementwise,
-    Join,
     Network,
     Node,
-    Pick,
 )
 
 Mask = NDArray[np.bool_]
@@ -118,23 +113,13 @@ def _evaluate_rows(network: Network, rows: Array32, *, together: bool) -> tuple[
     return values[-1], np.where(certain[:, None], errors[-1], np.inf)
 
 
-def _evaluate_node(node: Node, values: Sequence[Array32]) -> Array32:
+def _evaluate_node(node: Node, values: list[Array32]) -> Array32:
     """As the reference, but for the order of summation."""
-    match node:
-        case Affine(source, weights, bias):
-            total: Array32 = values[source] @ weights.T
-            total += bias
-            return total
-        case Elementwise(source, kind, constant):
-            return CONSTANT[kind](values[source], constant)
-        case Activation(source, shape, parameters):
-            return ACTIVATION[shape](values[source], tuple(np.float32(p) for p in parameters))
-        case Combine(left, right, pairing):
-            return PAIRING[pairing](values[left], values[right])
-        case Pick(source, indices):
-            return values[source][:, indices]
-        case Join(several):
-            return np.concatenate([values[s] for s in several], axis=1)
+    if not isinstance(node, Affine):
+        return infer_node(node, values)
+    total: Array32 = values[node.source] @ node.weights.T
+    total += node.bias
+    return total
 
 
 def _column_magnitudes(value: Array32, divisor: bool) -> BoxArray:

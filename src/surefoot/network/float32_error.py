@@ -3,7 +3,8 @@
 Covers any order of summation, with or without fused multiply-add, round to nearest, results below the normal
 range rounded or flushed to zero, tanh and sigmoid within ACTIVATION_ULPS units in the last place. An error of
 infinity says that a result may leave the float32 range, or that a divisor may vanish. The same rules with
-`roundings=2` bound the distance between two such computations.
+`roundings=2` bound the distance between two such computations; `float32_radius` bounds that of one node from
+its exact function of what was computed before (docs/certificates.md, section 4).
 """
 
 from __future__ import annotations
@@ -116,21 +117,73 @@ def _unless_overflow(error: Array, size: Array, operations: int = 8) -> Array:
     )
 
 
+def _with_own_rounding(node: Node | None, result: Array, carried: Array | float, roundings: float) -> Array:
+    """Errors carried over, and those of one evaluation with results of this size; None: rounded once."""
+    match node:
+        case Affine(_, weights, _):
+            return affine_radius(weights.shape[1], result, carried, roundings)
+        case Activation(_, Shape.TANH | Shape.SIGMOID, _):
+            # A unit in the last place is at most 2^-23 of the result, and less than SMALLEST below that.
+            own = ACTIVATION_ULPS * (2 * UNIT32 * result + SMALLEST)
+        case _:
+            own = UNIT32 * result + SMALLEST
+    return _unless_overflow(_round_error_up(carried + roundings * own), result)
+
+
+def affine_radius(columns: int, total: Array, carried: Array | float = 0.0, roundings: float = 1.0) -> Array:
+    """Of sums of so many products and a bias, whose sizes add up to `total`.
+
+    A product is rounded once and takes part in at most `columns` sums; each of these 2 * columns operations
+    may also lose SMALLEST, which the remaining roundings at most double.
+    """
+    relative = _float32_gamma(columns + 1)
+    own = relative * total + (4 * columns + 4) * SMALLEST
+    return _unless_overflow(
+        _round_error_up(carried + roundings * own, columns + 8), total * (1.0 + relative), columns + 8
+    )
+
+
+def float32_radius(
+    node: Node, boxes: Sequence[BoxArray], box: BoxArray, is_input: bool, absolute: tuple[Array, Array] | None
+) -> Array | None:
+    """How far float32 moves one node, from the boxes of the values that it reads; None: it is exact.
+
+    `box` is that of the exact result; `is_input`: the node makes the input vector of a call, whose entries
+    are rounded once however they come about; `absolute`: weights and bias of an affine node without signs.
+    """
+    if is_input:
+        return _with_own_rounding(None, box.magnitude, 0.0, 1.0)
+    result = box.magnitude
+    with np.errstate(all="ignore"):
+        match node:
+            case Pick() | Join() | Activation(_, Shape.RELU | Shape.CLIP, _) | Combine(_, _, Pairing.MAXIMUM):
+                return None
+            case Affine(source):
+                assert absolute is not None
+                result = boxes[source].magnitude @ absolute[0].T + absolute[1]
+            case Activation(source, Shape.TANH, _):
+                result = np.minimum(boxes[source].magnitude, 1.0)  # |tanh x| <= |x|
+            case Activation(_, Shape.SIGMOID, _):
+                result = np.ones_like(result)
+            case Combine(_, right, Pairing.DIVIDE):
+                away = (boxes[right].low >= SMALLEST) | (boxes[right].high <= -SMALLEST)
+                result = np.where(away, result, np.inf)
+        return _with_own_rounding(node, result, 0.0, 1.0)
+
+
+def widen_by_radius(box: BoxArray, by: Array) -> BoxArray:
+    """The box with a radius added on both sides, rounded outward."""
+    with np.errstate(all="ignore"):
+        low, high = round_down(box.low - by), round_up(box.high + by)
+    return BoxArray(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
+
+
 def _affine_error(
     node: Affine, sizes: Sequence[BoxArray], errors: Sequence[Array], roundings: float
 ) -> Array:
     weights, bias = np.abs(node.weights).astype(np.float64), np.abs(node.bias).astype(np.float64)
-    count = weights.shape[1]
-    total = sizes[node.source].high @ weights.T + bias
-    # A product is rounded once and takes part in at most `count` sums; each of these 2 * count operations may
-    # also lose SMALLEST, which the remaining roundings at most double.
-    rounded = _float32_gamma(count + 1) * total + (4 * count + 4) * SMALLEST
-    carried = errors[node.source] @ weights.T
-    return _unless_overflow(
-        _round_error_up(carried + roundings * rounded, count + 8),
-        total * (1.0 + _float32_gamma(count + 1)),
-        count + 8,
-    )
+    total, carried = sizes[node.source].high @ weights.T + bias, errors[node.source] @ weights.T
+    return _with_own_rounding(node, total, carried, roundings)
 
 
 def _constant_error(
@@ -140,16 +193,11 @@ def _constant_error(
     size, error = sizes[node.source].high, errors[node.source]
     match node.kind:
         case Constant.ADD:
-            result, carried = size + constant, error
+            return _with_own_rounding(node, size + constant, error, roundings)
         case Constant.MULTIPLY:
-            result, carried = size * constant, error * constant
+            return _with_own_rounding(node, size * constant, error * constant, roundings)
         case Constant.DIVIDE:
-            result, carried = size / constant, error / constant
-    return _error_of_one_rounding(result, carried, roundings)
-
-
-def _error_of_one_rounding(result: Array, carried: Array, roundings: float) -> Array:
-    return _unless_overflow(_round_error_up(carried + roundings * (UNIT32 * result + SMALLEST)), result)
+            return _with_own_rounding(node, size / constant, error / constant, roundings)
 
 
 def _activation_error(
@@ -161,14 +209,11 @@ def _activation_error(
             return error  # exact, and no two arguments are brought further apart
         case Shape.LEAKY_RELU:
             slope = abs(node.parameters[0])
-            return _error_of_one_rounding(size * slope, error * max(1.0, slope), roundings)
+            return _with_own_rounding(node, size * slope, error * max(1.0, slope), roundings)
         case Shape.TANH:
-            steepness, most = 1.0, np.minimum(size, 1.0)  # |tanh x| <= |x|
+            return _with_own_rounding(node, np.minimum(size, 1.0), error, roundings)  # |tanh x| <= |x|
         case Shape.SIGMOID:
-            steepness, most = 0.25, np.ones_like(size)
-    # A unit in the last place is at most 2^-23 of the result, and less than SMALLEST below the normal range.
-    unit = 2 * UNIT32 * most + SMALLEST
-    return _round_error_up(steepness * error + roundings * ACTIVATION_ULPS * unit)
+            return _with_own_rounding(node, np.ones_like(size), 0.25 * error, roundings)
 
 
 def _pairing_error(
@@ -180,16 +225,16 @@ def _pairing_error(
         case Pairing.MAXIMUM:
             return np.maximum(left_error, right_error)
         case Pairing.ADD:
-            return _error_of_one_rounding(left + right, left_error + right_error, roundings)
+            return _with_own_rounding(node, left + right, left_error + right_error, roundings)
         case Pairing.MULTIPLY:
-            return _error_of_one_rounding(left * right, left * right_error + right * left_error, roundings)
+            carried = left * right_error + right * left_error
+            return _with_own_rounding(node, left * right, carried, roundings)
         case Pairing.DIVIDE:
             # a/b - c/d = (a - c)/d + a/b * (d - b)/d. Some processors take what is below SMALLEST for zero.
             least = np.where(sizes[node.right].low >= SMALLEST, sizes[node.right].low, 0.0)
             quotient = left / least
-            return _error_of_one_rounding(
-                quotient, left_error / least + quotient * (right_error / least), roundings
-            )
+            carried = left_error / least + quotient * (right_error / least)
+            return _with_own_rounding(node, quotient, carried, roundings)
 
 
 def _pick_error(node: Pick, _: Sequence[BoxArray], errors: Sequence[Array], __: float) -> Array:

@@ -1,7 +1,7 @@
 """Interval bounds: for every value of a network a box that contains its exact value for all inputs of a box.
 
 The network is taken as a function of real numbers with exactly its float32 weights; what float32 inference
-adds is bounded in `rounding`. All leading axes of the bounds are batch axes.
+adds is bounded in `float32_error`. All leading axes of the bounds are batch axes.
 """
 
 from __future__ import annotations

@@ -2,29 +2,34 @@
 
 Slopes are chosen for tightness, in ordinary arithmetic; any slope would do. Soundness rests on the constants
 alone: each is the extreme of (function - slope * x) over the box, rounded outward. For piecewise linear
-functions that extreme is at an end or a kink; tanh and sigmoid are handled in `_above_smooth`, quotients in
-their own module.
+functions that extreme is at an end or a kink; tanh and sigmoid are handled in `_line_above_smooth`, quotients
+in their own module. What a certificate names (docs/certificates.md, section 6) are the same functions with
+slopes of fewer digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network import interval
-from surefoot.network.directed_rounding import Array, BoxArray, round_down, round_up
+from surefoot.network.batches import BatchRecord
+from surefoot.network.directed_rounding import TINY, UNIT, Array, BoxArray, round_down, round_up
 from surefoot.network.interval import Parameters
-from surefoot.network.quotient_relaxation import plane_below_quotient
-from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Pairing, Shape
+from surefoot.network.quotient_relaxation import plane_below_quotient, takes_second_plane
+from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Node, Pairing, Shape
 
+SMALL = 2.0**-960
+FINE = 65536  # slopes of smooth functions and clip in a certificate are multiples of 1/FINE
+COARSE = 128  # those below ReLUs of 1/COARSE
 _BISECTIONS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Relaxation:
+class Relaxation(BatchRecord):
     """below . x + below_constant <= value <= above . x + above_constant, entry by entry."""
 
     sources: tuple[int, ...]
@@ -34,21 +39,88 @@ class Relaxation:
     above_constant: Array
 
 
-def relax_node(node: Elementwise | Activation | Combine, boxes: Sequence[BoxArray]) -> Relaxation:
-    """Linear bounds of a node from the boxes of the values before it."""
+def relax_value(node: Node, boxes: Sequence[BoxArray], certified: bool = False) -> Relaxation | None:
+    """Linear bounds of any node from the boxes of the values before it; None if it is linear itself."""
+    match node:
+        case Elementwise(_, kind, _) if kind is not Constant.ADD:
+            found = relax_node(node, boxes)
+        case Activation(_, Shape.RELU, _):
+            return relax_node(node, boxes)
+        case Activation() | Combine():
+            found = relax_node(node, boxes, certified=certified)
+        case _:
+            return None
+    # Numbers below the normal range are slow to multiply; moving them outward does no harm.
+    below, above = found.below_constant, found.above_constant
+    return replace(
+        found,
+        below_constant=np.where(np.abs(below) < SMALL, -SMALL, below),
+        above_constant=np.where(np.abs(above) < SMALL, SMALL, above),
+    )
+
+
+def relax_node(
+    node: Elementwise | Activation | Combine, boxes: Sequence[BoxArray], *, certified: bool = False
+) -> Relaxation:
+    """Linear bounds of a node from the boxes of the values before it; `certified`: with a reader's slopes."""
     with np.errstate(all="ignore"):
         match node:
             case Elementwise(source, kind, constant):
                 return _relax_constant(source, kind, constant.astype(np.float64), boxes[source])
+            case Activation(source, Shape.RELU, _):
+                slope, chord, constant = relu_lines(boxes[source].low, boxes[source].high)
+                return Relaxation((source,), (slope,), np.zeros_like(slope), (chord,), constant)
             case Activation(source, shape, parameters):
-                box = boxes[source]
-                if shape in _SMOOTH:
-                    below, below_constant, above, above_constant = _relax_smooth(shape, box)
-                else:
-                    below, below_constant, above, above_constant = _relax_piecewise(shape, parameters, box)
+                steps = FINE if certified and needs_slopes(node) else None
+                relax = _relax_smooth if shape in _SMOOTH else _relax_piecewise
+                below, below_constant, above, above_constant = relax(shape, parameters, boxes[source], steps)
                 return Relaxation((source,), (below,), below_constant, (above,), above_constant)
             case Combine(left, right, pairing):
                 return _PAIRING[pairing]((left, right), boxes[left], boxes[right])
+
+
+def needs_slopes(node: Node) -> bool:
+    """Whether the slopes of a node are written into the certificate for every state."""
+    return isinstance(node, Activation) and node.shape in (Shape.TANH, Shape.SIGMOID, Shape.CLIP)
+
+
+def quotient_plane_choice(node: Node, boxes: Sequence[BoxArray], member: int) -> tuple[Array, Array] | None:
+    """Which of the planes below and above a quotient one box takes: 0 for the first, 1 for the second.
+
+    None for every other node.
+    """
+    match node:
+        case Combine(left, right, Pairing.DIVIDE):
+            x, y = boxes[left].pick(member), boxes[right].pick(member)
+            with np.errstate(all="ignore"):
+                below, above = takes_second_plane(x, y), takes_second_plane(BoxArray(-x.high, -x.low), y)
+            return below.astype(np.float64), above.astype(np.float64)
+        case _:
+            return None
+
+
+def _quantise_slopes(slopes: Array, steps: int | None, largest: float) -> Array:
+    """The nearest multiples of 1/steps below 1; of clip the largest stands for 1, the slope of a piece."""
+    if steps is None:
+        return slopes
+    whole = np.clip(np.rint(slopes * steps), 0, steps - 1)
+    return np.where(whole == steps - 1, largest, whole / steps)
+
+
+def relu_gap(low: Array, high: Array) -> Array:
+    """How far the chord above a ReLU is from it at most."""
+    with np.errstate(all="ignore"):
+        return np.where((low < 0) & (high > 0), -low * high / (high - low), 0.0)
+
+
+def relu_lines(low: Array, high: Array) -> tuple[Array, Array, Array]:
+    """Of each ReLU the slope below (of the piece that covers more), slope and constant of the chord above."""
+    is_open = (low < 0) & (high > 0)
+    width = np.where(is_open, high - low, 1.0)
+    below = np.where(is_open, high > -low, low >= 0).astype(np.float64)
+    above = np.where(is_open, high / width, below)
+    # The computed chord may be a few units too flat or steep; the constant makes up for it.
+    return below, above, np.where(is_open, 16 * UNIT * width - above * low + TINY, 0.0)
 
 
 def _least_offset(points: Sequence[Array], values: Sequence[BoxArray], slope: Array) -> Array:
@@ -83,12 +155,12 @@ def _relax_constant(source: int, kind: Constant, constant: Array, box: BoxArray)
 
 
 def _relax_piecewise(
-    shape: Shape, parameters: Parameters, box: BoxArray
+    shape: Shape, parameters: Parameters, box: BoxArray, steps: int | None
 ) -> tuple[Array, Array, Array, Array]:
     kinks = [np.clip(k, box.low, box.high) for k in _KINKS[shape](parameters)]
     points = [box.low, box.high, *kinks]
     values = [interval.ACTIVATION[shape](BoxArray(p, p), parameters) for p in points]
-    below, above = _SLOPES[shape](box, parameters)
+    below, above = (_quantise_slopes(slopes, steps, 1.0) for slopes in _SLOPES[shape](box, parameters))
     return below, _least_offset(points, values, below), above, _greatest_offset(points, values, above)
 
 
@@ -128,15 +200,17 @@ def _clip_slopes(box: BoxArray, parameters: Parameters) -> tuple[Array, Array]:
     return below, above
 
 
-def _relax_smooth(shape: Shape, box: BoxArray) -> tuple[Array, Array, Array, Array]:
+def _relax_smooth(
+    shape: Shape, _: Parameters, box: BoxArray, steps: int | None
+) -> tuple[Array, Array, Array, Array]:
     """Above directly; below by symmetry, since f(x) = top - f(-x)."""
-    above, above_constant = _line_above_smooth(shape, box.low, box.high)
-    below, mirrored = _line_above_smooth(shape, -box.high, -box.low)
+    above, above_constant = _line_above_smooth(shape, box.low, box.high, steps)
+    below, mirrored = _line_above_smooth(shape, -box.high, -box.low, steps)
     top = 1.0 if shape is Shape.SIGMOID else 0.0
     return below, round_down(top - mirrored), above, above_constant
 
 
-def _line_above_smooth(shape: Shape, low: Array, high: Array) -> tuple[Array, Array]:
+def _line_above_smooth(shape: Shape, low: Array, high: Array, steps: int | None) -> tuple[Array, Array]:
     """slope, constant with f(x) <= slope * x + constant on [low, high]; f is convex below 0, concave above.
 
     g(x) = f(x) - slope * x is convex up to `bend` (0, or the end nearest to it), so there it is largest at
@@ -145,6 +219,9 @@ def _line_above_smooth(shape: Shape, low: Array, high: Array) -> tuple[Array, Ar
     """
     bend = np.clip(0.0, low, high)
     slope, touch = _tangent_slope(shape, low, bend, high)
+    if steps is not None:
+        slope = _quantise_slopes(slope, steps, (steps - 1) / steps)
+        touch = np.clip(_point_of_slope(shape, slope), bend, high)
     points = [low, touch]
     at_low, at_touch = (interval.ACTIVATION[shape](BoxArray(p, p), ()) for p in points)
     steep = _SMOOTH[shape](at_touch)  # where touch < 0 both distances below are 0 and this is not used
@@ -179,6 +256,13 @@ def _tangent_slope(shape: Shape, low: Array, bend: Array, high: Array) -> tuple[
     touch = np.clip(touch, bend, high)
     chord = _chord_slope(low, high, value(low), value(high))
     return np.where(touches, derivative(touch), chord), touch
+
+
+def _point_of_slope(shape: Shape, slope: Array) -> Array:
+    """Where, above 0, the function is about as steep as this."""
+    stretch = 1.0 if shape is Shape.TANH else 2.0  # sigmoid(2x) = (1 + tanh x) / 2
+    steep = np.clip(stretch * stretch * slope, 0.0, 1.0)
+    return stretch * np.arctanh(np.minimum(np.sqrt(1.0 - steep), 1.0 - 2.0**-53))
 
 
 def _tanh_derivative(value: BoxArray) -> BoxArray:
@@ -236,12 +320,10 @@ def _relax_maximum(sources: tuple[int, int], left: BoxArray, right: BoxArray) ->
 
 
 _KINKS: dict[Shape, Callable[[Parameters], Parameters]] = {
-    Shape.RELU: lambda _: (0.0,),
     Shape.LEAKY_RELU: lambda _: (0.0,),
     Shape.CLIP: lambda parameters: parameters,
 }
 _SLOPES: dict[Shape, Callable[[BoxArray, Parameters], tuple[Array, Array]]] = {
-    Shape.RELU: lambda box, _: _leaky_slopes(box, 0.0),
     Shape.LEAKY_RELU: lambda box, parameters: _leaky_slopes(box, parameters[0]),
     Shape.CLIP: _clip_slopes,
 }

@@ -25,10 +25,15 @@ from surefoot.problem.network import (
 )
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan
 from surefoot.solvers.native.bounding.gradients import forward_values
+from surefoot.solvers.native.bounding.network_bounds import (
+    BoundingPlan,
+    bound_box_batch,
+    build_bounding_plan,
+    inherit_bounds,
+    vacuous_bounds,
+)
 from surefoot.solvers.native.bounding.slope_ascent import ascend_slopes
-from surefoot.solvers.native.bounding.value_bounds import bound_box_batch, inherit_bounds, vacuous_bounds
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.proof import proof_log
 from surefoot.solvers.native.relu_chain import bound_arrays, layer_tables
@@ -82,19 +87,6 @@ def plans(given: Network, rounded: dict[int, Mask]) -> tuple[BoundingPlan, Bound
 def roundings(given: Network, single: bool) -> dict[int, Mask]:
     widths = given.widths()
     return {v: np.ones(widths[v], dtype=np.bool_) for v in range(1, len(widths))} if single else {}
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_values_at_points_are_those_of_numpy(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    given = network(rng, direct=bool(seed % 3))
-    chain = plans(given, {})[0].chain
-    assert chain is not None
-    for count in (1, 2, 5):
-        points = rng.normal(size=(count, given.width))
-        found, plain = bound_arrays.chain_values_at(chain, points), forward_values(given, points)[-1]
-        assert found.shape == plain.shape
-        np.testing.assert_allclose(found, plain, atol=1e-9 * (1.0 + np.abs(plain).max()))
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -203,6 +195,6 @@ def test_other_networks_are_left_to_numpy() -> None:
 
 def test_without_machine_code_there_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     given = network(np.random.default_rng(0))
-    monkeypatch.setattr("surefoot.solvers.native.bounding.bounding_plan.load_chain_functions", lambda: None)
+    monkeypatch.setattr("surefoot.solvers.native.bounding.network_bounds.load_chain_functions", lambda: None)
     assert build_bounding_plan(given, certified=True).chain is None
     assert bound_arrays.load_chain_functions() is not None

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surefoot.network.back_substitution import back_substitute_rows, planes_below_entries
 from surefoot.network.directed_rounding import round_down, round_up
 from surefoot.problem.network import dense_network
-from surefoot.solvers.native.bounding.back_substitution import back_substitute_rows, planes_below_entries
-from surefoot.solvers.native.bounding.bounding_plan import build_bounding_plan
 from surefoot.solvers.native.bounding.gradients import forward_values
-from surefoot.solvers.native.bounding.value_bounds import bound_box_batch, may_overflow_on_boxes
+from surefoot.solvers.native.bounding.network_bounds import (
+    bound_box_batch,
+    build_bounding_plan,
+    may_overflow_on_boxes,
+)
 
 RANDOM = np.random.default_rng(5)
 NETWORK = dense_network(

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot.problem.network import dense_network
 from surefoot.query.query import NetworkCall, Query, QueryVariable
-from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
+from surefoot.solvers.native.bounding.network_bounds import bound_box_batch
 from surefoot.solvers.native.branch_and_bound import plan_query_bounds
 from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.goal_cubes import GoalCubes, failing_atoms, select_goal_cubes

@@ -12,9 +12,8 @@ from surefoot.query.bounds import declared_box
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import negation_normal_form
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
-from surefoot.solvers.native.bounding.bounding_plan import build_bounding_plan
 from surefoot.solvers.native.bounding.gradients import forward_values
-from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
+from surefoot.solvers.native.bounding.network_bounds import bound_box_batch, build_bounding_plan
 from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.falsify.gradient_attack import formula_violation
 from surefoot.solvers.native.falsify.milp_points import MOST_BENDS, enumerate_milp_points

@@ -30,8 +30,7 @@ from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Undecided, Unsat
 from surefoot.reductions.refutation.violation import encode_violation
 from surefoot.reductions.unroll import unroll
-from surefoot.solvers.native.bounding.bounding_plan import build_bounding_plan
-from surefoot.solvers.native.bounding.value_bounds import bound_box_batch
+from surefoot.solvers.native.bounding.network_bounds import bound_box_batch, build_bounding_plan
 from surefoot.solvers.native.solver import decide_native_query
 from surefoot.term.term import Const, Var
 from surefoot.term.value_types import Real

@@ -47,11 +47,12 @@ def infer_all_values(network: Network, inputs: Array32) -> list[Array32]:
         raise ValueError(f"expected a batch of {network.width} inputs, got shape {values[0].shape}")
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         for node in network.nodes:
-            values.append(_infer_node(node, values))
+            values.append(infer_node(node, values))
     return values
 
 
-def _infer_node(node: Node, values: list[Array32]) -> Array32:
+def infer_node(node: Node, values: list[Array32]) -> Array32:
+    """The value of one node for a batch, from the values before it."""
     match node:
         case Affine(source, weights, bias):
             return _infer_affine(values[source], weights, bias)

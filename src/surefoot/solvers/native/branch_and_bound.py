@@ -1,9 +1,10 @@
 """Branch and bound over input boxes: every open box is refuted, yields a solution, or is split.
 
-A batch of boxes is bounded (`bounding.bounds`), every set of atoms that may still hold in them is refuted or
-shrinks its part of the box (`bounding.views`), what remains is searched for solutions (`guess`), decided
-exactly where the network is linear or the box a point (`bounding.leaf`), or halved. With a ledger each of
-these counts only if the steps of a certificate confirm it (`proof.ledger`).
+A batch of boxes is bounded (`bounding.network_bounds`), every set of atoms that may still hold in them is
+refuted or shrinks its part of the box (`bounding.row_bounds`), what remains is searched for solutions
+(`falsify`), decided exactly where the network is linear or the box a point (`bounding.linear_leaf`), or
+halved. With a proof log each of these counts only if the steps of a certificate confirm it
+(`proof.proof_log`).
 """
 
 from __future__ import annotations
@@ -16,37 +17,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.back_substitution import Planes
+from surefoot.network.batches import BatchStack, join_batches
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.solvers.native.bounding.back_substitution import (
-    NetworkBounds,
-    concatenate_bounds,
-    concatenate_boxes,
-)
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan, build_bounding_plan
 from surefoot.solvers.native.bounding.linear_leaf import (
     FarkasMultipliers,
     decide_atom_set,
     is_linear_on_boxes,
     linear_forms,
 )
+from surefoot.solvers.native.bounding.network_bounds import (
+    BoundingPlan,
+    NetworkBounds,
+    batch_slices,
+    bound_box_batch,
+    build_bounding_plan,
+    concatenate_bounds,
+    may_overflow_on_boxes,
+    vacuous_bounds,
+)
 from surefoot.solvers.native.bounding.open_boxes import (
     BoxDomains,
-    BoxStack,
     halve_boxes,
-    join_box_domains,
     round_boxes_to_grid,
     split_into_points,
     splittable_inputs,
 )
-from surefoot.solvers.native.bounding.plane_combination import contract_by_planes, empty_boxes
-from surefoot.solvers.native.bounding.row_bounds import bound_cube, merge_cube_bounds
-from surefoot.solvers.native.bounding.value_bounds import (
-    batch_slices,
-    bound_box_batch,
-    may_overflow_on_boxes,
-    vacuous_bounds,
-)
+from surefoot.solvers.native.bounding.row_bounds import bound_cube, contract_by_planes, merge_cube_bounds
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask, tree_violation
 from surefoot.solvers.native.falsify.candidates import (
     FalsificationTask,
@@ -94,7 +91,7 @@ class InputSearch:
     given_up: int = 0
     visited: int = 0
     in_reals: bool = False  # some box was closed for real arithmetic only
-    stack: BoxStack = field(default_factory=BoxStack)
+    stack: BatchStack[BoxDomains] = field(default_factory=BatchStack)
     neurons: int = field(init=False)
     bytes: int = field(init=False)  # of one open box
 
@@ -127,7 +124,7 @@ def start_input_search(
         plan = replace(plan, chain=None)  # beyond the range of float64, where machine code knows nothing
         whole = bound_box_batch(plan, problem.low[None], problem.high[None], {})
     sets = select_goal_cubes(problem, whole, every_atom=not certify)
-    guesses = FalsificationTask(query, problem, sets.sets, deadline, random, plan.chain)
+    guesses = FalsificationTask(query, problem, sets.sets, deadline, random)
     ledger = ProofLog(problem, plan, sets) if certify else None
     return InputSearch(problem, plan, sets, guesses, batch, deadline, ledger, whole, in_reals=overflow)
 
@@ -198,7 +195,7 @@ def _root_domains(s: InputSearch) -> BoxDomains:
     box = round_boxes_to_grid(s.problem, BoxArray(s.problem.low[None], s.problem.high[None]))
     known = vacuous_bounds(s.plan)
     alive, zero = np.ones((1, len(s.goal.sets)), dtype=np.bool_), np.zeros(1, dtype=np.int64)
-    root = BoxDomains(box, known, alive, zero, zero).pick(~empty_boxes(box))
+    root = BoxDomains(box, known, alive, zero, zero).pick(~box.empty)
     if not len(root) or len(s.goal.sets) < 2:
         return root
     if s.ledger is not None:
@@ -215,7 +212,7 @@ def _split_by_region(s: InputSearch, root: BoxDomains) -> BoxDomains:
         part = Planes(planes.coefficients[:, rows], planes.constant[:, rows])
         box = contract_by_planes(part, least[:, rows], root.box) if rows.size else root.box
         box = round_boxes_to_grid(s.problem, box)
-        if not empty_boxes(box).any():
+        if not box.empty.any():
             key = box.low.tobytes() + box.high.tobytes()
             groups.setdefault(key, (box, []))[1].append(number)
     parts = []
@@ -223,7 +220,7 @@ def _split_by_region(s: InputSearch, root: BoxDomains) -> BoxDomains:
         alive = np.zeros_like(root.alive)
         alive[:, members] = True
         parts.append(BoxDomains(box, root.known, alive, root.node, root.stubborn))
-    return join_box_domains(parts) if parts else root.pick(slice(0, 0))
+    return join_batches(parts) if parts else root.pick(slice(0, 0))
 
 
 def _process_batch(s: InputSearch, domains: BoxDomains) -> Answer | None:
@@ -275,7 +272,7 @@ def _close_or_branch(s: InputSearch, domains: BoxDomains, found: NetworkBounds) 
         keep: Mask = np.asarray(alive.any(axis=1))
     else:
         box = round_boxes_to_grid(s.problem, box)
-        gone = empty_boxes(box)
+        gone = box.empty
         keep = alive.any(axis=1) & ~gone
         if s.ledger is not None and gone.any():
             log_empty_boxes(s.ledger, domains.node, alive & gone[:, None])
@@ -357,15 +354,15 @@ def _split_boxes(s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, ag
     width = rest.box.high - rest.box.low
     span = np.maximum(s.problem.high - s.problem.low, 1e-300)
     column = np.where(able, width * slopes + 1e-9 * width / span, -1.0).argmax(axis=1)
-    halves = halve_boxes(s.problem, rest.box, column)
+    halves = halve_boxes(rest.box, column, s.problem.whole, s.problem.single)
     numbers: tuple[NDArray[np.int64], ...] = (rest.node, rest.node)
     if s.ledger is not None:
         index = np.arange(len(rest))
         numbers = log_box_splits(
             s.ledger, rest, column, halves[0].high[index, column], halves[1].low[index, column]
         )
-    box, node = concatenate_boxes(halves), np.concatenate(numbers)
-    there = np.flatnonzero(~empty_boxes(box))
+    box, node = join_batches(halves), np.concatenate(numbers)
+    there = np.flatnonzero(~box.empty)
     origin = there % len(rest)
     child = rest.pick(origin)
     child.box, child.node = BoxArray(box.low[there], box.high[there]), node[there]

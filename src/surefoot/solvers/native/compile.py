@@ -41,17 +41,17 @@ from surefoot.query.formula import (
 )
 from surefoot.query.query import NetworkCall, Query
 from surefoot.solvers.native.compiled_query import CompiledQuery, Either, Every, Mask, Tree
-from surefoot.solvers.native.variable_bounds import (
-    VariableBounds,
-    bound_outputs,
-    float_box,
-    round_bounds_inward,
-    single_variable_name,
-)
 from surefoot.solvers.native.variable_definitions import (
+    VariableBounds,
     VariableDefinitions,
+    bound_atoms,
+    bound_outputs,
     certificate_objection,
+    float_box,
+    nearest_float,
+    round_bounds_inward,
     scale_exactly,
+    single_variable_name,
     solve_defining_equalities,
     substitute_linear_names,
 )
@@ -60,7 +60,6 @@ from surefoot.term.linear import (
     add_forms,
     constant_form,
     linearise_term,
-    subtract_forms,
     term_from_linear,
     variable_form,
 )
@@ -213,10 +212,11 @@ def _residual_formula(
                 continue
             whole = substitute_linear_names(substitute_linear_names(value, known.defined), columns)
             least, most = linear_range(whole, room)
-            if low is not None and (least is None or least < low):
-                parts.append(LinearAtom(subtract_forms(constant_form(low), value), Relation.LE))
-            if high is not None and (most is None or most > high):
-                parts.append(LinearAtom(subtract_forms(value, constant_form(high)), Relation.LE))
+            below, above = (
+                least is None or low is None or least < low,
+                most is None or high is None or most > high,
+            )
+            parts += bound_atoms(value, (low if below else None, high if above else None))
     rewritten = [_substitute_formula(p, known.defined) for p in parts]
     return conjoin_formulas(_substitute_formula(p, columns) if columns else p for p in rewritten)
 
@@ -301,9 +301,9 @@ def _append_affine(plumbing: _NetworkBuilder, rows: Sequence[LinearForm]) -> Non
     weights, bias = np.zeros((len(rows), len(names))), np.zeros(len(rows))
     inexact = []
     for number, row in enumerate(rows):
-        bias[number], error = _nearest_float(row.constant)
+        bias[number], error = nearest_float(row.constant)
         for name, coefficient in row.coefficients:
-            weights[number, place[name]], missed = _nearest_float(coefficient)
+            weights[number, place[name]], missed = nearest_float(coefficient)
             error += missed * _largest_magnitude(plumbing.box[name]) if missed else 0
         if error:
             inexact.append((number, len(plumbing.errors)))
@@ -316,14 +316,6 @@ def _append_affine(plumbing: _NetworkBuilder, rows: Sequence[LinearForm]) -> Non
         source = len(plumbing.nodes)
     plumbing.nodes.append(_float64_affine(source, weights[:, kept], bias))
     plumbing.pending.append((len(plumbing.nodes) - 1, inexact))
-
-
-def _nearest_float(exact: Fraction) -> tuple[float, Fraction]:
-    """The nearest float64 and what it misses."""
-    near = float(exact)
-    if near.as_integer_ratio() == (exact.numerator, exact.denominator):
-        return near, Fraction(0)
-    return near, abs(exact - Fraction(near))
 
 
 def _largest_magnitude(bounds: Interval) -> Fraction:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import Array
 from surefoot.query.bounds import linear_range
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
+from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import (
     CompiledQuery,
     Mask,

@@ -1,8 +1,12 @@
-"""The search by inputs for a lowered query: with a proof where it can have one, else case by case."""
+"""The search by inputs for a lowered query: with a proof where it can have one, else case by case.
+
+The points that satisfy an equality of reals fill no box, so no search over boxes finds them: alternatives
+with such equalities are cases of their own, in which the equality defines a quantity and disappears.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
@@ -10,29 +14,23 @@ from time import monotonic
 import numpy as np
 
 from surefoot.errors import Unsupported
-from surefoot.query.bounds import Interval, integer_variable_names
-from surefoot.query.formula import Formula
+from surefoot.query.bounds import Interval, integer_variable_names, simplify_formula, tighten_box
+from surefoot.query.formula import All, AnyOf, Formula, Relation, conjoin_formulas, formula_atoms
 from surefoot.query.query import Answer, Json, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.query.unsat_claim import LazyProof, write_unsat_claim
-from surefoot.solvers.native.bounding.value_bounds import has_safe_divisors
+from surefoot.solvers.native.bounding.network_bounds import has_safe_divisors
 from surefoot.solvers.native.branch_and_bound import (
     InputSearch,
     plan_query_bounds,
     run_input_search,
     start_input_search,
 )
-from surefoot.solvers.native.case_splitting import (
-    conjunction_parts,
-    enumerate_equality_cases,
-    has_real_equality,
-)
 from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.compiled_query import formula_cubes
 from surefoot.solvers.native.falsify.candidates import FalsificationTask, find_by_sampling
 from surefoot.solvers.native.goal_cubes import MOST
-from surefoot.solvers.native.proof.case_writer import render_proof_case as case_written
 from surefoot.solvers.native.proof.certificate_cases import CertificateCase, compile_case
-from surefoot.solvers.native.proof.proof_log import ProofLog
+from surefoot.solvers.native.proof.proof_log import ProofLog, render_proof_case
 
 _FIRST = 0.25  # of the time for a proof where the cases without one may be easier
 
@@ -122,7 +120,7 @@ class InputSplitting:
             return None
         random, plan = np.random.default_rng(self.seed), plan_query_bounds(problem, certify=True)
         sets = formula_cubes(problem.tree, MOST)
-        guesses = FalsificationTask(self.query, problem, sets, deadline, random, plan.chain)
+        guesses = FalsificationTask(self.query, problem, sets, deadline, random)
         if (found := find_by_sampling(guesses)) is not None:
             return found
         search = start_input_search(self.query, problem, plan, self.batch, deadline, random)
@@ -170,4 +168,46 @@ class InputSplitting:
 
 
 def _render_case(case: CertificateCase, ledger: ProofLog) -> Json:
-    return {**case.frame(), **case_written(ledger)}
+    return {**case.frame(), **render_proof_case(ledger)}
+
+
+def enumerate_equality_cases(
+    formulas: Sequence[Formula], box: Mapping[str, Interval], whole: frozenset[str], loose: frozenset[str]
+) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
+    """Formulas and bounds whose solutions together are those of the given ones.
+
+    `loose`: names whose tightened bounds must not be used to drop formulas (outputs of networks).
+    """
+    tight = tighten_box(box, formulas, whole)
+    if tight is None:
+        return
+    known = {name: box[name] if name in loose else bounds for name, bounds in tight.items()}
+    parts = conjoin_formulas(simplify_formula(part, known) for f in formulas for part in conjunction_parts(f))
+    flat = parts.parts if isinstance(parts, All) else (parts,)
+    if AnyOf() in flat:
+        return
+    chosen = min((f for f in flat if has_real_equality(f, whole)), key=_count_alternatives, default=None)
+    if chosen is None:
+        yield flat, known
+        return
+    assert isinstance(chosen, AnyOf)
+    rest = tuple(f for f in flat if f is not chosen)
+    for alternative in chosen.parts:
+        yield from enumerate_equality_cases((*rest, alternative), known, whole, loose)
+
+
+def conjunction_parts(formula: Formula) -> tuple[Formula, ...]:
+    """The parts of a conjunction, or the formula itself."""
+    return formula.parts if isinstance(formula, All) else (formula,)
+
+
+def has_real_equality(formula: Formula, whole: frozenset[str]) -> bool:
+    """Whether an alternative of this formula is an equality of reals."""
+    return isinstance(formula, AnyOf) and any(
+        a.relation is Relation.EQ and not all(n in whole for n, _ in a.linear.coefficients)
+        for a in formula_atoms(formula)
+    )
+
+
+def _count_alternatives(formula: Formula) -> int:
+    return len(formula.parts) if isinstance(formula, AnyOf) else 1

@@ -15,9 +15,8 @@ from surefoot.query.bounds import Interval, declared_box, integer_variable_names
 from surefoot.query.formula import Formula, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason
-from surefoot.solvers.native.case_splitting import enumerate_equality_cases
 from surefoot.solvers.native.compile import compile_query
-from surefoot.solvers.native.input_splitting import InputSplitting
+from surefoot.solvers.native.input_splitting import InputSplitting, enumerate_equality_cases
 from surefoot.solvers.native.proof.certificate_cases import CertificateCase, certificate_cases, compile_case
 from surefoot.solvers.native.relu_splitting.query_search import ReluSplitting, alternate_searches
 from surefoot.solvers.native.witness import satisfies_within_enclosure

@@ -1,4 +1,4 @@
-"""Which quantities of a lowered query are free, and how all the others follow from them.
+"""Which quantities of a lowered query are free, their bounds, and how all the others follow from them.
 
 A quantity follows from others where a top-level equality defines it, unless that closes a circle: the outputs
 of a network depend on whatever its inputs mention.
@@ -6,16 +6,35 @@ of a network depend on whatever its inputs mention.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from functools import partial
+from math import ceil, floor, inf, lcm, nextafter
+from typing import TypeVar
 
-from surefoot.query.bounds import Interval
-from surefoot.query.formula import Formula, LinearAtom, Relation
+import numpy as np
+
+from surefoot.errors import Unsupported
+from surefoot.network.directed_rounding import Array
+from surefoot.network.float32_error import error_bounds
+from surefoot.network.interval import interval_bounds
+from surefoot.query.bounds import Interval, float32_near, linear_range
+from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
 from surefoot.query.query import NetworkCall, Query
-from surefoot.term.linear import LinearForm, add_forms, linearise_term, scale_form, variable_form
+from surefoot.term.linear import (
+    LinearForm,
+    add_forms,
+    constant_form,
+    linearise_term,
+    scale_form,
+    subtract_forms,
+    variable_form,
+)
 from surefoot.term.value_types import Bool, Int, Real
+
+T = TypeVar("T")
+Choices = tuple[tuple[int, int], ...]  # positions of a disjunction and of its alternative, in turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +153,149 @@ def certificate_objection(
         ):
             return f"output `{name}` has bounds of its own"
     return None
+
+
+class VariableBounds(dict[str, Interval]):
+    """Bounds by name; those of outputs of networks are computed when they are first asked for."""
+
+    def __init__(self, known: Mapping[str, Interval]) -> None:
+        super().__init__(known)
+        self.owners: dict[str, Callable[[], dict[str, Interval]]] = {}
+
+    def __missing__(self, name: str) -> Interval:
+        self.update(self.owners[name]())
+        return self[name]
+
+
+def round_bounds_inward(kind: Bool | Int | Real, bounds: Interval) -> Interval:
+    """Bounds moved inward to numbers of the kind: whole ones, float32 ones."""
+    low, high = bounds
+    if isinstance(kind, Int):
+        return (None if low is None else Fraction(ceil(low)), None if high is None else Fraction(floor(high)))
+    if not isinstance(kind, Real) or not kind.float32:
+        return bounds
+    return (
+        None if low is None else float32_near(low, up=True),
+        None if high is None else float32_near(high, up=False),
+    )
+
+
+def bound_outputs(call: NetworkCall, room: VariableBounds, single: frozenset[str]) -> None:
+    """The ranges of the raw outputs of a call, by intervals, for when they are asked for."""
+    inputs = [linear_range(linearise_term(t), room) for t in call.inputs]
+    for term, ends in zip(call.inputs, inputs, strict=True):
+        if None in ends:
+            name = next(n for n, _ in linearise_term(term).coefficients if None in room[n])
+            raise Unsupported(
+                f"`{name}` has no bounds, and a network reads it",
+                fix=f"give a lower and an upper bound for `{name}`",
+            )
+    room.owners |= dict.fromkeys(call.outputs, partial(_output_ranges, call, inputs, single))
+
+
+def _output_ranges(
+    call: NetworkCall, inputs: Sequence[Interval], single: frozenset[str]
+) -> dict[str, Interval]:
+    low, high = float_box(inputs)
+    values = interval_bounds(call.network, low, high)
+    found, ranges = values[-1], {}
+    errors = [0.0] * len(call.outputs)
+    if call.float32:
+        inexact = not all(single_variable_name(linearise_term(t)) in single for t in call.inputs)
+        errors = error_bounds(call.network, low, high, input_rounding=inexact, values=values).tolist()
+    for name, least, most, error in zip(
+        call.outputs, found.low.tolist(), found.high.tolist(), errors, strict=True
+    ):
+        ranges[name] = (
+            None if inf in (-least, error) else Fraction(least) - Fraction(error),
+            None if inf in (most, error) else Fraction(most) + Fraction(error),
+        )
+    return ranges
+
+
+def float_box(bounds: Sequence[Interval]) -> tuple[Array, Array]:
+    """The bounds in float64, rounded outward; no bound is infinite."""
+    low = np.array([float_below(low) for low, _ in bounds], dtype=np.float64)
+    high = np.array([-float_below(None if high is None else -high) for _, high in bounds], dtype=np.float64)
+    return low, high
+
+
+def float_below(value: Fraction | None) -> float:
+    """The nearest float64 that is not above; -inf beyond the range."""
+    try:
+        near = -inf if value is None else float(value)
+    except OverflowError:
+        return -inf
+    if value is None or abs(near) >= 2.0**1023:
+        return -inf
+    top, bottom = near.as_integer_ratio()
+    return near if top * value.denominator <= value.numerator * bottom else nextafter(near, -inf)
+
+
+def single_variable_name(row: LinearForm) -> str | None:
+    """The name that a row is, if it is nothing else."""
+    if len(row.coefficients) != 1 or row.constant or row.coefficients[0][1] != 1:
+        return None
+    return row.coefficients[0][0]
+
+
+def nearest_float(exact: Fraction) -> tuple[float, Fraction]:
+    """The nearest float64 and what it misses."""
+    near = float(exact)
+    if near.as_integer_ratio() == (exact.numerator, exact.denominator):
+        return near, Fraction(0)
+    return near, abs(exact - Fraction(near))
+
+
+def bound_atoms(value: LinearForm, bounds: Interval) -> list[LinearAtom]:
+    """The comparisons that say that a value is within bounds."""
+    low, high = bounds
+    below = [] if low is None else [LinearAtom(subtract_forms(constant_form(low), value), Relation.LE)]
+    above = [] if high is None else [LinearAtom(subtract_forms(value, constant_form(high)), Relation.LE)]
+    return below + above
+
+
+def bounds_of_atom(atom: LinearAtom) -> tuple[str, Interval] | None:
+    """What a comparison of a single quantity with a number says about it."""
+    if len(atom.linear.coefficients) != 1:
+        return None
+    ((name, factor),) = atom.linear.coefficients
+    end = atom.linear.constant if factor < 0 else -atom.linear.constant
+    end = end if abs(factor) == 1 else end / abs(factor)
+    both = atom.relation is Relation.EQ
+    return name, (end if both or factor < 0 else None, end if both or factor > 0 else None)
+
+
+def expand_choices(
+    formulas: Iterable[Formula], decide: Callable[[Choices, tuple[Formula, ...]], int | T], most: int
+) -> list[T] | None:
+    """What `decide` makes of every way to choose from disjunctions; None if there are more than `most`.
+
+    It gets choices as a certificate has them and the conjuncts that are left, and may name the position of a
+    disjunction to choose from instead.
+    """
+    found: list[T] = []
+    waiting: list[tuple[Choices, tuple[Formula, ...]]] = [((), tuple(_flatten_conjunctions(formulas)))]
+    while waiting:
+        if len(found) + len(waiting) > most:
+            return None
+        choices, parts = waiting.pop()
+        place = decide(choices, parts)
+        if not isinstance(place, int):
+            found.append(place)
+            continue
+        rest, options = parts[:place] + parts[place + 1 :], parts[place]
+        assert isinstance(options, AnyOf)
+        waiting.extend(
+            ((*choices, (place, i)), (*rest, *_flatten_conjunctions([part])))
+            for i, part in reversed(list(enumerate(options.parts)))
+        )
+    return found
+
+
+def _flatten_conjunctions(formulas: Iterable[Formula]) -> Iterator[Formula]:
+    for formula in formulas:
+        if isinstance(formula, All):
+            yield from _flatten_conjunctions(formula.parts)
+        else:
+            yield formula

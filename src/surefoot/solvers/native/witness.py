@@ -13,10 +13,10 @@ from surefoot.query.bounds import float32_within
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Assignment, NetworkCall, Query
 from surefoot.solvers.native.compiled_query import CompiledQuery, is_smooth
-from surefoot.solvers.native.variable_bounds import float_box
+from surefoot.solvers.native.variable_definitions import float_box
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.linear import linearise_term
-from surefoot.term.value_types import Bool, Int
+from surefoot.term.value_types import Bool, Int, Real
 
 TOLERANCE = Fraction(1, 10**9)  # how far an output without slack may be from a value that is irrational
 
@@ -63,16 +63,14 @@ def assignment_from_columns(
     problem: CompiledQuery, values: dict[str, Fraction]
 ) -> dict[str, bool | int | Fraction]:
     """All quantities, typed."""
-    found: dict[str, bool | int | Fraction] = {}
-    for quantity in problem.quantities:
-        value = problem.values[quantity.name].at(values)
-        if isinstance(quantity.kind, Bool) and value in (0, 1):
-            found[quantity.name] = bool(value)
-        elif isinstance(quantity.kind, Int) and value.denominator == 1:
-            found[quantity.name] = int(value)
-        else:
-            found[quantity.name] = value
-    return found
+    return {q.name: typed_value(q.kind, problem.values[q.name].at(values)) for q in problem.quantities}
+
+
+def typed_value(kind: Bool | Int | Real, value: Fraction) -> bool | int | Fraction:
+    """The number as a value of the type, if it is one."""
+    if isinstance(kind, Bool) and value in (0, 1):
+        return bool(value)
+    return int(value) if isinstance(kind, Int) and value.denominator == 1 else value
 
 
 def satisfies_within_enclosure(query: Query, assignment: Assignment) -> bool:

@@ -13,6 +13,7 @@ from surefoot.solvers.native.relu_splitting import (
     build_chain_problem,
     refute_chain_problem,
 )
+from surefoot.solvers.native.relu_splitting.chain_problem import fix_stable_phases, root_relu_domain
 from surefoot.solvers.native.relu_splitting.dual_bound import (
     dual_backward_pass,
     dual_rounding_error,
@@ -20,7 +21,6 @@ from surefoot.solvers.native.relu_splitting.dual_bound import (
     relax_relu_domains,
 )
 from surefoot.solvers.native.relu_splitting.neuron_bounds import tighten_by_intervals, tighten_deep_neurons
-from surefoot.solvers.native.relu_splitting.sub_domains import fix_stable_phases, root_relu_domain
 
 
 def exact_value(weights: tuple[Array, ...], biases: tuple[Array, ...], point: Array) -> Fraction:

@@ -1,8 +1,8 @@
 """Answers to many questions by the cheapest means that decides each, all with the same meaning.
 
-1. A table of the network, where the integer boxes together span few enough points: see `counting`.
-2. Point by point, where a box has few integers: see `leaves`.
-3. Sampling, linear bounds and halving of all remaining boxes at once: see `search` and `planes`.
+1. A table of the network, where the integer boxes together span few enough points: see `table_counting`.
+2. Point by point, where a box has few integers: see `point_enumeration`.
+3. Sampling, linear bounds and halving of all remaining boxes at once: see `box_splitting`.
 4. What is left point by point, if it has up to a million integers; else, one by one, by the search for
    single queries.
 """
@@ -10,12 +10,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isfinite
 
 import numpy as np
 
-from surefoot.query.query import Sat, Undecided
+from surefoot.network.float32_error import error_bounds
+from surefoot.query.query import Answer, NetworkCall, Query, QueryVariable, Sat, Undecided, UndecidedReason
 from surefoot.solvers.native.batch_queries.box_splitting import LEAF, sample_query_boxes, split_query_boxes
-from surefoot.solvers.native.batch_queries.outcome_record import OutcomeRecord
 from surefoot.solvers.native.batch_queries.output_table import (
     AXES,
     OutputTable,
@@ -28,10 +29,19 @@ from surefoot.solvers.native.batch_queries.point_enumeration import (
     satisfies_guards,
 )
 from surefoot.solvers.native.batch_queries.point_evaluation import EITHER, YES, judge_rational_point
-from surefoot.solvers.native.batch_queries.queries import BatchAnswers, BatchQueries, Mask, Numbers
+from surefoot.solvers.native.batch_queries.queries import (
+    BatchAnswers,
+    BatchQueries,
+    Mask,
+    Numbers,
+    OutcomeRecord,
+)
 from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, arrange_queries
-from surefoot.solvers.native.batch_queries.single_query import decide_single_query
 from surefoot.solvers.native.batch_queries.table_counting import answer_by_counting
+from surefoot.solvers.native.solver import decide_native_query
+from surefoot.term.linear import LinearForm, term_from_linear
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.value_types import Int, Real
 from surefoot.work.budget import Budget
 
 ENUMERATED = 100_000  # points in all that are looked at without asking whether bounds are cheaper
@@ -52,8 +62,8 @@ def answer_batch_queries(
 ) -> BatchAnswers:
     """Decide every question.
 
-    `table`: of the same network and arithmetic, from `tabulated`, to be used for boxes that it covers, best
-    for many calls over integers; without one a table is made where it pays. `memory`: bytes for it.
+    `table`: of the same network and arithmetic, from `tabulate_network`, to be used for boxes that it covers,
+    best for many calls over integers; without one a table is made where it pays. `memory`: bytes for it.
     `boxes`: how many boxes of one question are bounded before it gets a search of its own, which lasts at
     most `seconds_each`.
     """
@@ -173,3 +183,49 @@ def _confirm_solution(
     (ledger.record_witnesses if code == YES else ledger.record_possible)(number, near)
     if any(Fraction(float(x)) != x for x in point):
         ledger.exact[question] = tuple(point)
+
+
+def build_single_query(questions: BatchQueries, index: int) -> Query | None:
+    """The query of a question; None where float32 inference may overflow on its box.
+
+    The outputs of float32 inference are those within its error bound of the exact ones: no solution is lost.
+    """
+    network, low, high = questions.network, questions.low[index], questions.high[index]
+    quantities: list[QueryVariable] = []
+    for i in range(network.width):
+        ends = Fraction(low[i]), Fraction(high[i])
+        kind = Int(-(-ends[0] // 1), ends[1] // 1) if questions.whole[i] else Real(*ends)
+        quantities.append(QueryVariable(f"x{i}", kind))
+    outputs = tuple(f"y{j}" for j in range(network.outputs))
+    quantities += [QueryVariable(name, Real()) for name in outputs]
+    slack: tuple[Fraction, ...] = ()
+    if questions.float32:
+        errors = error_bounds(network, low, high, input_rounding=True).tolist()
+        if not all(map(isfinite, errors)):
+            return None
+        slack = tuple(map(Fraction, errors))
+    names = [q.name for q in quantities]
+    call = NetworkCall(network, tuple(Var(q.name) for q in quantities[: network.width]), outputs, slack)
+    return Query(tuple(quantities), tuple(_row_constraints(questions, index, names)), (call,))
+
+
+def _row_constraints(questions: BatchQueries, index: int, names: list[str]) -> list[Term]:
+    system = questions.systems[questions.system[index]]
+    rows: list[Term] = []
+    for row, strict, offset in zip(
+        system.coefficients.tolist(), system.strict.tolist(), questions.offsets[index].tolist(), strict=False
+    ):
+        if offset == np.inf:
+            continue
+        linear = LinearForm(tuple((n, Fraction(c)) for n, c in zip(names, row, strict=True) if c))
+        left, right = term_from_linear(linear), Const(Fraction(offset))
+        rows.append(left < right if strict else left <= right)
+    return rows
+
+
+def decide_single_query(questions: BatchQueries, index: int, seed: int, seconds: float) -> Answer:
+    """The answer of the search; `Sat` gives a point, which for float32 inference is only a candidate."""
+    asked = build_single_query(questions, index)
+    if asked is None:
+        return Undecided(UndecidedReason.NUMERICS, "float32 inference may overflow on this box")
+    return decide_native_query(asked, seed, seconds=seconds)

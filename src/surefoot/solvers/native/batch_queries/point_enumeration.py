@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.batch_queries.outcome_record import OutcomeRecord
+from surefoot.network.batches import join_batches
+from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.solvers.native.batch_queries.output_table import OutputTable
 from surefoot.solvers.native.batch_queries.point_evaluation import (
     CHUNK,
@@ -25,26 +25,22 @@ from surefoot.solvers.native.batch_queries.point_evaluation import (
     judge_points_by_demand,
     judge_points_closely,
 )
-from surefoot.solvers.native.batch_queries.queries import Mask, Numbers
+from surefoot.solvers.native.batch_queries.queries import Mask, Numbers, OutcomeRecord
 from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, evaluate_guards
+from surefoot.solvers.native.bounding.open_boxes import halve_boxes
 
 POINTS = 1 << 16  # looked at together
 _GROUP = 64  # points with the same demand that are worth a call of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QueryBoxes:
+class QueryBoxes(BoxArray):
     """A batch of boxes, each with the number of its question."""
 
-    low: Array
-    high: Array
     question: Numbers
 
     def __len__(self) -> int:
         return len(self.question)
-
-    def pick(self, index: Mask | Numbers | slice) -> QueryBoxes:
-        return QueryBoxes(self.low[index], self.high[index], self.question[index])
 
     def sizes(self) -> Array:
         """How many integer points each has; as float64, for there may be very many."""
@@ -52,14 +48,10 @@ class QueryBoxes:
         return counts
 
 
-def join_query_boxes(several: list[QueryBoxes]) -> QueryBoxes:
-    if len(several) == 1:
-        return several[0]
-    return QueryBoxes(
-        np.concatenate([b.low for b in several]),
-        np.concatenate([b.high for b in several]),
-        np.concatenate([b.question for b in several]),
-    )
+def halve_query_boxes(boxes: QueryBoxes, axis: Numbers, whole: Mask) -> QueryBoxes:
+    """The first halves of all boxes, then the second ones."""
+    box, question = join_batches(halve_boxes(boxes, axis, whole)), np.tile(boxes.question, 2)
+    return QueryBoxes(box.low, box.high, question)
 
 
 def split_by_points(boxes: QueryBoxes, most: int = POINTS) -> Iterator[QueryBoxes]:

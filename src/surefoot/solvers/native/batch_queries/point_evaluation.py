@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import Unsupported
+from surefoot.network.back_substitution import multiply_rows
 from surefoot.network.directed_rounding import TINY, Array, BoxArray, gamma_factor
 from surefoot.network.exact import exact_outputs
 from surefoot.network.float32_error import propagate_rounding_errors
@@ -138,31 +139,26 @@ def judge_points(demand: Demand, points: Array, outputs: Array, radius: Array) -
         if demand.inputs.any():
             margin += demand.inputs @ points.T
             doubt = doubt + gamma_factor(count) * (np.abs(demand.inputs) @ reach)
-        doubt[~np.isfinite(doubt)] = np.nan  # nothing compares with it
-        holds = (margin < -doubt).all(axis=0) & np.isfinite(radius).all(axis=0)  # the network has a value
-        fails = (margin > doubt).any(axis=0)
-    codes = np.full(outputs.shape[1], UNCLEAR, dtype=np.uint8)
-    codes[holds] = YES
-    codes[fails] = NO
-    return codes
+    return _codes_of_margins(margin, doubt, radius)
 
 
 def judge_points_by_demand(asked: StackedDemands, points: Array, outputs: Array, radius: Array) -> Codes:
     """The same where each point has a demand of its own."""
     weights, count = np.abs(asked.outputs), len(outputs) + points.shape[1] + 4
     limits = np.where(np.isinf(asked.offsets), 0.0, np.abs(asked.offsets))
-
-    def times(rows: Array, vectors: Array) -> Array:
-        product: Array = np.matmul(rows, vectors[..., None])[..., 0]
-        return product
-
     with np.errstate(all="ignore"):
-        margin = times(asked.outputs, outputs.T) + times(asked.inputs, points) - asked.offsets
-        doubt = times(weights, (radius * _SLIGHTLY + gamma_factor(count) * np.abs(outputs)).T) + TINY
-        doubt += gamma_factor(count) * (limits + times(np.abs(asked.inputs), np.abs(points)))
-        doubt[~np.isfinite(doubt)] = np.nan
-        holds = (margin < -doubt).all(axis=1) & np.isfinite(radius).all(axis=0)
-        fails = (margin > doubt).any(axis=1)
+        margin = multiply_rows(asked.outputs, outputs.T) + multiply_rows(asked.inputs, points) - asked.offsets
+        doubt = multiply_rows(weights, (radius * _SLIGHTLY + gamma_factor(count) * np.abs(outputs)).T) + TINY
+        doubt += gamma_factor(count) * (limits + multiply_rows(np.abs(asked.inputs), np.abs(points)))
+    return _codes_of_margins(margin.T, doubt.T, radius)
+
+
+def _codes_of_margins(margin: Array, doubt: Array, radius: Array) -> Codes:
+    """From what rows exceed their offsets by, (rows, points), and how far that may be off."""
+    with np.errstate(all="ignore"):
+        doubt = np.where(np.isfinite(doubt), doubt, np.nan)  # nothing compares with it
+        holds = (margin < -doubt).all(axis=0) & np.isfinite(radius).all(axis=0)  # the network has a value
+        fails = (margin > doubt).any(axis=0)
     return np.where(fails, NO, np.where(holds, YES, UNCLEAR)).astype(np.uint8)
 
 

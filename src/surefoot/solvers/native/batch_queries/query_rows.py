@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, Array, gamma_factor
 from surefoot.solvers.native.batch_queries.queries import BatchQueries, Mask, Numbers, RowSystem
 
@@ -34,15 +35,12 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StackedDemands:
+class StackedDemands(BatchRecord):
     """All demands in one array; shorter ones end with rows of zeros whose offset is infinity."""
 
     inputs: Array  # (demands, rows, inputs)
     outputs: Array  # (demands, rows, outputs)
     offsets: Array  # (demands, rows)
-
-    def pick(self, demand: Numbers) -> StackedDemands:
-        return StackedDemands(self.inputs[demand], self.outputs[demand], self.offsets[demand])
 
 
 def _stack_demands(demands: Sequence[Demand], inputs: int, outputs: int) -> StackedDemands:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.network.batches import join_batches
 from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.batch_queries.outcome_record import OutcomeRecord
 from surefoot.solvers.native.batch_queries.output_table import OutputTable, most_slots, tally_demands
 from surefoot.solvers.native.batch_queries.point_enumeration import (
     QueryBoxes,
+    halve_query_boxes,
     integer_box_points,
-    join_query_boxes,
     record_point_codes,
     split_by_points,
 )
 from surefoot.solvers.native.batch_queries.point_evaluation import NO
-from surefoot.solvers.native.batch_queries.queries import Numbers
+from surefoot.solvers.native.batch_queries.queries import Numbers, OutcomeRecord
 from surefoot.solvers.native.batch_queries.query_rows import (
     ArrangedQueries,
     contract_by_guards,
@@ -58,7 +58,7 @@ def _count_batch(
             break
         boxes = _count_round(work, ledger, boxes, table, slots, found)
     if found:
-        _descend_to_witness(work, ledger, join_query_boxes(found), table, slots)
+        _descend_to_witness(work, ledger, join_batches(found), table, slots)
 
 
 def _count_round(
@@ -101,14 +101,8 @@ def _table_places(table: OutputTable, corner: Array) -> Numbers:
 
 def _halve_integer_boxes(boxes: QueryBoxes) -> QueryBoxes:
     """Both halves of boxes of integers, across the longest axis."""
-    rows = np.arange(len(boxes))
-    axis = (boxes.high - boxes.low).argmax(axis=1)
-    middle = np.floor(0.5 * (boxes.low[rows, axis] + boxes.high[rows, axis]))
-    first, second = boxes.high.copy(), boxes.low.copy()
-    first[rows, axis], second[rows, axis] = middle, middle + 1.0
-    return join_query_boxes(
-        [QueryBoxes(boxes.low, first, boxes.question), QueryBoxes(second, boxes.high, boxes.question)]
-    )
+    inputs = boxes.low.shape[1]
+    return halve_query_boxes(boxes, (boxes.high - boxes.low).argmax(axis=1), np.ones(inputs, dtype=np.bool_))
 
 
 def _check_small_boxes(

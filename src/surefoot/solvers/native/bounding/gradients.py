@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
+from surefoot.network.back_substitution import linear_preimages
 from surefoot.network.directed_rounding import Array
 from surefoot.problem.network import (
     Activation,
@@ -14,7 +14,6 @@ from surefoot.problem.network import (
     Combine,
     Constant,
     Elementwise,
-    IndexArray,
     Join,
     Network,
     Node,
@@ -29,11 +28,12 @@ def forward_values(network: Network, points: Array) -> list[Array]:
     values = [points]
     with np.errstate(all="ignore"):
         for node in network.nodes:
-            values.append(_node_value(node, values))
+            values.append(evaluate_node(node, values))
     return values
 
 
-def _node_value(node: Node, values: Sequence[Array]) -> Array:
+def evaluate_node(node: Node, values: Sequence[Array]) -> Array:
+    """The value of a node, a row for each point, from those before it."""
     match node:
         case Affine(source, weights, bias):
             result: Array = values[source] @ weights.T + bias
@@ -100,46 +100,15 @@ def _backward_node(
         waiting[source] = waiting[source] + part if source in waiting else part
 
     match node:
-        case Affine(source, weights, _):
-            add(source, rows @ weights)
-        case Elementwise(source, kind, constant):
-            add(
-                source,
-                rows
-                if kind is Constant.ADD
-                else rows * _multiplication_factor(kind, constant.astype(np.float64)),
-            )
         case Activation(source, shape, parameters):
             add(source, rows * _activation_slope(values[source], values[number], shape, parameters))
         case Combine(left, right, pairing):
             of_left, of_right = _pair_slopes(values[left], values[right], pairing)
             add(left, rows * of_left)
             add(right, rows * of_right)
-        case Pick(source, indices):
-            add(source, scatter_rows(rows, indices, values[source].shape[1]))
-        case Join(several):
-            start = 0
-            for source in several:
-                end = start + values[source].shape[1]
-                add(source, rows[:, start:end])
-                start = end
-
-
-def scatter_rows(rows: Array, indices: IndexArray, width: int) -> Array:
-    """Rows over picked entries as rows over the `width` entries that they were picked from."""
-    part = np.zeros((*rows.shape[:-1], width))
-    if _are_distinct(indices.tobytes()):
-        part[..., indices] = rows
-    else:
-        for position, index in enumerate(indices):
-            part[..., index] += rows[..., position]
-    return part
-
-
-@lru_cache(256)
-def _are_distinct(indices: bytes) -> bool:
-    found = np.frombuffer(indices, dtype=np.int64)
-    return len(np.unique(found)) == found.size
+        case _:
+            for source, part in linear_preimages(node, rows, [value.shape[1] for value in values]):
+                add(source, part)
 
 
 def _activation_slope(x: Array, y: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:

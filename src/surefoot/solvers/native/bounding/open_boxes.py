@@ -2,109 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import BoxArray
-from surefoot.solvers.native.bounding.back_substitution import concatenate_boxes
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 
 
 @dataclass(slots=True)
-class BoxDomains:
-    """A batch of boxes; `known` are bounds of inner values that hold on them.
-
-    `shadow` are those bounds that a certificate has derived so far, `node` is the place in its tree.
-    """
+class BoxDomains(BatchRecord):
+    """A batch of boxes; `known` are bounds of inner values that hold on them."""
 
     box: BoxArray
     known: dict[int, BoxArray]
     alive: Mask  # (batch, sets): which sets may still be satisfied
-    node: NDArray[np.int64]
+    node: NDArray[np.int64]  # the place in the tree of a certificate
     stubborn: NDArray[np.int64]  # for how many splits only float32 rounding has kept a box open
-    shadow: dict[int, BoxArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.node)
 
-    def pick(self, index: slice | list[int] | Mask | NDArray[np.intp]) -> BoxDomains:
-        return BoxDomains(
-            BoxArray(self.box.low[index], self.box.high[index]),
-            {value: BoxArray(b.low[index], b.high[index]) for value, b in self.known.items()},
-            self.alive[index],
-            self.node[index],
-            self.stubborn[index],
-            {value: BoxArray(b.low[index], b.high[index]) for value, b in self.shadow.items()},
-        )
 
-
-def join_box_domains(several: list[BoxDomains]) -> BoxDomains:
-    if len(several) == 1:
-        return several[0]
-    boxes = [d.box for d in several]
-    return BoxDomains(
-        concatenate_boxes(boxes),
-        {value: concatenate_boxes([d.known[value] for d in several]) for value in several[0].known},
-        np.concatenate([d.alive for d in several]),
-        np.concatenate([d.node for d in several]),
-        np.concatenate([d.stubborn for d in several]),
-        {value: concatenate_boxes([d.shadow[value] for d in several]) for value in several[0].shadow},
-    )
-
-
-@dataclass(slots=True)
-class BoxStack:
-    """Open domains, latest first."""
-
-    parts: list[BoxDomains] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return sum(len(p) for p in self.parts)
-
-    def push(self, domains: BoxDomains) -> None:
-        if len(domains):
-            self.parts.append(domains)
-
-    def pop(self, count: int) -> BoxDomains:
-        taken: list[BoxDomains] = []
-        while self.parts and count > 0:
-            last = self.parts.pop()
-            if len(last) > count:
-                self.parts.append(last.pick(slice(0, len(last) - count)))
-                last = last.pick(slice(len(last) - count, len(last)))
-            taken.append(last)
-            count -= len(last)
-        return join_box_domains(taken[::-1])
+def round_box_inward(box: BoxArray, whole: Mask) -> BoxArray:
+    """Bounds of whole inputs moved inward to such numbers."""
+    return BoxArray(np.where(whole, np.ceil(box.low), box.low), np.where(whole, np.floor(box.high), box.high))
 
 
 def round_boxes_to_grid(problem: CompiledQuery, box: BoxArray) -> BoxArray:
     """Bounds of whole and float32 inputs moved inward to such numbers."""
     if not problem.grid.any():
         return box
-    low, high = box.low.copy(), box.high.copy()
-    whole, single = problem.whole, problem.single
-    low[:, whole], high[:, whole] = np.ceil(low[:, whole]), np.floor(high[:, whole])
-    near = low[:, single].astype(np.float32)
-    low[:, single] = np.where(near < low[:, single], np.nextafter(near, np.float32(np.inf)), near)
-    near = high[:, single].astype(np.float32)
-    high[:, single] = np.where(near > high[:, single], np.nextafter(near, np.float32(-np.inf)), near)
-    return BoxArray(low, high)
+    box, single = round_box_inward(box, problem.whole), problem.single
+    near = box.low[:, single].astype(np.float32)
+    box.low[:, single] = np.where(near < box.low[:, single], np.nextafter(near, np.float32(np.inf)), near)
+    near = box.high[:, single].astype(np.float32)
+    box.high[:, single] = np.where(near > box.high[:, single], np.nextafter(near, np.float32(-np.inf)), near)
+    return box
 
 
-def halve_boxes(problem: CompiledQuery, box: BoxArray, column: NDArray[np.intp]) -> tuple[BoxArray, BoxArray]:
-    """Both halves of each box along one input; neighbours on a grid, a common end otherwise."""
+def halve_boxes(
+    box: BoxArray, column: NDArray[np.intp], whole: Mask, single: Mask | None = None
+) -> tuple[BoxArray, BoxArray]:
+    """Both halves of each box along one input; neighbours on a grid, a common end otherwise.
+
+    `whole`, `single`: inputs that are whole or float32 numbers.
+    """
     rows = np.arange(len(column))
     low, high = box.low[rows, column], box.high[rows, column]
     middle = 0.5 * low + 0.5 * high
-    whole, single = problem.whole[column], problem.single[column]
-    left = np.where(whole, np.floor(middle), middle)
-    right = np.where(whole, np.floor(middle) + 1.0, middle)
-    near = middle.astype(np.float32)
-    near = np.where(near > middle, np.nextafter(near, np.float32(-np.inf)), near)
-    left = np.where(single, near, left)
-    right = np.where(single, np.nextafter(near, np.float32(np.inf)), right)
+    left = np.where(whole[column], np.floor(middle), middle)
+    right = np.where(whole[column], np.floor(middle) + 1.0, middle)
+    if single is not None:
+        near = middle.astype(np.float32)
+        near = np.where(near > middle, np.nextafter(near, np.float32(-np.inf)), near)
+        left = np.where(single[column], near, left)
+        right = np.where(single[column], np.nextafter(near, np.float32(np.inf)), right)
     first, second = BoxArray(box.low, box.high.copy()), BoxArray(box.low.copy(), box.high)
     first.high[rows, column] = left
     second.low[rows, column] = right

@@ -12,21 +12,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surefoot.network.back_substitution import Planes
+from surefoot.network.back_substitution import Planes, linear_preimages, linear_shift
 from surefoot.network.directed_rounding import Array
 from surefoot.network.relaxation import Relaxation
 from surefoot.problem.network import (
     Activation,
-    Affine,
-    Constant,
-    Elementwise,
-    Join,
-    Node,
-    Pick,
     Shape,
 )
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
-from surefoot.solvers.native.bounding.gradients import scatter_rows
+from surefoot.solvers.native.bounding.gradients import evaluate_node
+from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.relu_chain.bound_arrays import ascend_chain_slopes
 from surefoot.solvers.native.relu_chain.layer_tables import ALL
@@ -123,7 +117,7 @@ def _start_ascent(found: NetworkBounds) -> _SlopeAscent:
         starts.append(start)
         widths.append(width)
         start += width
-        node = found.layout.network.nodes[value - 1]
+        node = found.network.nodes[value - 1]
         assert isinstance(node, Activation)
         box = found.boxes[node.source]
         movable.append((box.low < 0) & (box.high > 0))
@@ -145,7 +139,7 @@ def _start_ascent(found: NetworkBounds) -> _SlopeAscent:
 
 def _substitute_row(climb: _SlopeAscent, row: Array) -> tuple[Array, Array]:
     """Slope and constant of a plane below row . outputs, but for rounding."""
-    found, nodes = climb.found, climb.found.layout.network.nodes
+    found, nodes = climb.found, climb.found.network.nodes
     waiting, constant = {len(nodes): row}, np.zeros(len(row))
 
     def add(source: int, part: Array) -> None:
@@ -173,31 +167,21 @@ def _substitute_row(climb: _SlopeAscent, row: Array) -> tuple[Array, Array]:
                 climb.met[:, part] = rows
                 add(relaxation.sources[0], positive * climb.slopes[:, part] + negative * relaxation.above[0])
             continue
-        match node:
-            case Affine(source, weights, bias):
-                add(source, rows @ weights)
-                constant += rows @ bias
-            case Elementwise(source, Constant.ADD, amount):
-                add(source, rows)
-                constant += rows @ amount.astype(np.float64)
-            case Pick(source, indices):
-                add(source, scatter_rows(rows, indices, found.boxes[source].low.shape[-1]))
-            case Join(several):
-                start = 0
-                for source in several:
-                    end = start + found.boxes[source].low.shape[-1]
-                    add(source, rows[:, start:end])
-                    start = end
+        for source, before in linear_preimages(node, rows, found.network.widths()):
+            add(source, before)
+        shift = linear_shift(node)
+        if shift is not None:
+            constant += rows @ shift
     return waiting.get(0, np.zeros_like(found.boxes[0].low)), constant
 
 
 def _evaluate_relaxed(climb: _SlopeAscent, points: Array) -> Array:
     """The outputs at the points if every node is the linear function that its coefficients have met."""
     found, values = climb.found, [points]
-    for number, node in enumerate(found.layout.network.nodes, start=1):
+    for number, node in enumerate(found.network.nodes, start=1):
         relaxation = found.relaxations[number - 1]
         if relaxation is None:
-            values.append(_evaluate_linear_node(node, values))
+            values.append(evaluate_node(node, values))
             continue
         part = climb.parts.get(number)
         if part is None:
@@ -214,7 +198,7 @@ def below_slopes(found: NetworkBounds) -> dict[int, Array]:
     if found.sheet is not None:
         return {ALL: found.sheet.below}
     slopes = {}
-    for value, node in enumerate(found.layout.network.nodes, start=1):
+    for value, node in enumerate(found.network.nodes, start=1):
         relaxation = found.relaxations[value - 1]
         if isinstance(node, Activation) and node.shape is Shape.RELU and relaxation is not None:
             slopes[value] = relaxation.below[0]
@@ -239,24 +223,9 @@ def _relaxed_value(node: Relaxation, rows: Array | None, values: Sequence[Array]
     return below if rows is None else np.where(rows > 0, below, above)
 
 
-def _evaluate_linear_node(node: Node, values: Sequence[Array]) -> Array:
-    match node:
-        case Affine(source, weights, bias):
-            result: Array = values[source] @ weights.T + bias
-            return result
-        case Elementwise(source, Constant.ADD, constant):
-            return values[source] + constant.astype(np.float64)
-        case Pick(source, indices):
-            return values[source][:, indices]
-        case Join(several):
-            return np.concatenate([values[s] for s in several], axis=1)
-        case _:
-            raise AssertionError("every other node is relaxed")
-
-
 def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
     """Per input: coefficients of nodes times the gap between their slopes, carried back."""
-    network = found.layout.network
+    network = found.network
     carried: dict[int, Array] = {}
 
     def add(value: int, part: Array) -> None:
@@ -267,8 +236,10 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
             node, relaxation = network.nodes[number - 1], found.relaxations[number - 1]
             before, rows = carried.pop(number, None), trace.get(number)
             if relaxation is None:
-                if before is not None:
-                    _carry_gain_back(node, before, found, add)
+                for source, part in (
+                    () if before is None else linear_preimages(node, before, network.widths(), signs=False)
+                ):
+                    add(source, part)
             elif rows is not None:
                 size = np.abs(rows[:, 0])
                 for source, lower, upper in zip(
@@ -279,20 +250,3 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
                         part = part + before * np.maximum(np.abs(lower), np.abs(upper))
                     add(source, part)
     return np.nan_to_num(carried.get(0, np.zeros_like(found.boxes[0].low)), nan=0.0, posinf=1e300)
-
-
-def _carry_gain_back(node: Node, before: Array, found: NetworkBounds, add: object) -> None:
-    assert callable(add)
-    match node:
-        case Affine(source, weights, _):
-            add(source, before @ np.abs(weights))
-        case Elementwise(source, _, _):
-            add(source, before)
-        case Pick(source, indices):
-            add(source, scatter_rows(before, indices, found.boxes[source].low.shape[-1]))
-        case Join(several):
-            start = 0
-            for source in several:
-                end = start + found.boxes[source].low.shape[-1]
-                add(source, before[:, start:end])
-                start = end

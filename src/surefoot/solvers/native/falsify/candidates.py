@@ -10,8 +10,8 @@ import numpy as np
 
 from surefoot.network.directed_rounding import Array
 from surefoot.query.query import Query, Sat
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
 from surefoot.solvers.native.bounding.gradients import forward_values
+from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.falsify.gradient_attack import (
     atom_values_at,
@@ -24,7 +24,6 @@ from surefoot.solvers.native.falsify.gradient_attack import (
 )
 from surefoot.solvers.native.falsify.milp_points import enumerate_milp_points
 from surefoot.solvers.native.falsify.piece_corners import enumerate_piece_corners
-from surefoot.solvers.native.relu_chain.layer_tables import ReluChain
 from surefoot.solvers.native.witness import (
     assignment_from_columns,
     column_values,
@@ -52,7 +51,6 @@ class FalsificationTask:
     sets: tuple[tuple[int, ...], ...]
     deadline: float
     random: np.random.Generator
-    chain: ReluChain | None  # the network for machine code
 
     @property
     def slack(self) -> list[int]:
@@ -63,7 +61,7 @@ class FalsificationTask:
 
 def find_by_sampling(g: FalsificationTask) -> Sat | None:
     """A solution near one of some points, before anything is bounded."""
-    point = sample_solution(g.problem, g.chain, g.random)
+    point = sample_solution(g.problem, g.random)
     return None if point is None else _solution_inside(g, point)
 
 
@@ -95,7 +93,7 @@ def find_by_milp(g: FalsificationTask, found: NetworkBounds, bends: range) -> Sa
 def find_among_points(g: FalsificationTask, points: Array, downhill: bool) -> Sat | None:
     """A solution among points that the bounds found worst, or a few steps downhill from the best of them."""
     points = snap_to_input_domain(g.problem, points)
-    worst = replace_nan_violations(formula_violation(g.problem, atom_values_at(g.problem, g.chain, points)))
+    worst = replace_nan_violations(formula_violation(g.problem, atom_values_at(g.problem, points)))
     answer = _first_solution(g, points, worst)
     if answer is not None or not downhill:
         return answer
@@ -140,7 +138,7 @@ def _solution_inside(g: FalsificationTask, point: Array) -> Sat | None:
     A witness well inside also survives float32 inference, so slack is used only where there is no other.
     """
     problem = g.problem
-    outputs = atom_values_at(problem, g.chain, snap_to_input_domain(problem, point[None]))
+    outputs = atom_values_at(problem, snap_to_input_domain(problem, point[None]))
     room = _INSIDE * float(np.abs(outputs).max(initial=0.0))
     is_inside = bool(formula_violation(problem, outputs)[0] < -room)
     if is_inside and not g.slack and (answer := confirm_solution_exactly(g, point)) is not None:

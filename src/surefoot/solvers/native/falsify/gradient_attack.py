@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.bounding.gradients import forward_values, input_gradient
 from surefoot.solvers.native.compiled_query import CompiledQuery, tree_violation
-from surefoot.solvers.native.relu_chain.bound_arrays import chain_values_at
-from surefoot.solvers.native.relu_chain.layer_tables import ReluChain
 
+T = TypeVar("T")
 STEPS = 60
 _FEW, _FEW_STEPS = 32, 8  # starts and steps that find most solutions to which gradients lead
 _RESTARTS = 192
@@ -53,6 +53,28 @@ def replace_nan_violations(violations: Array) -> Array:
     return np.where(np.isnan(violations), np.inf, violations)
 
 
+def descend_violation(
+    points: Array,
+    look: Callable[[Array], tuple[Array, Array, T]],
+    move: Callable[[Array, T, int], Array],
+    steps: int,
+    enough: Callable[[Array, Array], bool],
+) -> tuple[Array, Array]:
+    """The best points on the way down and by how much each fails there; ends as soon as that is `enough`.
+
+    `look`: the points as they would be tried, how far these fail, and what else `move` needs for a step.
+    """
+    best, worst = points.copy(), np.full(len(points), np.inf)
+    for step in range(steps):
+        tried, fails, seen = look(points)
+        better = fails < worst
+        best[better], worst[better] = tried[better], fails[better]
+        if enough(best, worst):
+            break
+        points = move(points, seen, step)
+    return best, worst
+
+
 def descend_atom_violation(
     problem: CompiledQuery,
     sets: Sequence[tuple[int, ...]],
@@ -66,50 +88,47 @@ def descend_atom_violation(
 ) -> tuple[Array, Array]:
     """Move each point to where the atoms of one set hold, point i for set i modulo their number.
 
-    The step is a share of the width of each input, by the sign of the gradient, and shrinks. Returns the best
-    points and their violations; stops as soon as `enough` says so.
+    The step is a share of the width of each input, by the sign of the gradient, and shrinks.
     """
     wanted = np.zeros((len(sets), len(problem.strict)))
     for number, several in enumerate(sets):
         wanted[number, list(several)] = 1.0
     wanted = wanted[np.arange(len(points)) % len(sets)]
     width = high - low
-    best, worst = points.copy(), np.full(len(points), np.inf)
     scale = np.ones(len(problem.strict))
     momentum = np.zeros_like(points)
     far = bool(problem.whole.any()) or not problem.free.all()
     moves = far or bool(problem.single.any())
-    for step in range(steps):
+
+    def look(points: Array) -> tuple[Array, Array, list[Array]]:
         values = forward_values(problem.network, points)
         rounded = snap_to_input_domain(problem, points) if moves else points
         # That inputs are float32 numbers hardly changes the outputs, and solutions are checked exactly.
         outputs = forward_values(problem.network, rounded)[-1] if far else values[-1]
-        found = replace_nan_violations(formula_violation(problem, outputs))
-        better = found < worst
-        best[better], worst[better] = rounded[better], found[better]
-        if enough(best, worst):
-            break
+        return rounded, replace_nan_violations(formula_violation(problem, outputs)), values
+
+    def move(points: Array, values: list[Array], step: int) -> Array:
+        nonlocal scale, momentum
         if step == 0:
             scale = np.nan_to_num(np.median(np.abs(values[-1]), axis=0), nan=1.0) + 1e-9
         seeds = wanted * _atom_weights(problem, values[-1] / scale) / scale
         slope = input_gradient(problem.network, values, seeds) * width
         momentum = 0.7 * momentum + slope / (np.abs(slope).max(axis=1, keepdims=True, initial=0.0) + 1e-300)
         rate = first_rate * (1.0 - step / steps) ** 2 + 1e-4
-        points = np.clip(points - rate * width * np.clip(momentum, -1, 1), low, high)
-    return best, worst
+        return np.clip(points - rate * width * np.clip(momentum, -1, 1), low, high)
+
+    return descend_violation(points, look, move, steps, enough)
 
 
-def atom_values_at(problem: CompiledQuery, chain: ReluChain | None, points: Array) -> Array:
-    """The atoms at some points; `chain`: the same network for machine code."""
-    return forward_values(problem.network, points)[-1] if chain is None else chain_values_at(chain, points)
+def atom_values_at(problem: CompiledQuery, points: Array) -> Array:
+    """The atoms at some points."""
+    return forward_values(problem.network, points)[-1]
 
 
-def sample_solution(
-    problem: CompiledQuery, chain: ReluChain | None, random: np.random.Generator
-) -> Array | None:
+def sample_solution(problem: CompiledQuery, random: np.random.Generator) -> Array | None:
     """The best of some points, if it satisfies the formula in floats."""
     points = snap_to_input_domain(problem, _sample_attack_starts(problem, random, _SAMPLES))
-    found = replace_nan_violations(formula_violation(problem, atom_values_at(problem, chain, points)))
+    found = replace_nan_violations(formula_violation(problem, atom_values_at(problem, points)))
     best = int(np.argmin(found))
     return points[best] if found[best] <= 0 else None
 

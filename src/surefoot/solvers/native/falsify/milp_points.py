@@ -25,7 +25,7 @@ from surefoot.problem.network import (
     Node,
     Pick,
 )
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
+from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 from surefoot.solvers.native.falsify.piece_corners import has_only_relus
 from surefoot.solvers.native.linear_program import minimise_program

@@ -7,7 +7,7 @@ equality becomes a case of its own, in which the equality defines a quantity (do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,12 +18,18 @@ from surefoot.query.query import Json, Query
 from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.compiled_query import CompiledQuery, count_cubes
 from surefoot.solvers.native.goal_cubes import MOST
-from surefoot.solvers.native.variable_definitions import solve_defining_equalities, substitute_linear_names
-from surefoot.term.linear import LinearForm, constant_form, subtract_forms
+from surefoot.solvers.native.variable_definitions import (
+    Choices,
+    bound_atoms,
+    bounds_of_atom,
+    expand_choices,
+    solve_defining_equalities,
+    substitute_linear_names,
+)
+from surefoot.term.linear import LinearForm
 from surefoot.term.value_types import Real
 
 CASES = 64  # of a certificate
-Choices = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,27 +69,16 @@ def certificate_cases(
         for q in query.quantities
         if isinstance(q.kind, Real) and not q.kind.float32 and q.name not in outputs
     )
-    found: list[CertificateCase] = []
-    waiting: list[tuple[Choices, tuple[Formula, ...]]] = [((), tuple(_flatten_conjunctions(formulas)))]
-    while waiting:
-        if len(found) + len(waiting) > CASES:
-            return None
-        choices, parts = waiting.pop()
+
+    def decide(choices: Choices, parts: tuple[Formula, ...]) -> int | CertificateCase:
         known = _tighten_box([part for part in parts if isinstance(part, LinearAtom)], box, outputs)
         plain = all(isinstance(part, LinearAtom) for part in parts)
         every = known if plain else _tighten_box(parts, box, outputs)
         closed = AnyOf() in parts or any(is_empty(b) for b in every.values())
         place = None if closed else _next_disjunction(parts, definable)
-        if place is None:
-            found.append(CertificateCase(query, choices, parts, known, closed))
-            continue
-        rest, options = parts[:place] + parts[place + 1 :], parts[place]
-        assert isinstance(options, AnyOf)
-        waiting.extend(
-            ((*choices, (place, i)), (*rest, *_flatten_conjunctions([part])))
-            for i, part in reversed(list(enumerate(options.parts)))
-        )
-    return found
+        return CertificateCase(query, choices, parts, known, closed) if place is None else place
+
+    return expand_choices(formulas, decide, CASES)
 
 
 @lru_cache(maxsize=1)
@@ -109,11 +104,7 @@ def _bounds_of_free(query: Query, case: CertificateCase) -> dict[str, Interval]:
         return dict(case.known)
     parts = [_substitute_formula(part, defined) for part in case.parts]
     for name, value in defined.items():
-        low, high = case.known[name]
-        if low is not None:
-            parts.append(LinearAtom(subtract_forms(constant_form(low), value), Relation.LE))
-        if high is not None:
-            parts.append(LinearAtom(subtract_forms(value, constant_form(high)), Relation.LE))
+        parts += bound_atoms(value, case.known[name])
     outputs = frozenset(name for call in query.calls for name in call.outputs)
     # What is defined keeps bounds that are conjuncts of their own: they become atoms.
     return _tighten_box(parts, case.known, outputs | defined.keys())
@@ -127,14 +118,6 @@ def _substitute_formula(formula: Formula, values: Mapping[str, LinearForm]) -> F
             return AnyOf(tuple(_substitute_formula(p, values) for p in parts))
         case LinearAtom(linear, relation):
             return LinearAtom(substitute_linear_names(linear, values), relation)
-
-
-def _flatten_conjunctions(formulas: Iterable[Formula]) -> Iterator[Formula]:
-    for formula in formulas:
-        if isinstance(formula, All):
-            yield from _flatten_conjunctions(formula.parts)
-        else:
-            yield formula
 
 
 def _tighten_box(
@@ -160,12 +143,8 @@ def _formula_bounds(formula: Formula) -> dict[str, Interval]:
             for name in several[0] if several else ():
                 if all(name in each for each in several):
                     found[name] = _interval_hull([each[name] for each in several])
-        case LinearAtom(linear, relation) if len(linear.coefficients) == 1:
-            [(name, factor)] = linear.coefficients
-            end = linear.constant if factor < 0 else -linear.constant
-            end = end if abs(factor) == 1 else end / abs(factor)
-            both = relation is Relation.EQ
-            found[name] = (end if both or factor < 0 else None, end if both or factor > 0 else None)
+        case LinearAtom() if (own := bounds_of_atom(formula)) is not None:
+            found[own[0]] = own[1]
     return found
 
 

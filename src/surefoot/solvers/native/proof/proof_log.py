@@ -2,7 +2,7 @@
 
 The bounds of the search are those of the certificate: whatever a box that stays open has computed by
 back-substitution becomes a step, and its parts inherit the result on both sides. Of a box that closes only
-the bounds that this needs are written (`proof.closing`).
+the bounds that this needs are written (`proof.refutation_check`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import Array, BoxArray
-from surefoot.solvers.native.bounding.back_substitution import BoundMasks, NetworkBounds, bounds_from_arrays
-from surefoot.solvers.native.bounding.bounding_plan import BoundingPlan
+from surefoot.query.query import Json
+from surefoot.query.unsat_claim import linear_form_to_json
+from surefoot.solvers.native.bounding.network_bounds import (
+    BoundingPlan,
+    BoundMasks,
+    NetworkBounds,
+    bounds_from_arrays,
+    forward_interval,
+    known_box,
+    replace_value_box,
+)
 from surefoot.solvers.native.bounding.open_boxes import BoxDomains
 from surefoot.solvers.native.bounding.row_bounds import CubeBounds
-from surefoot.solvers.native.bounding.value_bounds import forward_interval, known_box, replace_value_box
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 from surefoot.solvers.native.goal_cubes import GoalCubes
-from surefoot.solvers.native.proof.proof_trimming import RefutedBoxes, closing_levels
-from surefoot.solvers.native.proof.refutation_check import quantise_refutation, refuted_by, remaining_box
+from surefoot.solvers.native.proof.refutation_check import (
+    RefutedBoxes,
+    closing_levels,
+    quantise_refutation,
+    refuted_by,
+    remaining_box,
+)
 from surefoot.solvers.native.proof.steps import (
     CompactRefutation,
     CubeRefutation,
@@ -352,3 +365,50 @@ def log_exact_refutation(
         atoms = zip(ledger.goal.sets[number], weights, strict=True)
         given = {"atoms": [[j, str(w)] for j, w in atoms if w]}
         ledger.steps[node].append(["exact", [number], given])
+
+
+def render_proof_case(ledger: ProofLog) -> Json:
+    """Definitions, atoms, sets and all steps in preorder."""
+    write_waiting_steps(ledger)
+    problem, goal = ledger.problem, ledger.goal
+    found: dict[str, object] = {}
+    if problem.equations:
+        found["define"] = [[name, position] for name, position in problem.equations]
+    found["atoms"] = [
+        [_relation_symbol(problem, j), linear_form_to_json(form)] for j, form in enumerate(problem.forms)
+    ]
+    found["sets"] = [list(several) for several in (*goal.sets, *goal.opposed)]
+    found["steps"] = [*_opposed_steps(ledger), *_preorder_steps(ledger)]
+    return found
+
+
+def _relation_symbol(problem: CompiledQuery, atom: int) -> str:
+    return "=" if problem.equal[atom] else "<" if problem.strict[atom] else "<="
+
+
+def _opposed_steps(ledger: ProofLog) -> list[list[object]]:
+    """The sets that were left out of the search: one or two atoms of each hold nowhere."""
+    first = len(ledger.goal.sets)
+    return [
+        ["exact" if pair.strict else "drop", [first + i], {"atoms": [[j, str(w)] for j, w in pair.atoms]}]
+        for i, pair in enumerate(ledger.goal.opposed.values())
+    ]
+
+
+def _preorder_steps(ledger: ProofLog) -> list[ProofStep]:
+    steps: list[ProofStep] = []
+    waiting = [0] if ledger.goal.sets else []
+    while waiting:
+        node = waiting.pop()
+        begun: list[ProofStep] = []
+        for entry in ledger.steps[node]:
+            if isinstance(entry, DeferredSteps):
+                entry.write(begun)
+            else:
+                begun.append(entry)
+        steps.extend(begun)
+        if node in ledger.splits:
+            step, first, second = ledger.splits[node]
+            steps.append(step)
+            waiting += [second, first]
+    return steps

@@ -1,16 +1,32 @@
-"""Whether multipliers refute a set of atoms with the bounds of a certificate, and what they cut off."""
+"""Whether multipliers refute a set of atoms with the bounds of a certificate, and with how few of them.
+
+A refuted box is tried with what it inherits alone, then with only some bounds of the last layer; what it has
+computed itself is enough in any case. Machine code has confirmed that already, so that such boxes can wait
+until the proof is read: fewer bounds make it short, not true.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot.network.back_substitution import Planes
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array, BoxArray
+from surefoot.network.relaxation import COARSE, relu_gap
 from surefoot.problem.network import Activation
-from surefoot.solvers.native.bounding.back_substitution import BoundMasks, NetworkBounds
-from surefoot.solvers.native.bounding.plane_combination import contract_by_planes
-from surefoot.solvers.native.bounding.relaxations import COARSE
-from surefoot.solvers.native.bounding.row_bounds import CubeBounds
+from surefoot.solvers.native.bounding.network_bounds import (
+    BoundingPlan,
+    BoundMasks,
+    NetworkBounds,
+    forward_interval,
+    inherit_bounds,
+    known_box,
+    replace_value_box,
+)
+from surefoot.solvers.native.bounding.open_boxes import BoxDomains
+from surefoot.solvers.native.bounding.row_bounds import CubeBounds, contract_by_planes
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.proof.steps import UNIT, CubeRefutation
 
@@ -87,11 +103,11 @@ def needed_last_bounds(
     for number, node in enumerate(part.layout.network.nodes, start=1):
         if isinstance(node, Activation) and node.source == value and number in trace:
             weight += np.maximum(-trace[number][:, 0], 0.0)
-    least = _relaxation_gap(now.low, now.high)
+    least = relu_gap(now.low, now.high)
     losses = np.concatenate(
         [
-            weight * (_relaxation_gap(before.low, now.high) - least),
-            weight * (_relaxation_gap(now.low, before.high) - least),
+            weight * (relu_gap(before.low, now.high) - least),
+            weight * (relu_gap(now.low, before.high) - least),
         ],
         axis=1,
     )
@@ -103,7 +119,74 @@ def needed_last_bounds(
     return BoundMasks(needed[:, :width], needed[:, width:])
 
 
-def _relaxation_gap(low: Array, high: Array) -> Array:
-    """How far the line above a ReLU is from it at most."""
-    with np.errstate(all="ignore"):
-        return np.where((low < 0) & (high > 0), -low * high / (high - low), 0.0)
+@dataclass(frozen=True, slots=True, eq=False)
+class RefutedBoxes(BatchRecord):
+    """Boxes of a batch that the search has refuted, and how."""
+
+    domains: BoxDomains
+    found: NetworkBounds
+    trials: dict[int, CubeRefutation]
+    lenient: Mask  # where real arithmetic is enough
+
+    def __len__(self) -> int:
+        return len(self.domains)
+
+    def pick(self, members: Mask) -> RefutedBoxes:
+        return self if members.all() else BatchRecord.pick(self, np.flatnonzero(members))
+
+    def closed_by(self, found: NetworkBounds) -> Mask:
+        """The boxes all of whose sets are refuted with these bounds."""
+        closed = np.ones(len(self), dtype=np.bool_)
+        for number, trial in self.trials.items():
+            here = self.domains.alive[:, number]
+            if (here & closed).any():
+                closed &= ~here | refuted_by(found, trial, self.lenient)
+        return closed
+
+
+def closing_levels(
+    plan: BoundingPlan, closing: RefutedBoxes
+) -> list[tuple[RefutedBoxes, NetworkBounds, Mask]]:
+    """Bounds that close boxes, the fewest first: those still open, bounds, and which of them they close."""
+    found = []
+    has_bounds = any(np.isfinite(box.low).any() for box in closing.domains.known.values())
+    for level in (_inherited_bounds, _fewer_bounds, _computed_bounds)[0 if has_bounds else 1 :]:
+        part = level(plan, closing)
+        closed = closing.closed_by(part)
+        found.append((closing, part, closed))
+        if closed.all():
+            break
+        closing = closing.pick(~closed)
+    return found
+
+
+def _inherited_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBounds:
+    """Nothing but what a box has from the one that it is a part of."""
+    return inherit_bounds(plan, closing.domains.box, closing.domains.known)
+
+
+def _fewer_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBounds:
+    """Of the last layer only bounds without which the refutations would lose too much."""
+    part = closing.found
+    last = max(part.used, default=0)
+    if last not in plan.signs or last != max(plan.kept):
+        return part
+    everyone = np.arange(len(closing))
+    before = forward_interval(part, last).intersect(known_box(plan, closing.domains.known, last, everyone))
+    needed = BoundMasks(*(np.zeros(before.low.shape, dtype=np.bool_) for _ in range(2)))
+    for number, trial in closing.trials.items():
+        here = closing.domains.alive[:, number]
+        if here.any():
+            wanted = needed_last_bounds(part, trial, last, before)
+            needed.low[here] |= wanted.low[here]
+            needed.high[here] |= wanted.high[here]
+    used = part.used[last]
+    low, high = used.low & needed.low, used.high & needed.high
+    now = part.boxes[last]
+    box = BoxArray(np.where(low, now.low, before.low), np.where(high, now.high, before.high))
+    return replace_value_box(part, last, box, BoundMasks(low, high))
+
+
+def _computed_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBounds:
+    """All that the search has computed."""
+    return closing.found

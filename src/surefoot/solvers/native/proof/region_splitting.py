@@ -14,10 +14,12 @@ from math import floor
 
 import numpy as np
 
+from surefoot.network.batches import join_batches
 from surefoot.network.directed_rounding import BoxArray
-from surefoot.solvers.native.bounding.open_boxes import BoxDomains, join_box_domains, round_boxes_to_grid
+from surefoot.solvers.native.bounding.open_boxes import BoxDomains, round_boxes_to_grid
 from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.proof.proof_log import ProofLog
+from surefoot.solvers.native.variable_definitions import float_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def split_between_regions(ledger: ProofLog, root: BoxDomains) -> BoxDomains:
         return root
     parts: list[BoxDomains] = []
     _divide_box(ledger, regions, root, parts)
-    return join_box_domains(parts) if parts else root.pick(slice(0, 0))
+    return join_batches(parts) if parts else root.pick(slice(0, 0))
 
 
 def _region_of_cube(problem: CompiledQuery, several: Sequence[int]) -> _InputRegion:
@@ -137,11 +139,11 @@ def _shrink_to_hull(
     for i in range(len(ledger.problem.names)):
         lower, upper = [regions[n].low[i] for n in here], [regions[n].high[i] for n in here]
         ends = [s.value for s in lower if s is not None]
-        if len(ends) == len(here) and (least := _float_below(min(ends))) > low[0, i]:
+        if len(ends) == len(here) and (least := float_below(min(ends))) > low[0, i]:
             low[0, i] = least
             ledger.steps[node].append(_hull_cut_step(here, lower))
         ends = [s.value for s in upper if s is not None]
-        if len(ends) == len(here) and (most := -_float_below(-max(ends))) < high[0, i]:
+        if len(ends) == len(here) and (most := -float_below(-max(ends))) < high[0, i]:
             high[0, i] = most
             ledger.steps[node].append(_hull_cut_step(here, upper))
     return round_boxes_to_grid(ledger.problem, BoxArray(low, high))
@@ -153,8 +155,3 @@ def _hull_cut_step(here: Sequence[int], sides: Sequence[_InputBound | None]) -> 
         assert side is not None
         entries.setdefault((side.atom, side.sign), []).append(number)
     return ["cut", [[sets, {"atoms": [[atom, sign]]}] for (atom, sign), sets in entries.items()]]
-
-
-def _float_below(value: Fraction) -> float:
-    near = float(value)
-    return near if Fraction(near) <= value else float(np.nextafter(near, -np.inf))

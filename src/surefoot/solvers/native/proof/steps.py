@@ -10,9 +10,10 @@ from zlib import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.bounding.back_substitution import NetworkBounds
-from surefoot.solvers.native.bounding.relaxations import COARSE, FINE, needs_slopes, quotient_plane_choice
+from surefoot.network.relaxation import COARSE, FINE, needs_slopes, quotient_plane_choice
+from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.relu_chain.layer_tables import ALL, ReluChain
 
@@ -21,14 +22,11 @@ UNIT = 2**16  # multipliers of atoms are whole numbers up to this
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CubeRefutation:
+class CubeRefutation(BatchRecord):
     """Multipliers of atoms (whole numbers) and slopes below ReLUs, per box."""
 
     row: Array
     below: dict[int, Array]  # multiples of 1/COARSE
-
-    def pick(self, members: NDArray[np.intp]) -> CubeRefutation:
-        return CubeRefutation(self.row[members], {v: s[members] for v, s in self.below.items()})
 
     def compact(self) -> list[CompactRefutation]:
         """The same for each box, in little memory."""

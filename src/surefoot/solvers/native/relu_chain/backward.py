@@ -1,8 +1,8 @@
-"""Back-substitution of two rows of coefficients at a time, in machine code.
+"""Back-substitution of two rows at a time in machine code: twice on purpose, see `network.back_substitution`.
 
-The steps of `bounding.substitute`, and its account of rounding: what a step back from a layer can change per
+The same steps and the same account of rounding: what a step back from a layer can change per
 unit of a coefficient is in the sheet of costs; the constant of a plane is one long sum, off by at most its
-length's `gamma` times the sum of its absolute terms.
+length's `gamma_factor` times the sum of its absolute terms.
 """
 
 from __future__ import annotations

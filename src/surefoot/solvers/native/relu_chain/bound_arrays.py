@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.solvers.native.relu_chain.backward import backward_functions
 from surefoot.solvers.native.relu_chain.forward import forward_functions
 from surefoot.solvers.native.relu_chain.layer_tables import ALL, ReluChain, address_of
 from surefoot.solvers.native.relu_chain.llvm_builder import DECLARED, AscentArray, LayerWord, TableField
-from surefoot.solvers.native.relu_chain.point_values import points_functions
 from surefoot.solvers.native.relu_chain.slope_ascent import climb_functions
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 
@@ -35,7 +35,7 @@ _SHEETS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoundArrays:
+class BoundArrays(BatchRecord):
     """What is known about a batch of boxes."""
 
     chain: ReluChain
@@ -49,9 +49,6 @@ class BoundArrays:
     radius: Array
     used_low: NDArray[np.bool_]
     used_high: NDArray[np.bool_]
-
-    def pick(self, index: Any) -> BoundArrays:
-        return BoundArrays(self.chain, *(getattr(self, name)[index] for name in _NAMES))
 
     def box(self, value: int) -> BoxArray:
         at = self.chain.columns[value]
@@ -92,14 +89,14 @@ _NAMES = tuple(name for name in BoundArrays.__dataclass_fields__ if name != "cha
 @lru_cache(maxsize=1)
 def load_chain_functions() -> dict[str, Callable[[int], int]] | None:
     """The functions in machine code; None where it cannot be had."""
-    functions = (*backward_functions(), *forward_functions(WORTH), *climb_functions(), *points_functions())
+    functions = (*backward_functions(), *forward_functions(WORTH), *climb_functions())
     text = "\n".join([DECLARED, *(f.text() for f in functions), ""])
     try:
         code = compile_llvm_ir(text, cache_folder(), 2)
     except (ImportError, OSError, RuntimeError) as error:
         logging.getLogger(__name__).info("no machine code: %s", error)
         return None
-    names = ("bound", "below", "climb", "values")
+    names = ("bound", "below", "climb")
     return {name: partial(_call_function, code, code.function(name)) for name in names}
 
 
@@ -167,17 +164,6 @@ def _compute_bound_arrays(
     return BoundArrays(chain, *sheets, *used)
 
 
-def chain_values_at(chain: ReluChain, points: Array) -> Array:
-    """The last layer at some points, in plain float64."""
-    outputs, count = int(chain.records[-1, LayerWord.WIDTH]), len(points)
-    pairs = -(-count // 2)
-    given = np.zeros((2 * pairs, points.shape[1]))
-    given[:count] = points
-    found = np.empty((2 * pairs, outputs))
-    _run_function("values", chain, pairs, {TableField.ROWS: given, TableField.PLANES: found})
-    return found[:count]
-
-
 def vacuous_box(chain: ReluChain, boxes: int) -> BoxArray:
     """Bounds that say nothing."""
     shape = (boxes, chain.width)
@@ -188,12 +174,6 @@ def replace_lower_slopes(sheet: BoundArrays, slopes: Array) -> BoundArrays:
     """The same with these slopes below open ReLUs."""
     movable = (sheet.low < 0.0) & (sheet.high > 0.0)
     return replace(sheet, below=np.where(movable, slopes, sheet.below))
-
-
-def concatenate_bound_arrays(several: Sequence[BoundArrays]) -> BoundArrays:
-    """The sheets of several batches as that of one."""
-    parts = ([getattr(sheet, name) for sheet in several] for name in _NAMES)
-    return BoundArrays(several[0].chain, *(np.concatenate(part) for part in parts))
 
 
 def chain_planes_below(

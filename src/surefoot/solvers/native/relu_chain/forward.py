@@ -1,4 +1,4 @@
-"""Bounds of all layers of a box, in machine code: what `bounding.bounds` does, box by box.
+"""Bounds of all layers of a box in machine code: twice on purpose, see `bounding.network_bounds`.
 
 Intervals, then back-substitution of the entries with an open sign, then the lines around ReLUs.
 """

@@ -243,7 +243,7 @@ def _rounding_factors(link: _Link, width: int, reads: int) -> list[float]:
     factors[RoundingFactor.INTERVAL] = gamma_factor(reads + 2)
     factors[RoundingFactor.BACK] = gamma_factor(width + 2)
     factors[RoundingFactor.RADIUS_BACK] = 1.0 + gamma_factor(width + 4)
-    # See `bounding.rounding`.
+    # As in `network.float32_error`.
     share, sure = UNIT32 if link.once else (reads + 1) * UNIT32, 1.0 + gamma_factor(reads + 16)
     relative = share if link.once else share / max(1.0 - share, 0.5)
     factors[RoundingFactor.RADIUS] = relative * sure if share < 0.5 else inf

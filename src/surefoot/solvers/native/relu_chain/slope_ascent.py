@@ -1,4 +1,4 @@
-"""The ascent of `bounding.dual` in machine code: multipliers of rows and slopes below ReLUs, box by box.
+"""The ascent of `bounding.slope_ascent` in machine code, box by box: twice on purpose.
 
 Every step substitutes the combined row rigorously, so the best plane found is one that counts, and a box that
 is refuted takes no more steps.

@@ -1,7 +1,9 @@
 """Branch and bound over batches of sub-domains.
 
-If a search does not end soon it begins once more, looking ahead (divide): how long it takes depends on a few
-choices near the root, and varies by orders of magnitude.
+If a search does not end soon it begins once more, looking ahead (domain_splitting): how long it takes depends
+on a few choices near the root, and varies by orders of magnitude. Where rows are clauses, every row by itself
+shrinks the boxes first, again and again, which is unit propagation: the row of a clause whose literals are
+false but one says what the last one must be. A combination of all rows, as the dual bound has it, hides that.
 """
 
 from __future__ import annotations
@@ -10,14 +12,32 @@ from dataclasses import replace
 
 import numpy as np
 
-from surefoot.solvers.native.relu_splitting.branching_heuristics import clip_worthwhile_neurons
-from surefoot.solvers.native.relu_splitting.chain_problem import ChainProblem, Mask, evaluate_chain_rows
-from surefoot.solvers.native.relu_splitting.domain_splitting import branch_relu_domains
-from surefoot.solvers.native.relu_splitting.dual_ascent import AscentSteps, DualAscent, ascend_dual_bound
-from surefoot.solvers.native.relu_splitting.dual_bound import MULTIPLIER_GRID, prepare_dual_problem
-from surefoot.solvers.native.relu_splitting.gradient_attack import (
+from surefoot.network.batches import BatchStack
+from surefoot.network.directed_rounding import Array
+from surefoot.solvers.native.relu_splitting.chain_problem import (
+    ChainProblem,
+    Mask,
+    ReluDomains,
     descend_chain_violation,
+    evaluate_chain_rows,
+    fix_stable_phases,
+    root_relu_domain,
     sample_chain_starts,
+)
+from surefoot.solvers.native.relu_splitting.domain_splitting import (
+    branch_relu_domains,
+    clip_worthwhile_neurons,
+)
+from surefoot.solvers.native.relu_splitting.dual_bound import (
+    MULTIPLIER_GRID,
+    AscentSteps,
+    DualAscent,
+    DualProblem,
+    ascend_dual_bound,
+    dual_backward_pass,
+    dual_rounding_error,
+    prepare_dual_problem,
+    relax_relu_domains,
 )
 from surefoot.solvers.native.relu_splitting.neuron_bounds import (
     contract_by_fresh_splits,
@@ -27,7 +47,6 @@ from surefoot.solvers.native.relu_splitting.neuron_bounds import (
     tighten_by_intervals,
     tighten_deep_neurons,
 )
-from surefoot.solvers.native.relu_splitting.row_propagation import propagate_single_rows
 from surefoot.solvers.native.relu_splitting.search_state import (
     CandidatePoint,
     ChainRefutation,
@@ -41,22 +60,22 @@ from surefoot.solvers.native.relu_splitting.search_state import (
 from surefoot.solvers.native.relu_splitting.splitting_log import (
     DualEntry,
     EmptyEntry,
+    IntervalsEntry,
     Multipliers,
     NarrowedEntry,
     SplittingLog,
 )
-from surefoot.solvers.native.relu_splitting.sub_domains import (
-    ReluDomains,
-    ReluDomainStack,
-    fix_stable_phases,
-    root_relu_domain,
-)
 
 MOST_NODES = 10**9
+_CHANGED = ("low", "high", "cut", "limit", "lower", "upper", "phase", "theta")  # in place
 _TRIAL, _LEAST, _PAYS, _FEW_ROWS = 16, 8, 3.0, 8  # most and least boxes of a trial, what it must gain, rows
 _PROMISING = 16  # times as many sub-domains may be looked at if single rows gain much
 _ATTACKS, _TURNS, _FIRST_TURNS = 16, 12, 8  # points of an attack of each kind, steps downhill, of the first
 _SAMPLES = 8
+_ROUNDS = 8
+_GOES_ON = 0.5  # logarithm of a share of the volume of a box: less is not worth another round
+_NEARLY = 0.01
+_MOST = 20.0  # what one input counts at most
 
 
 def refute_chain_problem(
@@ -82,7 +101,7 @@ def needed_rows(problem: ChainProblem, steps: AscentSteps) -> Mask:
     tighten_by_intervals(c, first)
     theta = (first.upper > -first.lower).astype(np.float64)
     tighten_deep_neurons(c, first, first.phase == 0)
-    each = replace(first, theta=theta).take(np.zeros(count, dtype=np.int64))
+    each = replace(first, theta=theta).pick(np.zeros(count, dtype=np.int64))
     each = replace(each, row_weights=np.eye(count))
     left = ~ascend_dual_bound(c, each, steps, fixed_rows=True).closed
     if not left.any():
@@ -97,7 +116,7 @@ def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> Re
         prepare_dual_problem(problem),
         settings,
         SplittingLog(settings.log, problem.neurons),
-        ReluDomainStack(),
+        BatchStack(),
         random,
     )
     _push_root(s)
@@ -107,7 +126,7 @@ def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> Re
 def _push_root(s: ReluSearch) -> None:
     """Put the whole box on an empty stack."""
     problem = s.c.problem
-    s.log, s.stack = SplittingLog(s.settings.log, problem.neurons), ReluDomainStack()
+    s.log, s.stack = SplittingLog(s.settings.log, problem.neurons), BatchStack()
     first = root_relu_domain(problem)
     tighten_by_intervals(s.c, first)
     theta = (first.upper > -first.lower).astype(np.float64)
@@ -120,24 +139,24 @@ def resume_relu_search(s: ReluSearch, most_nodes: int = MOST_NODES) -> ReluSearc
     if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
         return SearchGaveUp(1, -np.inf, SearchLimit.RANGE, 0)
     why: SearchLimit | None = None
-    while s.stack.count and s.found is None and why is None:
+    while len(s.stack) and s.found is None and why is None:
         if s.nodes > s.settings.patience[len(s.c.slices) > 1] and not (s.looks_ahead or s.propagates):
             s.looks_ahead, s.unresolved, s.worst = True, 0, np.inf
             _push_root(s)
         _process_batch(s, s.stack.pop(s.settings.batch))
-        s.settings.progress(s.nodes, s.stack.count, s.worst)
+        s.settings.progress(s.nodes, len(s.stack), s.worst)
         why = _exceeded_limit(s, most_nodes)
     if s.found is not None:
         return CandidatePoint(s.found, s.nodes)
-    if s.stack.count and why is not None:
-        return SearchGaveUp(s.stack.count + s.unresolved, s.worst, why, s.nodes)
+    if len(s.stack) and why is not None:
+        return SearchGaveUp(len(s.stack) + s.unresolved, s.worst, why, s.nodes)
     if s.unresolved:
         return SearchGaveUp(s.unresolved, s.worst, SearchLimit.TIES, s.nodes)
     return ChainRefutation(s.c, s.log, s.nodes)
 
 
 def _exceeded_limit(s: ReluSearch, most_nodes: int) -> SearchLimit | None:
-    if s.stack.count > s.settings.most_open:
+    if len(s.stack) > s.settings.most_open:
         return SearchLimit.OPEN
     if s.nodes > (_PROMISING if s.propagates else 1) * most_nodes:
         return SearchLimit.NODES
@@ -178,7 +197,7 @@ def _try_propagation(s: ReluSearch, still: ReluDomains) -> None:
     """Whether single rows shrink the boxes by much more than the combination of all: then they are used."""
     s.next_trial = 2 * s.nodes
     if 1 < len(s.c.problem.offsets) <= _FEW_ROWS and len(still) >= _LEAST and not s.propagates:
-        some = still.part(0, min(len(still), _TRIAL))
+        some = still.pick(slice(0, _TRIAL))
         s.propagates = bool(np.median(propagate_single_rows(s.c, some, SplittingLog(False))[1]) > _PAYS)
 
 
@@ -189,13 +208,13 @@ def _ascend_batch(s: ReluSearch, domains: ReluDomains) -> tuple[ReluDomains, Dua
         of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
         for i in np.flatnonzero(a.closed).tolist():
             s.log.add(int(domains.node[i]), DualEntry(of, i, closing=True))
-    still = replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open)
+    still = replace(domains, theta=a.theta, row_weights=a.row_weights).pick(a.open)
     return replace(still, bent=a.after < 0.0), a
 
 
 def _tighten_contracted(s: ReluSearch, domains: ReluDomains, gained: Mask) -> None:
     """Intervals, in place, for boxes that became smaller."""
-    part = domains.take(gained)
+    part = domains.pick(gained)
     tighten_by_intervals(s.c, part)
     domains.lower[gained], domains.upper[gained] = part.lower, part.upper
     phases = np.take_along_axis(part.phase, part.fresh[:, None], axis=1)[:, 0]
@@ -205,17 +224,7 @@ def _tighten_contracted(s: ReluSearch, domains: ReluDomains, gained: Mask) -> No
 
 def _copy_arrays(domains: ReluDomains) -> ReluDomains:
     """Copies of the arrays that are changed in place."""
-    return replace(
-        domains,
-        low=domains.low.copy(),
-        high=domains.high.copy(),
-        cut=domains.cut.copy(),
-        limit=domains.limit.copy(),
-        lower=domains.lower.copy(),
-        upper=domains.upper.copy(),
-        phase=domains.phase.copy(),
-        theta=domains.theta.copy(),
-    )
+    return replace(domains, **{name: getattr(domains, name).copy() for name in _CHANGED})
 
 
 def _drop_empty_domains(s: ReluSearch, domains: ReluDomains) -> ReluDomains:
@@ -224,7 +233,7 @@ def _drop_empty_domains(s: ReluSearch, domains: ReluDomains) -> ReluDomains:
         return domains
     for node in domains.node[empty].tolist():
         s.log.add(node, EmptyEntry())
-    return domains.take(~empty)
+    return domains.pick(~empty)
 
 
 def _empty_domains(domains: ReluDomains) -> Mask:
@@ -269,6 +278,71 @@ def _contract_and_branch(s: ReluSearch, still: ReluDomains, a: DualAscent) -> No
     fix_stable_phases(still)
     again = (gain > s.settings.again) & (still.rounds < s.settings.most_rounds) & ~empty
     if again.any():
-        more = still.take(again)
+        more = still.pick(again)
         s.stack.push(replace(more, rounds=more.rounds + 1, fresh=np.full(len(more), -1)))
     branch_relu_domains(s, still, a, again | empty)
+
+
+def propagate_single_rows(
+    c: DualProblem, domains: ReluDomains, log: SplittingLog
+) -> tuple[ReluDomains, Array]:
+    """The sub-domains that are left, and the logarithm of what part of each given box is left, negated."""
+    gone = np.zeros(len(domains))
+    here = np.arange(len(domains))
+    active = np.ones(len(domains), dtype=np.bool_)
+    domains = _copy_arrays(domains)
+    for _ in range(_ROUNDS):
+        part = _copy_arrays(domains.pick(active))
+        closed, gain = _propagate_once(c, part, log)
+        rows = np.flatnonzero(active)
+        for name in ("low", "high", "lower", "upper", "cut", "limit"):
+            getattr(domains, name)[rows] = getattr(part, name)
+        gone[here[rows]] += np.where(closed, _MOST, gain)
+        active[rows] = ~closed & (gain > _GOES_ON)
+        if closed.any():
+            kept = np.ones(len(domains), dtype=np.bool_)
+            kept[rows[closed]] = False
+            domains, here, active = domains.pick(kept), here[kept], active[kept]
+        if not active.any():
+            break
+    return domains, gone
+
+
+def _propagate_once(c: DualProblem, domains: ReluDomains, log: SplittingLog) -> tuple[Mask, Array]:
+    """Every row once, then intervals; in place. Which sub-domains are closed, and what the others lost."""
+    count = len(domains)
+    closed = np.zeros(count, dtype=np.bool_)
+    lines = relax_relu_domains(domains)
+    # A ReLU that may well be off says nothing: the others must not pay for it.
+    nearly_on = (domains.phase == 0) & (-domains.lower <= _NEARLY * domains.upper)
+    theta = nearly_on.astype(np.float64)
+    before = domains.high - domains.low
+    for row in range(len(c.problem.offsets)):
+        weights = np.zeros((count, len(c.problem.offsets)))
+        weights[:, row] = 1.0
+        found = dual_backward_pass(c, lines, domains.low, domains.high, theta, weights)
+        error = dual_rounding_error(c, lines, theta, weights)
+        low, high = contract_by_inequality(
+            domains.low, domains.high, found.slopes, error + error - found.bound, c.problem.whole
+        )
+        done = (found.bound > 2.0 * error) & ~closed
+        changed = ((low != domains.low) | (high != domains.high)).any(axis=1) & ~closed & ~done
+        if log.wanted:
+            of = Multipliers(theta, domains.phase, domains.lower.copy(), weights)
+            for i in np.flatnonzero(changed | done).tolist():
+                log.add(int(domains.node[i]), DualEntry(of, i, closing=bool(done[i])))
+        closed |= done
+        domains.low[changed], domains.high[changed] = low[changed], high[changed]
+    after = domains.high - domains.low
+    shrunk = (after < before).any(axis=1) & ~closed
+    with np.errstate(all="ignore"):
+        lost = np.minimum(np.log(before / np.maximum(after, 1e-300)), _MOST)
+    gain = np.where(shrunk, np.where(lost > 0.0, lost, 0.0).sum(axis=1), 0.0)
+    if shrunk.any():
+        part = domains.pick(shrunk)
+        tighten_by_intervals(c, part)
+        domains.lower[shrunk], domains.upper[shrunk] = part.lower, part.upper
+        domains.cut[shrunk], domains.limit[shrunk] = 0.0, 0.0
+        for node in part.node.tolist():
+            log.add(node, IntervalsEntry())
+    return closed, gain

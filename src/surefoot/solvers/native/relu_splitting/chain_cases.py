@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, nextafter
 
 import numpy as np
 
 from surefoot.network.directed_rounding import TINY, Array
 from surefoot.network.exact import exact_outputs
+from surefoot.network.float32_error import SMALLEST, UNIT32
 from surefoot.problem.network import Activation, Affine, Network, Shape
 from surefoot.query.bounds import (
     Interval,
@@ -30,23 +30,26 @@ from surefoot.solvers.native.relu_splitting.chain_problem import (
 )
 from surefoot.solvers.native.relu_splitting.splitting_log import CertificateNames
 from surefoot.solvers.native.variable_definitions import (
+    Choices,
+    bound_atoms,
+    bounds_of_atom,
+    expand_choices,
+    float_below,
+    float_box,
+    nearest_float,
     scale_exactly,
+    single_variable_name,
     solve_defining_equalities,
     substitute_linear_names,
 )
+from surefoot.solvers.native.witness import typed_value
 from surefoot.term.linear import (
     LinearForm,
-    constant_form,
     linearise_term,
     scale_form,
-    subtract_forms,
     variable_form,
 )
 from surefoot.term.value_types import Bool, Int, Real
-
-_SINGLE_UNIT, _SINGLE_TINY = 2.0**-24, 2.0**-126
-
-Choice = tuple[int, int]
 
 
 def chain_layers(network: Network) -> tuple[tuple[Array, ...], tuple[Array, ...]] | None:
@@ -66,39 +69,15 @@ def chain_layers(network: Network) -> tuple[tuple[Array, ...], tuple[Array, ...]
 
 def choice_alternatives(
     formulas: Sequence[Formula], most: int
-) -> list[tuple[list[Choice], list[LinearAtom]]] | None:
-    """Every way to choose from the disjunctions: the choices as a certificate has them, and all atoms.
+) -> list[tuple[Choices, list[LinearAtom]]] | None:
+    """Every way to choose from the disjunctions: the choices as a certificate has them, and all atoms."""
 
-    None if there are more than `most`.
-    """
-    found: list[tuple[list[Choice], list[LinearAtom]]] = []
-    waiting: list[tuple[list[Choice], list[Formula]]] = [([], list(_flatten_conjunctions(formulas)))]
-    while waiting:
-        choices, parts = waiting.pop()
+    def decide(choices: Choices, parts: tuple[Formula, ...]) -> int | tuple[Choices, list[LinearAtom]]:
         place = next((i for i, part in enumerate(parts) if isinstance(part, AnyOf)), None)
-        if place is None:
-            found.append((choices, [part for part in parts if isinstance(part, LinearAtom)]))
-            if len(found) > most:
-                return None
-            continue
-        chosen = parts[place]
-        assert isinstance(chosen, AnyOf)
-        if len(chosen.parts) > most:
-            return None
-        rest = parts[:place] + parts[place + 1 :]
-        waiting.extend(
-            ([*choices, (place, i)], [*rest, *_flatten_conjunctions([part])])
-            for i, part in reversed(list(enumerate(chosen.parts)))
-        )
-    return found
+        atoms = [part for part in parts if isinstance(part, LinearAtom)]
+        return (choices, atoms) if place is None else place
 
-
-def _flatten_conjunctions(formulas: Sequence[Formula]) -> Iterator[Formula]:
-    for formula in formulas:
-        if isinstance(formula, All):
-            yield from _flatten_conjunctions(formula.parts)
-        else:
-            yield formula
+    return expand_choices(formulas, decide, most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +85,7 @@ class ChainCase:
     """One way to choose from the disjunctions."""
 
     query: Query
-    choices: list[Choice]
+    choices: Choices
     definitions: list[tuple[str, int]]  # variable, and the conjunct that defines it
     defined: Mapping[str, LinearForm]
     names: tuple[str, ...]  # the free quantities
@@ -142,17 +121,11 @@ class ChainCase:
             values.update(zip(call.outputs, outputs, strict=True))
         for name, form in self.defined.items():
             values[name] = form.at(values)
-        return {name: _typed_value(kind, values[name]) for name, kind in kinds.items()}
-
-
-def _typed_value(kind: Bool | Int | Real, value: Fraction) -> bool | int | Fraction:
-    if isinstance(kind, Bool) and value in (0, 1):
-        return bool(value)
-    return int(value) if isinstance(kind, Int) and value.denominator == 1 else value
+        return {name: typed_value(kind, values[name]) for name, kind in kinds.items()}
 
 
 def build_chain_case(
-    query: Query, choices: list[Choice], conjuncts: list[LinearAtom], least_inputs: int
+    query: Query, choices: Choices, conjuncts: list[LinearAtom], least_inputs: int
 ) -> ChainCase | None:
     """What is to be shown for one choice; None if some call reads another one's output, or bounds miss."""
     known = solve_defining_equalities(query, conjuncts)
@@ -177,18 +150,15 @@ def build_chain_case(
     parts = [atom for atom in conjuncts if atom not in known.used]
     for quantity in query.quantities:
         if quantity.name in known.defined or quantity.name in outputs:
-            low, high = box[quantity.name]
-            value = variable_form(quantity.name)
-            if low is not None:
-                parts.append(LinearAtom(subtract_forms(constant_form(low), value), Relation.LE))
-            if high is not None:
-                parts.append(LinearAtom(subtract_forms(value, constant_form(high)), Relation.LE))
+            parts += bound_atoms(variable_form(quantity.name), box[quantity.name])
     atoms = dict.fromkeys(
         LinearAtom(scale_exactly(substitute_linear_names(atom.linear, known.defined)), atom.relation)
         for atom in parts
     )
     for atom in (*conjuncts, *atoms):  # with definitions put in, as a checker does: it must not know more
-        _narrow_variable(atom, free, box)
+        own = bounds_of_atom(atom)
+        if own is not None and own[0] in free:
+            box[own[0]] = intersect_intervals(box[own[0]], own[1])
     ends = [box[name] for name in free]
     bounds = tuple((low, high) for low, high in ends if low is not None and high is not None)
     if len(bounds) < len(ends):
@@ -208,26 +178,13 @@ def _always_holds(atom: LinearAtom, box: Mapping[str, Interval], free: Container
     return all(name in free for name, _ in atom.linear.coefficients) and simplify_formula(atom, box) == All()
 
 
-def _narrow_variable(atom: LinearAtom, free: Container[str], box: dict[str, Interval]) -> None:
-    """A comparison with one free quantity bounds it."""
-    if len(atom.linear.coefficients) != 1 or atom.linear.coefficients[0][0] not in free:
-        return
-    ((name, factor),) = atom.linear.coefficients
-    end = -atom.linear.constant / factor
-    both = atom.relation is Relation.EQ
-    box[name] = intersect_intervals(
-        box[name], (end if factor < 0 or both else None, end if factor > 0 or both else None)
-    )
-
-
 def chain_problem_of_case(
     case: ChainCase, weights: tuple[Array, ...], biases: tuple[Array, ...]
 ) -> tuple[ChainProblem, CertificateNames]:
     """The case in float64, weakened by errors of representation; and how a certificate names its parts."""
     count = len(case.names)
     place = {name: i for i, name in enumerate(case.names)}
-    low = np.array([_float_below(a) for a, _ in case.bounds])
-    high = np.array([-_float_below(-b) for _, b in case.bounds])
+    low, high = float_box(case.bounds)
     size = np.maximum(np.abs(low), np.abs(high))
     outputs = {name: i for i, name in enumerate(name for call in case.calls for name in call.outputs)}
     whole = {q.name for q in case.query.quantities if isinstance(q.kind, Bool | Int)}
@@ -240,8 +197,8 @@ def chain_problem_of_case(
             row, own = np.zeros((2, len(outputs))), np.zeros((2, count))
             for name, exact in form.coefficients:
                 target, i = (own, place[name]) if name in place else (row, outputs[name])
-                target[:, i] = _nearest_float(exact)
-            offset, missed = _nearest_float(-form.constant)
+                target[:, i] = _nearest_with_error(exact)
+            offset, missed = _nearest_with_error(-form.constant)
             rows.append(row)
             direct.append(own)
             offsets.append(offset)
@@ -249,7 +206,7 @@ def chain_problem_of_case(
             atoms.append((number, sign))
     for i, slack in enumerate(s for call in case.calls for s in (call.slack or (0,) * len(call.outputs))):
         if not case.calls[0].float32:
-            size_of_outputs[i] = -_float_below(Fraction(-slack))
+            size_of_outputs[i] = -float_below(Fraction(-slack))
     stacked, own_stacked = np.array(rows), np.array(direct)
     reading = _build_chain_inputs(case, place, size)
     problem = build_chain_problem(
@@ -287,46 +244,29 @@ def _build_chain_inputs(case: ChainCase, place: Mapping[str, int], size: Array) 
     alone: list[tuple[int, int, int]] = []
     for t, forms in enumerate(case.inputs):
         for i, form in enumerate(forms):
-            name = _single_variable(form)
+            name = single_variable_name(form)
             if name is not None and not (single and not _is_single(kinds[name])):
                 alone.append((t, i, place[name]))
                 continue
-            shift[t, i], errors[t, i] = _nearest_float(form.constant)
+            shift[t, i], errors[t, i] = _nearest_with_error(form.constant)
             for name, exact in form.coefficients:
-                near, missed = _nearest_float(exact)
+                near, missed = _nearest_with_error(exact)
                 maps[t, i, place[name]] = near
                 errors[t, i] += missed * size[place[name]]
             if single:
                 largest = np.abs(maps[t, i]) @ size + abs(shift[t, i]) + errors[t, i]
-                errors[t, i] += (_SINGLE_UNIT * largest + _SINGLE_TINY) * (1 + 1e-9)
+                errors[t, i] += (UNIT32 * largest + SMALLEST) * (1 + 1e-9)
     if alone:
         maps[tuple(np.array(alone).T)] = 1.0
     errors *= 1 + 1e-12
     return ChainInputs(maps, shift, errors, single)
 
 
-def _single_variable(form: LinearForm) -> str | None:
-    """The name, if the form is a quantity alone."""
-    if len(form.coefficients) != 1 or form.constant or form.coefficients[0][1] != 1:
-        return None
-    return form.coefficients[0][0]
-
-
 def _is_single(kind: Bool | Int | Real) -> bool:
     return isinstance(kind, Real) and kind.float32
 
 
-def _nearest_float(exact: Fraction) -> tuple[float, float]:
+def _nearest_with_error(exact: Fraction) -> tuple[float, float]:
     """The nearest float64 and an upper bound of what it misses."""
-    near = float(exact)
-    if near.as_integer_ratio() == (exact.numerator, exact.denominator):
-        return near, 0.0
-    missed = abs(exact - Fraction(near))
+    near, missed = nearest_float(exact)
     return near, float(missed) * (1 + 1e-12) + TINY if missed else 0.0
-
-
-def _float_below(value: Fraction) -> float:
-    near = float(value)
-    if near.as_integer_ratio() == (value.numerator, value.denominator):
-        return near
-    return near if near <= value else nextafter(near, -inf)

@@ -1,4 +1,7 @@
-"""The question: k copies of one ReLU chain over shared inputs, and linear rows over outputs and inputs."""
+"""The question: k copies of one ReLU chain over shared inputs, and linear rows over outputs and inputs.
+
+Its values at points and a descent to where all rows hold, and the sub-domains that a search divides it into.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, Array, gamma_factor
+from surefoot.network.float32_error import affine_radius
+from surefoot.solvers.native.falsify.gradient_attack import descend_violation
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_SINGLE_UNIT, _SINGLE_TINY = 2.0**-24, 2.0**-126
-_LARGEST_SINGLE = float(np.finfo(np.float32).max)
 _UP = 1.0 + 2.0**-30  # makes up for the rounding of the few float64 operations that compute a noise
 
 
@@ -196,10 +200,7 @@ def _noise_bounds(
         size = np.maximum(np.abs(least), np.abs(most)) @ np.abs(w).T + np.abs(b)
         own = np.zeros_like(size)
         if reading.single:
-            relative = (w.shape[1] + 1) * _SINGLE_UNIT * _UP
-            relative /= 1.0 - relative
-            own = (relative * size + (4 * w.shape[1] + 4) * _SINGLE_TINY) * _UP
-            own = np.where(size * (1.0 + relative) < _LARGEST_SINGLE, own, np.inf)
+            own = affine_radius(w.shape[1], size * _UP)
         centre, reach = 0.5 * least + 0.5 * most, 0.5 * most - 0.5 * least
         middle = centre @ w.T + b
         reach = (
@@ -254,3 +255,126 @@ def evaluate_chain_rows(problem: ChainProblem, points: Array) -> tuple[Array, li
         before.append(value)
     violation: Array = value @ problem.rows.T + points @ problem.direct.T - problem.offsets
     return violation, before[:-1]
+
+
+def violation_gradient(problem: ChainProblem, before: list[Array], shares: Array) -> Array:
+    """The gradient at each point of the rows' violations, weighted by its shares (points, rows)."""
+    back = shares @ problem.rows
+    for w, value in zip(problem.weights[::-1], before[::-1], strict=True):
+        back = (back.reshape(-1, len(w)) @ w).reshape(value.shape) * (value > 0.0)
+    slopes: Array = back @ problem.first + shares @ problem.direct
+    return slopes
+
+
+def sample_chain_starts(problem: ChainProblem, random: np.random.Generator, count: int) -> Array:
+    """Random points, a quarter of them corners."""
+    share = random.random((count, len(problem.low)))
+    share[: count // 4] = np.rint(share[: count // 4])
+    points: Array = problem.low + share * (problem.high - problem.low)
+    return points
+
+
+def descend_chain_violation(
+    problem: ChainProblem,
+    points: Array,
+    random: np.random.Generator,
+    turns: int,
+    first: float = 0.3,
+    enough: float = 0.0,
+) -> tuple[Array, Array]:
+    """The best points on the way down and their largest violations; ends where all rows hold with room.
+
+    Steps are a random share of the box, the same for all inputs of a point, and get shorter.
+    """
+    width = problem.high - problem.low
+    size = np.abs(problem.offsets) + np.abs(problem.rows).sum(axis=1)
+    sharpness = 20.0 / max(float(size.mean()), 1e-300)
+
+    def look(points: Array) -> tuple[Array, Array, tuple[Array, Array, list[Array]]]:
+        points = np.where(problem.whole, np.rint(points), points)
+        violation, before = evaluate_chain_rows(problem, points)
+        return points, violation.max(axis=1), (points, violation, before)
+
+    def move(_: Array, seen: tuple[Array, Array, list[Array]], turn: int) -> Array:
+        points, violation, before = seen
+        share = np.exp((violation - violation.max(axis=1)[:, None]) * sharpness)
+        slopes = violation_gradient(problem, before, share / share.sum(axis=1, keepdims=True))
+        length = first * (1.0 - turn / turns) + 0.002
+        points = points - length * width * np.sign(slopes) * random.random((len(points), 1))
+        return np.minimum(np.maximum(points, problem.low), problem.high)
+
+    return descend_violation(points, look, move, turns, lambda _, worst: bool(worst.min() < -enough))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReluDomains(BatchRecord):
+    """One row per sub-domain: a box, bounds and phases of the neurons, and where the multipliers stand."""
+
+    low: Array  # (domains, inputs)
+    high: Array
+    lower: Array  # (domains, neurons): bounds before the ReLU, phases included
+    upper: Array
+    phase: NDArray[np.int8]  # 1: on, -1: off in all wanted points, by a split or by the bounds; 0: undecided
+    theta: Array  # slope of the lower line of an unstable neuron, multiplier of a split one
+    row_weights: Array  # (domains, rows)
+    bent: Mask  # (domains, neurons): the line above the neuron was in use, so that its bounds matter
+    cut: Array  # (domains, inputs): every wanted point satisfies cut . x <= limit
+    limit: Array
+    fresh: Indices  # the neuron split last, -1 for none
+    rounds: Indices  # how often the box was contracted without a split
+    node: Indices  # number in the log
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+
+def root_relu_domain(problem: ChainProblem) -> ReluDomains:
+    """The whole box. Bounds of neurons follow from intervals."""
+    rows = len(problem.offsets)
+    low, high = problem.low.copy(), problem.high.copy()
+    low[problem.whole] = np.ceil(low[problem.whole])
+    high[problem.whole] = np.floor(high[problem.whole])
+    return ReluDomains(
+        low[None],
+        high[None],
+        np.full((1, problem.neurons), -np.inf),
+        np.full((1, problem.neurons), np.inf),
+        np.zeros((1, problem.neurons), dtype=np.int8),
+        np.full((1, problem.neurons), 0.5),
+        np.full((1, rows), 1.0 / rows),
+        np.ones((1, problem.neurons), dtype=np.bool_),
+        np.zeros((1, len(low))),
+        np.zeros(1),
+        np.full(1, -1),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def split_neurons(parents: ReluDomains, neurons: Indices, phase: int) -> ReluDomains:
+    """The children of all parents in which their chosen neuron has that phase."""
+    each = np.arange(len(parents))
+    lower, upper, theta = parents.lower.copy(), parents.upper.copy(), parents.theta.copy()
+    phases = parents.phase.copy()
+    phases[each, neurons] = phase
+    theta[each, neurons] = 0.0
+    if phase > 0:
+        lower[each, neurons] = 0.0
+    else:
+        upper[each, neurons] = 0.0
+    rounds = np.zeros_like(parents.rounds)
+    return replace(parents, lower=lower, upper=upper, phase=phases, theta=theta, fresh=neurons, rounds=rounds)
+
+
+def fix_stable_phases(domains: ReluDomains) -> None:
+    """Give neurons whose bounds have one sign that phase, in place: it holds at all wanted points.
+
+    So they get a multiplier like split ones. Without it bounds that rest on a cut would be forgotten when the
+    last undecided neuron is split.
+    """
+    undecided = domains.phase == 0
+    on = undecided & (domains.lower >= 0.0)
+    off = undecided & (domains.upper <= 0.0) & ~on
+    domains.phase[on] = 1
+    domains.phase[off] = -1
+    domains.theta[on | off] = 0.0

@@ -13,39 +13,40 @@ from dataclasses import replace
 
 import numpy as np
 
-from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.relu_splitting.branching_heuristics import branching_scores, likely_on
-from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
-from surefoot.solvers.native.relu_splitting.dual_ascent import DualAscent, ascend_dual_bound
+from surefoot.network.batches import join_batches
+from surefoot.network.directed_rounding import TINY, Array
+from surefoot.network.relaxation import relu_gap
+from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask, ReluDomains, split_neurons
+from surefoot.solvers.native.relu_splitting.dual_bound import DualAscent, DualProblem, ascend_dual_bound
 from surefoot.solvers.native.relu_splitting.leaf_program import solve_leaf_program
-from surefoot.solvers.native.relu_splitting.row_propagation import shared_input_influence
+from surefoot.solvers.native.relu_splitting.neuron_bounds import ClippedBounds, clip_first_layer
 from surefoot.solvers.native.relu_splitting.search_state import ReluSearch, keep_first_solution
 from surefoot.solvers.native.relu_splitting.splitting_log import DualEntry, Multipliers, SplitEntry
-from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains, join_relu_domains, split_neurons
 
 _FEW = 16  # sub-domains: as long as there are not more, they are divided at two neurons each
 _TRIED, _TRIAL_STEPS = 8, 2  # neurons of a sub-domain that are tried, and steps of ascent of each trial
 _CLOSED = 1.3  # what a closed part counts, where 1 is to gain all that was missing
+_LEAST_CLIP = 0.03  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
 _TRIAL_SIZE = 1 << 20  # neurons of all trials together that are bounded at once
 
 
 def branch_relu_domains(s: ReluSearch, still: ReluDomains, a: DualAscent, without: Mask) -> None:
     """Split sub-domains, or solve them where nothing is left to split."""
-    score = branching_scores(s.c, still, a, shared_input_influence(s.c, still) if s.propagates else 1.0)
+    score = branching_scores(s.c, still, a, _shared_input_influence(s.c, still) if s.propagates else 1.0)
     best = score.argmax(axis=1)
     splits = score[np.arange(len(still)), best] > 0.0
     for i in np.flatnonzero(~splits & ~without).tolist():
-        _decide_leaf(s, still.part(i, i + 1))
+        _decide_leaf(s, still.pick(slice(i, i + 1)))
     rows = np.flatnonzero(splits & ~without)
     if not len(rows):
         return
-    parents, score = still.take(rows), score[rows]
+    parents, score = still.pick(rows), score[rows]
     if s.looks_ahead:
         each = max(1, _TRIAL_SIZE // (2 * _TRIED * s.c.problem.neurons))
         for start in range(0, len(rows), each):
             part = slice(start, start + each)
-            _look_ahead(s, parents.part(start, start + each), score[part], a.bound[rows[part]])
-    elif 4 * len(rows) + s.stack.count <= _FEW and ((score > 0.0).sum(axis=1) > 1).all():
+            _look_ahead(s, parents.pick(part), score[part], a.bound[rows[part]])
+    elif 4 * len(rows) + len(s.stack) <= _FEW and ((score > 0.0).sum(axis=1) > 1).all():
         _split_twice(s, parents, np.argsort(-score, axis=1, kind="stable")[:, :2])
     else:
         _split_domains(s, parents, best[rows], likely_on(a, best)[rows])
@@ -65,7 +66,7 @@ def _split_both_phases(s: ReluSearch, parents: ReluDomains, neurons: Indices) ->
     """All parts where the neuron is off, then all where it is on."""
     below, above = _log_neuron_splits(s, parents.node, neurons)
     off, on = split_neurons(parents, neurons, -1), split_neurons(parents, neurons, 1)
-    return replace(join_relu_domains([off, on]), node=np.concatenate([below, above]))
+    return replace(join_batches([off, on]), node=np.concatenate([below, above]))
 
 
 def _split_domains(s: ReluSearch, parents: ReluDomains, neurons: Indices, on_first: Mask) -> None:
@@ -73,8 +74,8 @@ def _split_domains(s: ReluSearch, parents: ReluDomains, neurons: Indices, on_fir
     children = _split_both_phases(s, parents, neurons)
     count = len(parents)
     later = np.arange(count) + np.where(on_first, 0, count)
-    s.stack.push(children.take(later))
-    s.stack.push(children.take((later + count) % (2 * count)))
+    s.stack.push(children.pick(later))
+    s.stack.push(children.pick((later + count) % (2 * count)))
 
 
 def _split_twice(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> None:
@@ -83,7 +84,7 @@ def _split_twice(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> None:
     halves = np.concatenate(_log_neuron_splits(s, parents.node, neurons[:, 0]))
     quarters = np.concatenate(_log_neuron_splits(s, halves, np.tile(neurons[:, 1], 2)))
     count, each = len(parents), np.arange(len(quarters))
-    children = parents.take(each % count)
+    children = parents.pick(each % count)
     for neuron, on in ((first, each // count % 2 > 0), (second, each // count > 1)):
         children.phase[each, neuron] = np.where(on, 1, -1)
         children.theta[each, neuron] = 0.0
@@ -98,8 +99,8 @@ def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array)
     count, many = len(parents), min(_TRIED, score.shape[1])
     neurons = np.argpartition(-score, many - 1, axis=1)[:, :many]
     each = np.repeat(np.arange(count), many)
-    some, chosen = parents.take(each), neurons.reshape(-1)
-    both = join_relu_domains([split_neurons(some, chosen, -1), split_neurons(some, chosen, 1)])
+    some, chosen = parents.pick(each), neurons.reshape(-1)
+    both = join_batches([split_neurons(some, chosen, -1), split_neurons(some, chosen, 1)])
     found = ascend_dual_bound(s.c, both, replace(s.settings.steps, count=_TRIAL_STEPS))
     missing = np.tile(np.maximum(-bound, 1e-9)[each], 2)
     gain = np.full(len(both), _CLOSED)
@@ -110,7 +111,7 @@ def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array)
     below, above = _log_neuron_splits(s, parents.node, chosen[place])
     taken = np.concatenate([place, place + count * many])
     children = replace(
-        both.take(taken),
+        both.pick(taken),
         theta=found.theta[taken],
         row_weights=found.row_weights[taken],
         node=np.concatenate([below, above]),
@@ -121,7 +122,7 @@ def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array)
         of = Multipliers(children.theta, children.phase, children.lower, children.row_weights)
         for i in np.flatnonzero(closed).tolist():
             s.log.add(int(children.node[i]), DualEntry(of, i, closing=True))
-    s.stack.push(children.take(~closed))
+    s.stack.push(children.pick(~closed))
 
 
 def _decide_leaf(s: ReluSearch, domain: ReluDomains) -> None:
@@ -157,3 +158,53 @@ def _split_input(s: ReluSearch, domain: ReluDomains, point: Array, whole: Mask) 
     s.log.add(int(domain.node[0]), SplitEntry(-1, chosen, int(value), int(numbers[0])))
     s.stack.push(replace(domain, high=below, node=numbers[:1], rounds=rounds, fresh=fresh))
     s.stack.push(replace(domain, low=above, node=numbers[1:], rounds=rounds, fresh=fresh))
+
+
+def clip_worthwhile_neurons(c: DualProblem, still: ReluDomains, a: DualAscent) -> ClippedBounds:
+    """Bounds of undecided neurons of the first layer, where they gain enough.
+
+    With one hidden layer only of those whose chord is in use; else the bounds of deeper ones rest on all.
+    """
+    s = c.slices[0]
+    lower, upper = still.lower[:, s], still.upper[:, s]
+    wanted = (still.phase[:, s] == 0) & (lower < 0.0) & (upper > 0.0)
+    if len(c.slices) == 1:
+        wanted &= a.after < 0.0
+    clipped = clip_first_layer(c, still, wanted)
+    place = (clipped.rows, clipped.neurons)
+    lower, upper = lower[place], upper[place]
+    least = _LEAST_CLIP * (upper - lower)
+    rises, falls = clipped.lower > lower + least, clipped.upper < upper - least
+    np.copyto(clipped.lower, -np.inf, where=~rises)
+    np.copyto(clipped.upper, np.inf, where=~falls)
+    return clipped.pick(rises | falls)
+
+
+def branching_scores(c: DualProblem, domains: ReluDomains, a: DualAscent, weight: Array | float) -> Array:
+    """What the relaxation of each neuron of each open sub-domain may cost; -1 where it is decided.
+
+    The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
+    it counts little: its slope is free to fit. What other rows might need counts as little.
+    """
+    gap = relu_gap(domains.lower, domains.upper)
+    score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
+    found: Array = np.where(domains.phase == 0, score, -1.0)
+    return found
+
+
+def likely_on(a: DualAscent, neurons: Indices) -> Mask:
+    """Where the averaged point of the relaxation has the neuron on."""
+    on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
+    return on
+
+
+def _shared_input_influence(c: DualProblem, domains: ReluDomains) -> Array:
+    """How much a neuron of the first layer shares its inputs with undecided ones, the nearly decided most."""
+    s = c.slices[0]
+    lower, upper = domains.lower[:, s], domains.upper[:, s]
+    undecided = (domains.phase[:, s] == 0) & (lower < 0.0) & (upper > 0.0)
+    share = np.where(undecided, upper / np.where(undecided, upper - lower, 1.0), 0.0) ** 2
+    size = np.abs(c.problem.first)
+    found = np.ones_like(domains.lower)
+    found[:, s] += (share @ size) @ size.T
+    return found

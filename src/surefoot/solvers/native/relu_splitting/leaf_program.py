@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.relu_splitting.chain_problem import Indices
-from surefoot.solvers.native.relu_splitting.dual_ascent import round_to_multiples
-from surefoot.solvers.native.relu_splitting.dual_bound import MULTIPLIER_GRID, SLOPE_GRID, DualProblem
-from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains
+from surefoot.solvers.native.relu_splitting.chain_problem import Indices, ReluDomains
+from surefoot.solvers.native.relu_splitting.dual_bound import (
+    MULTIPLIER_GRID,
+    SLOPE_GRID,
+    DualProblem,
+    round_to_multiples,
+)
 
 _FEASIBILITY = 1e-10
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, UNIT, Array
-from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask
+from surefoot.network.relaxation import relu_lines
+from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask, ReluDomains
 from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
-from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomains
 
 CHUNK = 1 << 11  # functions at a time, so that the arrays stay in the cache
 _LEAST_GAIN = 0.02  # of an input's width; smaller gains are not worth a new box
@@ -135,7 +136,7 @@ def _build_cut_box(c: DualProblem, domains: ReluDomains) -> _CutBox:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClippedBounds:
+class ClippedBounds(BatchRecord):
     """Bounds of some neurons of some sub-domains that hold on the box cut by the inequality."""
 
     rows: Indices  # in ascending order
@@ -144,16 +145,6 @@ class ClippedBounds:
     upper: Array
     lower_price: Array
     upper_price: Array
-
-    def take(self, chosen: Mask) -> ClippedBounds:
-        return ClippedBounds(
-            self.rows[chosen],
-            self.neurons[chosen],
-            self.lower[chosen],
-            self.upper[chosen],
-            self.lower_price[chosen],
-            self.upper_price[chosen],
-        )
 
 
 def clip_first_layer(c: DualProblem, domains: ReluDomains, wanted: Mask) -> ClippedBounds:
@@ -243,7 +234,7 @@ def _bound_deep_neurons(c: DualProblem, domains: ReluDomains, layer: int, wanted
     rows, places = np.nonzero(wanted)
     count = len(domains)
     lines = [
-        tuple(p.reshape(count, copies, w) for p in _relu_lines(domains.lower[:, s], domains.upper[:, s]))
+        tuple(p.reshape(count, copies, w) for p in relu_lines(domains.lower[:, s], domains.upper[:, s]))
         for s, w in zip(c.slices[:layer], wide, strict=False)
     ]
     box = _build_cut_box(c, domains)
@@ -276,17 +267,6 @@ def tighten_deep_neurons(c: DualProblem, domains: ReluDomains, wanted: Mask) -> 
         found.append(_bound_deep_neurons(c, domains, layer, here))
         intersect_neuron_bounds(domains, found[-1])
     return found
-
-
-def _relu_lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
-    """Slope below, slope above and intercept above of each ReLU."""
-    on = lower >= 0.0
-    unstable = ~on & (upper > 0.0)
-    width = np.where(unstable, upper - lower, 1.0)
-    chord = np.where(unstable, upper / width, on)
-    intercept = np.where(unstable, 16 * UNIT * width - chord * lower + TINY, 0.0)
-    below = np.where(unstable, upper > -lower, on).astype(np.float64)
-    return below, chord, intercept
 
 
 def _substitute_above(

@@ -31,9 +31,12 @@ from surefoot.solvers.native.relu_splitting.chain_cases import (
     chain_problem_of_case,
     choice_alternatives,
 )
-from surefoot.solvers.native.relu_splitting.chain_problem import ChainProblem, select_problem_rows
+from surefoot.solvers.native.relu_splitting.chain_problem import (
+    ChainProblem,
+    descend_chain_violation,
+    select_problem_rows,
+)
 from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
-from surefoot.solvers.native.relu_splitting.gradient_attack import descend_chain_violation
 from surefoot.solvers.native.relu_splitting.search_state import (
     CandidatePoint,
     ChainRefutation,

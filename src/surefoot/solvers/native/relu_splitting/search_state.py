@@ -8,12 +8,11 @@ from enum import Enum
 
 import numpy as np
 
+from surefoot.network.batches import BatchStack
 from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.relu_splitting.chain_problem import evaluate_chain_rows
-from surefoot.solvers.native.relu_splitting.dual_ascent import AscentSteps
-from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
+from surefoot.solvers.native.relu_splitting.chain_problem import ReluDomains, evaluate_chain_rows
+from surefoot.solvers.native.relu_splitting.dual_bound import AscentSteps, DualProblem
 from surefoot.solvers.native.relu_splitting.splitting_log import SplittingLog
-from surefoot.solvers.native.relu_splitting.sub_domains import ReluDomainStack
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class ReluSearch:
     c: DualProblem
     settings: ReluSearchSettings
     log: SplittingLog
-    stack: ReluDomainStack
+    stack: BatchStack[ReluDomains]
     random: np.random.Generator
     nodes: int = 0
     batches: int = 0

@@ -1,0 +1,100 @@
+"""Records of arrays with one row for each member of a batch: some of its members, several batches as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+
+
+class BatchRecord:
+    """A dataclass of arrays, records, tuples, lists and tables of arrays; other parts are of no member."""
+
+    __slots__ = ()
+
+    def pick(self, index: Any) -> Self:
+        """The same of some members: a mask, positions or a slice."""
+        names = _field_names(type(self))
+        return type(self)(**{name: _pick_part(getattr(self, name), index) for name in names})
+
+
+@lru_cache(maxsize=64)
+def _field_names(record: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(record))
+
+
+def _pick_part(part: Any, index: Any) -> Any:
+    if isinstance(part, np.ndarray):
+        return part[index]
+    if isinstance(part, BatchRecord):
+        return part.pick(index)
+    if isinstance(part, dict):
+        return {key: _pick_part(value, index) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return type(part)([_pick_part(value, index) for value in part])
+    return part
+
+
+B = TypeVar("B", bound=BatchRecord)
+
+
+def join_batches(several: Sequence[B]) -> B:
+    """Several batches as one; of tables what all of them have."""
+    found: B = _join_parts(several)
+    return found
+
+
+def _join_parts(several: Sequence[Any]) -> Any:
+    first = several[0]
+    if len(several) == 1:
+        return first
+    if isinstance(first, np.ndarray):
+        return np.concatenate(several)
+    if isinstance(first, BatchRecord):
+        names = _field_names(type(first))
+        return type(first)(**{name: _join_parts([getattr(part, name) for part in several]) for name in names})
+    if isinstance(first, dict):
+        common = [key for key in first if all(key in part for part in several)]
+        return {key: _join_parts([part[key] for part in several]) for key in common}
+    if isinstance(first, list | tuple):
+        return type(first)([_join_parts(parts) for parts in zip(*several, strict=True)])
+    return first
+
+
+class _SizedBatch(Protocol):
+    def __len__(self) -> int: ...
+
+    def pick(self, index: Any) -> Self: ...
+
+
+S = TypeVar("S", bound=_SizedBatch)
+
+
+class BatchStack(Generic[S]):
+    """Open members of a search, the last pushed first."""
+
+    def __init__(self, *batches: S) -> None:
+        self.parts = list(batches)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def push(self, batch: S) -> None:
+        if len(batch):
+            self.parts.append(batch)
+
+    def pop(self, most: int) -> S:
+        """Up to that many members; there must be one."""
+        taken: list[S] = []
+        while self.parts and most > 0:
+            last = self.parts.pop()
+            if len(last) > most:
+                self.parts.append(last.pick(slice(0, len(last) - most)))
+                last = last.pick(slice(len(last) - most, len(last)))
+            taken.append(last)
+            most -= len(last)
+        found: S = _join_parts(taken[::-1])
+        return found
