@@ -12,7 +12,7 @@ from tests.checker.twins.random_cases import floats
 
 from surefoot_checker.bounds.variable_box import round_inward
 from surefoot_checker.claims.unsat.atom_cover import check_atom_cover
-from surefoot_checker.kernel.inference import fraction_to_float32, is_float32_number
+from surefoot_checker.kernel.float32 import fraction_to_float32, is_float32_number
 from surefoot_checker.kernel.query import Formula
 from surefoot_checker.kernel.strict_json import Refused
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import ceil, floor
 from operator import gt
 
+from ..kernel.float32 import float32_above
 from ..kernel.strict_json import Refused
 from .case_problem import CaseProblem
 from .interval_propagation import may_overflow, propagate_interval
@@ -77,18 +78,7 @@ def round_inward(low: Fraction, kind: str) -> Fraction:
     """The least number of this kind that is not below `low`."""
     if kind == "integer":
         return Fraction(ceil(low))
-    return _float32_above(low) if kind == "float32" else low
-
-
-def _float32_above(x: Fraction) -> Fraction:
-    """The least float32 number >= x (multiples of the largest unit beyond the float32 range)."""
-    if not x:
-        return x
-    top = abs(x.numerator).bit_length() - x.denominator.bit_length()  # 2^(top - 1) < |x| < 2^(top + 1)
-    if abs(x) < Fraction(2) ** top:
-        top -= 1
-    unit = Fraction(2) ** (max(top, -126) - 23)
-    return ceil(x / unit) * unit
+    return float32_above(low) if kind == "float32" else low
 
 
 def narrow_box(grid: PrecisionGrid, state: SubdomainState, low: list[int], high: list[int]) -> None:

@@ -12,13 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 from ...bounds.back_substitution import box_minimum, entry_form
-from ...bounds.exact_substitution import atom_holds, evaluate_exactly
+from ...bounds.case_problem import evaluate_exactly, sum_terms
 from ...bounds.interval_propagation import propagate_interval
 from ...bounds.row_batch import MANY, row_forms
 from ...bounds.subdomain import PrecisionGrid, SubdomainState
 from ...bounds.variable_box import exact_ends, narrow_box, separate_box
+from ...kernel.query import holds_with_zero
 from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expect_list, expect_ratio
-from .multipliers import add_cut, bound_exact_sum, read_slopes, sum_inequalities
+from .multipliers import add_cut_multiple, bound_exact_sum, read_slopes, sum_inequalities
 
 Parts = tuple[SubdomainState, SubdomainState]
 
@@ -116,7 +117,7 @@ def _row_minima(grid: PrecisionGrid, state: SubdomainState, v: int, rows: list[l
     for place, (i, side, *price) in enumerate(rows):
         form = forms[place] if forms is not None else entry_form(grid, state, v, i, side)
         if price:
-            add_cut(form, price[0])
+            add_cut_multiple(form, price[0])
         yield form.minimum()
 
 
@@ -236,7 +237,10 @@ def _check_point(grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int]
     if low != high:
         raise Refused("the free variables are not fixed")
     values = evaluate_exactly(grid.problem, low)
-    true = {place for place, atom in enumerate(grid.problem.atoms) if atom_holds(atom, values)}
+    true = set()
+    for place, atom in enumerate(grid.problem.atoms):
+        if holds_with_zero(atom.relation, sum_terms(atom.terms, atom.constant, values)):
+            true.add(place)
     for s in sets:
         if grid.problem.sets[s] <= true:
             raise Refused(f"set {s} is satisfied")

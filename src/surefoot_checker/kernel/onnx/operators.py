@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from ..float32 import LARGEST_FLOAT32
 from ..untrusted_file import ReadError, quote_for_message
 from . import shapes
 from .linear import emit_conv, emit_gemm, emit_matmul, emit_reduce_mean, emit_reduce_sum
 from .model import BOOL, FLOAT, INT32, INT64, Tensor, round_constant
 from .values import (
-    LARGEST,
     FlatNetworkBuilder,
     FlatSignal,
     OnnxOperands,
@@ -272,7 +272,7 @@ def _emit_leaky_relu(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[V
 def _emit_clip(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
     """Bounds are attributes in older files, inputs in newer ones; either may be absent."""
     bounds = []
-    for place, (name, default) in enumerate((("min", -LARGEST), ("max", LARGEST)), start=1):
+    for place, (name, default) in enumerate((("min", -LARGEST_FLOAT32), ("max", LARGEST_FLOAT32)), start=1):
         if given.optional(place) is None:
             bounds.append(given.number(name, default))
             continue
@@ -297,7 +297,9 @@ def _emit_extremum(largest: bool) -> Translation:
                 shape, bound = shapes.common_shape(result.shape, other.shape), require_floats(other)[0]
                 wide = rearrange_value(result, shapes.broadcast_positions(result.shape, shape))
                 assert isinstance(wide, FlatSignal)
-                result = builder.between(wide, *((bound, LARGEST) if largest else (-LARGEST, bound)))
+                result = builder.between(
+                    wide, *((bound, LARGEST_FLOAT32) if largest else (-LARGEST_FLOAT32, bound))
+                )
                 continue
             right = other if isinstance(other, FlatSignal) else builder.constant(other)
             if largest:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from ..float32 import LARGEST_FLOAT32
 from ..network import (
     ActivationNode,
     AffineNode,
@@ -26,8 +27,6 @@ from ..network import (
 from ..untrusted_file import ReadError, quote_for_message
 from .model import MOST_ENTRIES, Attribute, Tensor
 from .shapes import Rearrangement, Shape, broadcast_positions, common_shape
-
-LARGEST = float.fromhex("0x1.fffffep127")  # of float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +123,7 @@ class FlatNetworkBuilder:
     def between(self, signal: FlatSignal, low: float, high: float) -> FlatSignal:
         if low > high:
             raise ReadError("the lower bound of Clip is above the upper one")
-        if low == 0 and high == LARGEST:
+        if low == 0 and high == LARGEST_FLOAT32:
             return self.activation("relu", signal)
         return self.activation("clip", signal, low, high)
 
