@@ -18,14 +18,14 @@ from tests.checker.twins.random_cases import (
     planes_of,
 )
 
-from surefoot_checker.bounds.back_substitution import BackwardForm, ExactForm, entry_form
+from surefoot_checker.bounds.back_substitution import ExactForm, entry_form
 from surefoot_checker.bounds.case_problem import CaseProblem, evaluate_exactly
 from surefoot_checker.bounds.interval_propagation import may_overflow, propagate_interval, rounding_radius
 from surefoot_checker.bounds.point_bounds import point_enclosure, rough_enclosure
 from surefoot_checker.bounds.relaxations import cached_relaxation, check_slopes, step_relaxation
 from surefoot_checker.bounds.row_batch import row_forms
 from surefoot_checker.bounds.subdomain import PrecisionGrid, SubdomainState
-from surefoot_checker.bounds.variable_box import exact_ends, root_state, separate_box
+from surefoot_checker.bounds.variable_box import exact_ends, root_state
 from surefoot_checker.kernel.inference import network_function
 from surefoot_checker.kernel.network import ActivationNode, AffineNode, CombineNode, FlatNetwork
 from surefoot_checker.kernel.strict_json import Refused
@@ -202,16 +202,13 @@ def total_size(grid: PrecisionGrid, boxes: list[Box]) -> Fraction:
 def test_backward_substitution(
     problem: CaseProblem, precision: tuple[int, bool], data: st.DataObject
 ) -> None:
-    """Never above the twin; one row by itself, and as it is kept for values that are linear."""
+    """Never above the twin."""
     grid, state = open_root(problem, *precision)
     v = data.draw(st.integers(0, len(grid.values) - 1))
     assume(grid.values[v].width)
     i, side = data.draw(st.integers(0, grid.values[v].width - 1)), data.draw(st.integers(0, 1))
-    form = BackwardForm(grid, state)
-    form.add_entry(v, i, -grid.one if side else grid.one)
     exact = exact_minimum(grid, state, {(v, i): Fraction(-1 if side else 1)})
-    for found in (form.minimum(), entry_form(grid, state, v, i, side).minimum()):
-        assert Fraction(found, grid.one**2) <= exact + DIGITS
+    assert Fraction(entry_form(grid, state, v, i, side).minimum(), grid.one**2) <= exact + DIGITS
 
 
 @given(case_problems(flat_networks(st.floats(-2, 2, width=32)), st.floats(-2, 2, width=32)), st.data())
@@ -222,8 +219,7 @@ def test_backward_substitution_loses_little(problem: CaseProblem, data: st.DataO
     v = len(grid.values) - 1
     assume(grid.values[v].width)
     i = data.draw(st.integers(0, grid.values[v].width - 1))
-    form = BackwardForm(grid, state)
-    form.add_entry(v, i, grid.one)
+    form = entry_form(grid, state, v, i, 0)
     exact = exact_minimum(grid, state, {(v, i): Fraction(1)})
     size = total_size(grid, boxes_of(grid, state))
     share = 1 << (40 if problem.float32 else 60)  # magnitudes that a radius depends on are rounded up
@@ -254,13 +250,9 @@ def test_many_rows_together(problem: CaseProblem, data: st.DataObject) -> None:
     together = row_forms(grid, state, v, rows) if layers else None
     if together is None:
         return
-    box = separate_box(grid, state, together.place)
-    minima = [] if box is None else [together.minima(box)]
-    minima.append([form.minimum() for form in together.forms()])
     for number, (i, side) in enumerate(rows):
         exact = exact_minimum(grid, state, {(v, i): Fraction(-1 if side else 1)})
-        for found in minima:
-            assert Fraction(found[number], grid.one**2) <= exact + DIGITS
+        assert Fraction(together[number].minimum(), grid.one**2) <= exact + DIGITS
 
 
 @given(problems, PRECISIONS, st.data())

@@ -232,22 +232,9 @@ class ExactForm(BackwardForm):
 
 
 def entry_form(grid: PrecisionGrid, state: SubdomainState, v: int, i: int, side: int) -> BackwardForm:
-    """The entry of a value, or (`side` 1) its negative.
-
-    Where a value is linear in the free variables, the form is substituted once, with the bounds of the whole
-    search space; what is lost by rounding there is enough for every part of it.
-    """
+    """The entry of a value, or (`side` 1) its negative."""
     form = BackwardForm(grid, state)
-    sign = -grid.one if side else grid.one
-    if not grid.is_linear[v] or grid.root is None:
-        form.add_entry(v, i, sign)
-        return form
-    known = grid.linear_forms.get((v, i, side))
-    if known is None:
-        whole = BackwardForm(grid, grid.root)
-        whole.add_entry(v, i, sign)
-        known = grid.linear_forms[v, i, side] = whole.substitute_all()
-    form.coefficients[0], form.constant = known[0].copy(), known[1]
+    form.add_entry(v, i, -grid.one if side else grid.one)
     return form
 
 

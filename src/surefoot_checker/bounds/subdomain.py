@@ -13,8 +13,8 @@ from functools import reduce
 from math import frexp
 from operator import add, gt, or_, sub
 
-from ..kernel.network import ActivationNode, AffineNode, ElementwiseNode, Numbers
-from .case_problem import CallInput, CaseProblem, GraphValue
+from ..kernel.network import AffineNode, ElementwiseNode, Numbers
+from .case_problem import CaseProblem, GraphValue
 from .packed_vectors import DIGIT, ROOM, PackedMatrix, scale_to_integers
 
 Contents = tuple[Numbers, Numbers, int, int, bool]  # weights, bias, columns and the precision of a kernel
@@ -37,12 +37,9 @@ class PrecisionGrid:
             for source in value.sources:
                 readers[source].append(place)
         self.readers = tuple(map(tuple, readers))
-        self.is_linear = _linear_values(problem.values)
         self.root: SubdomainState | None = None  # the whole search space
-        self.linear_forms: dict[tuple[int, int, int], tuple[list[int], int]] = {}
         self._matrices = matrices
         self.coarse = coarse  # whether weights have one digit, if they can
-        self.is_separate = _separable_values(problem.values)
         self._kernels: list[AffineKernel | None] = [None] * len(self.values)
         self._ratios: dict[int, list[tuple[int, int]]] = {}
 
@@ -66,34 +63,6 @@ class PrecisionGrid:
                 found = self._matrices[contents] = AffineKernel.of(node, self.bits, self.coarse)
             self._kernels[v] = found
         return found
-
-
-def _linear_values(values: tuple[GraphValue, ...]) -> list[bool]:
-    """Which values are linear in the free variables."""
-    found = [True]
-    for value in values[1:]:
-        kind = getattr(value.node, "kind", "")
-        is_linear = not isinstance(value.node, ActivationNode) and kind not in (
-            "product",
-            "maximum",
-            "quotient",
-        )
-        found.append(is_linear and all(found[s] for s in value.sources))
-    return found
-
-
-def _separable_values(values: tuple[GraphValue, ...]) -> list[bool]:
-    """Which values have in each entry a linear function of one free variable, no two of the same."""
-    found = [True]
-    for value in values[1:]:
-        node = value.node
-        if isinstance(node, CallInput):
-            read = [(v, i) for row in node.rows for v, i, _ in row]
-            alone = all(len(row) <= 1 for row in node.rows) and len(set(read)) == len(read)
-            found.append(alone and all(v == 0 for v, _ in read))
-        else:
-            found.append(isinstance(node, ElementwiseNode) and found[value.sources[0]])
-    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +167,6 @@ class SubdomainState:
     radii: dict[int, list[int] | None] = field(default_factory=dict)
     totals: dict[int, int] = field(default_factory=dict)
     middles: tuple[list[int], list[int]] | None = None
-    boxes: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
 
     def sizes(self, v: int) -> list[int]:
         """The largest absolute value of every entry: high or -low, since low <= high."""
@@ -229,7 +197,6 @@ class SubdomainState:
         self.totals.pop(v, None)
         if v == 0:
             self.middles = None
-            self.boxes = {}
         for reader in grid.readers[v]:
             self.lines.pop(reader, None)
             self.radii.pop(reader, None)
@@ -250,5 +217,4 @@ class SubdomainState:
             self.radii.copy(),
             self.totals.copy(),
             self.middles,
-            self.boxes,
         )
