@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .bounds.subdomain import AnyKernel, Contents
+from .bounds.subdomain import AffineKernel, Contents
 from .claims.barrier.claim import check_barrier
 from .claims.barrier.convergence import check_convergence
 from .claims.graph.claim import check_graph_claim
@@ -215,7 +215,7 @@ def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str) ->
     ]
     cases = [[read_case(c) for c in expect_list(o["cases"], "cases")] for o in given]
     count, where = ProofCount(), ""
-    kernels: dict[Contents, AnyKernel] = {}
+    kernels: dict[Contents, AffineKernel] = {}
     accepted, reason = True, "every obligation is shown"
     try:
         if arithmetic == "float32":
@@ -272,7 +272,7 @@ def check_no_solution(
     query: ClaimedQuery,
     cases: Sequence[Mapping[str, Any]],
     arithmetic: str,
-    kernels: dict[Contents, AnyKernel],
+    kernels: dict[Contents, AffineKernel],
     count: ProofCount,
 ) -> None:
     """Refuse unless the cases show that the query has no solution."""

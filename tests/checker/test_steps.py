@@ -333,6 +333,8 @@ def test_small_divisors_need_a_finer_grid() -> None:
         ["cut", [[0, ONE]]],
         ["cut", [[[0]]]],
         ["jump", 1],
+        [["drop"], [0], ONE],
+        [{}, [0], ONE],
     ],
 )
 def test_what_is_no_step_is_an_error(step: Any) -> None:

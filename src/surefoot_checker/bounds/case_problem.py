@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..kernel.inference import EXACT, compile_node
 from ..kernel.network import ENTRIES, Node, flat_node_sources
 from ..kernel.query import ClaimedVariable, FlatNetworkCall, Linear
 from ..kernel.strict_json import BadCertificate
@@ -51,6 +52,22 @@ class CaseProblem:
     def smooth(self) -> bool:
         """Whether some value is irrational, so that nothing can be evaluated exactly."""
         return any(getattr(v.node, "kind", "") in ("tanh", "sigmoid") for v in self.values)
+
+
+def evaluate_exactly(problem: CaseProblem, point: list[Fraction]) -> list[list[Fraction]]:
+    """All values at a point; refuses irrational functions and divisions by zero."""
+    values = [point]
+    for value in problem.values[1:]:
+        if isinstance(value.node, CallInput):
+            rows = zip(value.node.rows, value.node.constants, strict=True)
+            values.append([sum_terms(row, constant, values) for row, constant in rows])
+        elif value.node is not None:
+            values.append(compile_node(value.node, value.sources, EXACT)(values))
+    return values
+
+
+def sum_terms(terms: Iterable[Term], constant: Fraction, values: Sequence[Sequence[Fraction]]) -> Fraction:
+    return constant + sum((c * values[v][i] for v, i, c in terms), Fraction(0))
 
 
 class Numbering:

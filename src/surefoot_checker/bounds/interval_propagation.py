@@ -7,14 +7,14 @@ gets: the exact function of the computed values before it, plus an error of at m
 
 from __future__ import annotations
 
-from operator import add, neg, sub
+from operator import add, sub
 
 from ..kernel.network import ActivationNode, AffineNode, CombineNode, ElementwiseNode, JoinNode, PickNode
 from ..kernel.strict_json import Refused
 from .case_problem import CallInput
-from .packed_vectors import enclose_affine, ones_vector, unpack_fields
+from .packed_vectors import enclose_half
 from .smooth_functions import enclose_logistic, enclose_tanh
-from .subdomain import LightKernel, PrecisionGrid, SubdomainState
+from .subdomain import PrecisionGrid, SubdomainState
 
 Bounds = tuple[list[int], list[int]]
 UNIT = 24  # float32 rounds with a relative error of 2^-24
@@ -80,8 +80,8 @@ def _bound_partial_sums(grid: PrecisionGrid, state: SubdomainState, v: int) -> l
         raise Refused("a sum of so many terms has no useful rounding error")
     coarse = max(0, grid.bits - 24)
     factors = [-(-size >> coarse) for size in state.sizes(grid.values[v].sources[0])]
-    found, error = grid.kernel(v, node).sizes.times([*factors, grid.one >> coarse])  # of half the weights
-    return [(entry + error) << (coarse + 1) for entry in found]
+    found, error = grid.kernel(v, node).sizes.times([*factors, grid.one >> coarse])
+    return [(entry + error) << coarse for entry in found]
 
 
 def _operation_error(grid: PrecisionGrid, size: int) -> int:
@@ -139,25 +139,10 @@ def _exact_interval(grid: PrecisionGrid, state: SubdomainState, v: int) -> Bound
 def _affine_interval(
     grid: PrecisionGrid, v: int, node: AffineNode, low: list[int], high: list[int]
 ) -> Bounds:
-    """With x = (c + r e) / 2 for c = low + high, r = high - low, -1 <= e <= 1: (W c +- |W| r) / 2 + b.
-
-    All sums are exact in units of 2^-(bits + drop), and the matrices hold half the weights. What they store
-    is off by 1/2 each (unless exact), so the sums by half the absolute sum of their factors.
-    """
+    """With x = (c + r e) / 2 for c = low + high, r = high - low, -1 <= e <= 1: (W c +- |W| r) / 2 + b."""
     kernel = grid.kernel(v, node)
     middle = [*map(add, low, high), 2 << grid.bits]
-    spread = [*map(sub, high, low), 0]
-    if isinstance(kernel, LightKernel):
-        return enclose_affine(kernel.columns, kernel.sizes, middle, spread)
-    total = sum(map(abs, middle)) + sum(spread)
-    words, width, drop = kernel.columns.words(2 * total + 2), kernel.columns.width, kernel.columns.drop
-    centre = kernel.columns.combine_rows(middle, words)
-    around = kernel.sizes.combine_rows(spread, words)
-    if not kernel.columns.exact:
-        around += (total // 2 + 1) * ones_vector(width, words)
-    down = unpack_fields(centre - around, width, words, drop)
-    up = unpack_fields(-centre - around, width, words, drop)
-    return down, list(map(neg, up))
+    return enclose_half(kernel.columns, kernel.sizes, middle, [*map(sub, high, low), 0])
 
 
 def _activation_interval(

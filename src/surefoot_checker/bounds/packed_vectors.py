@@ -25,69 +25,114 @@ ROOM = 62  # no entry of a field of one word is beyond 2^ROOM
 
 
 class PackedMatrix:
-    """A matrix of real numbers times 2^drop, rounded to integers; `drop` is a multiple of 64.
+    """A matrix of real numbers times 2^places, rounded to integers.
 
-    Each entry is off by at most 1/2, by nothing if `exact`.
+    Each entry is off by at most 1/2, by nothing if `exact`. Fields have as many words as a product needs; if
+    `narrow` they have one, and where sums would be too large for it, factors lose their last bits.
     """
 
-    __slots__ = ("_least", "_limit", "_packs", "_rows", "drop", "exact", "largest", "width")
+    __slots__ = ("_packs", "entries", "exact", "largest", "narrow", "norm", "places", "width")
 
-    def __init__(self, rows: Sequence[Sequence[int]], width: int, drop: int, exact: bool) -> None:
-        self._rows = rows
+    def __init__(
+        self, rows: Sequence[Sequence[int]], width: int, places: int, exact: bool, narrow: bool = False
+    ) -> None:
+        self.entries = rows
         self.width = width
-        self.drop = drop
+        self.places = places
         self.exact = exact
-        self.largest = max((max(map(abs, row), default=1) for row in rows), default=1) or 1
+        self.narrow = narrow
+        sizes = [list(map(abs, row)) for row in rows]
+        self.largest = max((max(row, default=1) for row in sizes), default=1) or 1
+        self.norm = max(map(sum, zip(*sizes, strict=True)), default=0) if narrow else 0  # sum of a column
         self._packs: dict[int, list[int]] = {}
-        self._least = drop // WORD + 1  # words of a field, where that is enough
-        most = (1 << (WORD * self._least - 1)) - 1
-        self._limit = most // self.largest  # of the absolute sum of factors, then
 
-    def words(self, total: int) -> int:
-        """Words of a field that holds every entry, and sums whose factors have absolute sum `total`."""
-        return max(self.drop // WORD + 1, (max(total, 1) * self.largest).bit_length() // WORD + 1)
+    def fit_fields(self, total: int) -> tuple[int, int]:
+        """For sums whose factors have this absolute sum: words of a field, and bits that factors lose."""
+        bits = (max(total, 1) * self.largest).bit_length()
+        if self.narrow:
+            return 1, max(0, bits - ROOM + 1)
+        return max(self.places, bits) // WORD + 1, 0
 
     def combine_rows(self, factors: Sequence[int], words: int) -> int:
         """The sum of factor times row, packed."""
-        rows = self._packs.get(words) or self._pack(words)
+        rows = self._packs.get(words)
+        if rows is None:
+            rows = self._packs[words] = [pack_fields(row, words) for row in self.entries]
         return sum(map(mul, filter(None, factors), compress(rows, factors)))
-
-    def _pack(self, words: int) -> list[int]:
-        rows = self._packs[words] = [pack_fields(row, words) for row in self._rows]
-        return rows
 
     def times(self, factors: Sequence[int]) -> tuple[list[int], int]:
         """Numbers n_j with n_j - t <= (sum of factor times true entry)_j <= n_j + t, and t; all are integers.
 
-        n_j is the floor of the sum of factor * stored entry / 2^drop, which is off by less than 1, and what
-        is stored by at most 1/2 * 2^-drop per unit of a factor.
+        n_j is the floor of the sum of factor * stored entry / 2^places, which is off by less than 1, and what
+        is stored by at most 1/2 * 2^-places per unit of a factor.
         """
         total = sum(map(abs, factors))
-        error = self._error(total)
-        if total >= self._limit or byteorder != "little":
-            words = self.words(total)
-            return unpack_fields(self.combine_rows(factors, words), self.width, words, self.drop), error
-        least = self._least
-        rows = self._packs.get(least) or self._pack(least)
-        halves = _half_fields(self.width, least)
-        packed = sum(map(mul, filter(None, factors), compress(rows, factors)))
-        raw = ((packed + halves) ^ halves).to_bytes(8 * least * self.width, "little")
-        return memoryview(raw).cast("q")[least - 1 :: least].tolist(), error
+        words, less = self.fit_fields(total)
+        if less:
+            factors = [factor >> less for factor in factors]
+        packed = self.combine_rows(factors, words)
+        return unpack_fields(packed, self.width, words, self.places - less), self.error_bound(
+            total, len(factors), less
+        )
 
-    def off(self, largest: Sequence[int]) -> int:
-        """The t of `times` for factors whose absolute values are at most these."""
-        return self._error(sum(largest))
+    def error_bound(self, total: int, count: int = 0, less: int = 0) -> int:
+        """The t of `times` for so many factors with this absolute sum, which lose `less` bits."""
+        error = 0 if self.exact else (total + (count << less if less else 0)) >> 1  # in units of 2^-places
+        if less:
+            error += self.norm + count << less
+        return 1 if self.exact and not less else 2 + (error >> self.places)
 
-    def _error(self, total: int) -> int:
-        return 1 if self.exact else 2 + (total >> (self.drop + 1))
+
+def enclose_half(
+    columns: PackedMatrix, sizes: PackedMatrix, middle: Sequence[int], spread: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Bounds of (W m +- |W| s) / 2 for a matrix and its absolute values.
+
+    All sums are exact. What is stored is off by 1/2 each (unless exact), so the sums by half the absolute sum
+    of their factors. Where middles lose their last bits the spreads are made larger by one of the new units.
+    """
+    total = sum(map(abs, middle)) + sum(spread)
+    words, less = columns.fit_fields(2 * total + 2)
+    if less:
+        spread = [1 - (-s >> less) if m or s else 0 for m, s in zip(middle, spread, strict=True)]
+        middle = [m >> less for m in middle]
+        total = sum(map(abs, middle)) + sum(spread)
+    centre, around = columns.combine_rows(middle, words), sizes.combine_rows(spread, words)
+    if not columns.exact:
+        around += (total // 2 + 1) * ones_vector(columns.width, words)
+    places = columns.places - less + 1
+    down, up = (unpack_fields(end - around, columns.width, words, places) for end in (centre, -centre))
+    return down, [-x for x in up]
 
 
 def pack_fields(entries: Sequence[int], words: int) -> int:
-    """Signed entries below 2^(64 words - 1) as one integer."""
-    half = 1 << (WORD * words - 1)
-    size = 8 * words
-    raw = b"".join([(entry + half).to_bytes(size, "little") for entry in entries])
-    return int.from_bytes(raw, "little") - half * ones_vector(len(entries), words)
+    """Signed entries below 2^(64 words - 1) as one integer: two's complement, then the sign restored."""
+    halves = _half_fields(len(entries), words)
+    if words == 1 and byteorder == "little":
+        return (int.from_bytes(array("q", entries).tobytes(), "little") ^ halves) - halves
+    raw = b"".join([entry.to_bytes(8 * words, "little", signed=True) for entry in entries])
+    return (int.from_bytes(raw, "little") ^ halves) - halves
+
+
+def unpack_fields(packed: int, width: int, words: int, places: int) -> list[int]:
+    """The entries, divided by 2^places and rounded down (multiplied, if there are fewer than none).
+
+    With 2^(F-1) added, the entries are digits; with the highest bit of each flipped, these are the entries in
+    two's complement, whose upper words are the quotients by 2^64, 2^128, ...
+    """
+    halves = _half_fields(width, words)
+    raw = ((packed + halves) ^ halves).to_bytes(8 * words * width, "little")
+    skipped = min(max(places, 0) // WORD, words - 1)
+    if words == skipped + 1 and byteorder == "little":
+        found = memoryview(raw).cast("q")[skipped::words].tolist()
+    else:
+        size = 8 * words
+        parts = (raw[start + 8 * skipped : start + size] for start in range(0, len(raw), size))
+        found = [int.from_bytes(part, "little", signed=True) for part in parts]
+    rest = places - WORD * skipped
+    if rest > 0:
+        return [x >> rest for x in found]
+    return [x << -rest for x in found] if rest else found
 
 
 @lru_cache(maxsize=256)
@@ -101,22 +146,6 @@ def _half_fields(width: int, words: int) -> int:
     return ones_vector(width, words) << (WORD * words - 1)
 
 
-def unpack_fields(packed: int, width: int, words: int, drop: int) -> list[int]:
-    """The entries, divided by 2^drop and rounded down.
-
-    With 2^(F-1) added, the entries are digits; with the highest bit of each flipped, these are the entries in
-    two's complement, whose upper words are the quotients.
-    """
-    halves = _half_fields(width, words)
-    raw = ((packed + halves) ^ halves).to_bytes(8 * words * width, "little")
-    skipped = drop // WORD
-    if words == skipped + 1 and byteorder == "little":
-        return memoryview(raw).cast("q")[skipped::words].tolist()
-    size = 8 * words
-    starts = range(0, len(raw), size)
-    return [int.from_bytes(raw[i + 8 * skipped : i + size], "little", signed=True) for i in starts]
-
-
 def scale_to_integers(weights: Sequence[float], bits: int) -> tuple[list[int], bool]:
     """The numbers times 2^bits, rounded to the nearest integer, and whether that changed nothing.
 
@@ -128,89 +157,10 @@ def scale_to_integers(weights: Sequence[float], bits: int) -> tuple[list[int], b
     return found, found == products
 
 
-class WordMatrix:
-    """A matrix of real numbers times 2^places, rounded to integers of at most 2^DIGIT; fields are one word.
-
-    Each entry is off by at most 1/2, by nothing if `exact`. Where sums would be too large for a field,
-    factors lose their last bits.
-    """
-
-    __slots__ = ("exact", "largest", "norm", "places", "rows", "width")
-
-    def __init__(
-        self,
-        rows: Sequence[Sequence[int]],
-        *,
-        width: int,
-        places: int,
-        exact: bool,
-        largest: int,  # no entry exceeds it,
-        norm: int,  # and no absolute sum of a column exceeds this
-    ) -> None:
-        self.rows = [words_to_vector(row, width) for row in rows]
-        self.width = width
-        self.places = places
-        self.exact = exact
-        self.largest = largest
-        self.norm = norm
-
-    def combine_rows(self, factors: Sequence[int]) -> int:
-        """The sum of factor times row, packed."""
-        return sum(map(mul, filter(None, factors), compress(self.rows, factors)))
-
-    def times(self, factors: Sequence[int]) -> tuple[list[int], int]:
-        """As `Matrix.times`: numbers around the true sums, and how far off they may be."""
-        total = sum(map(abs, factors))
-        less = max(0, (total * self.largest).bit_length() - ROOM + 1)
-        if less:
-            factors = [factor >> less for factor in factors]
-        found, places = vector_to_entries(self.combine_rows(factors), self.width), self.places - less
-        error = 0 if self.exact else total + (len(factors) << less) >> 1  # in units of 2^-self.places
-        if less:
-            error += self.norm + len(factors) << less
-        if places >= 0:
-            return [entry >> places for entry in found], 2 + (error >> self.places)
-        return [entry << -places for entry in found], 2 + (error >> self.places)
-
-
-def enclose_affine(
-    columns: WordMatrix, sizes: WordMatrix, middle: Sequence[int], spread: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """Bounds of W m +- |W| s for a matrix and its absolute values.
-
-    Where middles lose their last bits the spreads are made larger instead: by one of the new units.
-    """
-    total = sum(map(abs, middle)) + sum(spread)
-    less = max(0, (total * columns.largest).bit_length() - ROOM + 2)
-    if less:
-        spread = [1 - (-s >> less) if m or s else 0 for m, s in zip(middle, spread, strict=True)]
-        middle = [m >> less for m in middle]
-    centre, around = columns.combine_rows(middle), sizes.combine_rows(spread)
-    if not columns.exact:
-        around += repeat_field((sum(map(abs, middle)) + sum(spread) >> 1) + 1, columns.width)
-    places = columns.places - less
-    down, up = (vector_to_entries(end - around, columns.width) for end in (centre, -centre))
-    if places < 0:
-        return [x << -places for x in down], [-x << -places for x in up]
-    return [x >> places for x in down], [-(x >> places) for x in up]
-
-
 @lru_cache(maxsize=256)
 def repeat_field(number: int, width: int) -> int:
     """The vector, with fields of a word, of one number from 0 up to below 2^64."""
     return number * ones_vector(width, 1)
-
-
-def words_to_vector(entries: Iterable[int], width: int) -> int:
-    """Signed words as a vector: two's complement, then the sign restored."""
-    sign = repeat_field(1 << (WORD - 1), width)
-    return (int.from_bytes(array("q", entries).tobytes(), byteorder) ^ sign) - sign
-
-
-def vector_to_entries(vector: int, width: int) -> list[int]:
-    """The entries of a vector with fields of a word."""
-    sign = repeat_field(1 << (WORD - 1), width)
-    return memoryview(((vector + sign) ^ sign).to_bytes(8 * width, byteorder)).cast("q").tolist()
 
 
 def offset_vectors(vectors: Iterable[int], width: int, bits: int) -> list[int] | None:
@@ -231,7 +181,7 @@ def offset_vectors(vectors: Iterable[int], width: int, bits: int) -> list[int] |
 
 
 def divide_offset_vectors(digits: Iterable[int], width: int, bits: int, places: int) -> list[int]:
-    """Vectors of what was `moved` by 2^bits, every entry divided by 2^places and rounded down.
+    """Vectors of what was offset by 2^bits, every entry divided by 2^places and rounded down.
 
     A field that is shifted has bits of the next one above its own, which are masked.
     """

@@ -13,7 +13,7 @@ from ..kernel.network import ActivationNode, AffineNode, FlatNetwork, flat_node_
 from ..kernel.strict_json import Refused
 from .case_problem import CaseProblem, GraphValue
 from .interval_propagation import may_overflow, propagate_interval, rounding_radius
-from .subdomain import AffineKernel, PrecisionGrid, SubdomainState
+from .subdomain import PrecisionGrid, SubdomainState
 
 Bounds = tuple[list[int], list[int]]
 _FINE, _COARSE = 64, 40  # bits behind the point
@@ -95,10 +95,8 @@ class RoughEnclosure:
     def _fixed_point_outputs(self, values: Sequence[int]) -> Sequence[int]:
         grid = self.grid
         for v, value in enumerate(grid.values[1:], start=1):
-            if isinstance(value.node, AffineNode):  # the matrices hold half the weights
-                doubled = [2 * x for x in values]
-                doubled.append(2 * _ONE)
-                values = grid.kernel(v, value.node).columns.times(doubled)[0]
+            if isinstance(value.node, AffineNode):
+                values = grid.kernel(v, value.node).columns.times([*values, _ONE])[0]
             else:
                 values = [x if x > 0 else 0 for x in values]
         return values
@@ -121,12 +119,9 @@ class RoughEnclosure:
             if not isinstance(value.node, AffineNode):
                 continue
             kernel = grid.kernel(v, value.node)
-            assert isinstance(kernel, AffineKernel)
-            spread, lost = kernel.sizes.times([*(2 * d for d in errors), 0])
-            sizes = state.sizes(value.sources[0])
-            followed = [*(2 * (s + d) for s, d in zip(sizes, errors, strict=True)), 2 * _ONE]
+            spread, lost = kernel.sizes.times([*errors, 0])
             rounding = rounding_radius(grid, state, v)
             assert rounding is not None
-            off = kernel.columns.off(followed)
+            off = kernel.columns.error_bound(state.total(value.sources[0]) + sum(errors) + _ONE)
             errors = [s + lost + r + off for s, r in zip(spread, rounding, strict=True)]
         return errors

@@ -77,6 +77,15 @@ def _relax_relu(
     return ReluRelaxation(_switch_zero_entries(on, zero, below), bent, lost, zero, low)
 
 
+def relu_lines(grid: PrecisionGrid, ramps: ReluRelaxation) -> LinearRelaxation:
+    """The same lines, written out for every entry."""
+    below = [on << grid.bits for on in ramps.on]
+    above, level = below.copy(), [0] * len(below)
+    for i, under, over, constant in ramps.bent:
+        below[i], above[i], level[i] = under, over, constant
+    return LinearRelaxation((below,), [0] * len(below), (above,), level)
+
+
 def step_relaxation(
     grid: PrecisionGrid, state: SubdomainState, v: int, slopes: Slopes
 ) -> LinearRelaxation | ReluRelaxation:

@@ -11,8 +11,8 @@ What is lost by rounding is the same for every row, and is subtracted at the end
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress, repeat
-from operator import add, itemgetter, mul, sub
+from itertools import compress
+from operator import itemgetter, mul
 
 from ..kernel.network import ActivationNode, AffineNode
 from .back_substitution import BackwardForm
@@ -23,13 +23,13 @@ from .packed_vectors import (
     WORD,
     divide_offset_vectors,
     offset_vectors,
+    pack_fields,
     positive_fields,
     repeat_field,
-    vector_to_entries,
-    words_to_vector,
+    unpack_fields,
 )
 from .relaxations import cached_relaxation
-from .subdomain import LightKernel, PrecisionGrid, ReluRelaxation, SubdomainState
+from .subdomain import AffineKernel, PrecisionGrid, ReluRelaxation, SubdomainState
 
 MANY = 6  # rows of a step that are worth doing together
 SLOPE = 28  # bits of slopes after the point
@@ -38,7 +38,7 @@ MOST = ROOM - SLOPE - 1  # before it is multiplied by a slope
 
 def row_forms(
     grid: PrecisionGrid, state: SubdomainState, v: int, rows: Sequence[tuple[int, int]]
-) -> RowBatch | None:
+) -> list[BackwardForm] | None:
     """Forms below the entries of an affine value (`side` 1: their negatives), substituted as far as possible.
 
     None: the numbers are too large for this way of doing it.
@@ -46,11 +46,12 @@ def row_forms(
     node = grid.values[v].node
     if not isinstance(node, AffineNode) or grid.bits < SLOPE:
         return None
-    light = grid.kernel(v, node)
-    if not isinstance(light, LightKernel):
+    kernel = grid.kernel(v, node)
+    narrow = kernel.narrow
+    if narrow is None:
         return None
     work = RowBatch(grid, state, grid.values[v].sources[0], len(rows))
-    work.constants = [light.shifts[i][side] for i, side in rows]
+    work.constants = [narrow.shifts[i][side] for i, side in rows]
     if grid.float32:
         errors = rounding_radius(grid, state, v)
         assert errors is not None
@@ -59,13 +60,13 @@ def row_forms(
         ]
     height = len(node.bias)
     pick = itemgetter(*(i + side * height for i, side in rows), 0)  # one more, so that it is a tuple
-    work.places, work.size = light.rows.places, light.rows.largest.bit_length()
-    work.columns = {j: words_to_vector(pick(light.signed[j])[:-1], len(rows)) for j in work.live_entries()}
-    work.lose(0 if light.rows.exact else 1, work.places)
+    work.places, work.size = kernel.rows.places, kernel.rows.largest.bit_length()
+    work.columns = {j: pack_fields(pick(narrow.signed[j])[:-1], 1) for j in work.live_entries()}
+    work.lose(0 if kernel.rows.exact else 1, work.places)
     work.fit()
     while work.step():
         pass
-    return work
+    return work.forms()
 
 
 class RowBatch:
@@ -86,10 +87,8 @@ class RowBatch:
         if isinstance(node, ActivationNode) and node.kind == "relu":
             self._relu()
             return True
-        if isinstance(node, AffineNode) and isinstance(
-            light := self.grid.kernel(self.place, node), LightKernel
-        ):
-            self._affine(light)
+        if isinstance(node, AffineNode) and self.grid.kernel(self.place, node).narrow is not None:
+            self._affine(self.grid.kernel(self.place, node))
             return True
         return False
 
@@ -113,8 +112,8 @@ class RowBatch:
         if isinstance(node, ActivationNode) and node.kind == "relu":
             place, most = self.grid.values[place].sources[0], MOST
             node = self.grid.values[place].node
-        if isinstance(node, AffineNode) and isinstance(light := self.grid.kernel(place, node), LightKernel):
-            most = min(MOST, light.size)
+        if isinstance(node, AffineNode) and (narrow := self.grid.kernel(place, node).narrow) is not None:
+            most = min(MOST, narrow.size)
         if self.size <= most:
             more = 0 if most == ROOM else most - self.size
             self.columns = {j: column << more for j, column in self.columns.items()}
@@ -186,13 +185,13 @@ class RowBatch:
         grid, value = self.grid, self.grid.values[self.place]
         if not isinstance(value.node, AffineNode):
             return None
-        light = grid.kernel(self.place, value.node)
-        if not isinstance(light, LightKernel):
+        kernel = grid.kernel(self.place, value.node)
+        if kernel.narrow is None:
             return None
         errors = rounding_radius(grid, self.state, self.place)
-        if light.rows.exact:
+        if kernel.rows.exact:
             return errors
-        off = _scale_round_up(self.state.total(value.sources[0]) + grid.one, -light.rows.places - 1)
+        off = _scale_round_up(self.state.total(value.sources[0]) + grid.one, -kernel.rows.places - 1)
         return [off] * value.width if errors is None else [off + error for error in errors]
 
     def _subtract(self, parts: list[int], prices: list[int]) -> None:
@@ -203,11 +202,11 @@ class RowBatch:
         prices = [-(-price >> less) for price in prices]
         while sum(prices) >> (ROOM + 1 - self.size):
             prices, less = [-(-price >> 1) for price in prices], less + 1
-        found = vector_to_entries(sum(map(mul, prices, parts)), self.count)
+        found = unpack_fields(sum(map(mul, prices, parts)), self.count, 1, 0)
         shift = less + self.grid.bits - self.places
         self.constants = [c - _scale_round_up(x, shift) for c, x in zip(self.constants, found, strict=True)]
 
-    def _affine(self, light: LightKernel) -> None:
+    def _affine(self, kernel: AffineKernel) -> None:
         grid, count = self.grid, self.count
         errors = None if self.charged else self._errors()
         if errors is not None:
@@ -222,27 +221,14 @@ class RowBatch:
             self.columns = {}
             return
         pick = itemgetter(*self.columns, 0)  # one more, so that it is a tuple
-        shift = 2 * grid.bits - self.places - light.rows.places
-        biases = vector_to_entries(sum(map(mul, pick(light.bias), factors)), count)
+        shift = 2 * grid.bits - self.places - kernel.rows.places
+        biases = unpack_fields(sum(map(mul, pick(kernel.columns.entries[-1]), factors)), count, 1, 0)
         self.constants = [c - _scale_round_up(-b, shift) for c, b in zip(self.constants, biases, strict=True)]
-        wanted, columns = self.live_entries(), light.inputs
+        wanted, columns = self.live_entries(), kernel.columns.entries
         self.columns = {j: sum(map(mul, pick(columns[j]), factors)) for j in wanted}
-        self.places += light.rows.places
-        self.size = min(ROOM, self.size + light.rows.norm.bit_length())
+        self.places += kernel.rows.places
+        self.size = min(ROOM, self.size + kernel.rows.norm.bit_length())
         self.fit()
-
-    def minima(self, box: tuple[list[int], list[int]]) -> list[int]:
-        """Lower bounds of the rows over the box of the value where they are, in squares of the unit."""
-        twice = [0] * self.count
-        for j, column in self.columns.items():
-            least, most = box[0][j], box[1][j]
-            entries = vector_to_entries(column, self.count)
-            middle = map(mul, entries, repeat(least + most))
-            twice = list(map(add, twice, map(sub, middle, map(mul, map(abs, entries), repeat(most - least)))))
-        shift = self.grid.bits - self.places - 1
-        return [
-            c - self.lost - _scale_round_up(-t, shift) for c, t in zip(self.constants, twice, strict=True)
-        ]
 
     def forms(self) -> list[BackwardForm]:
         """What is left, row by row."""
@@ -250,7 +236,7 @@ class RowBatch:
         empty = [0] * self.count
         shift = grid.bits - self.places
         lists = [
-            vector_to_entries(self.columns[j], self.count) if j in self.columns else empty
+            unpack_fields(self.columns[j], self.count, 1, 0) if j in self.columns else empty
             for j in range(width)
         ]
         if shift < 0:

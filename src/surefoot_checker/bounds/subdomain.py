@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from math import frexp
 from operator import add, gt, or_, sub
 
-from ..kernel.network import ActivationNode, AffineNode, ElementwiseNode, Numbers
-from .case_problem import CallInput, CaseProblem, GraphValue
-from .packed_vectors import DIGIT, ROOM, PackedMatrix, WordMatrix, scale_to_integers
+from ..kernel.network import AffineNode, ElementwiseNode, Numbers
+from .case_problem import CaseProblem, GraphValue
+from .packed_vectors import DIGIT, ROOM, PackedMatrix, scale_to_integers
 
 Contents = tuple[Numbers, Numbers, int, int, bool]  # weights, bias, columns and the precision of a kernel
 
@@ -24,7 +24,7 @@ class PrecisionGrid:
     """The values of a problem with all numbers prepared for one precision."""
 
     def __init__(
-        self, problem: CaseProblem, bits: int, matrices: dict[Contents, AnyKernel], coarse: bool = False
+        self, problem: CaseProblem, bits: int, matrices: dict[Contents, AffineKernel], coarse: bool = False
     ) -> None:
         self.problem = problem
         self.values: tuple[GraphValue, ...] = problem.values
@@ -37,13 +37,10 @@ class PrecisionGrid:
             for source in value.sources:
                 readers[source].append(place)
         self.readers = tuple(map(tuple, readers))
-        self.is_linear = _linear_values(problem.values)
         self.root: SubdomainState | None = None  # the whole search space
-        self.linear_forms: dict[tuple[int, int, int], tuple[list[int], int]] = {}
         self._matrices = matrices
         self.coarse = coarse  # whether weights have one digit, if they can
-        self.is_separate = _separable_values(problem.values)
-        self._kernels: list[AnyKernel | None] = [None] * len(self.values)
+        self._kernels: list[AffineKernel | None] = [None] * len(self.values)
         self._ratios: dict[int, list[tuple[int, int]]] = {}
 
     def ratios(self, node: ElementwiseNode) -> list[tuple[int, int]]:
@@ -56,120 +53,78 @@ class PrecisionGrid:
             found = self._ratios[id(node)] = pairs
         return found
 
-    def kernel(self, v: int, node: AffineNode) -> AnyKernel:
+    def kernel(self, v: int, node: AffineNode) -> AffineKernel:
         """The matrices of a node, made once for all nodes with these weights."""
         found = self._kernels[v]
         if found is None:
             contents = node.weights, node.bias, node.columns, self.bits, self.coarse
             found = self._matrices.get(contents)
             if found is None:
-                light = LightKernel.of(node, self.bits) if self.coarse else None
-                found = self._matrices[contents] = light or AffineKernel.of(node, self.bits)
+                found = self._matrices[contents] = AffineKernel.of(node, self.bits, self.coarse)
             self._kernels[v] = found
         return found
 
 
-def _linear_values(values: tuple[GraphValue, ...]) -> list[bool]:
-    """Which values are linear in the free variables."""
-    found = [True]
-    for value in values[1:]:
-        kind = getattr(value.node, "kind", "")
-        is_linear = not isinstance(value.node, ActivationNode) and kind not in (
-            "product",
-            "maximum",
-            "quotient",
-        )
-        found.append(is_linear and all(found[s] for s in value.sources))
-    return found
+@dataclass(frozen=True, slots=True, eq=False)
+class NarrowWeights:
+    """What substituting many rows at once needs besides: weights of one digit, ready to be picked from."""
 
-
-def _separable_values(values: tuple[GraphValue, ...]) -> list[bool]:
-    """Which values have in each entry a linear function of one free variable, no two of the same."""
-    found = [True]
-    for value in values[1:]:
-        node = value.node
-        if isinstance(node, CallInput):
-            read = [(v, i) for row in node.rows for v, i, _ in row]
-            alone = all(len(row) <= 1 for row in node.rows) and len(set(read)) == len(read)
-            found.append(alone and all(v == 0 for v, _ in read))
-        else:
-            found.append(isinstance(node, ElementwiseNode) and found[value.sources[0]])
-    return found
+    signed: list[list[int]]  # the weights of each input, and then their negatives
+    shifts: list[tuple[int, int]]  # the biases in squares of the grid's unit, rounded down; the negatives'
+    size: int  # factors of at most 2^size leave all sums of weights or biases below 2^ROOM
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AffineKernel:
-    """The weights of an affine node, ready for products; each matrix is made when it is first used."""
+    """The weights of an affine node, ready for products."""
 
     rows: PackedMatrix  # one row of weights for each output, with the bias as last entry
-    columns: PackedMatrix  # half the weights, one row for each input, and the bias as last row
+    columns: PackedMatrix  # one row for each input, and the bias as last row
     sizes: PackedMatrix  # absolute values of `columns`
+    narrow: NarrowWeights | None = None  # if all of these have fields of one word
 
     @classmethod
-    def of(cls, node: AffineNode, bits: int) -> AffineKernel:
-        drop = 64 if bits <= 48 else 64 * (bits // 64 + 1)
-        width, height = node.columns, len(node.bias)
-        whole, exact = scale_to_integers(node.weights + node.bias, drop)
-        half, exact_half = scale_to_integers(node.weights + node.bias, drop - 1)
-        bias = whole[width * height :]
-        rows = [[*whole[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]
-        columns = [half[i : width * height : width] for i in range(width)] + [half[width * height :]]
-        return cls(
-            PackedMatrix(rows, width + 1, drop, exact),
-            PackedMatrix(columns, height, drop, exact_half),
-            PackedMatrix([list(map(abs, row)) for row in columns], height, drop, exact_half),
-        )
+    def of(cls, node: AffineNode, bits: int, coarse: bool) -> AffineKernel:
+        """With numbers of one digit if `coarse`, unless they are too large or too many."""
+        if coarse and node.weights:
+            matrices = _scaled_matrices(node, *_scale_to_digits(node.weights + node.bias), True)
+            size = ROOM - matrices[0].norm.bit_length()
+            if matrices[0].places >= 0 and size >= DIGIT // 2:
+                inputs = matrices[1].entries[:-1]
+                signed = [[*column, *(-w for w in column)] for column in inputs]
+                ratios = [b.as_integer_ratio() for b in node.bias]
+                shifts = [((n << 2 * bits) // d, (-n << 2 * bits) // d) for n, d in ratios]
+                return cls(*matrices, NarrowWeights(signed, shifts, size))
+        places = 64 if bits <= 48 else 64 * (bits // 64 + 1)
+        whole, exact = scale_to_integers(node.weights + node.bias, places)
+        return cls(*_scaled_matrices(node, whole, places, exact, False))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LightKernel:
-    """The same with numbers of one digit; `columns` and `sizes` have one place more, as they are halved."""
-
-    rows: WordMatrix
-    columns: WordMatrix
-    sizes: WordMatrix
-    inputs: list[list[int]]  # the weights of each input
-    signed: list[list[int]]  # these, and then their negatives
-    bias: list[int]
-    shifts: list[tuple[int, int]]  # the biases in squares of the grid's unit, rounded down; the negatives'
-    size: int  # factors of at most 2^size leave all sums of weights or biases below 2^ROOM
-
-    @classmethod
-    def of(cls, node: AffineNode, bits: int) -> LightKernel | None:
-        """None: the numbers are too large, or too many."""
-        width, height = node.columns, len(node.bias)
-        flat = node.weights + node.bias
-        places = min(DIGIT - frexp(max(map(abs, flat), default=0.0))[1], 2 * DIGIT)
-        if places < 0 or not width * height:
-            return None
-        whole, exact = scale_to_integers(flat, places)
-        common = reduce(or_, whole)
-        if exact and common:
-            spare = min(places, (common & -common).bit_length() - 1)  # bits that are 0 in all of them
-            whole, places = [w >> spare for w in whole], places - spare
-        bias = whole[width * height :]
-        inputs = [whole[i : width * height : width] for i in range(width)]
-        rows = [[*whole[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]
-        absolute = [list(map(abs, row)) for row in (*inputs, bias)]
-        norm, other = max(map(sum, absolute)), max(sum(map(abs, row)) for row in rows)
-        size = ROOM - norm.bit_length()
-        if size < DIGIT // 2:
-            return None
-        ratios = [b.as_integer_ratio() for b in node.bias]
-        thin = partial(WordMatrix, exact=exact, largest=max(map(max, absolute)) or 1)
-        return cls(
-            thin(rows, width=width + 1, places=places, norm=norm),
-            thin([*inputs, bias], width=height, places=places + 1, norm=other),
-            thin(absolute, width=height, places=places + 1, norm=other),
-            inputs,
-            [column + [-w for w in column] for column in inputs],
-            bias,
-            [((n << 2 * bits) // d, (-n << 2 * bits) // d) for n, d in ratios],
-            size,
-        )
+def _scale_to_digits(numbers: Numbers) -> tuple[list[int], int, bool]:
+    """Integers of at most DIGIT bits: the numbers times 2^places, the places, and whether that is exact."""
+    places = min(DIGIT - frexp(max(map(abs, numbers)))[1], 2 * DIGIT)
+    whole, exact = scale_to_integers(numbers, places)
+    common = reduce(or_, whole)
+    if exact and common:
+        spare = min(max(places, 0), (common & -common).bit_length() - 1)  # bits that are 0 in all of them
+        whole, places = [w >> spare for w in whole], places - spare
+    return whole, places, exact
 
 
-AnyKernel = AffineKernel | LightKernel
+def _scaled_matrices(
+    node: AffineNode, whole: list[int], places: int, exact: bool, narrow: bool
+) -> tuple[PackedMatrix, PackedMatrix, PackedMatrix]:
+    width, height = node.columns, len(node.bias)
+    bias = whole[width * height :]
+    rows = [[*whole[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]
+    columns = [*(whole[i : width * height : width] for i in range(width)), bias]
+    return (
+        PackedMatrix(rows, width + 1, places, exact, narrow),
+        PackedMatrix(columns, height, places, exact, narrow),
+        PackedMatrix([list(map(abs, column)) for column in columns], height, places, exact, narrow),
+    )
+
+
 Slopes = tuple[tuple[int, ...] | None, tuple[int, ...] | None]  # below and above, as the certificate says
 
 
@@ -212,7 +167,6 @@ class SubdomainState:
     radii: dict[int, list[int] | None] = field(default_factory=dict)
     totals: dict[int, int] = field(default_factory=dict)
     middles: tuple[list[int], list[int]] | None = None
-    boxes: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
 
     def sizes(self, v: int) -> list[int]:
         """The largest absolute value of every entry: high or -low, since low <= high."""
@@ -243,7 +197,6 @@ class SubdomainState:
         self.totals.pop(v, None)
         if v == 0:
             self.middles = None
-            self.boxes = {}
         for reader in grid.readers[v]:
             self.lines.pop(reader, None)
             self.radii.pop(reader, None)
@@ -264,5 +217,4 @@ class SubdomainState:
             self.radii.copy(),
             self.totals.copy(),
             self.middles,
-            self.boxes,
         )

@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import ceil, floor
 from operator import gt
 
+from ..kernel.float32 import float32_above
 from ..kernel.strict_json import Refused
 from .case_problem import CaseProblem
 from .interval_propagation import may_overflow, propagate_interval
@@ -38,30 +39,6 @@ def root_state(grid: PrecisionGrid) -> SubdomainState:
     return state
 
 
-def separate_box(
-    grid: PrecisionGrid, state: SubdomainState, place: int
-) -> tuple[list[int], list[int]] | None:
-    """The box of a value whose entries depend on one free variable each, from the bounds of these now.
-
-    Over it a linear function has the minimum that it has over the box of the free variables, but for
-    rounding. None: the value is of another kind.
-    """
-    if not grid.is_separate[place]:
-        return None
-    if place == 0:
-        return state.low[0], state.high[0]
-    found = state.boxes.get(place)
-    if found is None:
-        now = state.copy()
-        now.radii = {}  # those known may be of a part whose other parts have the same box
-        source = grid.values[place].sources[0] if grid.values[place].sources else 0
-        box = separate_box(grid, state, source)
-        assert box is not None
-        now.low[source], now.high[source] = box
-        found = state.boxes[place] = propagate_interval(grid, now, place)
-    return found
-
-
 def _exact_bounds(problem: CaseProblem) -> tuple[list[Fraction], list[Fraction]]:
     """The bounds of the free variables, moved inward to numbers that a variable can be."""
     lows, highs = [], []
@@ -77,18 +54,7 @@ def round_inward(low: Fraction, kind: str) -> Fraction:
     """The least number of this kind that is not below `low`."""
     if kind == "integer":
         return Fraction(ceil(low))
-    return _float32_above(low) if kind == "float32" else low
-
-
-def _float32_above(x: Fraction) -> Fraction:
-    """The least float32 number >= x (multiples of the largest unit beyond the float32 range)."""
-    if not x:
-        return x
-    top = abs(x.numerator).bit_length() - x.denominator.bit_length()  # 2^(top - 1) < |x| < 2^(top + 1)
-    if abs(x) < Fraction(2) ** top:
-        top -= 1
-    unit = Fraction(2) ** (max(top, -126) - 23)
-    return ceil(x / unit) * unit
+    return float32_above(low) if kind == "float32" else low
 
 
 def narrow_box(grid: PrecisionGrid, state: SubdomainState, low: list[int], high: list[int]) -> None:

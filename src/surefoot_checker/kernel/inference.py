@@ -1,21 +1,25 @@
-"""What a network computes, in the reference arithmetic: float32, sums from the first input to the last.
+"""What a network computes: exactly, or in the reference arithmetic.
 
-A float32 number is kept in a float. Products of two are exact in float64, and a sum or quotient rounded
-to float64 and then to float32 is the correctly rounded one (53 >= 2 * 24 + 2), so that rounding each result
-once more to float32 is IEEE float32 arithmetic. Only quotients below the normal range are refused. tanh and
-sigmoid are the float32 numbers nearest to their true values, which are enclosed in integers.
+That is float32, with sums from the first input to the last. A float32 number is kept in a float. Products of
+two are exact in float64, and a sum or quotient rounded to float64 and then to float32 is the correctly
+rounded one (53 >= 2 * 24 + 2), so that rounding each result once more to float32 is IEEE float32 arithmetic.
+Only quotients below the normal range are refused. tanh and sigmoid are the float32 numbers nearest to
+their true values, which are enclosed in integers.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite, nextafter
-from struct import pack, unpack
-from typing import Any
+from math import isfinite, lcm
+from operator import add, mul
+from typing import Any, NoReturn
 
-from ..bounds.smooth_functions import Pair, enclose_logistic, enclose_tanh
+from ..bounds.smooth_functions import enclose_logistic, enclose_tanh
+from .float32 import fraction_to_float32 as fraction_to_float32
+from .float32 import is_float32_number as is_float32_number
 from .network import (
     ActivationNode,
     AffineNode,
@@ -25,53 +29,17 @@ from .network import (
     JoinNode,
     Node,
     PickNode,
+    flat_node_sources,
 )
 from .strict_json import Refused
 
 Values = Sequence[float]
-_LARGEST = (2 - 2**-23) * 2.0**127
-_WHOLE = 1 << 24  # whole numbers up to here are float32 numbers
 _BITS = 256  # for tanh and sigmoid
 
 
 def _floats_to_float32(values: list[float]) -> Values:
     """Each number rounded to the nearest float32."""
     return array("f", values)
-
-
-def fraction_to_float32(value: Any) -> float:
-    """The float32 nearest to an exact number, ties to even."""
-    if type(value) is int and -_WHOLE <= value <= _WHOLE:
-        return float(value)
-    exact = Fraction(value)
-    if abs(exact) > _LARGEST:
-        raise Refused("an input of the network beyond the range of float32")
-    guess = float(array("f", [float(exact)])[0])
-    around = [
-        c
-        for c in (guess, _neighbour_float32(guess, inf), _neighbour_float32(guess, -inf))
-        if abs(c) <= _LARGEST
-    ]
-    return min(around, key=lambda c: (abs(Fraction(c) - exact), _is_odd(c)))
-
-
-def _neighbour_float32(value: float, towards: float) -> float:
-    if value == 0:
-        return 2.0**-149 if towards > 0 else -(2.0**-149)
-    (bits,) = unpack("<i", pack("<f", value))
-    away = (towards > value) is (value > 0)
-    (found,) = unpack("<f", pack("<i", bits + (1 if away else -1)))
-    return float(found) if isfinite(found) else nextafter(_LARGEST, inf)
-
-
-def _is_odd(value: float) -> bool:
-    (bits,) = unpack("<i", pack("<f", value))
-    return bool(bits & 1)
-
-
-def is_float32_number(value: Fraction) -> bool:
-    """Is this a float32 number?"""
-    return abs(value) <= _LARGEST and Fraction(fraction_to_float32(value)) == value
 
 
 def reference_outputs(network: FlatNetwork, inputs: Sequence[Fraction]) -> tuple[Fraction, ...]:
@@ -81,7 +49,7 @@ def reference_outputs(network: FlatNetwork, inputs: Sequence[Fraction]) -> tuple
 
 def network_function(network: FlatNetwork) -> Callable[[Values], Values]:
     """The function from inputs to outputs; refuses where a value is not finite."""
-    steps = [_compile_node(node) for node in network.nodes]
+    steps = [compile_node(node, flat_node_sources(node), FLOAT32) for node in network.nodes]
 
     def evaluate_inputs(inputs: Values) -> Values:
         values = [inputs]
@@ -94,36 +62,80 @@ def network_function(network: FlatNetwork) -> Callable[[Values], Values]:
     return evaluate_inputs
 
 
-def _compile_node(node: Node) -> Callable[[list[Values]], Values]:
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """What numbers are, and how the operations on them differ."""
+
+    number: Callable[[float], Any]  # a constant of the network
+    rounded: Callable[[list[Any]], Any]  # the results of one operation on all entries
+    affine: Callable[[AffineNode], Callable[[Any], Any]]
+    divide: Callable[[Any, Any], Any]
+    smooth: Callable[[str, Any], Any]  # tanh and sigmoid
+
+
+def compile_node(
+    node: Node, sources: Sequence[int], arithmetic: Arithmetic
+) -> Callable[[Sequence[Any]], Any]:
+    """The function from all values before a node to its own."""
+    first, rounded = sources[0] if sources else 0, arithmetic.rounded
     match node:
-        case AffineNode(source, columns, weights, bias):
-            by_input = [weights[i::columns] for i in range(columns)]
-            return lambda values: _affine_outputs(values[source], by_input, bias)
-        case ElementwiseNode(source, kind, constant):
-            two = _TWO[kind]
-            return lambda values: _floats_to_float32(
-                [two(x, c) for x, c in zip(values[source], constant, strict=True)]
+        case AffineNode():
+            product = arithmetic.affine(node)
+            return lambda values: product(values[first])
+        case ElementwiseNode(_, kind, constant):
+            two, numbers = _binary_function(kind, arithmetic), [arithmetic.number(c) for c in constant]
+            return lambda values: rounded([two(x, c) for x, c in zip(values[first], numbers, strict=True)])
+        case CombineNode(_, _, kind):
+            both, other = _binary_function(kind, arithmetic), sources[1]
+            return lambda values: rounded(
+                [both(x, y) for x, y in zip(values[first], values[other], strict=True)]
             )
-        case ActivationNode(source, kind, parameters):
-            one = _ONE[kind]
-            return lambda values: _floats_to_float32([one(x, parameters) for x in values[source]])
-        case CombineNode(left, right, kind):
-            both = _TWO[kind]
-            return lambda values: _floats_to_float32(
-                [both(x, y) for x, y in zip(values[left], values[right], strict=True)]
-            )
-        case PickNode(source, indices):
-            return lambda values: [values[source][i] for i in indices]
-        case JoinNode(several):
-            return lambda values: [x for s in several for x in values[s]]
+        case ActivationNode(_, kind, parameters):
+            one = _activation_function(kind, [arithmetic.number(p) for p in parameters], arithmetic)
+            return lambda values: rounded([one(x) for x in values[first]])
+        case PickNode(_, indices):
+            return lambda values: [values[first][i] for i in indices]
+        case JoinNode():
+            return lambda values: [x for s in sources for x in values[s]]
 
 
-def _affine_outputs(inputs: Values, by_input: list[tuple[float, ...]], bias: tuple[float, ...]) -> Values:
-    total: Values = [0.0] * len(bias)
-    for x, column in zip(inputs, by_input, strict=True):
-        products = _floats_to_float32([w * x for w in column])
-        total = _floats_to_float32([t + p for t, p in zip(total, products, strict=True)])
-    return _floats_to_float32([t + b for t, b in zip(total, bias, strict=True)])
+def _binary_function(kind: str, arithmetic: Arithmetic) -> Callable[[Any, Any], Any]:
+    match kind:
+        case "add" | "sum":
+            return add
+        case "multiply" | "product":
+            return mul
+        case "maximum":
+            return max
+        case _:
+            return arithmetic.divide
+
+
+def _activation_function(kind: str, parameters: list[Any], arithmetic: Arithmetic) -> Callable[[Any], Any]:
+    match kind, parameters:
+        case "relu", _:
+            zero = arithmetic.number(0.0)
+            return lambda x: max(x, zero)
+        case "leaky_relu", [slope]:
+            return lambda x: x * slope if x < 0 else x
+        case "clip", [low, high]:
+            return lambda x: min(max(x, low), high)
+        case _:
+            return lambda x: arithmetic.smooth(kind, x)
+
+
+def _affine_float32(node: AffineNode) -> Callable[[Values], Values]:
+    """Sums from the first input to the last starting with 0, then the bias."""
+    by_input = [node.weights[i :: node.columns] for i in range(node.columns)]
+
+    def multiply_inputs(inputs: Values) -> Values:
+        total: Values = [0.0] * len(node.bias)
+        for x, column in zip(inputs, by_input, strict=True):
+            products = _floats_to_float32([w * x for w in column])
+            total = _floats_to_float32([t + p for t, p in zip(total, products, strict=True)])
+        return _floats_to_float32([t + b for t, b in zip(total, node.bias, strict=True)])
+
+    return multiply_inputs
 
 
 def _divide_float32(x: float, y: float) -> float:
@@ -135,30 +147,51 @@ def _divide_float32(x: float, y: float) -> float:
     return found
 
 
-_TWO: dict[str, Callable[[float, float], float]] = {
-    "add": lambda x, y: x + y,
-    "sum": lambda x, y: x + y,
-    "multiply": lambda x, y: x * y,
-    "product": lambda x, y: x * y,
-    "maximum": max,
-    "divide": _divide_float32,
-    "quotient": _divide_float32,
-}
-
-
-def _round_enclosure(function: Callable[[int, int], Pair], x: float) -> float:
+def _smooth_float32(kind: str, x: float) -> float:
     """The float32 number nearest to every number of the enclosure; x is a whole number of 2^-149."""
-    ends = function(int(Fraction(x) * (1 << _BITS)), _BITS)
+    enclose = enclose_tanh if kind == "tanh" else enclose_logistic
+    ends = enclose(int(Fraction(x) * (1 << _BITS)), _BITS)
     low, high = (fraction_to_float32(Fraction(end, 1 << _BITS)) for end in ends)
     if low != high:
         raise Refused("a value of tanh or sigmoid that lies too near to the middle of two float32 numbers")
     return low
 
 
-_ONE: dict[str, Callable[[float, tuple[float, ...]], float]] = {
-    "relu": lambda x, _: max(x, 0.0),
-    "leaky_relu": lambda x, slope: x * slope[0] if x < 0 else x,
-    "clip": lambda x, ends: min(max(x, ends[0]), ends[1]),
-    "tanh": lambda x, _: _round_enclosure(enclose_tanh, x),
-    "sigmoid": lambda x, _: _round_enclosure(enclose_logistic, x),
-}
+def _affine_exactly(node: AffineNode) -> Callable[[list[Fraction]], list[Fraction]]:
+    rows, bias, factor = integer_weights(node)
+
+    def multiply_inputs(inputs: list[Fraction]) -> list[Fraction]:
+        whole, scale = over_common_denominator(inputs)
+        sums = [sum(map(mul, row, whole)) for row in rows]
+        return [Fraction(s + b * scale, factor * scale) for s, b in zip(sums, bias, strict=True)]
+
+    return multiply_inputs
+
+
+def integer_weights(node: AffineNode) -> tuple[list[list[int]], list[int], int]:
+    """The exact rows of weights and the bias times a power of two, and that power."""
+    ratios = [w.as_integer_ratio() for w in node.weights + node.bias]
+    factor = max((d for _, d in ratios), default=1)
+    whole = [n * (factor // d) for n, d in ratios]
+    width, split = node.columns, len(node.weights)
+    return [whole[i * width : (i + 1) * width] for i in range(len(node.bias))], whole[split:], factor
+
+
+def over_common_denominator(fractions: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Numerators, and the positive denominator of them all."""
+    scale = lcm(*(x.denominator for x in fractions))
+    return [x.numerator * (scale // x.denominator) for x in fractions], scale
+
+
+def _divide_exactly(x: Fraction, y: Fraction) -> Fraction:
+    if not y:
+        raise Refused("a division by zero")
+    return x / y
+
+
+def _refuse_smooth(kind: str, x: Fraction) -> NoReturn:
+    raise Refused("a network with tanh or sigmoid has no exact values")
+
+
+FLOAT32 = Arithmetic(float, _floats_to_float32, _affine_float32, _divide_float32, _smooth_float32)
+EXACT = Arithmetic(Fraction, list, _affine_exactly, _divide_exactly, _refuse_smooth)

@@ -12,8 +12,9 @@ from binascii import Error as Base64Error
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from struct import iter_unpack, pack, unpack
+from struct import iter_unpack
 
+from .float32 import is_float32_number
 from .strict_json import BadCertificate, expect_integer, expect_list, expect_number, expect_text
 
 _PARAMETERS = {"relu": 0, "tanh": 0, "sigmoid": 0, "leaky_relu": 1, "clip": 2}
@@ -183,10 +184,6 @@ def _decode_floats(data: object, what: str) -> Numbers:
 
 def _as_float(data: object, what: str) -> float:
     exact = expect_number(data, what)
-    try:
-        (found,) = unpack("<f", pack("<f", float(exact)))
-    except OverflowError:
-        found = float("inf")
-    if not isfinite(found) or exact != found:
+    if not is_float32_number(exact):
         raise BadCertificate(f"{what}: a parameter that no float32 number is")
-    return float(found)
+    return float(exact)

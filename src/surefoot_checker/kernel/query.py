@@ -24,6 +24,21 @@ def formula_parts(whole: Formula) -> tuple[Formula, ...]:
     return cast("tuple[Formula, ...]", whole[1:])
 
 
+def holds_with_zero(relation: str, number: Fraction) -> bool:
+    """Whether a number is in this relation to 0."""
+    return {"<=": number <= 0, "<": number < 0, "=": number == 0}[relation]
+
+
+def add_scaled_form(left: Linear, factor: Fraction, right: Linear) -> dict[str, Fraction]:
+    """left + factor * right"""
+    total = dict(left)
+    for name, coefficient in right.items():
+        total[name] = total.get(name, Fraction(0)) + factor * coefficient
+        if not total[name]:
+            del total[name]
+    return total
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimedVariable:
     """A quantity with its bounds; outputs of calls may have none."""

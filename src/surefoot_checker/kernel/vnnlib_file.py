@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .query import Formula, Linear
+from .query import Formula, Linear, add_scaled_form, holds_with_zero
 from .untrusted_file import ReadError, decompress_gzip, quote_for_message
 
 MOST_NESTING = 100
@@ -84,28 +84,19 @@ def read_vnnlib_claim(data: bytes) -> VnnlibClaim:
     if outer:
         raise ReadError("a `(` is not closed")
     return VnnlibClaim(
-        _count_declared(declared, "X"), _count_declared(declared, "Y"), _conjoin_parts(assertions)
+        _count_declared(declared, "X"), _count_declared(declared, "Y"), _join_parts("and", assertions)
     )
 
 
-def _conjoin_parts(parts: Iterable[Formula]) -> Formula:
-    """All of these: conjunctions inside are flattened, a false part is all, a single part stands alone."""
+def _join_parts(word: str, parts: Iterable[Formula]) -> Formula:
+    """Parts of the same kind are flattened, one that decides all is all, a single part stands alone."""
+    decisive = FALSE if word == "and" else TRUE
     kept: list[object] = []
     for part in parts:
-        if part == FALSE:
-            return FALSE
-        kept.extend(part[1:] if part[0] == "and" else (part,))
-    return kept[0] if len(kept) == 1 and isinstance(kept[0], tuple) else ("and", *kept)
-
-
-def _disjoin_parts(parts: Iterable[Formula]) -> Formula:
-    """At least one of these, likewise."""
-    kept: list[object] = []
-    for part in parts:
-        if part == TRUE:
-            return TRUE
-        kept.extend(part[1:] if part[0] == "or" else (part,))
-    return kept[0] if len(kept) == 1 and isinstance(kept[0], tuple) else ("or", *kept)
+        if part == decisive:
+            return decisive
+        kept.extend(part[1:] if part[0] == word else (part,))
+    return kept[0] if len(kept) == 1 and isinstance(kept[0], tuple) else (word, *kept)
 
 
 def _interpret_command(items: list[_Item], declared: set[str], assertions: list[Formula]) -> None:
@@ -142,7 +133,7 @@ def _interpret_list(items: list[_Item], declared: set[str]) -> _Item:
         parts = [part for part in rest if isinstance(part, tuple)]
         if len(parts) != len(rest):
             raise ReadError(f"`{word}` joins formulas")
-        return _conjoin_parts(parts) if word == "and" else _disjoin_parts(parts)
+        return _join_parts(word, parts)
     terms = [_read_linear_term(item, declared) for item in rest]
     if word in ("<=", ">=", "<", ">", "="):
         if len(terms) != 2:
@@ -166,9 +157,7 @@ def _compare_with_zero(relation: str, difference: _LinearTerm) -> Formula:
     linear: Linear = difference.linear
     if linear.keys() - {""}:
         return (relation, linear)
-    constant = linear.get("", Fraction(0))
-    holds = {"<=": constant <= 0, "<": constant < 0, "=": constant == 0}[relation]
-    return TRUE if holds else FALSE
+    return TRUE if holds_with_zero(relation, linear.get("", Fraction(0))) else FALSE
 
 
 def _read_linear_term(item: _Item, declared: set[str]) -> _LinearTerm:
@@ -187,11 +176,9 @@ def _read_linear_term(item: _Item, declared: set[str]) -> _LinearTerm:
 
 def _add_scaled(left: _LinearTerm, right: _LinearTerm, factor: Fraction) -> _LinearTerm:
     """left + factor * right"""
-    total = dict(left.linear)
-    for name, coefficient in right.linear.items():
-        total[name] = _limit_size(total.get(name, Fraction(0)) + factor * coefficient)
-        if not total[name]:
-            del total[name]
+    total = add_scaled_form(left.linear, factor, right.linear)
+    for name in right.linear.keys() & total.keys():
+        _limit_size(total[name])
     return _LinearTerm(total)
 
 
@@ -201,16 +188,13 @@ def _multiply_terms(terms: list[_LinearTerm]) -> _LinearTerm:
         varying, constant = (total, term) if total.linear.keys() - {""} else (term, total)
         if constant.linear.keys() - {""}:
             raise ReadError("a product of two variables is not read by the checker")
-        factor = constant.linear.get("", Fraction(0))
-        scaled = {name: _limit_size(c * factor) for name, c in varying.linear.items()}
-        total = _LinearTerm(scaled if factor else {})
+        total = _add_scaled(_LinearTerm({}), varying, constant.linear.get("", Fraction(0)))
     return total
 
 
-def _limit_size(value: Fraction) -> Fraction:
+def _limit_size(value: Fraction) -> None:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
         raise ReadError(f"a number of more than {MOST_BITS} bits")
-    return value
 
 
 def _count_declared(declared: set[str], letter: str) -> int:

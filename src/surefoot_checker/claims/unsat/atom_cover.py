@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ...kernel.query import Formula, comparison_form, formula_parts
+from ...kernel.query import Formula, comparison_form, formula_parts, holds_with_zero
 from ...kernel.strict_json import Refused
 
 WORK = 1 << 22  # steps of the search before a proof is refused as too intricate
@@ -83,8 +83,7 @@ def _comparison_key(atom: Formula) -> Key | None:
     names = sorted(linear.keys() - {""})
     constant = linear.get("", Fraction(0))
     if not names:
-        holds = {"<=": constant <= 0, "<": constant < 0, "=": constant == 0}[relation]
-        return None if holds else FALSE
+        return None if holds_with_zero(relation, constant) else FALSE
     factor = linear[names[0]] if relation == "=" else abs(linear[names[0]])
     found = [(name, linear[name] / factor) for name in names]
     return relation, (*found, ("", constant / factor))

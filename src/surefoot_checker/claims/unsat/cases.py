@@ -14,7 +14,15 @@ from typing import Any
 
 from ...bounds.case_problem import CaseAtom, CaseProblem, number_values
 from ...bounds.variable_box import round_inward
-from ...kernel.query import ClaimedQuery, ClaimedVariable, Formula, Linear, comparison_form, formula_parts
+from ...kernel.query import (
+    ClaimedQuery,
+    ClaimedVariable,
+    Formula,
+    Linear,
+    add_scaled_form,
+    comparison_form,
+    formula_parts,
+)
 from ...kernel.strict_json import (
     BadCertificate,
     Refused,
@@ -145,10 +153,7 @@ def _solve_definition(parts: Sequence[Formula], place: int, name: str) -> Linear
 def _replace_in_form(linear: Linear, name: str, value: Linear) -> Linear:
     if name not in linear:
         return linear
-    found = {n: c for n, c in linear.items() if n != name}
-    for other, c in value.items():
-        found[other] = found.get(other, Fraction(0)) + linear[name] * c
-    return {n: c for n, c in found.items() if c}
+    return add_scaled_form({n: c for n, c in linear.items() if n != name}, linear[name], value)
 
 
 def _substitute_variable(whole: Formula, name: str, value: Linear) -> Formula:

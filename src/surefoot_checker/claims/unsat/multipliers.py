@@ -9,24 +9,22 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from zlib import decompressobj
 from zlib import error as ZlibError
 
-from ...bounds.back_substitution import BackwardForm
+from ...bounds.back_substitution import BackwardForm, ExactForm
 from ...bounds.case_problem import CaseAtom
-from ...bounds.exact_substitution import ExactForm
 from ...bounds.relaxations import SHARES, check_slopes, step_relaxation
 from ...bounds.subdomain import LinearRelaxation, PrecisionGrid, ReluRelaxation, Slopes, SubdomainState
-from ...bounds.variable_box import exact_ends
 from ...kernel.strict_json import (
     BadCertificate,
     Refused,
     expect_integer,
     expect_list,
-    expect_number,
     expect_object,
     expect_ratio,
     expect_text,
@@ -75,10 +73,6 @@ def _decode_bytes(word: str, most: int) -> bytes:
     return found
 
 
-def _read_multipliers(data: object) -> Mapping[str, Any]:
-    return expect_object(data, frozenset(), _KEYS, "multipliers")
-
-
 def _step_relaxations(
     grid: PrecisionGrid, state: SubdomainState, data: object
 ) -> dict[int, LinearRelaxation | ReluRelaxation]:
@@ -99,6 +93,45 @@ def _step_relaxations(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Multipliers:
+    """The inequalities of a step, each with its multiplier as numerator and denominator."""
+
+    atoms: list[tuple[CaseAtom, tuple[int, int]]]
+    bounds: list[tuple[tuple[int, int], tuple[int, int]]]  # value and entry
+    cut: tuple[int, int] | None  # of the cut as it is stored, without its power of two
+    lines: dict[int, LinearRelaxation | ReluRelaxation]  # with the slopes of this step alone
+
+
+def _read_multipliers(
+    grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int], data: object
+) -> Multipliers:
+    given = expect_object(data, frozenset(), _KEYS, "multipliers")
+    lines = _step_relaxations(grid, state, given.get("slopes", {}))
+    atoms, bounds = [], []
+    for place, raw in _read_tuples(given.get("atoms", []), 2):
+        atom, ratio = _read_atom(grid, sets, place), expect_ratio(raw, "multiplier")
+        _check_sign(ratio[0], atom.relation)
+        atoms.append((atom, ratio))
+    for v, i, raw in _read_tuples(given.get("bounds", []), 3):
+        bounds.append((_read_entry(grid, v, i), expect_ratio(raw, "multiplier")))
+    return Multipliers(atoms, bounds, _cut_multiplier(state, given["cut"]) if "cut" in given else None, lines)
+
+
+def _add_inequalities(
+    form: BackwardForm, given: Multipliers, factor_of: Callable[[int, int], int | Fraction]
+) -> None:
+    for atom, ratio in given.atoms:
+        factor = factor_of(*ratio)
+        for v, i, c in atom.terms:
+            form.add_term(v, i, factor, c)
+        form.add_constant(factor, *atom.constant.as_integer_ratio())
+    for (v, i), ratio in given.bounds:
+        form.add_bound(v, i, factor_of(*ratio))
+    if given.cut is not None:
+        form.add_cut(factor_of(*given.cut))
+
+
 def sum_inequalities(
     grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int], data: object
 ) -> tuple[BackwardForm, int]:
@@ -106,46 +139,26 @@ def sum_inequalities(
 
     The shift makes the largest multiplier about 1 on the grid.
     """
-    multipliers = _read_multipliers(data)
-    special = _step_relaxations(grid, state, multipliers["slopes"]) if "slopes" in multipliers else None
-    form = BackwardForm(grid, state, special)
-    atoms = [
-        (_read_atom(grid, sets, a), expect_ratio(raw, "multiplier"))
-        for a, raw in _read_tuples(multipliers.get("atoms", []), 2)
-    ]
-    bounds = [
-        (_read_entry(grid, v, i), expect_ratio(raw, "multiplier"))
-        for v, i, raw in _read_tuples(multipliers.get("bounds", []), 3)
-    ]
-    of_cut = _cut_multiplier(state, multipliers["cut"]) if "cut" in multipliers else None
-    shift = max(
-        (abs(n).bit_length() - d.bit_length() for n, d in _collect_ratios(atoms, bounds, of_cut) if n),
-        default=0,
-    )
+    given = _read_multipliers(grid, state, sets, data)
+    ratios = [ratio for _, ratio in (*given.atoms, *given.bounds)] + ([given.cut] if given.cut else [])
+    shift = max((abs(n).bit_length() - d.bit_length() for n, d in ratios if n), default=0)
     if abs(shift) > MAGNITUDE:
         raise Refused("multipliers beyond all measure")
-    for atom, (n, d) in atoms:
-        factor = _round_multiplier(n, d, grid.bits - shift)
-        _check_sign(n, atom.relation)
-        for v, i, c in atom.terms:
-            form.add_term(v, i, factor, c)
-        if atom.constant:
-            form.add_constant(factor, atom.constant)
-    for (v, i), (n, d) in bounds:
-        factor = _round_multiplier(n, d, grid.bits - shift)
-        form.add_entry(v, i, factor)
-        form.constant -= factor * (state.high[v][i] if factor > 0 else state.low[v][i])
-    if of_cut is not None:
-        _add_cut(form, _round_multiplier(*of_cut, grid.bits - shift))
+    form = BackwardForm(grid, state, given.lines)
+    _add_inequalities(form, given, lambda n, d: _round_multiplier(n, d, grid.bits - shift))
     return form, shift
 
 
-def _collect_ratios(
-    atoms: Sequence[tuple[CaseAtom, tuple[int, int]]],
-    bounds: Sequence[tuple[tuple[int, int], tuple[int, int]]],
-    of_cut: tuple[int, int] | None,
-) -> list[tuple[int, int]]:
-    return [r for _, r in atoms] + [r for _, r in bounds] + ([of_cut] if of_cut is not None else [])
+def bound_exact_sum(
+    grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int], data: object
+) -> tuple[Fraction, bool]:
+    """A lower bound of the sum in exact arithmetic, and whether a strict atom is in it."""
+    given = _read_multipliers(grid, state, sets, data)
+    form = ExactForm(grid, state, given.lines)
+    _add_inequalities(form, given, Fraction)
+    if grid.float32 and form.reads_networks():
+        raise Refused("`exact` says nothing about networks in float32 arithmetic")
+    return form.minimum(), any(atom.relation == "<" and n > 0 for atom, (n, _) in given.atoms)
 
 
 def _round_multiplier(above: int, below: int, bits: int) -> int:
@@ -164,53 +177,9 @@ def _cut_multiplier(state: SubdomainState, data: object) -> tuple[int, int]:
     return (above << shift, below) if shift >= 0 else (above, below << -shift)
 
 
-def add_cut(form: BackwardForm, data: object) -> None:
+def add_cut_multiple(form: BackwardForm, data: object) -> None:
     """The cut of the state times a multiplier."""
-    _add_cut(form, _round_multiplier(*_cut_multiplier(form.state, data), form.grid.bits))
-
-
-def _add_cut(form: BackwardForm, factor: int) -> None:
-    """Coefficients are rounded down to the grid."""
-    cut = form.state.cut
-    assert cut is not None
-    bits = form.grid.bits
-    form.add_vector(0, [factor * c >> bits for c in cut[0]])
-    form.constant += (factor * cut[1] >> bits) - form.state.total(0)
-
-
-def bound_exact_sum(
-    grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int], data: object
-) -> tuple[Fraction, bool]:
-    """A lower bound of the sum in exact arithmetic, and whether a strict atom is in it."""
-    multipliers = _read_multipliers(data)
-    form = ExactForm(grid, state, _step_relaxations(grid, state, multipliers.get("slopes", {})))
-    low, high = exact_ends(grid, state)
-    strict = False
-    for place, raw in _read_tuples(multipliers.get("atoms", []), 2):
-        atom, exact = _read_atom(grid, sets, place), expect_number(raw, "multiplier")
-        _check_sign(exact, atom.relation)
-        strict = strict or (atom.relation == "<" and exact > 0)
-        for v, i, c in atom.terms:
-            form.add_term(v, i, exact * c)
-        form.add_constant(exact * atom.constant)
-    for v, i, raw in _read_tuples(multipliers.get("bounds", []), 3):
-        _read_entry(grid, v, i)
-        exact = expect_number(raw, "multiplier")
-        if v == 0:
-            end = high[i] if exact > 0 else low[i]
-        else:
-            end = Fraction(state.high[v][i] if exact > 0 else state.low[v][i], grid.one)
-        form.add_term(v, i, exact)
-        form.add_constant(-exact * end)
-    if "cut" in multipliers:
-        exact = Fraction(*_cut_multiplier(state, multipliers["cut"]))
-        assert state.cut is not None
-        for i, coefficient in enumerate(state.cut[0]):
-            form.add_term(0, i, exact * Fraction(coefficient, grid.one))
-        form.add_constant(exact * Fraction(state.cut[1], grid.one * grid.one))
-    if grid.float32 and form.reads_networks():
-        raise Refused("`exact` says nothing about networks in float32 arithmetic")
-    return form.minimum(low, high), strict
+    form.add_cut(_round_multiplier(*_cut_multiplier(form.state, data), form.grid.bits))
 
 
 def _read_tuples(data: object, length: int) -> list[list[Any]]:
@@ -232,6 +201,6 @@ def _read_entry(grid: PrecisionGrid, v: object, i: object) -> tuple[int, int]:
     return place, expect_integer(i, 0, grid.values[place].width - 1, "entry")
 
 
-def _check_sign(factor: int | Fraction, relation: str) -> None:
+def _check_sign(factor: int, relation: str) -> None:
     if factor < 0 and relation != "=":
         raise Refused("a negative multiplier of an inequality")

@@ -12,15 +12,17 @@ from fractions import Fraction
 from typing import Any
 
 from ...bounds.back_substitution import box_minimum, entry_form
-from ...bounds.exact_substitution import atom_holds, evaluate_exactly
+from ...bounds.case_problem import evaluate_exactly, sum_terms
 from ...bounds.interval_propagation import propagate_interval
 from ...bounds.row_batch import MANY, row_forms
 from ...bounds.subdomain import PrecisionGrid, SubdomainState
-from ...bounds.variable_box import exact_ends, narrow_box, separate_box
+from ...bounds.variable_box import exact_ends, narrow_box
+from ...kernel.query import holds_with_zero
 from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expect_list, expect_ratio
-from .multipliers import add_cut, bound_exact_sum, read_slopes, sum_inequalities
+from .multipliers import add_cut_multiple, bound_exact_sum, read_slopes, sum_inequalities
 
 Parts = tuple[SubdomainState, SubdomainState]
+_REFUTE = {"drop": 2, "exact": 2, "point": 1}  # steps that end the life of sets, and their arguments
 
 
 class NotShown(Refused):
@@ -32,13 +34,13 @@ def apply_proof_step(
 ) -> Parts | None:
     """Do one step. `trusted`: that sets are dropped has been shown before."""
     kind, count = step[0] if step else None, len(step) - 1
-    if kind == "forward" and count in (1, 2):
-        _propagate_forward(grid, state, step[1], step[count])
-    elif kind == "drop" and count == 2:
+    if isinstance(kind, str) and _REFUTE.get(kind) == count:
         sets = _read_sets(grid, step[1])
-        if not (state.void or trusted) and sum_inequalities(grid, state, sets, step[2])[0].minimum() <= 0:
-            raise NotShown("the multipliers give no positive bound")
+        if not (state.void or trusted):
+            _refute_sets(grid, state, kind, sets, *step[2:])
         state.alive &= ~_set_mask(sets)
+    elif kind == "forward" and count in (1, 2):
+        _propagate_forward(grid, state, step[1], step[count])
     elif kind == "bound" and count == 2:
         _apply_bounds(grid, state, step[1], expect_list(step[2], "bound"))
     elif kind == "split" and count == 3:
@@ -50,16 +52,6 @@ def apply_proof_step(
         slopes = read_slopes(grid, v, step[2:])
         state.slopes[v] = slopes
         state.lines.pop(v, None)
-    elif kind == "exact" and count == 2:
-        sets = _read_sets(grid, step[1])
-        if not (state.void or trusted):
-            _check_exact_sum(grid, state, sets, step[2])
-        state.alive &= ~_set_mask(sets)
-    elif kind == "point" and count == 1:
-        sets = _read_sets(grid, step[1])
-        if not (state.void or trusted):
-            _check_point(grid, state, sets)
-        state.alive &= ~_set_mask(sets)
     else:
         raise BadCertificate(f"no such step: {str(kind)[:40]} with {count} arguments")
     return None
@@ -104,19 +96,11 @@ def _apply_bounds(grid: PrecisionGrid, state: SubdomainState, value: object, ent
 
 def _row_minima(grid: PrecisionGrid, state: SubdomainState, v: int, rows: list[list[Any]]) -> Iterator[int]:
     """What backward substitution finds: many rows together, or one by one."""
-    together = None
-    if len(rows) >= MANY and not grid.is_linear[v]:
-        together = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows])
-    if together is not None and all(len(row) == 2 for row in rows):
-        box = separate_box(grid, state, together.place)
-        if box is not None:
-            yield from together.minima(box)
-            return
-    forms = together.forms() if together is not None else None
+    forms = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows]) if len(rows) >= MANY else None
     for place, (i, side, *price) in enumerate(rows):
-        form = forms[place] if forms is not None else entry_form(grid, state, v, i, side)
+        form = entry_form(grid, state, v, i, side) if forms is None else forms[place]
         if price:
-            add_cut(form, price[0])
+            add_cut_multiple(form, price[0])
         yield form.minimum()
 
 
@@ -221,11 +205,19 @@ def _cut_box(state: SubdomainState, vector: list[int], constant: int) -> tuple[l
     return low, high
 
 
-def _check_exact_sum(
-    grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int], multipliers: object
+def _refute_sets(
+    grid: PrecisionGrid, state: SubdomainState, kind: str, sets: Sequence[int], multipliers: object = None
 ) -> None:
-    bound, strict = bound_exact_sum(grid, state, sets, multipliers)
-    if bound < 0 or (bound == 0 and not strict):
+    """Refuse unless no point of the state satisfies all atoms of one of the sets."""
+    if kind == "point":
+        _check_point(grid, state, sets)
+        return
+    if kind == "drop":
+        shown = sum_inequalities(grid, state, sets, multipliers)[0].minimum() > 0
+    else:
+        bound, strict = bound_exact_sum(grid, state, sets, multipliers)
+        shown = bound > 0 or (bound == 0 and strict)
+    if not shown:
         raise NotShown("the multipliers give no positive bound")
 
 
@@ -236,7 +228,10 @@ def _check_point(grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int]
     if low != high:
         raise Refused("the free variables are not fixed")
     values = evaluate_exactly(grid.problem, low)
-    true = {place for place, atom in enumerate(grid.problem.atoms) if atom_holds(atom, values)}
+    true = set()
+    for place, atom in enumerate(grid.problem.atoms):
+        if holds_with_zero(atom.relation, sum_terms(atom.terms, atom.constant, values)):
+            true.add(place)
     for s in sets:
         if grid.problem.sets[s] <= true:
             raise Refused(f"set {s} is satisfied")

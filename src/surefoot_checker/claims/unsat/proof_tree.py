@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...bounds.case_problem import CaseProblem
-from ...bounds.subdomain import AnyKernel, Contents, PrecisionGrid, SubdomainState
+from ...bounds.subdomain import AffineKernel, Contents, PrecisionGrid, SubdomainState
 from ...bounds.variable_box import root_state
 from ...kernel.strict_json import BadCertificate, Refused, expect_list
 from .proof_steps import NotShown, apply_proof_step
@@ -35,7 +35,7 @@ class _TooCoarse(Exception):
 
 
 def check_proof_tree(
-    problem: CaseProblem, steps: list[Any], kernels: dict[Contents, AnyKernel], count: ProofCount
+    problem: CaseProblem, steps: list[Any], kernels: dict[Contents, AffineKernel], count: ProofCount
 ) -> None:
     """Refuse unless the steps show that no point of the problem satisfies a set."""
     for first in range(len(PRECISIONS)):

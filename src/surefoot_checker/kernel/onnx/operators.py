@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ..untrusted_file import ReadError, quote_for_message
+from ..float32 import LARGEST_FLOAT32
+from ..untrusted_file import ReadError
 from . import shapes
 from .linear import emit_conv, emit_gemm, emit_matmul, emit_reduce_mean, emit_reduce_sum
 from .model import BOOL, FLOAT, INT32, INT64, Tensor, round_constant
 from .values import (
-    LARGEST,
     FlatNetworkBuilder,
     FlatSignal,
     OnnxOperands,
     Value,
+    broadcast_value,
     rearrange_value,
     require_floats,
 )
@@ -25,15 +26,10 @@ _TYPES = (FLOAT, INT32, INT64, BOOL)
 
 
 def emit_operator(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
-    """The results of one node, computed at once where all it reads is constant."""
-    if given.op not in OPERATORS:
-        raise ReadError(f"operator {quote_for_message(given.op)} is not read by the checker")
-    translation, attributes = OPERATORS[given.op]
-    if unknown := given.attributes.keys() - set(attributes.split()):
-        raise ReadError(f"attribute {quote_for_message(min(unknown))} is not read by the checker")
-    if given.op in FOLDED and given.values and all(isinstance(v, Tensor) for v in given.values):
+    """The results of one node, whose signature was checked; computed at once if all it reads is constant."""
+    if given.op in FOLDED and all(isinstance(v, Tensor) for v in given.values):
         return [_fold_constants(given)]
-    return translation(builder, given)
+    return OPERATORS[given.op](builder, given)
 
 
 def _fold_constants(given: OnnxOperands) -> Tensor:
@@ -45,11 +41,8 @@ def _fold_constants(given: OnnxOperands) -> Tensor:
     kind = operands[0].kind
     if kind != FLOAT and given.op == "Relu":
         raise ReadError("Relu of integers is not read by the checker")
-    if any(o.kind != kind for o in operands) or len(operands) != (1 if given.op in ("Neg", "Relu") else 2):
-        raise ReadError("arithmetic on constants of different types or a wrong number of them")
     shape = shapes.common_shape(*(o.shape for o in operands))
-    spread = [rearrange_value(o, shapes.broadcast_positions(o.shape, shape)) for o in operands]
-    columns = [s.numbers for s in spread if isinstance(s, Tensor)]
+    columns = [broadcast_value(o, shape).numbers for o in operands]
     apply = FOLDED[given.op]
     if kind != FLOAT:
         if given.op == "Div":
@@ -78,18 +71,16 @@ FOLDED: dict[str, Callable[..., float]] = {
 
 
 def _emit_constant(_: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
-    if len(given.attributes) != 1 or given.values:
+    if len(given.attributes) != 1:
         raise ReadError("Constant needs exactly one attribute")
     ((name, found),) = given.attributes.items()
-    if isinstance(found, Tensor) and name == "value":
+    if isinstance(found, Tensor):
         return [found]
-    if type(found) is int and name == "value_int":
-        return [Tensor((), [found], INT64)]
-    if isinstance(found, float) and name == "value_float":
-        return [Tensor((), [found])]
-    if isinstance(found, tuple) and name in ("value_ints", "value_floats"):
-        return [Tensor((len(found),), list(found), INT64 if name == "value_ints" else FLOAT)]
-    raise ReadError(f"attribute {quote_for_message(name)} is not of the type that its name says")
+    kind = INT64 if name in ("value_int", "value_ints") else FLOAT
+    if isinstance(found, tuple):
+        return [Tensor((len(found),), found, kind)]
+    assert not isinstance(found, str)
+    return [Tensor((), [found], kind)]
 
 
 def _emit_shape(_: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
@@ -253,10 +244,8 @@ def _emit_power(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]
     if len(powers) != 1 or not powers <= set(range(1, MOST_FACTORS + 1)):
         raise ReadError(f"Pow is read by the checker only for one integer from 1 to {MOST_FACTORS}")
     shape = shapes.common_shape(signal.shape, exponents.shape)
-    factor = result = rearrange_value(signal, shapes.broadcast_positions(signal.shape, shape))
+    factor = result = broadcast_value(signal, shape)
     for _ in range(int(powers.pop()) - 1):
-        assert isinstance(result, FlatSignal)
-        assert isinstance(factor, FlatSignal)
         result = builder.pair("product", result, factor)
     return [result]
 
@@ -272,7 +261,7 @@ def _emit_leaky_relu(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[V
 def _emit_clip(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
     """Bounds are attributes in older files, inputs in newer ones; either may be absent."""
     bounds = []
-    for place, (name, default) in enumerate((("min", -LARGEST), ("max", LARGEST)), start=1):
+    for place, (name, default) in enumerate((("min", -LARGEST_FLOAT32), ("max", LARGEST_FLOAT32)), start=1):
         if given.optional(place) is None:
             bounds.append(given.number(name, default))
             continue
@@ -297,7 +286,9 @@ def _emit_extremum(largest: bool) -> Translation:
                 shape, bound = shapes.common_shape(result.shape, other.shape), require_floats(other)[0]
                 wide = rearrange_value(result, shapes.broadcast_positions(result.shape, shape))
                 assert isinstance(wide, FlatSignal)
-                result = builder.between(wide, *((bound, LARGEST) if largest else (-LARGEST, bound)))
+                result = builder.between(
+                    wide, *((bound, LARGEST_FLOAT32) if largest else (-LARGEST_FLOAT32, bound))
+                )
                 continue
             right = other if isinstance(other, FlatSignal) else builder.constant(other)
             if largest:
@@ -310,42 +301,39 @@ def _emit_extremum(largest: bool) -> Translation:
     return translation
 
 
-# What each operator becomes, and the attributes it may have; every other one is refused.
-OPERATORS: dict[str, tuple[Translation, str]] = {
-    "Add": (_emit_add, ""),
-    "Cast": (_emit_cast, "to saturate"),
-    "Clip": (_emit_clip, "min max"),
-    "Concat": (_emit_concat, "axis"),
-    "Constant": (_emit_constant, "value value_float value_floats value_int value_ints"),
-    "Conv": (emit_conv, "auto_pad dilations group kernel_shape pads strides"),
-    "Div": (_emit_divide, ""),
-    "Dropout": (_emit_dropout, "ratio seed"),
-    "Expand": (_emit_move(_expand_entries), ""),
-    "Flatten": (_emit_move(_flatten_entries), "axis"),
-    "Gather": (_emit_move(_gather_entries), "axis"),
-    "Gemm": (emit_gemm, "alpha beta transA transB"),
-    "Identity": (_emit_identity, ""),
-    "LeakyRelu": (_emit_leaky_relu, "alpha"),
-    "MatMul": (emit_matmul, ""),
-    "Max": (_emit_extremum(True), ""),
-    "Min": (_emit_extremum(False), ""),
-    "Mul": (_emit_multiply, ""),
-    "Neg": (_emit_negate, ""),
-    "Pow": (_emit_power, ""),
-    "ReduceMean": (emit_reduce_mean, "axes keepdims noop_with_empty_axes"),
-    "ReduceSum": (emit_reduce_sum, "axes keepdims noop_with_empty_axes"),
-    "Relu": (_emit_activation("relu"), ""),
-    "Reshape": (_emit_move(_reshape_entries), "allowzero"),
-    "Shape": (_emit_shape, ""),
-    "Sigmoid": (_emit_activation("sigmoid"), ""),
-    "Slice": (_emit_move(_slice_entries), "starts ends axes"),
-    "Split": (_emit_split, "axis split num_outputs"),
-    "Squeeze": (_emit_move(_squeeze_axes), "axes"),
-    "Sub": (_emit_subtract, ""),
-    "Tanh": (_emit_activation("tanh"), ""),
-    "Transpose": (
-        _emit_move(lambda shape, given: shapes.transpose_positions(shape, given.integers("perm"))),
-        "perm",
-    ),
-    "Unsqueeze": (_emit_move(_unsqueeze_axes), "axes"),
+# What each operator becomes; how it is written is checked by its signature.
+OPERATORS: dict[str, Translation] = {
+    "Add": _emit_add,
+    "Cast": _emit_cast,
+    "Clip": _emit_clip,
+    "Concat": _emit_concat,
+    "Constant": _emit_constant,
+    "Conv": emit_conv,
+    "Div": _emit_divide,
+    "Dropout": _emit_dropout,
+    "Expand": _emit_move(_expand_entries),
+    "Flatten": _emit_move(_flatten_entries),
+    "Gather": _emit_move(_gather_entries),
+    "Gemm": emit_gemm,
+    "Identity": _emit_identity,
+    "LeakyRelu": _emit_leaky_relu,
+    "MatMul": emit_matmul,
+    "Max": _emit_extremum(True),
+    "Min": _emit_extremum(False),
+    "Mul": _emit_multiply,
+    "Neg": _emit_negate,
+    "Pow": _emit_power,
+    "ReduceMean": emit_reduce_mean,
+    "ReduceSum": emit_reduce_sum,
+    "Relu": _emit_activation("relu"),
+    "Reshape": _emit_move(_reshape_entries),
+    "Shape": _emit_shape,
+    "Sigmoid": _emit_activation("sigmoid"),
+    "Slice": _emit_move(_slice_entries),
+    "Split": _emit_split,
+    "Squeeze": _emit_move(_squeeze_axes),
+    "Sub": _emit_subtract,
+    "Tanh": _emit_activation("tanh"),
+    "Transpose": _emit_move(lambda shape, given: shapes.transpose_positions(shape, given.integers("perm"))),
+    "Unsqueeze": _emit_move(_unsqueeze_axes),
 }

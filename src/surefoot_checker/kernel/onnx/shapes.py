@@ -7,7 +7,7 @@ Row by row everywhere; sizes are compared with the limit before a list is built.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..untrusted_file import ReadError
@@ -21,6 +21,12 @@ class Rearrangement(NamedTuple):
 
     shape: Shape
     positions: list[int]
+
+
+def keep_order(shape: Iterable[int]) -> Rearrangement:
+    """The same entries one after the other, in another shape."""
+    wanted = tuple(shape)
+    return Rearrangement(wanted, list(range(math.prod(wanted))))
 
 
 def shape_strides(shape: Shape) -> list[int]:
@@ -91,14 +97,14 @@ def reshape_positions(shape: Shape, wanted: Sequence[int], zero_is_zero: bool) -
         sizes[sizes.index(-1)] = total // known
     if any(size < 0 for size in sizes) or math.prod(sizes) != total:
         raise ReadError(f"shape {list(shape)} cannot become {list(wanted)}")
-    return Rearrangement(tuple(sizes), list(range(total)))
+    return keep_order(sizes)
 
 
 def flatten_positions(shape: Shape, axis: int) -> Rearrangement:
     if not -len(shape) <= axis <= len(shape):
         raise ReadError(f"there is no axis {axis} in {len(shape)} dimensions")
     front = math.prod(shape[: axis if axis >= 0 else axis + len(shape)])
-    return Rearrangement((front, math.prod(shape) // max(front, 1)), list(range(math.prod(shape))))
+    return keep_order((front, math.prod(shape) // max(front, 1)))
 
 
 def squeeze_positions(shape: Shape, axes: Sequence[int] | None) -> Rearrangement:
@@ -106,9 +112,7 @@ def squeeze_positions(shape: Shape, axes: Sequence[int] | None) -> Rearrangement
     gone = {axis_in_rank(a, len(shape)) for a in named}
     if len(gone) != len(named) or any(shape[a] != 1 for a in gone):
         raise ReadError(f"shape {list(shape)} cannot lose axes {sorted(gone)}")
-    return Rearrangement(
-        tuple(d for a, d in enumerate(shape) if a not in gone), list(range(math.prod(shape)))
-    )
+    return keep_order(d for a, d in enumerate(shape) if a not in gone)
 
 
 def unsqueeze_positions(shape: Shape, axes: Sequence[int]) -> Rearrangement:
@@ -117,9 +121,7 @@ def unsqueeze_positions(shape: Shape, axes: Sequence[int]) -> Rearrangement:
     if len(new) != len(axes):
         raise ReadError("Unsqueeze names an axis twice")
     rest = iter(shape)
-    return Rearrangement(
-        tuple(1 if a in new else next(rest) for a in range(rank)), list(range(math.prod(shape)))
-    )
+    return keep_order(1 if a in new else next(rest) for a in range(rank))
 
 
 def transpose_positions(shape: Shape, order: Sequence[int] | None) -> Rearrangement:

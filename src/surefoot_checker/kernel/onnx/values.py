@@ -10,8 +10,9 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
+from ..float32 import LARGEST_FLOAT32
 from ..network import (
     ActivationNode,
     AffineNode,
@@ -27,8 +28,6 @@ from ..untrusted_file import ReadError, quote_for_message
 from .model import MOST_ENTRIES, Attribute, Tensor
 from .shapes import Rearrangement, Shape, broadcast_positions, common_shape
 
-LARGEST = float.fromhex("0x1.fffffep127")  # of float32
-
 
 @dataclass(frozen=True, slots=True)
 class FlatSignal:
@@ -42,10 +41,21 @@ class FlatSignal:
 Value: TypeAlias = Tensor | FlatSignal
 
 
-def rearrange_value(value: Value, to: Rearrangement) -> Value:
+AnyValue = TypeVar("AnyValue", bound=Tensor | FlatSignal)
+
+
+def rearrange_value(value: AnyValue, to: Rearrangement) -> AnyValue:
     if isinstance(value, FlatSignal):
-        return FlatSignal(value.source, to.shape, [value.layout[p] for p in to.positions])
-    return Tensor(to.shape, [value.numbers[p] for p in to.positions], value.kind)
+        moved: Value = FlatSignal(value.source, to.shape, [value.layout[p] for p in to.positions])
+    else:
+        moved = Tensor(to.shape, [value.numbers[p] for p in to.positions], value.kind)
+    return cast("AnyValue", moved)
+
+
+def broadcast_value(value: AnyValue, shape: Shape) -> AnyValue:
+    if value.shape == shape:
+        return value
+    return rearrange_value(value, broadcast_positions(value.shape, shape))
 
 
 @dataclass(slots=True)
@@ -78,13 +88,7 @@ class FlatNetworkBuilder:
 
     def wide(self, signal: FlatSignal, shape: Shape) -> int:
         """The number of a value that holds the signal broadcast to a shape."""
-        spread = (
-            rearrange_value(signal, broadcast_positions(signal.shape, shape))
-            if signal.shape != shape
-            else signal
-        )
-        assert isinstance(spread, FlatSignal)
-        return self.flat(spread)
+        return self.flat(broadcast_value(signal, shape))
 
     def affine(self, source: int, weights: array[float], shape: Shape) -> FlatSignal:
         node = AffineNode(source, self.widths[source], tuple(weights), (0.0,) * math.prod(shape))
@@ -105,9 +109,7 @@ class FlatNetworkBuilder:
         """With a constant; a sum right after an affine node without bias becomes one with it."""
         shape = common_shape(signal.shape, constant.shape)
         source = self.wide(signal, shape)
-        spread = rearrange_value(constant, broadcast_positions(constant.shape, shape))
-        assert isinstance(spread, Tensor)
-        vector = require_floats(spread)
+        vector = require_floats(broadcast_value(constant, shape))
         before = self.nodes[source - 1] if source else None
         if kind == "add" and isinstance(before, AffineNode) and not any(before.bias):
             return self.emit(replace(before, bias=vector), shape)
@@ -124,7 +126,7 @@ class FlatNetworkBuilder:
     def between(self, signal: FlatSignal, low: float, high: float) -> FlatSignal:
         if low > high:
             raise ReadError("the lower bound of Clip is above the upper one")
-        if low == 0 and high == LARGEST:
+        if low == 0 and high == LARGEST_FLOAT32:
             return self.activation("relu", signal)
         return self.activation("clip", signal, low, high)
 
@@ -192,11 +194,8 @@ class OnnxOperands:
         raise ReadError("a constant here is not read by the checker")
 
     def integers(self, name: str) -> tuple[int, ...] | None:
-        """The integers of an attribute."""
-        found = self.attributes.get(name, ())
-        if not isinstance(found, tuple) or not all(type(n) is int for n in found):
-            raise ReadError(f"attribute {quote_for_message(name)} must be integers")
-        return tuple(int(n) for n in found) if name in self.attributes else None
+        """The integers of an attribute; that attributes are of their types was checked by the signature."""
+        return cast("tuple[int, ...] | None", self.attributes.get(name))
 
     def wholes(self, place: int) -> tuple[int, ...] | None:
         """The integers of a constant input."""
@@ -215,9 +214,7 @@ class OnnxOperands:
         return found if found is not None else other
 
     def whole(self, name: str, default: int) -> int:
-        if type(found := self.attributes.get(name, default)) is int:
-            return found
-        raise ReadError(f"attribute {quote_for_message(name)} must be an integer")
+        return cast("int", self.attributes.get(name, default))
 
     def flag(self, name: str, default: bool) -> bool:
         if (found := self.whole(name, int(default))) in (0, 1):
@@ -225,6 +222,4 @@ class OnnxOperands:
         raise ReadError(f"attribute {quote_for_message(name)} must be 0 or 1")
 
     def number(self, name: str, default: float) -> float:
-        if isinstance(found := self.attributes.get(name, default), float):
-            return found
-        raise ReadError(f"attribute {quote_for_message(name)} must be a number")
+        return cast("float", self.attributes.get(name, default))
