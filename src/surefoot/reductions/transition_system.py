@@ -22,7 +22,12 @@ from surefoot.reductions.expand import (
     negate_condition,
     undefined_condition,
 )
-from surefoot.reductions.network_call import EncodedCall, missing_bounds_error, unbounded_observation
+from surefoot.reductions.network_call import (
+    EncodedCall,
+    is_bounded_at_sight,
+    missing_bounds_error,
+    unbounded_observation,
+)
 from surefoot.reductions.policy import PolicyContext
 from surefoot.reductions.scalar_layout import (
     ScalarLayout,
@@ -111,13 +116,15 @@ def encoding_objection(problem: Problem) -> str | None:
     for part in () if policy is None else _nested_policies(policy):
         if isinstance(part, OraclePolicy):
             return f"the oracle `{part.name}` can only be simulated"
+    networks = [p for p in _nested_policies(policy) if isinstance(p, NeuralPolicy)] if policy else []
+    doubtful = [p for p in networks if not is_bounded_at_sight(p, environment)]
+    if not doubtful:
+        return None
     try:
         layout = lay_out_scalars(environment, set())
-        for part in () if policy is None else _nested_policies(policy):
-            if isinstance(part, NeuralPolicy):
-                seen = unbounded_observation(part, layout.scope, layout.kinds)
-                if seen is not None:
-                    return str(missing_bounds_error(seen))
+        for part in doubtful:
+            if (seen := unbounded_observation(part, layout.scope, layout.kinds)) is not None:
+                return str(missing_bounds_error(seen))
     except SurefootError as error:
         return str(error)
     return None

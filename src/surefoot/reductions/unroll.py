@@ -141,6 +141,8 @@ class _ProblemIdentity:
 @lru_cache(maxsize=2)
 def _cached_system(same: _ProblemIdentity, rounding: bool) -> TransitionSystem:
     """What is the same for runs of every length, kept for the next one."""
+    if (why := encoding_objection(same.problem)) is not None:
+        raise Unsupported(why)
     return build_transition_system(same.problem, rounding)
 
 
@@ -157,8 +159,20 @@ def unroll(
     `rounding`: network outputs may be off by their float32 rounding error; without, the networks are exact.
     `decide_last` False leaves the policy out of the last state, unless the property speaks about it.
     """
-    if (why := encoding_objection(problem)) is not None:
-        raise Unsupported(why)
+    return _cached_unrolling(_ProblemIdentity(problem), steps, from_initial, rounding, decide_last)
+
+
+@lru_cache(maxsize=4)
+def _cached_unrolling(
+    same: _ProblemIdentity, steps: int, from_initial: bool, rounding: bool, decide_last: bool
+) -> Unrolling:
+    """The runs whose query was looked at for objections are those that are asked about next."""
+    return _copy_steps(same.problem, steps, from_initial, rounding, decide_last)
+
+
+def _copy_steps(
+    problem: Problem, steps: int, from_initial: bool, rounding: bool, decide_last: bool
+) -> Unrolling:
     system = _cached_system(_ProblemIdentity(problem), rounding)
     decides_last = decide_last or _asks_policy(problem.property, system)
     quantities: list[QueryVariable] = []

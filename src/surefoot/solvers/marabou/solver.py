@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
-from math import ceil, inf
+from math import ceil, inf, prod
 from typing import Any, ClassVar
 
 from surefoot.errors import Unsupported, missing_backend
@@ -25,12 +25,13 @@ from surefoot.query.formula import (
     negation_normal_form,
 )
 from surefoot.query.lower import lower_query
+from surefoot.query.objection import lowering_objection
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.marabou.program import MarabouProgram, encode_marabou
 from surefoot.solvers.protocol import Ask
 from surefoot.solvers.remote import Question, remote_session
 from surefoot.solvers.witness_rounding import round_to_witness
-from surefoot.term.term import Term
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.term.value_types import Bool, Int
 
 MOST_ALTERNATIVES = 256  # alternatives of a query
@@ -52,17 +53,54 @@ class Marabou:
         for call in query.calls:
             if not call.network.is_piecewise_linear():
                 return f"`marabou` needs piecewise-linear networks; `{call.network.name}` is not"
-        try:
-            _disjunctive_normal_form(lower_query(query).query.constraints)
-        except Unsupported as why:
-            return f"`marabou` cannot take this query: {why}"
-        return None
+        why = lowering_objection(query)
+        if why is None and not _has_few_alternatives(query):
+            try:
+                _disjunctive_normal_form(lower_query(query).query.constraints)
+            except Unsupported as found:
+                why = found
+        return None if why is None else f"`marabou` cannot take this query: {why}"
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
         return remote_session(_prepare_marabou, base, seconds=seconds)
 
     def question(self, base: Query) -> Question:
         return _prepare_marabou(base)
+
+
+def _has_few_alternatives(query: Query) -> bool:
+    """Whether the constraints, as they stand, have so few alternatives that lowering makes no more."""
+    counts = [_count_alternatives(c, True) for c in query.constraints]
+    return prod(counts) <= MOST_ALTERNATIVES
+
+
+def _count_alternatives(term: Term, positive: bool) -> float:
+    """At most so many conjunctions; infinitely many where a comparison needs auxiliary quantities."""
+    match term:
+        case Apply(Op.LE | Op.LT | Op.EQ as op, args):
+            plain = all(_needs_no_auxiliary(a) for a in args)
+            return (2 if op is Op.EQ and not positive else 1) if plain else inf
+        case Apply(Op.NOT, (inner,)):
+            return _count_alternatives(inner, not positive)
+        case Apply(Op.AND | Op.OR as op, args):
+            parts = [_count_alternatives(a, positive) for a in args]
+            return prod(parts) if (op is Op.AND) is positive else sum(parts)
+        case Const():
+            return 1
+        case _:
+            return inf
+
+
+def _needs_no_auxiliary(term: Term) -> bool:
+    match term:
+        case Const() | Var():
+            return True
+        case Apply(Op.ADD | Op.SUB | Op.NEG, args):
+            return all(map(_needs_no_auxiliary, args))
+        case Apply(Op.MUL, args):
+            return sum(not isinstance(a, Const) for a in args) <= 1 and all(map(_needs_no_auxiliary, args))
+        case _:
+            return False
 
 
 def _disjunctive_normal_form(constraints: tuple[Term, ...]) -> list[tuple[LinearAtom, ...]]:

@@ -9,11 +9,11 @@ from fractions import Fraction
 from time import monotonic
 from typing import ClassVar
 
-from surefoot.errors import Unsupported
 from surefoot.query.bounds import integer_variable_names, simplify_formula
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
+from surefoot.query.objection import query_objection
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.milp import highs
 from surefoot.solvers.milp.network_encoding import encode_milp_call
@@ -53,20 +53,21 @@ class Milp:
                 return f"`milp` does not encode quotients of variables; `{call.network.name}` has some"
             if not call.network.is_piecewise_linear():
                 return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
-        try:
-            lowered, formulas = _normal_form(query)
-            known = bound_quantities(lowered.query, formulas, quick=True)
-            if known is not None:
-                _encode_program(lowered, formulas, known)
-        except Unsupported as error:
-            return f"`milp` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
-        return None
+        return query_objection(self.name, query, _refuse_open_ends)
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
         return remote_session(prepare_milp, base, self.seed, seconds=seconds)
 
     def question(self, base: Query) -> Question:
         return prepare_milp(base, self.seed)
+
+
+def _refuse_open_ends(query: Query) -> None:
+    """`Unsupported` for a bound that neither the declarations nor the constraints of a query give."""
+    lowered, formulas = _normal_form(query)
+    known = bound_quantities(lowered.query, formulas, quick=True)
+    if known is not None:
+        _encode_program(lowered, formulas, known)
 
 
 def prepare_milp(base: Query, seed: int) -> Question:
