@@ -21,7 +21,7 @@ from surefoot_studies.control.problem import stays_safe
 
 
 def system(name: str) -> ControlSystem:
-    return read_control_system(discretise(stays_safe(name))[0])
+    return read_control_system(discretise(stays_safe(name)))
 
 
 def test_matrix_inequalities() -> None:

@@ -28,8 +28,8 @@ from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.problem import stays_safe
 
-PENDULUM = discretise(stays_safe("pendulum-heavier"))[0]
-OBSTACLE = discretise(stays_safe("self-driving-obstacle"))[0]
+PENDULUM = discretise(stays_safe("pendulum-heavier"))
+OBSTACLE = discretise(stays_safe("self-driving-obstacle"))
 
 
 def weak(states: Floats) -> Floats:
@@ -91,7 +91,7 @@ def test_an_interruption_keeps_what_there_is(pendulum: Synthesis) -> None:
 
 def test_without_ends_or_lines_nothing_is_tried() -> None:
     for name in ("duffing", "biology"):
-        system = read_control_system(discretise(stays_safe(name))[0])
+        system = read_control_system(discretise(stays_safe(name)))
         none = Synthesis((), (system.initial,))
         assert reduce_interventions(system, none, lambda x: x, (2, FEW), Budget(60)) is none
 
@@ -144,7 +144,7 @@ def test_a_loop_of_two_speeds() -> None:
 
 
 def test_four_variables_of_one_control_have_more_speeds() -> None:
-    moving = linear_dynamics(read_control_system(discretise(stays_safe("cartpole"))[0]))
+    moving = linear_dynamics(read_control_system(discretise(stays_safe("cartpole"))))
     assert two_speed_gain(moving.state, moving.control, 0.02, 0.001) is None
 
 

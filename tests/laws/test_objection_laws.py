@@ -137,5 +137,5 @@ def test_problems_are_refused_where_they_cannot_be_encoded(problem: Problem) -> 
 
 @pytest.mark.parametrize("name", [*TOY, *AURORA, *PENDULUM])
 def test_study_problems_are_refused_where_they_cannot_be_encoded(name: str) -> None:
-    problem, _ = discretise({**TOY, **AURORA, **PENDULUM}[name]())
+    problem = discretise({**TOY, **AURORA, **PENDULUM}[name]())
     check_problem(problem)

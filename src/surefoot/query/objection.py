@@ -15,8 +15,9 @@ from surefoot.errors import Unsupported
 from surefoot.network.interval import interval_bounds
 from surefoot.query.auxiliary import Auxiliaries
 from surefoot.query.bounds import declared_box, is_empty
-from surefoot.query.lower import Lowering
+from surefoot.query.lower import LoweredQuery, Lowering, lower_query
 from surefoot.query.query import Query
+from surefoot.query.reduction import Reduction
 from surefoot.term.interval import term_interval
 from surefoot.term.number import MOST_BITS, bits_of
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
@@ -155,3 +156,6 @@ def is_bounded_by_declaration(query: Query) -> bool:
         if not all(np.isfinite(v.low).all() and np.isfinite(v.high).all() for v in values):
             return False
     return True
+
+
+LOWER = Reduction("lower", lowering_objection, lower_query, LoweredQuery.invert)

@@ -34,7 +34,7 @@ from surefoot.reductions.scalar_layout import (
     fresh_name,
     in_location,
     lay_out_scalars,
-    scalar_count,
+    layout_objection,
 )
 from surefoot.reductions.transition_branch import (
     EdgeContext,
@@ -60,7 +60,6 @@ _GuardedBranches: TypeAlias = tuple[
     tuple[Term, TransitionBranch], ...
 ]  # each leap with the condition under which it is permitted
 _MOST_BRANCHES = 20_000
-_MOST_SCALARS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +110,8 @@ def encoding_objection(problem: Problem) -> str | None:
         return "the environment has controls, but no policy sets them"
     if (count := count_transition_branches(environment)) > _MOST_BRANCHES:
         return f"the environment has {count} joint steps; at most {_MOST_BRANCHES} can be encoded"
-    if (size := sum(scalar_count(v.kind) for v in environment.variables)) > _MOST_SCALARS:
-        return f"a state has {size} values; at most {_MOST_SCALARS} can be encoded"
+    if (large := layout_objection(environment)) is not None:
+        return str(large)
     for part in () if policy is None else _nested_policies(policy):
         if isinstance(part, OraclePolicy):
             return f"the oracle `{part.name}` can only be simulated"

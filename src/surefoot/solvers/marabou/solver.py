@@ -137,9 +137,9 @@ def _prepare_marabou(base: Query) -> Question:
         for atoms in _disjunctive_normal_form(lowered.query.constraints):
             answer = _solve_alternative(lowered.query, atoms, seconds)
             if isinstance(answer, Sat):
-                return Sat(lowered.back(answer.assignment))
+                return Sat(lowered.invert(answer.assignment))
             if isinstance(answer, Undecided):
-                near = None if answer.near is None else lowered.back(answer.near)
+                near = None if answer.near is None else lowered.invert(answer.near)
                 doubt = Undecided(answer.why, answer.detail, near=near)
         return doubt or Unsat()
 

@@ -194,4 +194,4 @@ def _candidate_assignments(
         if solution is not None:
             floats = {name: solution[column] for name, column in program.names.items()}
             for nearest in roundings:
-                yield lowered.back(exact_assignment(lowered.query, floats, equalities, nearest))
+                yield lowered.invert(exact_assignment(lowered.query, floats, equalities, nearest))

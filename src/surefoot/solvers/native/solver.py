@@ -88,7 +88,7 @@ def _lift_answer(query: Query, lowered: LoweredQuery, answer: Answer) -> Answer:
     """The answer about the query before it was lowered."""
     if not isinstance(answer, Sat):
         return answer
-    assignment = lowered.back(answer.assignment)
+    assignment = lowered.invert(answer.assignment)
     if satisfies_within_enclosure(query, assignment):
         return Sat(assignment)
     return Undecided(UndecidedReason.NUMERICS, "a solution of the lowered query does not satisfy the query")

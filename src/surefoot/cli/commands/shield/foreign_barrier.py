@@ -90,13 +90,11 @@ def judge_foreign_barriers(
 ) -> tuple[BarrierJudgement, BarrierJudgement]:
     """As it is stated, with half of the time, and as it is executed."""
     half = Budget(budget.remaining() / 2, budget.seed, budget.progress)
-    first = _Case("stated", discretise(as_stated_problem(problem))[0], rules, half).judge_conditions(
-        grows=True
-    )
+    first = _Case("stated", discretise(as_stated_problem(problem)), rules, half).judge_conditions(grows=True)
     if first.interrupted:
         unasked = {c: ConditionAnswer("unknown", "interrupted") for c in CONDITIONS}
         return first, BarrierJudgement("executed", unasked, interrupted=True)
-    return first, _Case("executed", discretise(problem)[0], rules, budget).judge_conditions(grows=False)
+    return first, _Case("executed", discretise(problem), rules, budget).judge_conditions(grows=False)
 
 
 class _Case:
