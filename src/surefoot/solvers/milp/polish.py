@@ -37,7 +37,7 @@ def deepest_point(
             inner.row(low, inf, {column: 1.0, inside: low - high})
             inner.row(-inf, high, {column: 1.0, inside: high - low})
     goal = {strict: 1.0, other: 0.25, inside: 0.1}
-    found = highs.run_highs(inner, seed=seed, seconds=seconds, maximise=goal)
+    found = highs.solve_milp_program(inner, seed=seed, seconds=seconds, maximise=goal)
     return found.values if isinstance(found, highs.MilpSolution) else None
 
 

@@ -15,7 +15,8 @@ from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_for
 from surefoot.query.lower import LoweredQuery, lower_query
 from surefoot.query.objection import query_objection
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.solvers.milp import highs
+from surefoot.solvers.linear_program import TOLERANCE, missing_highs
+from surefoot.solvers.milp.highs import MilpSolution, solve_milp_program
 from surefoot.solvers.milp.network_encoding import encode_milp_call
 from surefoot.solvers.milp.polish import deepest_point
 from surefoot.solvers.milp.program import MixedIntegerProgram, has_margin
@@ -46,7 +47,7 @@ class Milp:
     seed: int = 0
 
     def objection(self, query: Query) -> str | None:
-        if (absent := highs.missing_highs()) is not None:
+        if (absent := missing_highs()) is not None:
             return absent
         for call in query.calls:
             if call.network.divisors():
@@ -95,7 +96,7 @@ def decide_milp(query: Query, seed: int, seconds: float) -> Answer:
         goal = _margin_objective(program)
         if margin and not goal:
             break
-        found = highs.run_highs(
+        found = solve_milp_program(
             program,
             seed=seed,
             seconds=deadline - monotonic(),
@@ -118,7 +119,7 @@ def decide_milp(query: Query, seed: int, seconds: float) -> Answer:
 
 def _second_opinion(
     program: MixedIntegerProgram, seed: int, deadline: float
-) -> highs.MilpSolution | Unsat | Undecided:
+) -> MilpSolution | Unsat | Undecided:
     """ "Infeasible" from HiGHS is believed only if another run says it too.
 
     Without presolve, which was seen to call small feasible problems infeasible whose bounds are within 1e-14
@@ -129,11 +130,11 @@ def _second_opinion(
         return Undecided(
             UndecidedReason.NUMERICS, f"numbers of size {program.activity:.1e} are beyond HiGHS's precision"
         )
-    return highs.run_highs(program, seed=seed, seconds=deadline - monotonic(), presolve=False, room=_ROOM)
+    return solve_milp_program(program, seed=seed, seconds=deadline - monotonic(), presolve=False, room=_ROOM)
 
 
 def _tolerance_answer(trouble: str) -> Undecided:
-    return Undecided(UndecidedReason.NUMERICS, f"solutions within {highs.TOLERANCE:g} only: {trouble}")
+    return Undecided(UndecidedReason.NUMERICS, f"solutions within {TOLERANCE:g} only: {trouble}")
 
 
 def _normal_form(query: Query) -> tuple[LoweredQuery, tuple[Formula, ...]]:
