@@ -8,21 +8,9 @@ from fractions import Fraction
 from math import inf
 from typing import TypeAlias
 
-from surefoot.errors import Unsupported
-from surefoot.problem.network import (
-    Activation,
-    Affine,
-    Combine,
-    Constant,
-    Elementwise,
-    Join,
-    Node,
-    Pairing,
-    Pick,
-    Shape,
-)
 from surefoot.query.bounds import declared_box
 from surefoot.query.formula import LinearAtom, Relation
+from surefoot.query.network_constraints import Factor, Place, ReluWriter, write_network
 from surefoot.query.query import NetworkCall, Query
 from surefoot.term.linear import LinearForm, linearise_term
 
@@ -35,15 +23,6 @@ class _LinearForm:
 
     terms: Mapping[int, float]
     constant: float = 0.0
-
-    def plus(self, other: _LinearForm, factor: float = 1.0) -> _LinearForm:
-        total = dict(self.terms)
-        for variable, coefficient in other.terms.items():
-            total[variable] = total.get(variable, 0.0) + factor * coefficient
-        return _LinearForm({v: c for v, c in total.items() if c}, self.constant + factor * other.constant)
-
-    def times(self, factor: float) -> _LinearForm:
-        return _LinearForm({}).plus(self, factor)
 
 
 @dataclass(slots=True)
@@ -70,11 +49,6 @@ class MarabouProgram:
         made = self.variable()
         self.rows.append(({made: -1.0, **form.terms}, Relation.EQ, -form.constant))
         return made
-
-    def relu(self, form: _LinearForm) -> _LinearForm:
-        after = self.variable(0.0)
-        self.relus.append((self.variable_for(form), after))
-        return _LinearForm({after: 1.0})
 
     def form_of(self, linear: LinearForm) -> _LinearForm:
         terms = {self.names[n]: float(c) for n, c in linear.coefficients}
@@ -115,85 +89,36 @@ def _encode_atom(made: MarabouProgram, form: _LinearForm, relation: Relation) ->
         made.rows.append((dict(form.terms), relation, -form.constant))
 
 
+class _MarabouWriter(ReluWriter[_LinearForm]):
+    def __init__(self, made: MarabouProgram) -> None:
+        self.made = made
+
+    def affine(self, inputs: Sequence[tuple[float, _LinearForm]], bias: float, place: Place) -> _LinearForm:
+        return _LinearForm({self.made.variable_for(self.combine(inputs, bias, place)): 1.0})
+
+    def combine(
+        self, parts: Sequence[tuple[Factor, _LinearForm]], constant: Factor, place: Place | None
+    ) -> _LinearForm:
+        terms: Coefficients = {}
+        total = float(constant)
+        for factor, form in parts:
+            total += float(factor) * form.constant
+            for variable, coefficient in form.terms.items():
+                terms[variable] = terms.get(variable, 0.0) + float(factor) * coefficient
+        return _LinearForm({v: c for v, c in terms.items() if c}, total)
+
+    def relu(self, x: _LinearForm, source: Place | None) -> _LinearForm:
+        after = self.made.variable(0.0)
+        self.made.relus.append((self.made.variable_for(x), after))
+        return _LinearForm({after: 1.0})
+
+
 def _encode_call(made: MarabouProgram, call: NetworkCall) -> None:
     inputs = [made.variable_for(made.form_of(linearise_term(t))) for t in call.inputs]
     made.inputs += [v for v in inputs if v not in made.inputs]
-    values: list[list[_LinearForm]] = [[_LinearForm({v: 1.0}) for v in inputs]]
-    for node in call.network.nodes:
-        values.append(_encode_node(made, node, values))
+    outputs = write_network(call.network, [_LinearForm({v: 1.0}) for v in inputs], _MarabouWriter(made))
     slack = call.slack or (Fraction(0),) * len(call.outputs)
-    for name, value, extra in zip(call.outputs, values[-1], slack, strict=True):
-        if extra:
-            error = made.variable(-float(extra), float(extra))
-            value = value.plus(_LinearForm({error: 1.0}))
-        made.rows.append(({made.names[name]: -1.0, **value.terms}, Relation.EQ, -value.constant))
+    for name, value, extra in zip(call.outputs, outputs, slack, strict=True):
+        error = {made.variable(-float(extra), float(extra)): 1.0} if extra else {}
+        made.rows.append(({made.names[name]: -1.0, **value.terms, **error}, Relation.EQ, -value.constant))
         made.outputs.append(made.names[name])
-
-
-def _encode_node(
-    made: MarabouProgram, node: Node, values: Sequence[Sequence[_LinearForm]]
-) -> list[_LinearForm]:
-    match node:
-        case Affine(source, weights, bias):
-            return [
-                _LinearForm({made.variable_for(_weighted_sum(row, values[source], offset)): 1.0})
-                for row, offset in zip(weights.tolist(), bias.tolist(), strict=True)
-            ]
-        case Elementwise(source, kind, constant):
-            return [
-                _apply_constant(f, kind, c) for f, c in zip(values[source], constant.tolist(), strict=True)
-            ]
-        case Activation(source, shape, parameters):
-            return [_encode_activation(made, f, shape, parameters) for f in values[source]]
-        case Combine(left, right, Pairing.ADD):
-            return [x.plus(y) for x, y in zip(values[left], values[right], strict=True)]
-        case Combine(left, right, Pairing.MAXIMUM):
-            return [
-                y.plus(made.relu(x.plus(y, -1.0))) for x, y in zip(values[left], values[right], strict=True)
-            ]
-        case Pick(source, indices):
-            return [values[source][int(i)] for i in indices]
-        case Join(several):
-            return [form for source in several for form in values[source]]
-        case _:
-            raise Unsupported("Marabou takes no products or quotients of variables")
-
-
-def _weighted_sum(row: Sequence[float], inputs: Sequence[_LinearForm], offset: float) -> _LinearForm:
-    total: Coefficients = {}
-    constant = offset
-    for weight, form in zip(row, inputs, strict=True):
-        constant += weight * form.constant
-        for variable, coefficient in form.terms.items():
-            total[variable] = total.get(variable, 0.0) + weight * coefficient
-    return _LinearForm({v: c for v, c in total.items() if c}, constant)
-
-
-def _apply_constant(form: _LinearForm, kind: Constant, constant: float) -> _LinearForm:
-    match kind:
-        case Constant.ADD:
-            return _LinearForm(form.terms, form.constant + constant)
-        case Constant.MULTIPLY:
-            return form.times(constant)
-        case Constant.DIVIDE:
-            return form.times(1.0 / constant)
-
-
-def _encode_activation(
-    made: MarabouProgram, form: _LinearForm, shape: Shape, parameters: tuple[float, ...]
-) -> _LinearForm:
-    match shape:
-        case Shape.RELU:
-            return made.relu(form)
-        case Shape.LEAKY_RELU:
-            slope = parameters[0]
-            return form.times(slope).plus(made.relu(form), 1.0 - slope)
-        case Shape.CLIP:
-            low, high = parameters
-            up, over = (
-                made.relu(form.plus(_LinearForm({}, -low))),
-                made.relu(form.plus(_LinearForm({}, -high))),
-            )
-            return up.plus(over, -1.0).plus(_LinearForm({}, low))
-        case _:
-            raise Unsupported(f"Marabou takes no {shape.value} here")
