@@ -11,7 +11,6 @@ import pytest
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.engines.barrier.float_system import Floats
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
-from surefoot.engines.barrier.polyhedron.slow_rows import slow_rows
 from surefoot.engines.barrier.sos_candidate import FEW
 from surefoot.problem.problem import Problem
 from surefoot.reductions.barrier import barrier_rows, read_control_system
@@ -20,7 +19,7 @@ from surefoot.shields.enlarge.fewer_interventions import reduce_interventions
 from surefoot.shields.enlarge.float_shield import count_interventions, float_rules, linear_dynamics
 from surefoot.shields.enlarge.separating_half_spaces import separating_half_spaces
 from surefoot.shields.enlarge.two_speed_gains import two_speed_gain
-from surefoot.shields.enlarge.two_speed_rules import two_speed_candidates
+from surefoot.shields.enlarge.two_speed_rules import slow_rows, two_speed_candidates
 from surefoot.shields.linear_controllers import unsafe_states
 from surefoot.shields.program import shield_policy, synthesis_evidence, synthesis_program
 from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules

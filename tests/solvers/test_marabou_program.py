@@ -8,7 +8,7 @@ from tests.query.test_network_constraints import NETWORKS
 
 from surefoot.network.exact import exact_outputs
 from surefoot.query.query import NetworkCall, Query, QueryVariable
-from surefoot.solvers.marabou.program import MarabouProgram, encode_marabou
+from surefoot.solvers.marabou import MarabouProgram, encode_marabou
 from surefoot.term.term import Var
 from surefoot.term.value_types import Real
 

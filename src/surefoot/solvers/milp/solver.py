@@ -1,11 +1,18 @@
-"""The MILP solver: networks by big-M rows from rigorous bounds, clauses by 0-1 guards, exact witnesses."""
+"""The MILP solver: networks by big-M rows from rigorous bounds, clauses by 0-1 guards, exact witnesses.
+
+Moving a solution inward: with every whole number and choice fixed, what is left is a linear program.
+
+Solvers answer with points on boundaries, which do not survive an exact check. Here strict comparisons get as
+much room as they can, then the others, then the distance of freely chosen quantities from their bounds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from time import monotonic
 from typing import ClassVar
 
@@ -16,9 +23,9 @@ from surefoot.query.lower import LoweredQuery, lower_query
 from surefoot.query.objection import query_objection
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.linear_program import TOLERANCE, missing_highs
+from surefoot.solvers.milp import highs
 from surefoot.solvers.milp.highs import MilpSolution, solve_milp_program
 from surefoot.solvers.milp.network_encoding import encode_milp_call
-from surefoot.solvers.milp.polish import deepest_point
 from surefoot.solvers.milp.program import MixedIntegerProgram, has_margin
 from surefoot.solvers.milp.ranges import QueryRanges, bound_quantities
 from surefoot.solvers.milp.witness import exact_assignment
@@ -26,6 +33,57 @@ from surefoot.solvers.protocol import Ask
 from surefoot.solvers.remote import Question, remote_session
 from surefoot.term.term import Term
 from surefoot.term.value_types import Bool
+
+_LARGEST_MARGIN = 0.05  # more is no safer, and would push quantities to their bounds
+_LARGEST_INSET = 0.05  # part of its width by which a quantity keeps away from its bounds
+
+
+def deepest_point(
+    program: MixedIntegerProgram, values: list[float], inset: Iterable[str], *, seed: int, seconds: float
+) -> list[float] | None:
+    """The deepest point with the choices of this solution; None if there was no time or HiGHS found none."""
+    inner = _fix_integers(program, values)
+    strict, other = inner.column(0.0, _LARGEST_MARGIN), inner.column(0.0, _LARGEST_MARGIN)
+    inside = inner.column(0.0, _LARGEST_INSET)
+    for posted in program.posted:
+        if has_margin(posted, program.is_whole) and posted.is_on(values):
+            linear = posted.atom.linear
+            entries = {program.names[n]: float(c) for n, c in linear.coefficients}
+            entries[strict if posted.atom.relation is Relation.LT else other] = program.scale(linear)
+            inner.row(-inf, -float(linear.constant), entries)
+    for name in inset:
+        column = program.names[name]
+        low, high = program.low[column], program.high[column]
+        if not program.is_whole(name) and 0 < high - low < inf:
+            inner.row(low, inf, {column: 1.0, inside: low - high})
+            inner.row(-inf, high, {column: 1.0, inside: high - low})
+    goal = {strict: 1.0, other: 0.25, inside: 0.1}
+    found = highs.solve_milp_program(inner, seed=seed, seconds=seconds, maximise=goal)
+    return found.values if isinstance(found, highs.MilpSolution) else None
+
+
+def _fix_integers(program: MixedIntegerProgram, values: list[float]) -> MixedIntegerProgram:
+    """A copy without freedom of choice and without margins."""
+    inner = MixedIntegerProgram(
+        box=program.box,
+        low=list(program.low),
+        high=list(program.high),
+        whole=[False] * len(program.whole),
+        row_low=list(program.row_low),
+        row_high=list(program.row_high),
+        starts=list(program.starts),
+        indices=list(program.indices),
+        values=list(program.values),
+        names=program.names,
+    )
+    for column, is_whole in enumerate(program.whole):
+        if is_whole:
+            inner.low[column] = inner.high[column] = float(round(values[column]))
+    for margin in (program.strict_margin, program.other_margin):
+        if margin is not None:
+            inner.low[margin] = inner.high[margin] = 0.0
+    return inner
+
 
 _SEARCH_MARGIN = 1e-3  # how much room a search for inner points asks for at most
 _ENOUGH = 1e-6  # ... and with how much it is content

@@ -24,7 +24,13 @@ from surefoot.certify.barrier.counterexample import (
     confirm_unsafe_member,
 )
 from surefoot.engines.barrier.engine import invariant_set_content
-from surefoot.engines.barrier.falsify import RaySampler, falsify_set, falsify_starts, ray_sampler
+from surefoot.engines.barrier.falsify import (
+    RaySampler,
+    falsify_set,
+    falsify_starts,
+    ray_sampler,
+    unsafety_score,
+)
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial, float_system
 from surefoot.engines.barrier.foreign_barrier import (
     ForeignBarrier,
@@ -35,7 +41,6 @@ from surefoot.engines.barrier.foreign_barrier import (
     is_proof_too_large,
     prove_foreign_set,
 )
-from surefoot.engines.barrier.unsafe import unsafety_score
 from surefoot.formats.barrier_file import ForeignRule
 from surefoot.problem.environment import Control
 from surefoot.problem.policy import Branch, ProgramPolicy
