@@ -91,7 +91,7 @@ def verify(
     engine = _resolve_engines(engine)
     started = budget.elapsed_seconds()
     validate_problem(problem)
-    executed, lift = discretise(problem, continuous=True)
+    executed = discretise(problem, continuous=True)
     ending = end_at_goal(executed)
     try:
         engines = _select_engines(ending, engine, budget)
@@ -119,8 +119,8 @@ def verify(
     def certify_answer(found: PortfolioAnswer) -> CheckedEvidence:
         solver = getattr(found.engines[0], "solver", found.engines[0])
         if not certificates:
-            return leave_uncertified(executed, lift(found.verdict), solver.name, budget)
-        return certify_verdict(executed, lift(found.verdict), solver.name, source or {}, inputs or {}, budget)
+            return leave_uncertified(executed, found.verdict, solver.name, budget)
+        return certify_verdict(executed, found.verdict, solver.name, source or {}, inputs or {}, budget)
 
     evidence = certify_answer(answered)
     others = tuple(e for e in engines if e not in answered.engines)

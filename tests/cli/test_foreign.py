@@ -183,7 +183,7 @@ def test_the_published_false_ones_are_refuted(
     assert code == 1
     for system in ("stated", "executed"):
         assert data["systems"][system]["conditions"]["steps"]["word"] == "refuted"
-    problem = discretise(as_stated_problem(stays_safe(name.replace("_", "-"))))[0]
+    problem = discretise(as_stated_problem(stays_safe(name.replace("_", "-"))))
     system_ = read_control_system(problem)
     (rule,) = read_barriers(file, system_.variables, [c for c, _, _ in system_.controls])
     published = json.loads((file.parent / "REFUTED_counterexamples.json").read_text())[name]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Command
+from tests.solvers.scripted import Scripted
 
 import surefoot_checker
 from surefoot.engines.bmc import Bmc
@@ -18,7 +19,6 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import problem_from_vnnlib, read_vnnlib_file
 from surefoot.query.query import Proof, Query, QueryVariable, Sat, Unsat
 from surefoot.run import verify
-from surefoot.solvers.scripted import Scripted
 from surefoot.term.term import TRUE
 from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Unknown

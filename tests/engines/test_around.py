@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surefoot.engines.barrier.falsify import unsafety_score
 from surefoot.engines.barrier.float_system import float_system
-from surefoot.engines.barrier.unsafe import unsafety_score
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.reductions.barrier import ControlSystem, read_control_system
 from surefoot.reductions.discretise import discretise
@@ -14,14 +14,14 @@ from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.shields.linear_controllers import fails_in_simulation
 from surefoot.shields.linear_system import box_corners, furthest_inside, linear_system
 from surefoot.shields.waypoints import enumerate_routes, is_obstructed
-from surefoot.solvers.sos.linear_matrix_inequality import solve_lmi
+from surefoot.solvers.sos.semidefinite_program import solve_lmi
 from surefoot.term.term import Const
 from surefoot.work.budget import Budget
 from surefoot_studies.control.problem import stays_safe
 
 
 def system(name: str) -> ControlSystem:
-    return read_control_system(discretise(stays_safe(name))[0])
+    return read_control_system(discretise(stays_safe(name)))
 
 
 def test_matrix_inequalities() -> None:

@@ -8,13 +8,13 @@ from fractions import Fraction
 import pytest
 from tests.certify.test_replay import counter
 from tests.examples import EXAMPLES, Example
+from tests.solvers.scripted import Scripted
 
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.property import Never, Path, Probability, Within
 from surefoot.query.query import Answer, Proof, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS
-from surefoot.solvers.scripted import Scripted
 from surefoot.term.term import Const, Term, Var, equal
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -248,7 +248,7 @@ def test_a_certificate_is_about_one_time() -> None:
     problem = plant(ROTATION, "0.02", SMALL, FAR)
     data = content(asked(problem, degree=2))
     assert matches_barrier_claim(data, problem)
-    assert not matches_barrier_claim(data, discretise(in_time(problem, "steps"))[0])
+    assert not matches_barrier_claim(data, discretise(in_time(problem, "steps")))
     assert not matches_barrier_claim(data, plant(ROTATION, "0.03", SMALL, FAR))
 
 

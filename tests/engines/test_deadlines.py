@@ -23,7 +23,7 @@ LATE = 4.0  # seconds: a busy machine needs some
     ("name", "degree", "seconds"), [("self-driving", 8, 3.0), ("eight-car-platoon", 2, 1.0)]
 )
 def test_a_synthesis_ends_at_its_deadline(name: str, degree: int, seconds: float) -> None:
-    system = read_control_system(discretise(stays_safe(name))[0])
+    system = read_control_system(discretise(stays_safe(name)))
     budget = Budget(seconds)
     found = synthesise_rules(system, RuleSource(), (degree,), budget)
     assert budget.elapsed_seconds() < seconds + LATE
@@ -31,7 +31,7 @@ def test_a_synthesis_ends_at_its_deadline(name: str, degree: int, seconds: float
 
 
 def test_ways_around_an_obstacle_end_at_the_deadline() -> None:
-    system = read_control_system(discretise(stays_safe("self-driving-obstacle"))[0])
+    system = read_control_system(discretise(stays_safe("self-driving-obstacle")))
     budget = Budget(1.0)
     found = synthesise_rules(system, RuleSource(), (Polyhedron(8), 2, 4), budget)
     assert budget.elapsed_seconds() < 1.0 + LATE
@@ -40,7 +40,7 @@ def test_ways_around_an_obstacle_end_at_the_deadline() -> None:
 
 
 def test_a_degree_that_is_too_large_is_refused_at_once() -> None:
-    system = read_control_system(discretise(stays_safe("eight-car-platoon"))[0])
+    system = read_control_system(discretise(stays_safe("eight-car-platoon")))
     found = synthesise_rules(system, RuleSource(), (4, 8), Budget(60.0))
     assert found.trouble == "degree 4 is too large: 3876 monomials in 15 variables, at most 3000"
     assert found.uncovered == (system.initial,)

@@ -11,7 +11,6 @@ import pytest
 from surefoot.certify.barrier.claim import build_barrier_certificate
 from surefoot.engines.barrier.float_system import Floats
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
-from surefoot.engines.barrier.polyhedron.slow_rows import slow_rows
 from surefoot.engines.barrier.sos_candidate import FEW
 from surefoot.problem.problem import Problem
 from surefoot.reductions.barrier import barrier_rows, read_control_system
@@ -20,7 +19,7 @@ from surefoot.shields.enlarge.fewer_interventions import reduce_interventions
 from surefoot.shields.enlarge.float_shield import count_interventions, float_rules, linear_dynamics
 from surefoot.shields.enlarge.separating_half_spaces import separating_half_spaces
 from surefoot.shields.enlarge.two_speed_gains import two_speed_gain
-from surefoot.shields.enlarge.two_speed_rules import two_speed_candidates
+from surefoot.shields.enlarge.two_speed_rules import slow_rows, two_speed_candidates
 from surefoot.shields.linear_controllers import unsafe_states
 from surefoot.shields.program import shield_policy, synthesis_evidence, synthesis_program
 from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
@@ -28,8 +27,8 @@ from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.problem import stays_safe
 
-PENDULUM = discretise(stays_safe("pendulum-heavier"))[0]
-OBSTACLE = discretise(stays_safe("self-driving-obstacle"))[0]
+PENDULUM = discretise(stays_safe("pendulum-heavier"))
+OBSTACLE = discretise(stays_safe("self-driving-obstacle"))
 
 
 def weak(states: Floats) -> Floats:
@@ -91,7 +90,7 @@ def test_an_interruption_keeps_what_there_is(pendulum: Synthesis) -> None:
 
 def test_without_ends_or_lines_nothing_is_tried() -> None:
     for name in ("duffing", "biology"):
-        system = read_control_system(discretise(stays_safe(name))[0])
+        system = read_control_system(discretise(stays_safe(name)))
         none = Synthesis((), (system.initial,))
         assert reduce_interventions(system, none, lambda x: x, (2, FEW), Budget(60)) is none
 
@@ -144,7 +143,7 @@ def test_a_loop_of_two_speeds() -> None:
 
 
 def test_four_variables_of_one_control_have_more_speeds() -> None:
-    moving = linear_dynamics(read_control_system(discretise(stays_safe("cartpole"))[0]))
+    moving = linear_dynamics(read_control_system(discretise(stays_safe("cartpole"))))
     assert two_speed_gain(moving.state, moving.control, 0.02, 0.001) is None
 
 

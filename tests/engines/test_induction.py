@@ -6,13 +6,13 @@ import pytest
 from tests.certify.test_replay import counter
 from tests.engines.graphs import N, among, graph
 from tests.examples import EXAMPLES, Example
+from tests.solvers.scripted import Scripted
 
 from surefoot.engines.induction import Induction
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.run import verify
 from surefoot.solvers import SOLVERS
-from surefoot.solvers.scripted import Scripted
 from surefoot.term.term import Var, divide_terms
 from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget

@@ -82,7 +82,7 @@ def test_starts_are_the_doubles_that_satisfy_their_bounds() -> None:
     problem = stays_safe("cartpole")
     edge = dict.fromkeys(("x1", "x3", "x4"), 0.05) | {"x2": 0.1}
     assert is_initial(problem.environment, edge)
-    box = read_control_system(discretise(problem)[0]).initial
+    box = read_control_system(discretise(problem)).initial
     assert all(
         low <= Fraction(v) <= high for v, (low, high) in zip((0.05, 0.1, 0.05, 0.05), box, strict=True)
     )

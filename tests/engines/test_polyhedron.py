@@ -205,7 +205,7 @@ def test_an_old_polyhedron_is_kept_after_a_change() -> None:
     assert old.certificate is not None
     rules = [OldRule(t, s["domain"], s["barrier"]) for t, s in read_claimed_rules(old.certificate)]
     same, heavier = (
-        read_control_system(discretise(stays_safe(name))[0])
+        read_control_system(discretise(stays_safe(name)))
         for name in ("pendulum-continuous", "pendulum-heavier")
     )
     assert recheck_shield(same, rules, None, (MANY,), Budget(30)).stage == "kept"

@@ -60,7 +60,7 @@ def test_a_stronger_motor_needs_new_sets(old: Path) -> None:
 
 def test_a_smaller_set_may_be_enough() -> None:
     """A set of which only its outer part is unsafe."""
-    problem = discretise(stays_safe("satellite"))[0]
+    problem = discretise(stays_safe("satellite"))
     rule = (parse_term("-x1 + 0.5*x2"),)
     domain = ((Fraction(-2), Fraction(2)),) * 2
     wide = OldRule(rule, domain, parse_term("x1^2 + 0.95*x2^2 - 2.2"))
@@ -70,7 +70,7 @@ def test_a_smaller_set_may_be_enough() -> None:
 
 
 def test_what_an_old_file_says_is_not_believed() -> None:
-    problem = discretise(pendulum("0"))[0]
+    problem = discretise(pendulum("0"))
     everything = OldRule((parse_term("0"),), ((Fraction(-9), Fraction(9)),) * 2, parse_term("eta*0 - 1"))
     found = recheck_shield(read_control_system(problem), [everything], None, (2,), Budget(1))
     assert found.found.uncovered

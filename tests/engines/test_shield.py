@@ -34,7 +34,7 @@ from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 from surefoot_studies.pendulum.problem import stays_upright
 
-PROBLEM = discretise(stays_upright(disturbance=Fraction(1, 10)))[0]
+PROBLEM = discretise(stays_upright(disturbance=Fraction(1, 10)))
 SYSTEM = read_control_system(PROBLEM)
 SMALL = "-0.3 <= x <= 0.3 and -0.3 <= v <= 0.3"
 
@@ -112,7 +112,7 @@ def _starts() -> list[tuple[str, tuple[Fraction, Fraction]]]:
 
 
 def test_starts_that_no_rule_can_save_stay_open() -> None:
-    weak = discretise(stays_upright(strongest_action=Fraction(1, 100), degrees=25))[0]
+    weak = discretise(stays_upright(strongest_action=Fraction(1, 100), degrees=25))
     open_parts = synthesise_rules(read_control_system(weak), RuleSource(), (2,), Budget(4))
     assert open_parts.covered_share(read_control_system(weak).initial) < 1
 
@@ -123,7 +123,7 @@ def lopsided(low: str, high: str) -> Problem:
     one = plant(
         rates, "0.1", SMALL, "x > 1 or x < -1 or v > 1", rule=("0",), limit="1", gust="1", continuous=False
     )
-    problem = discretise(one)[0]
+    problem = discretise(one)
     (component,) = problem.environment.components
     (edge,) = component.edges
     changed = replace(edge, chosen=(Choice("d", Real(Fraction(low), Fraction(high))),))
@@ -160,7 +160,7 @@ def test_the_middle_of_a_disturbance_need_not_be_a_double(ends: tuple[str, str])
 def test_without_controls_nothing_is_found_where_nothing_is_safe(gust: str | None) -> None:
     rates = {"x": "x" if gust is None else "x + d"}
     alone = plant(rates, "0.1", "-0.5 <= x <= 0.5", "x > 1 or x < -1", gust=gust, continuous=False)
-    system = read_control_system(discretise(alone)[0])
+    system = read_control_system(discretise(alone))
     found = synthesise_rules(system, RuleSource(), (2,), Budget(2))
     assert not found.branches
     assert found.covered_share(system.initial) == 0

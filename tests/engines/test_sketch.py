@@ -42,7 +42,7 @@ from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.problem import stays_safe
 from surefoot_studies.pendulum.problem import stays_upright
 
-DUFFING = discretise(stays_safe("duffing"))[0]
+DUFFING = discretise(stays_safe("duffing"))
 SYSTEM = read_control_system(DUFFING)
 CUBIC = read_sketch("x, y, x^3", SYSTEM.variables, 5, "rule")
 SAFE = np.array([[-16.0, -22.0, 1.0]])  # of x, y and x^3
@@ -140,7 +140,7 @@ def test_the_distance_of_equation_5() -> None:
 def test_the_random_search_comes_closer_to_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("surefoot.shields.linear_controllers.ROUNDS", 6)
     monkeypatch.setattr("surefoot.shields.sketch_rules.STEPS", 100)
-    system = read_control_system(discretise(stays_upright())[0])
+    system = read_control_system(discretise(stays_upright()))
     sketch = read_sketch("eta, omega", system.variables, 5, "rule")
     wanted = np.array([[-26.0, -15.0]])
     start = Combination(sketch, wanted * [[1.3, 0.8]], np.ones(2))

@@ -91,7 +91,7 @@ def test_where_the_cube_is_too_strong_nothing_is_proved() -> None:
 
 def test_matrices_of_a_cubic_map_are_narrow() -> None:
     """Self-driving at degree 8: the map is cubic in one variable; up to degree 12 there are 91 monomials."""
-    system = read_control_system(discretise(stays_safe("self-driving"))[0])
+    system = read_control_system(discretise(stays_safe("self-driving")))
     rule = Const(Fraction(2)) * Var("x1") + Const(Fraction(-4)) * Var("x2")
     where = scale_system(system, (rule,), ((Fraction(-2), Fraction(2)),) * 2)
     part = [Polynomial({m: Fraction(1)}) for m in ((8, 0), (0, 8), (4, 4), (0, 0))]
@@ -104,7 +104,7 @@ def test_matrices_of_a_cubic_map_are_narrow() -> None:
 def closed(
     problem: Problem, squares: Literal["auto", "sos", "sdsos"]
 ) -> tuple[ControlSystem, InvariantSet | str]:
-    system = read_control_system(discretise(problem)[0])
+    system = read_control_system(discretise(problem))
     (rule,) = control_branches(problem.policy)
     return system, search_invariant_set(system, rule.then, (SosTemplate(2, squares),), Budget(20))
 

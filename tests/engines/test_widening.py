@@ -21,7 +21,7 @@ from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_studies.control.problem import stays_safe
 
-PROBLEM = discretise(stays_safe("biology"))[0]
+PROBLEM = discretise(stays_safe("biology"))
 SYSTEM = read_control_system(PROBLEM)
 
 

@@ -120,6 +120,6 @@ def test_every_model_is_a_run(data: st.DataObject) -> None:
     asked = Asked(unroll(problem, 2, rounding=False))
     model = asked()
     if model is not None:
-        trace = concretise_run(problem, asked.encoded.decode(model))
+        trace = concretise_run(problem, asked.encoded.invert(model))
         assert isinstance(trace, Trace), trace
         assert trace.states == tuple(asked.state(model, i) for i in range(3))

@@ -93,7 +93,7 @@ def test_a_lowered_query_has_a_solution_exactly_where_the_original_has_one(query
     original, rewritten = by_z3(query), by_z3(lowered.query)
     agree(original, rewritten)
     if isinstance(rewritten, Sat):
-        assert assignment_defect(query, lowered.back(rewritten.assignment)) is None
+        assert assignment_defect(query, lowered.invert(rewritten.assignment)) is None
 
 
 @LAW

@@ -123,7 +123,7 @@ def test_bounded_auxiliaries_and_the_way_back() -> None:
     (extra,) = lowered.query.quantities[len(QUANTITIES) :]
     assert extra.kind == Real(Fraction(-2), Fraction(3))
     values = {"i": 1, "j": 0, "p": True, "x": 0}
-    assert lowered.back(values | {extra.name: 1}) == values
+    assert lowered.invert(values | {extra.name: 1}) == values
 
 
 def test_names_do_not_clash() -> None:

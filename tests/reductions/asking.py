@@ -11,10 +11,8 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem import semantics
 from surefoot.problem.problem import Problem
 from surefoot.query.query import Sat, Undecided
-from surefoot.reductions.scalar_layout import decode_value
 from surefoot.reductions.unroll import Unrolling, encoding_objection, unroll
 from surefoot.term.term import Const, Term, Var, conjunction_of, equal
-from surefoot.term.value_types import Int, ValueType
 
 pytest.importorskip("z3")
 from surefoot.solvers.z3.solver import prepare_z3
@@ -34,14 +32,10 @@ class Asked:
         assert not isinstance(answer, Undecided), answer
         return dict(answer.assignment) if isinstance(answer, Sat) else None
 
-    def kinds(self) -> Iterator[tuple[str, ValueType]]:
-        environment = self.encoded.problem.environment
-        yield from ((v.name, v.kind) for v in environment.variables)
-        yield from ((f"@{c.name}", Int()) for c in environment.components if len(c.locations) > 1)
-
     def state(self, assignment: dict[str, Any], step: int) -> State:
-        trees = self.encoded.system.layout.trees
-        return {n: decode_value(k, trees[n], assignment, step, False) for n, k in self.kinds()}
+        layout = self.encoded.system.layout
+        values = {name: assignment[f"{name}@{step}"] for name in layout.kinds}
+        return layout.invert(self.encoded.problem.environment, values)
 
     def is_state(self, state: State, step: int) -> Term:
         trees = self.encoded.system.layout.trees
@@ -52,7 +46,7 @@ class Asked:
         found: set[Any] = set()
         blocked: list[Term] = [self.is_state(start, 0)]
         while (model := self(*blocked)) is not None:
-            candidate = self.encoded.decode(model)
+            candidate = self.encoded.invert(model)
             after = [self.state(model, i + 1) for i in range(self.encoded.steps)]
             run = tuple((_move(m), _frozen(s)) for m, s in zip(candidate.moves, after, strict=True))
             assert run not in found, "a blocked run was found again"

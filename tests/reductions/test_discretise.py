@@ -27,7 +27,6 @@ from surefoot.problem.semantics import Move, apply_move
 from surefoot.reductions.discretise import discretise
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var
 from surefoot.term.value_types import Arithmetic, Real
-from surefoot.verdict.verdict import Vacuous
 
 X, V, U, W = (Var(n) for n in "xvuw")
 STEP = Fraction(1, 10)
@@ -51,10 +50,8 @@ def problem(
 
 
 def after(given: Problem, x: object, v: object, w: object = Fraction(0)) -> tuple[object, object]:
-    discrete, back = discretise(given)
+    discrete = discretise(given)
     assert discrete.environment.flow is None
-    verdict = Vacuous("why")
-    assert back(verdict) is verdict
     state = apply_move(discrete, {"x": x, "v": v}, Move(Transition(((0, 0),), None), (0,), {"w": w}))
     return state["x"], state["v"]
 
@@ -90,19 +87,19 @@ def test_outcomes_that_write_a_variable_keep_their_own_value() -> None:
     half = Const(Fraction(1, 2))
     bounce = Outcome(half, (Update(V, -V), Update(X, X + V, 3)))
     edge = Edge(chosen=(Choice("w", REAL),), outcomes=(Outcome(half), bounce))
-    discrete, _ = discretise(problem("euler", SPRING, edge))
+    discrete = discretise(problem("euler", SPRING, edge))
     first, second = discrete.environment.components[0].edges[0].outcomes
     assert [u.target for u in first.updates] == [X, V]
     assert second == bounce
     only_v = replace(bounce, updates=(Update(V, -V, 2),))
-    discrete, _ = discretise(problem("euler", SPRING, replace(edge, outcomes=(only_v,))))
+    discrete = discretise(problem("euler", SPRING, replace(edge, outcomes=(only_v,))))
     added = discrete.environment.components[0].edges[0].outcomes[0].updates[1]
     assert (added.target, added.index) == (X, 2)  # with the first writes: it reads the old `v`
 
 
 def test_a_problem_without_flow_is_returned_as_it_is() -> None:
-    given, _ = discretise(problem())
-    assert discretise(given)[0] is given
+    given = discretise(problem())
+    assert discretise(given) is given
 
 
 def test_what_cannot_be_discretised_is_refused() -> None:

@@ -27,7 +27,7 @@ from surefoot.problem.property import Never
 from surefoot.problem.semantics import holds_in_state
 from surefoot.query.query import Assignment, Sat
 from surefoot.reductions.concretise import concretise_run
-from surefoot.reductions.scalar_layout import decode_value
+from surefoot.reductions.scalar_layout import invert_value
 from surefoot.reductions.unroll import Unrolling, encoding_objection, unroll
 from surefoot.term.term import FALSE, TRUE, Apply, Op, Term, Var, conjunction_of, equal
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
@@ -67,7 +67,7 @@ def test_a_run_is_found_and_replays() -> None:
     assert model is None  # after the tie at 0, `left` first, the policy turns back at -1
     model = solution(encoded, encoded.condition_at(equal(X, -1), 3))
     assert model is not None
-    trace = concretise_run(problem, encoded.decode(model))
+    trace = concretise_run(problem, encoded.invert(model))
     assert isinstance(trace, Trace)
     assert [s["x"] for s in trace.states] == [0, -1, 0, -1]
 
@@ -188,7 +188,7 @@ def test_names_are_kept_apart() -> None:
     assert len(declared) == len(set(declared))
     model = solution(encoded, encoded.condition_at(equal(Var("a")[0], 2), 1))
     assert model is not None
-    candidate = encoded.decode(model)
+    candidate = encoded.invert(model)
     assert candidate.initial == {"move": 0, "action": 0, "a[0]": 0, "w": 0, "a": (0,)}
     assert candidate.moves[0].transition.label == "right"
     assert candidate.moves[0].chosen == {"v": 1}
@@ -223,7 +223,7 @@ def test_synchronised_edges_that_choose_one_name_choose_one_value() -> None:
     assert values == [1, 2]
     model = solution(encoded)
     assert model is not None
-    assert isinstance(concretise_run(problem, encoded.decode(model)), Trace)
+    assert isinstance(concretise_run(problem, encoded.invert(model)), Trace)
 
 
 def test_the_last_state_asks_the_policy_only_where_it_matters() -> None:
@@ -253,7 +253,7 @@ def test_values_come_back_in_their_types() -> None:
         encoded = unroll(walk(replace(environment, arithmetic=arithmetic), None), 1)
         model = solution(encoded)
         assert model is not None
-        candidate = encoded.decode(model)
+        candidate = encoded.invert(model)
         assert {n: type(v) for n, v in candidate.initial.items()} == {"x": kind, "b": bool, "n": int}
         assert type(candidate.moves[0].chosen["w"]) is kind
 
@@ -329,8 +329,8 @@ def test_a_program_without_a_branch_for_a_state_cuts_the_run_but_keeps_the_state
 
 def test_truth_values_and_whole_numbers_may_come_back_with_a_tolerance() -> None:
     near = Fraction(1, 10**9)
-    values = {"b@2": near, "n@2": 3 - near, "r@2": 3 - near}
-    assert decode_value(Bool(), Var("b"), values, 2, False) is False
-    assert decode_value(Bool(), Var("n"), {"n@2": 1 - near}, 2, False) is True
-    assert decode_value(Array(Int(), 1), (Var("n"),), values, 2, False) == (3,)
-    assert decode_value(Real(), Var("r"), values, 2, False) == 3 - near
+    values = {"b": near, "n": 3 - near, "r": 3 - near}
+    assert invert_value(Bool(), Var("b"), values) is False
+    assert invert_value(Bool(), Var("n"), {"n": 1 - near}) is True
+    assert invert_value(Array(Int(), 1), (Var("n"),), values) == (3,)
+    assert invert_value(Real(), Var("r"), values) == 3 - near

@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from tests.solvers.examples import EXAMPLES, real
+from tests.solvers.scripted import Scripted
 
 from surefoot.errors import SolverFailure
 from surefoot.network.exact import exact_outputs
@@ -21,7 +22,6 @@ from surefoot.solvers.marabou import Marabou
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.native import Native
 from surefoot.solvers.protocol import Solver, solve_query
-from surefoot.solvers.scripted import Scripted
 from surefoot.solvers.z3 import Z3
 from surefoot.term.term import Const, Term, Var, equal
 from surefoot.term.value_types import Bool, Int

@@ -17,12 +17,13 @@ from surefoot.query.polynomial import (
 )
 from surefoot.solvers.sos import Squares, Summand, prove_nonnegative
 from surefoot.solvers.sos.gram_blocks import WIDEST_FULL, GramBlock, split_into_pairs
-from surefoot.solvers.sos.newton_polytope import monomials_in_polytope, newton_polytope
 from surefoot.solvers.sos.rational_identity import (
     _is_definite_in_integers,
     gram_blocks,
     gram_to_polynomial,
     is_gram_semidefinite,
+    monomials_in_polytope,
+    newton_polytope,
 )
 from surefoot.solvers.sos.semidefinite_program import SosIdentity, solve_sdp
 from surefoot.work.budget import Budget

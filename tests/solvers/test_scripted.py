@@ -1,11 +1,11 @@
 import pytest
 from tests.solvers.examples import real
+from tests.solvers.scripted import Scripted
 
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.query.query import Query, Sat, Unsat
 from surefoot.solvers import SOLVERS
 from surefoot.solvers.protocol import solve_query
-from surefoot.solvers.scripted import Scripted
 from surefoot.term.term import Var
 
 x = Var("x")

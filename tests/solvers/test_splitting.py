@@ -14,16 +14,21 @@ from surefoot.query.polynomial import (
     polynomial_from_constant,
     polynomial_from_variable,
 )
-from surefoot.solvers.sos.projections import douglas_rachford, gram_matrices, prepare_projection
+from surefoot.solvers.sos.projections import (
+    ProjectionProver,
+    douglas_rachford,
+    gram_matrices,
+    prepare_projection,
+    variable_sizes,
+)
 from surefoot.solvers.sos.rational_identity import (
     Summand,
     gram_blocks,
     gram_to_polynomial,
     is_gram_semidefinite,
     prove_nonnegative,
+    solve_residual,
 )
-from surefoot.solvers.sos.residual import solve_residual
-from surefoot.solvers.sos.wide import ProjectionProver, variable_sizes
 from surefoot.work.budget import Budget
 
 ONE = Fraction(1)

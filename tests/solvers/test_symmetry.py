@@ -77,7 +77,7 @@ def test_a_proof_in_blocks_is_an_identity() -> None:
 
 @pytest.fixture(scope="module")
 def oscillator() -> ScaledSystem:
-    system = read_control_system(discretise(stays_safe("duffing"))[0])
+    system = read_control_system(discretise(stays_safe("duffing")))
     domain = tuple((Fraction(-5), Fraction(5)) for _ in system.variables)
     return scale_system(system, (Const(Fraction(-3)) * Var("x") + Const(Fraction(-4)) * Var("y"),), domain)
 

@@ -32,7 +32,7 @@ SIZES = {"satellite": 2, "dcmotor": 2, "tape": 3, "biology": 3, "cartpole": 4, "
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_problem_is_a_polynomial_system(name: str) -> None:
     problem = PROBLEMS[name]()
-    system = read_control_system(discretise(problem)[0])
+    system = read_control_system(discretise(problem))
     assert len(system.variables) == SIZES.get(name, len(system.variables))
     outputs, inputs = len(system.controls), len(system.variables)
     network = dense_network([([[0.0] * inputs] * outputs, [0.0] * outputs)])
@@ -89,7 +89,7 @@ def test_a_covered_problem_is_proved() -> None:
 
 def test_starts_outside_of_the_domain_are_not_covered() -> None:
     """A set whose domain does not reach the starts was once said to contain them; the checker refused it."""
-    system = read_control_system(discretise(stays_safe("satellite"))[0])
+    system = read_control_system(discretise(stays_safe("satellite")))
     domain = tuple((low / 2, high / 2) for low, high in system.initial)
     where = scale_system(system, (Const(0),), domain)
     with pytest.raises(Unproved, match="the starts"):

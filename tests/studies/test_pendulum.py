@@ -31,7 +31,7 @@ DEGREE = pi / 180
 
 
 def executed(problem: Problem) -> Problem:
-    return discretise(problem)[0]
+    return discretise(problem)
 
 
 def plain_step(eta: float, omega: float, action: float, gust: float = 0.0) -> tuple[float, float]:
@@ -144,6 +144,6 @@ def test_the_case_study_within_23_degrees_needs_one_rule() -> None:
 
 
 def test_a_weak_pendulum_starts_where_it_can_be_held() -> None:
-    system = read_control_system(discretise(PROBLEMS["within-90-degrees-weak"]())[0])
+    system = read_control_system(discretise(PROBLEMS["within-90-degrees-weak"]()))
     assert [high for _, high in system.initial] == [exact_radians(3), exact_radians(3)]
     assert system.controls == (("a", -1, 1),)

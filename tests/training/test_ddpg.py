@@ -33,7 +33,7 @@ SMALL = ActorRecipe(hidden=(16, 16), critic=(16, 16), updates=240, looks=4, held
 
 
 def pendulum() -> ControlSystem:
-    return read_control_system(discretise(stays_safe("pendulum"))[0])
+    return read_control_system(discretise(stays_safe("pendulum")))
 
 
 def test_slopes_are_those_of_the_values() -> None:
@@ -79,7 +79,7 @@ def test_an_actor_learns_to_hold_a_plant() -> None:
 
 def test_imitation_begins_with_a_regulator() -> None:
     recipe = replace(SMALL, imitation=400, patience=240, hidden=(32, 32))
-    made = train_actor(read_control_system(discretise(stays_safe("four-car-platoon"))[0]), recipe, 0)
+    made = train_actor(read_control_system(discretise(stays_safe("four-car-platoon"))), recipe, 0)
     assert [fallen for _, _, fallen in made.curve] == [0] * 4
 
 

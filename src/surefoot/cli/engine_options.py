@@ -160,7 +160,7 @@ def refuse_what_is_unused(
         return
     for asked, problem in problems.items():
         try:
-            applicable_engines(end_at_goal(discretise(problem, continuous=True)[0]), engines)
+            applicable_engines(end_at_goal(discretise(problem, continuous=True)), engines)
         except NoEngine as why:
             if name is not None:
                 raise

@@ -47,7 +47,7 @@ OBLIGATIONS = {
 def is_certificate_about(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, str]) -> bool:
     """Is this a certificate about the runs of exactly this problem?"""
     claim = content.get("claim")
-    written = json.loads(json.dumps(run_problem_to_json(discretise(problem)[0], inputs)))
+    written = json.loads(json.dumps(run_problem_to_json(discretise(problem), inputs)))
     return isinstance(claim, dict) and claim.get("kind") == "execution" and claim.get("problem") == written
 
 
@@ -141,7 +141,7 @@ class SearchEvidence:
             trace = verdict_from_json(refuted["verdict"], "verdict.artifact.refuted.verdict")
             if not isinstance(trace, Violated):
                 return "rejected", "the refuted end has no trace"
-            about = discretise(tighten.at(problem, at))[0]
+            about = discretise(tighten.at(problem, at))
             if (why := violation_objection(about, trace, self.loaded.inputs, self.accept)) is not None:
                 return "rejected", f"the trace at the refuted end does not replay: {why}"
         if self.found.certificate is None:
@@ -172,7 +172,7 @@ class SearchEvidence:
             match verdict, group["answer"]:
                 case Violated(), "refuted":
                     refuted += 1
-                    why = violation_objection(discretise(part)[0], verdict, self.loaded.inputs, self.accept)
+                    why = violation_objection(discretise(part), verdict, self.loaded.inputs, self.accept)
                     if why is not None:
                         return "rejected", f"a run from {group['condition']} does not replay: {why}"
                 case Proved(certificate), "proved":
@@ -197,7 +197,7 @@ class SearchEvidence:
     def _check_certificate(self, certificate: Certificate, problem: Problem, real: bool) -> Judgement:
         content, inputs = certificate.content, self.loaded.inputs
         if certificate.kind == "graph":
-            same = matches_graph_claim(content, discretise(problem)[0], inputs)
+            same = matches_graph_claim(content, discretise(problem), inputs)
         else:
             same = is_certificate_about(content, problem, inputs)
         if not same:

@@ -193,7 +193,7 @@ def train_plant_actor(
         raise InvalidProblem("there is no file for the actor", fix="--output FILE.onnx", where="--train")
     check_output_files({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
     sizes = _parse_sizes(loaded.name, wanted, hidden)
-    system = read_control_system(discretise(loaded.problems[wanted]())[0])
+    system = read_control_system(discretise(loaded.problems[wanted]()))
     recipe = actor_recipe(sizes, imitate)
     made = train_actor(system, recipe, seed, tell)
     written = deliver_file(output, lambda: onnx_bytes(made.layers, "relu", wanted, made.reach), quiet=True)

@@ -128,7 +128,7 @@ class Recurrence:
         asked = encode_no_good_state(encoded, good, first, k)
         match solve_query(self.solver, encoded.query, *asked, seconds=budget.remaining()):
             case Sat(model):
-                found = (r for r in concrete_runs(problem, encoded.decode(model)) if isinstance(r, Trace))
+                found = (r for r in concrete_runs(problem, encoded.invert(model)) if isinstance(r, Trace))
                 return next((r for r in found if _is_quiet(problem, r.states[first:], good)), None)
             case Unsat() if isinstance(problem.property, Eventually):
                 return Unknown(Reason.INCOMPLETE, f"no run of {k} steps is without a good state")
@@ -256,7 +256,7 @@ class _Search:
             for what, question in recurrence_failures(self.anywhere, region, following):
                 match ask(question):
                     case Sat(model):
-                        return place, what, self.anywhere.decode(model).initial
+                        return place, what, self.anywhere.invert(model).initial
                     case Undecided() as undecided:
                         return undecided
         return None

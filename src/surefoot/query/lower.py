@@ -45,7 +45,7 @@ class LoweredQuery:
     names: tuple[str, ...]
     definitions: int  # the last so many constraints define auxiliaries
 
-    def back(self, assignment: Assignment) -> dict[str, bool | int | Fraction]:
+    def invert(self, assignment: Assignment) -> dict[str, bool | int | Fraction]:
         return {name: assignment[name] for name in self.names}
 
 

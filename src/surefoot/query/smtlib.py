@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.network import (
-    Activation,
-    Affine,
-    Combine,
-    Constant,
-    Elementwise,
-    Join,
-    Node,
-    Pairing,
-    Pick,
-    Shape,
-)
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation, negation_normal_form
 from surefoot.query.lower import lower_query
+from surefoot.query.network_constraints import ChoiceWriter, Factor, Place, exact_weight, write_network
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.query.vnnlib import to_vnnlib
 from surefoot.term.linear import LinearForm, linearise_term
@@ -94,74 +82,44 @@ def _smt_formula(formula: Formula, truths: set[str], whole: set[str]) -> str:
             return f"(or {' '.join(_smt_formula(p, truths, whole) for p in parts)})" if parts else "false"
 
 
+class _SmtWriter(ChoiceWriter[str]):
+    """One definition for every entry of every value."""
+
+    def __init__(self, number: int) -> None:
+        self.call, self.lines = number, list[str]()
+
+    def affine(self, inputs: Sequence[tuple[float, str]], bias: float, place: Place) -> str:
+        return self.combine(inputs, bias, place)
+
+    def combine(self, parts: Sequence[tuple[Factor, str]], constant: Factor, place: Place | None) -> str:
+        texts = [x if factor == 1 else f"(* {_smt_weight(factor)} {x})" for factor, x in parts]
+        return _smt_sum([*texts, _smt_weight(constant)] if constant or not texts else texts)
+
+    def choose(self, x: str, relation: str, y: str, then: str, otherwise: str) -> str:
+        return f"(ite ({relation} {x} {y}) {then} {otherwise})"
+
+    def define(self, x: str, place: Place) -> str:
+        name = f"call{self.call}_value{place[0]}_{place[1]}"
+        self.lines.append(f"(define-fun {name} () Real {x})")
+        return name
+
+
+def _smt_weight(value: Factor) -> str:
+    return _smt_number(exact_weight(value))
+
+
 def _define_call(call: NetworkCall, number: int, whole: set[str]) -> Iterator[str]:
-    """One definition per entry of every value, then the outputs within their slack."""
-    values: list[list[str]] = []
-    for position, node in enumerate((None, *call.network.nodes)):
-        if node is None:
-            texts = [_smt_linear_form(linearise_term(t), whole) for t in call.inputs]
-        else:
-            texts = _define_node(node, values)
-        names = [f"call{number}_value{position}_{i}" for i in range(len(texts))]
-        yield from (f"(define-fun {n} () Real {text})" for n, text in zip(names, texts, strict=True))
-        values.append(names)
+    """The values of the network, then the outputs within their slack."""
+    writer = _SmtWriter(number)
+    texts = [_smt_linear_form(linearise_term(t), whole) for t in call.inputs]
+    inputs = [writer.define(text, (0, i)) for i, text in enumerate(texts)]
+    outputs = write_network(call.network, inputs, writer)
+    yield from writer.lines
     slack = call.slack or (Fraction(0),) * len(call.outputs)
-    for output, value, extra in zip(call.outputs, values[-1], slack, strict=True):
+    for output, value, extra in zip(call.outputs, outputs, slack, strict=True):
         name = _smt_symbol(output)
         if extra:
             yield f"(assert (<= (- {name} {value}) {_smt_number(extra)}))"
             yield f"(assert (<= (- {value} {name}) {_smt_number(extra)}))"
         else:
             yield f"(assert (= {name} {value}))"
-
-
-def _define_node(node: Node, values: list[list[str]]) -> list[str]:
-    match node:
-        case Affine(source, weights, bias):
-            rows = zip(weights.tolist(), bias.tolist(), strict=True)
-            return [_smt_affine_row(values[source], row, b) for row, b in rows]
-        case Elementwise(source, kind, constant):
-            sign = {Constant.ADD: "+", Constant.MULTIPLY: "*", Constant.DIVIDE: "/"}[kind]
-            pairs = zip(values[source], constant.tolist(), strict=True)
-            return [f"({sign} {x} {_smt_float(c)})" for x, c in pairs]
-        case Activation(source, shape, parameters):
-            return [_smt_activation(x, shape, parameters) for x in values[source]]
-        case Combine(left, right, Pairing.ADD):
-            return [f"(+ {x} {y})" for x, y in zip(values[left], values[right], strict=True)]
-        case Combine(left, right, Pairing.MAXIMUM):
-            return [f"(ite (>= {x} {y}) {x} {y})" for x, y in zip(values[left], values[right], strict=True)]
-        case Combine():
-            raise Unsupported("a product or quotient of two network values is not linear")
-        case Pick(source, indices):
-            return [values[source][int(i)] for i in indices]
-        case Join(several):
-            return [x for s in several for x in values[s]]
-
-
-def _smt_affine_row(inputs: list[str], weights: list[float], bias: float) -> str:
-    products = [f"(* {_smt_float(w)} {x})" for w, x in zip(weights, inputs, strict=True) if w]
-    return _smt_sum([*products, _smt_float(bias)])
-
-
-def _smt_float(value: float) -> str:
-    try:
-        return _smt_number(Fraction(value))
-    except (ValueError, OverflowError):
-        raise InvalidProblem("the network has a weight that is not a finite number") from None
-
-
-def _smt_activation(x: str, shape: Shape, parameters: tuple[float, ...]) -> str:
-    match shape:
-        case Shape.RELU:
-            return f"(ite (> {x} 0.0) {x} 0.0)"
-        case Shape.LEAKY_RELU:
-            return f"(ite (< {x} 0.0) (* {_smt_float(parameters[0])} {x}) {x})"
-        case Shape.CLIP:
-            low, high = (_smt_float(p) for p in parameters)
-            if parameters[0] > parameters[1]:
-                return high
-            return f"(ite (< {x} {low}) {low} (ite (> {x} {high}) {high} {x}))"
-        case Shape.TANH | Shape.SIGMOID:
-            raise Unsupported(
-                f"{shape.value} is not piecewise linear", fix="export a piecewise-linear network"
-            )

@@ -14,18 +14,18 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
+from surefoot.query.reduction import Reduction, keep_answer
 from surefoot.term.reserved_names import is_about_acting, location_key, location_name
 from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, equal, free_names, substitute_names
 
 
 def end_at_goal(problem: Problem) -> Problem:
     """The same question as a plain `never`; a problem without a goal stays as it is."""
+    if (why := goal_objection(problem)) is not None:
+        raise why
     asked, environment = problem.property, problem.environment
     if not isinstance(asked, NeverBefore):
         return problem
-    if environment.flow is not None:
-        what = "`never BAD before GOAL` is about steps, and the problem is about continuous time"
-        raise Unsupported(what, fix="ask about the steps that are executed: `--time steps`")
     going = ~_resolve_locations(asked.goal, environment)
     components = tuple(
         replace(c, edges=tuple(replace(e, guard=conjunction_of((going, e.guard))) for e in c.edges))
@@ -34,6 +34,13 @@ def end_at_goal(problem: Problem) -> Problem:
     acting = {n: conjunction_of((~asked.goal, Var(n))) for n in free_names(asked.bad) if is_about_acting(n)}
     never = Never(substitute_names(asked.bad, acting), asked.steps)
     return replace(problem, environment=replace(environment, components=components), property=never)
+
+
+def goal_objection(problem: Problem) -> Unsupported | None:
+    if not isinstance(problem.property, NeverBefore) or problem.environment.flow is None:
+        return None
+    what = "`never BAD before GOAL` is about steps, and the problem is about continuous time"
+    return Unsupported(what, fix="ask about the steps that are executed: `--time steps`")
 
 
 def _resolve_locations(condition: Term, environment: Environment) -> Term:
@@ -47,3 +54,6 @@ def _resolve_locations(condition: Term, environment: Environment) -> Term:
     return substitute_names(
         condition, {n: places.get(n, FALSE) for n in free_names(condition) if n in places}
     )
+
+
+END_AT_GOAL = Reduction("end at goal", goal_objection, end_at_goal, keep_answer)

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.network.float32_error import error_bounds, may_overflow_float32
 from surefoot.network.interval import interval_bounds
 from surefoot.problem.environment import Choice, Component, Environment, Update, Variable
@@ -26,6 +26,7 @@ from surefoot.problem.network import Combine, Join, Network, Node, Pick, freeze_
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
+from surefoot.query.reduction import Reduction
 from surefoot.term.defined_range import Span, span_of, term_span
 from surefoot.term.printer import show_term
 from surefoot.term.term import Var
@@ -52,7 +53,7 @@ class NetworkAbstraction:
     kept: tuple[int, ...]  # the inputs that are still read
     freed: FreedValues
 
-    def concrete(self, trace: Trace) -> Trace:
+    def invert(self, trace: Trace) -> Trace:
         """The trace without the new variables: a candidate for the original."""
         states = tuple({n: v for n, v in s.items() if n not in self.added} for s in trace.states)
         moves = tuple(_drop_choices(m, self.added) for m in trace.moves)
@@ -103,17 +104,9 @@ _ROOM = Fraction(1, 2**16)  # of the width of a range
 
 def abstract_network_io(problem: Problem, freed: FreedValues) -> NetworkAbstraction:
     """The problem in which these inputs and outputs of the network are free."""
+    kinds, results = _freed_ranges(problem, freed)
     policy, environment = network_policy(problem), problem.environment
-    if environment.flow is not None:
-        raise Unsupported("an environment with a flow cannot be abstracted", fix="discretise it first")
-    if any(sum(a is not None for a in v.actions) > 1 for v in environment.synchronisations):
-        raise Unsupported("an environment whose components move together cannot be abstracted yet")
     taken = _environment_names(environment)
-    kinds = {i: freed_input_type(problem, i, freed.ranges.get(i)) for i in sorted(freed.inputs)}
-    results = {
-        o: freed.output_ranges[o] if o in freed.output_ranges else output_span(problem, o)
-        for o in sorted(freed.outputs)
-    }
     readable = {i: _fresh_name(f"free_input_{i}", taken) for i in kinds}
     spoken = {o: _fresh_name(f"free_output_{o}", taken) for o in results}
     new = [Variable(readable[i], kind) for i, kind in kinds.items()]
@@ -128,6 +121,29 @@ def abstract_network_io(problem: Problem, freed: FreedValues) -> NetworkAbstract
     kept = tuple(i for i in range(policy.network.width) if i not in freed.inputs)
     made = replace(problem, environment=where, policy=acting)
     return NetworkAbstraction(made, frozenset(v.name for v in new), kept, freed)
+
+
+def abstraction_objection(problem: Problem, freed: FreedValues) -> SurefootError | None:
+    try:
+        _freed_ranges(problem, freed)
+    except SurefootError as why:
+        return why
+    return None
+
+
+def _freed_ranges(problem: Problem, freed: FreedValues) -> tuple[dict[int, ValueType], dict[int, Span]]:
+    """What the freed inputs and outputs may be; an error where that is not known."""
+    network_policy(problem)
+    environment = problem.environment
+    if environment.flow is not None:
+        raise Unsupported("an environment with a flow cannot be abstracted", fix="discretise it first")
+    if any(sum(a is not None for a in v.actions) > 1 for v in environment.synchronisations):
+        raise Unsupported("an environment whose components move together cannot be abstracted yet")
+    results = {
+        o: freed.output_ranges[o] if o in freed.output_ranges else output_span(problem, o)
+        for o in sorted(freed.outputs)
+    }
+    return {i: freed_input_type(problem, i, freed.ranges.get(i)) for i in sorted(freed.inputs)}, results
 
 
 def network_policy(problem: Problem) -> NeuralPolicy:
@@ -258,3 +274,6 @@ def _fresh_name(name: str, taken: set[str]) -> str:
 def inputs_except(problem: Problem, kept: Iterable[int]) -> frozenset[int]:
     """Every input that is not kept."""
     return frozenset(range(len(network_policy(problem).observe))) - frozenset(kept)
+
+
+ABSTRACT = Reduction("abstract", abstraction_objection, abstract_network_io, NetworkAbstraction.invert)

@@ -14,48 +14,80 @@ product is taken as its two factors stand, and no value is shared between places
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
 from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
+from surefoot.query.reduction import Reduction, keep_answer
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, substitute_names
-from surefoot.verdict.verdict import Verdict
 
 _MOST_NODES = 200_000  # of one new value, counted as often as they are computed
 
 
-def discretise(problem: Problem, *, continuous: bool = False) -> tuple[Problem, Callable[[Verdict], Verdict]]:
-    """The problem without a flow; its states are those of the original, so verdicts stay as they are.
+def discretise(problem: Problem, *, continuous: bool = False) -> Problem:
+    """The problem without a flow; its states are those of the original, so traces stay as they are.
 
     A flow in continuous time is no map of steps: it is left as it is for who says that he can read it.
     """
+    if (why := discretise_objection(problem, continuous=continuous)) is not None:
+        raise why
     environment = problem.environment
-    if environment.flow is None:
-        return problem, _same_verdict
-    if environment.flow.continuous:
-        if continuous:
-            return problem, _same_verdict
-        raise Unsupported(
+    if environment.flow is None or environment.flow.continuous:
+        return problem
+    values = _METHODS[environment.flow.method](dict(environment.flow.derivatives), environment.flow.step)
+    components = tuple(
+        replace(c, edges=tuple(_edge_with_flow(edge, values) for edge in c.edges))
+        for c in environment.components
+    )
+    return replace(problem, environment=replace(environment, components=components, flow=None))
+
+
+def discretise_objection(problem: Problem, *, continuous: bool = False) -> SurefootError | None:
+    """Why the flow of a problem cannot become updates, or None."""
+    environment, flow = problem.environment, problem.environment.flow
+    if flow is None or (flow.continuous and continuous):
+        return None
+    if flow.continuous:
+        return Unsupported(
             "the problem is about continuous time: only `check --engine barrier` and `shield` answer",
             fix="ask about the steps that are executed: `--time steps`, or no `time` in `[flow]`",
         )
-    _refuse_joint_steps(environment)
-    values = _next_values(environment.flow)
-    for name, value in values.items():
-        if (size := _term_size(value, {})) > _MOST_NODES:
-            raise Unsupported(
-                f"the next value of `{name}` by {environment.flow.method} has {size} operations",
+    if any(sum(action is not None for action in v.actions) > 1 for v in environment.synchronisations):
+        return Unsupported(  # both edges would carry the flow
+            "a flow cannot be combined with components that move together",
+            fix="write the discrete updates on one of the edges",
+        )
+    if flow.method not in _METHODS:
+        return InvalidProblem(f"unknown method `{flow.method}`", fix=did_you_mean(flow.method, _METHODS))
+    if flow.step <= 0:
+        return InvalidProblem(f"the step of a flow must be positive, not {flow.step}")
+    if len(dict(flow.derivatives)) != len(flow.derivatives):
+        return InvalidProblem("the flow has two derivatives for one variable")
+    for name, size in _next_value_sizes(flow).items():
+        if size > _MOST_NODES:
+            return Unsupported(
+                f"the next value of `{name}` by {flow.method} has {size} operations",
                 fix="use method `euler` or simpler derivatives",
             )
-    components = tuple(
-        replace(c, edges=tuple(_edge_with_flow(edge, values, environment) for edge in c.edges))
-        for c in environment.components
-    )
-    return replace(problem, environment=replace(environment, components=components, flow=None)), _same_verdict
+    edges = (edge for component in environment.components for edge in component.edges)
+    return next(filter(None, (_edge_objection(edge, flow, environment) for edge in edges)), None)
+
+
+def _edge_objection(edge: Edge, flow: Flow, environment: Environment) -> InvalidProblem | None:
+    known = {v.name for v in environment.variables} | {c.name for c in environment.controls}
+    known |= {c.name for c in edge.chosen}
+    for name, derivative in flow.derivatives:
+        if unknown := sorted((free_names(derivative) | {name}) - known):
+            return InvalidProblem(
+                f"the flow mentions `{unknown[0]}`, which an edge does not know",
+                fix=did_you_mean(unknown[0], sorted(known)),
+            )
+    return None
 
 
 def in_time(problem: Problem, time: str, method: str | None = None) -> Problem:
@@ -73,20 +105,24 @@ def in_time(problem: Problem, time: str, method: str | None = None) -> Problem:
     return replace(problem, environment=replace(problem.environment, flow=changed))
 
 
-def _next_values(flow: Flow) -> dict[str, Term]:
-    """The value of each variable one step later."""
-    if flow.method not in _METHODS:
-        raise InvalidProblem(f"unknown method `{flow.method}`", fix=did_you_mean(flow.method, _METHODS))
-    if flow.step <= 0:
-        raise InvalidProblem(f"the step of a flow must be positive, not {flow.step}")
-    derivatives = dict(flow.derivatives)
-    if len(derivatives) != len(flow.derivatives):
-        raise InvalidProblem("the flow has two derivatives for one variable")
-    return _METHODS[flow.method](derivatives, flow.step)
+def _next_value_sizes(flow: Flow) -> dict[str, int]:
+    """How many nodes the value of each variable one step later has, as often as they are computed."""
+    counts = {name: _count_leaves(derivative, {}) for name, derivative in flow.derivatives}
+    moved = 4  # nodes of `x + h*f` beside those of f
 
+    def sizes(at: Mapping[str, int]) -> dict[str, int]:
+        return {
+            name: sum(n * (at.get(leaf, 1) if leaf else 1) for leaf, n in leaves.items())
+            for name, leaves in counts.items()
+        }
 
-def _same_verdict(verdict: Verdict) -> Verdict:
-    return verdict
+    first = sizes({})
+    if flow.method == "euler":
+        return {name: moved + size for name, size in first.items()}
+    later = [first]
+    for _ in range(3):
+        later.append(sizes({name: moved + size for name, size in later[-1].items()}))
+    return {name: moved + 5 + sum(slopes[name] for slopes in later) for name in counts}
 
 
 def _advance_state(names: Mapping[str, Term], by: Fraction, slopes: Mapping[str, Term]) -> dict[str, Term]:
@@ -118,25 +154,7 @@ _METHODS: dict[str, Callable[[Mapping[str, Term], Fraction], dict[str, Term]]] =
 }
 
 
-def _refuse_joint_steps(environment: Environment) -> None:
-    """Two edges that move together would both carry the flow."""
-    for vector in environment.synchronisations:
-        if sum(action is not None for action in vector.actions) > 1:
-            raise Unsupported(
-                "a flow cannot be combined with components that move together",
-                fix="write the discrete updates on one of the edges",
-            )
-
-
-def _edge_with_flow(edge: Edge, values: Mapping[str, Term], environment: Environment) -> Edge:
-    declared = {v.name for v in environment.variables} | {c.name for c in environment.controls}
-    known = declared | {c.name for c in edge.chosen}
-    for name, value in values.items():
-        if unknown := sorted((free_names(value) | {name}) - known):
-            raise InvalidProblem(
-                f"the flow mentions `{unknown[0]}`, which an edge does not know",
-                fix=did_you_mean(unknown[0], sorted(known)),
-            )
+def _edge_with_flow(edge: Edge, values: Mapping[str, Term]) -> Edge:
     return replace(edge, outcomes=tuple(_outcome_with_flow(outcome, values) for outcome in edge.outcomes))
 
 
@@ -157,10 +175,17 @@ def _written_name(target: Term) -> str:
             raise InvalidProblem("an update's target must be a variable or an array element")
 
 
-def _term_size(term: Term, seen: dict[int, int]) -> int:
-    """The number of nodes of a term; parts that are the same object are looked at once."""
-    if not isinstance(term, Apply):
-        return 1
+def _count_leaves(term: Term, seen: dict[int, Counter[str]]) -> Counter[str]:
+    """How often each name occurs in a term; all other nodes are counted under no name.
+
+    Parts that are the same object are looked at once.
+    """
     if id(term) not in seen:
-        seen[id(term)] = 1 + sum(_term_size(a, seen) for a in term.args)
+        found = Counter([term.name if isinstance(term, Var) else ""])
+        for argument in term.args if isinstance(term, Apply) else ():
+            found += _count_leaves(argument, seen)
+        seen[id(term)] = found
     return seen[id(term)]
+
+
+DISCRETISE = Reduction("discretise", discretise_objection, discretise, keep_answer)

@@ -11,6 +11,7 @@ import numpy as np
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.float32_error import error_bounds, may_overflow_float32
 from surefoot.network.interval import interval_bounds
+from surefoot.problem.environment import Environment
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.reductions.expand import TreeScope, expand_scalar, undefined_condition
@@ -19,8 +20,8 @@ from surefoot.term.interval import End, Kinds, Scalar, term_interval
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.scalar_types import as_number, is_float32
-from surefoot.term.term import FALSE, Apply, Const, Op, Term
-from surefoot.term.value_types import Real
+from surefoot.term.term import FALSE, Apply, Const, Op, Term, free_names
+from surefoot.term.value_types import Array, Real, ValueType
 
 MAY_OVERFLOW = "may overflow in float32"
 _LARGEST = Fraction(10) ** 300  # a bound beyond this is no bound for float64 arithmetic
@@ -81,6 +82,20 @@ def _total_observation(seen: Term, scope: TreeScope, kinds: Kinds) -> Term:
     """
     inner, unclear = as_number(expand_scalar(seen, scope), kinds), undefined_condition(seen, scope, kinds)
     return inner if unclear == FALSE else Apply(Op.ITE, (unclear, Const(0), inner))
+
+
+def is_bounded_at_sight(policy: NeuralPolicy, environment: Environment) -> bool:
+    """Whether the observed terms as they are written have bounds: an element of an array is of its kind."""
+    kinds = {v.name: _element_kind(v.kind) for v in environment.variables}
+    if len(policy.observe) != policy.network.width or not all(
+        free_names(seen) <= kinds.keys() for seen in policy.observe
+    ):
+        return False
+    return not any(_too_large(end) for seen in policy.observe for end in term_interval(seen, kinds))
+
+
+def _element_kind(kind: ValueType) -> Scalar:
+    return _element_kind(kind.element) if isinstance(kind, Array) else kind
 
 
 def unbounded_observation(policy: NeuralPolicy, scope: TreeScope, kinds: Kinds) -> Term | None:

@@ -22,14 +22,19 @@ from surefoot.reductions.expand import (
     negate_condition,
     undefined_condition,
 )
-from surefoot.reductions.network_call import EncodedCall, missing_bounds_error, unbounded_observation
+from surefoot.reductions.network_call import (
+    EncodedCall,
+    is_bounded_at_sight,
+    missing_bounds_error,
+    unbounded_observation,
+)
 from surefoot.reductions.policy import PolicyContext
 from surefoot.reductions.scalar_layout import (
     ScalarLayout,
     fresh_name,
     in_location,
     lay_out_scalars,
-    scalar_count,
+    layout_objection,
 )
 from surefoot.reductions.transition_branch import (
     EdgeContext,
@@ -55,7 +60,6 @@ _GuardedBranches: TypeAlias = tuple[
     tuple[Term, TransitionBranch], ...
 ]  # each leap with the condition under which it is permitted
 _MOST_BRANCHES = 20_000
-_MOST_SCALARS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +110,20 @@ def encoding_objection(problem: Problem) -> str | None:
         return "the environment has controls, but no policy sets them"
     if (count := count_transition_branches(environment)) > _MOST_BRANCHES:
         return f"the environment has {count} joint steps; at most {_MOST_BRANCHES} can be encoded"
-    if (size := sum(scalar_count(v.kind) for v in environment.variables)) > _MOST_SCALARS:
-        return f"a state has {size} values; at most {_MOST_SCALARS} can be encoded"
+    if (large := layout_objection(environment)) is not None:
+        return str(large)
     for part in () if policy is None else _nested_policies(policy):
         if isinstance(part, OraclePolicy):
             return f"the oracle `{part.name}` can only be simulated"
+    networks = [p for p in _nested_policies(policy) if isinstance(p, NeuralPolicy)] if policy else []
+    doubtful = [p for p in networks if not is_bounded_at_sight(p, environment)]
+    if not doubtful:
+        return None
     try:
         layout = lay_out_scalars(environment, set())
-        for part in () if policy is None else _nested_policies(policy):
-            if isinstance(part, NeuralPolicy):
-                seen = unbounded_observation(part, layout.scope, layout.kinds)
-                if seen is not None:
-                    return str(missing_bounds_error(seen))
+        for part in doubtful:
+            if (seen := unbounded_observation(part, layout.scope, layout.kinds)) is not None:
+                return str(missing_bounds_error(seen))
     except SurefootError as error:
         return str(error)
     return None

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, Probability, Property, Recurs, Within
 from surefoot.problem.semantics import Move
 from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
+from surefoot.query.reduction import Reduction
 from surefoot.reductions.concretise import CandidateRun
 from surefoot.reductions.expand import expand_scalar, negate_condition, undefined_condition
-from surefoot.reductions.scalar_layout import at_step, decode_value
+from surefoot.reductions.scalar_layout import at_step, invert_value
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.reductions.transition_system import (
     TransitionSystem,
@@ -27,7 +27,6 @@ from surefoot.reductions.transition_system import (
     encoding_objection,
 )
 from surefoot.term.interval import Kinds, Scalar
-from surefoot.term.reserved_names import location_key
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -41,7 +40,7 @@ from surefoot.term.term import (
     equal,
     free_names,
 )
-from surefoot.term.value_types import Arithmetic, Bool, Int, ValueType
+from surefoot.term.value_types import Arithmetic, Bool, Int
 
 __all__ = ["Unrolling", "encoding_objection", "unroll"]
 
@@ -98,18 +97,17 @@ class Unrolling:
         """
         return None if self.system.escape is None else self._at(self.system.escape, step)
 
-    def decode(self, assignment: Assignment) -> CandidateRun:
+    def invert(self, assignment: Assignment) -> CandidateRun:
         """The initial state and the moves that a solution stands for."""
         system, environment = self.system, self.problem.environment
         in_float64 = environment.arithmetic is Arithmetic.FLOAT64
-        initial = {
-            name: decode_value(kind, system.layout.trees[name], assignment, 0, in_float64)
-            for name, kind in state_kinds(environment)
-        }
+        first = {name: assignment[f"{name}@0"] for name in system.layout.kinds}
+        initial = system.layout.invert(environment, first, in_float64)
         moves = []
         for step in range(self.steps):
             _, leap = system.leaps[round(assignment[f"{system.selector}@{step}"])]
-            chosen = {n: decode_value(k, t, assignment, step, in_float64) for n, k, t in leap.chosen}
+            picked = {name: assignment[f"{name}@{step}"] for name in system.chosen_kinds}
+            chosen = {n: invert_value(k, t, picked, in_float64) for n, k, t in leap.chosen}
             moves.append(Move(leap.transition, leap.outcomes, chosen))
         return CandidateRun(initial, tuple(moves))
 
@@ -141,6 +139,8 @@ class _ProblemIdentity:
 @lru_cache(maxsize=2)
 def _cached_system(same: _ProblemIdentity, rounding: bool) -> TransitionSystem:
     """What is the same for runs of every length, kept for the next one."""
+    if (why := encoding_objection(same.problem)) is not None:
+        raise Unsupported(why)
     return build_transition_system(same.problem, rounding)
 
 
@@ -157,8 +157,20 @@ def unroll(
     `rounding`: network outputs may be off by their float32 rounding error; without, the networks are exact.
     `decide_last` False leaves the policy out of the last state, unless the property speaks about it.
     """
-    if (why := encoding_objection(problem)) is not None:
-        raise Unsupported(why)
+    return _cached_unrolling(_ProblemIdentity(problem), steps, from_initial, rounding, decide_last)
+
+
+@lru_cache(maxsize=4)
+def _cached_unrolling(
+    same: _ProblemIdentity, steps: int, from_initial: bool, rounding: bool, decide_last: bool
+) -> Unrolling:
+    """The runs whose query was looked at for objections are those that are asked about next."""
+    return _copy_steps(same.problem, steps, from_initial, rounding, decide_last)
+
+
+def _copy_steps(
+    problem: Problem, steps: int, from_initial: bool, rounding: bool, decide_last: bool
+) -> Unrolling:
     system = _cached_system(_ProblemIdentity(problem), rounding)
     decides_last = decide_last or _asks_policy(problem.property, system)
     quantities: list[QueryVariable] = []
@@ -205,14 +217,6 @@ def _step_variables(kinds: Kinds, step: int) -> list[QueryVariable]:
     return [QueryVariable(f"{name}@{step}", kind) for name, kind in kinds.items()]
 
 
-def state_kinds(environment: Environment) -> Iterator[tuple[str, ValueType]]:
-    """What a state maps to values: the variables, and the location of every component that has several."""
-    yield from ((v.name, v.kind) for v in environment.variables)
-    for component in environment.components:
-        if len(component.locations) > 1:
-            yield location_key(component.name), Int(0, len(component.locations) - 1)
-
-
 def _asks_policy(asked: Property, system: TransitionSystem) -> bool:
     """Does the property speak about what the policy does?"""
     match asked:
@@ -256,3 +260,6 @@ def _assignment_term(name: str, value: Term) -> Term:
     if isinstance(value, Const) and isinstance(value.value, bool):
         return Var(name) if value.value else ~Var(name)
     return equal(Var(name), value)
+
+
+UNROLL = Reduction("unroll", encoding_objection, unroll, Unrolling.invert)

@@ -150,7 +150,7 @@ def _trace_html(problem: Problem, trace: Trace) -> str:
 
 def _output_charts(problem: Problem, trace: Trace) -> list[str]:
     """The network's outputs in every state."""
-    executed, _ = discretise(problem)
+    executed = discretise(problem)
     made = [policy_decision(executed, state) for state in trace.states]
     outputs = [(step, d.outputs) for step, d in enumerate(made) if d is not None and d.outputs]
     if not outputs:

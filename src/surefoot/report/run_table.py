@@ -30,7 +30,7 @@ class RunTable:
 
 def run_table(problem: Problem, trace: Trace) -> RunTable:
     """Variables, locations, network outputs and what the policy decides, state by state."""
-    executed, _ = discretise(problem)
+    executed = discretise(problem)
     windows = windows_of(executed.environment)
     rows = [_state_row(executed, state, windows) for state in trace.states]
     for row, move in zip(rows, trace.moves, strict=False):

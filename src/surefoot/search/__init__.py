@@ -78,7 +78,7 @@ class SearchSettings:
 
     def certify_with_aid(self, problem: Problem, holds: Holds, aid: ProofAid) -> CheckedEvidence:
         """What holds of the problem as it looks with an aid, certified of the problem itself."""
-        return certify_with_aid(discretise(problem)[0], holds, aid, self.inputs, self.rest())
+        return certify_with_aid(discretise(problem), holds, aid, self.inputs, self.rest())
 
     def result(self, problem: Problem, verdict: Verdict, certified: bool, how: str, *notes: str) -> Result:
         plain = unanswered_result(problem, verdict, self.budget, self.inputs, self.source)
@@ -241,7 +241,7 @@ def _replay_violation(
     problem: Problem, trace: Trace, result: Result, asking: SearchSettings, note: str
 ) -> Result:
     """A violation of a problem with the same runs is one of the original, if its evidence is about that."""
-    executed, rest = discretise(problem)[0], asking.rest()
+    executed, rest = discretise(problem), asking.rest()
     found = certify_verdict(executed, Violated(trace), "", asking.source, asking.inputs, rest)
     return asking.result(problem, found.verdict, found.certified, result.engine, note)
 
@@ -275,7 +275,7 @@ def verify_abstracted(
                 return fewer
             note = f"with {made.words()} {fewer.verdict.detail}: all inputs were used"
         case Violated(trace):
-            real = made.concrete(trace)
+            real = made.invert(trace)
             if (why := replay(problem, real)) is None:
                 note = f"found with {made.words()}; the trace replays on the problem itself"
                 return asking.result(problem, Violated(real), True, result.engine, note)

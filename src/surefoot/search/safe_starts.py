@@ -65,7 +65,7 @@ def find_safe_starts(
     if isinstance(problem.property, Probability | Expected):
         what = "starts are sorted by a property that holds or not, and this one asks for a number"
         raise Unsupported(what, fix="ask `never BAD`; `surefoot check` gives the number of every start")
-    executed, _ = discretise(problem)
+    executed = discretise(problem)
     if by_table and start_sorting_objection(end_at_goal(executed)) is None:
         try:
             return _sort_by_table(problem, executed, asking)

@@ -137,7 +137,7 @@ def make_certified_shield(
     `old`: rules of another shield, of which as much is kept as can be. `sketches`: of new rules and sets.
     """
     stop_if_interrupted()
-    executed, _ = discretise(problem, continuous=True)
+    executed = discretise(problem, continuous=True)
     system, whole = read_control_system(executed), budget
     budget = replace(whole, seconds=SYNTHESIS * whole.seconds)
     sketch, shapes = sketches.rules(system), sketches.shapes(system, given)

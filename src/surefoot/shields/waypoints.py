@@ -21,7 +21,7 @@ from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
 from surefoot.shields.linear_controllers import Floats, Gain, Range
 from surefoot.shields.linear_system import LinearSystem, box_corners, linear_system
-from surefoot.solvers.sos.linear_matrix_inequality import solve_lmi
+from surefoot.solvers.sos.semidefinite_program import solve_lmi
 from surefoot.work.budget import Budget
 
 GRID = 5  # resting states that are tried, in each variable

@@ -1,4 +1,4 @@
-"""Solvers by name. `Scripted` is not listed: it has to be given its answers."""
+"""Solvers by name."""
 
 from surefoot.errors import WrongType, did_you_mean
 from surefoot.solvers.milp import Milp

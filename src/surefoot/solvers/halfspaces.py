@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.polynomial import Polynomial
+from surefoot.solvers.linear_program import ProgramStatus, open_highs, run_highs
 
 Floats = NDArray[np.float64]
 BITS = 52  # of a weight, behind the point
@@ -28,16 +27,7 @@ class HalfSpaces:
 
     def __init__(self, size: int) -> None:
         self.size, self.count = size, 0
-        self._solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        options: dict[str, Any] = {
-            "output_flag": False,
-            "threads": 1,
-            "presolve": "off",
-            "primal_feasibility_tolerance": 1e-10,
-            "dual_feasibility_tolerance": 1e-10,
-        }
-        for name, value in options.items():
-            self._solver.setOptionValue(name, value)
+        self._solver = open_highs(feasibility=1e-10, dual_feasibility_tolerance=1e-10, presolve="off")
         nothing = np.array([], dtype=np.int32), np.array([])
         for _ in range(size):
             self._solver.addRow(0.0, 0.0, 0, *nothing)
@@ -61,11 +51,10 @@ class HalfSpaces:
         for row, value in enumerate(direction):
             self._solver.changeRowBounds(row, float(value), float(value))
         self._solver.changeRowBounds(self.size, floor, np.inf)
-        self._solver.run()
-        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        found = run_highs(self._solver)
+        if found.status is not ProgramStatus.OPTIMAL or found.columns is None:
             return None
-        weights = np.maximum(np.array(self._solver.getSolution().col_value), 0.0)
-        return float(self._solver.getInfo().objective_function_value), weights
+        return found.objective, np.maximum(found.columns, 0.0)
 
 
 class FarkasCombinations:

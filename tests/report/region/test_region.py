@@ -82,7 +82,7 @@ def test_data_has_exponents_of_variables_that_occur() -> None:
 
 
 def test_runs_without_a_shield_end_when_they_are_unsafe() -> None:
-    problem, _ = discretise(stays_upright(degrees=30))
+    problem = discretise(stays_upright(degrees=30))
     system = read_control_system(problem)
     runs, who = sample_shield_runs(problem, system, [system.initial], 0)
     assert who == "the program"
@@ -102,7 +102,7 @@ def test_runs_without_a_shield_end_when_they_are_unsafe() -> None:
 
 def test_a_network_proposes_its_own_controls() -> None:
     network = NeuralPolicy(dense_network([([[0.0, 0.0]], [15.0])]), (ETA, OMEGA), choose=Choose.VALUE)
-    problem, _ = discretise(stays_upright())
+    problem = discretise(stays_upright())
     trusted = replace(problem, policy=ShieldedPolicy(network, TRUE, linear_policy()))
     runs, who = sample_shield_runs(
         trusted, read_control_system(problem), [read_control_system(problem).initial], 0
@@ -112,7 +112,7 @@ def test_a_network_proposes_its_own_controls() -> None:
 
 
 def test_starts_of_the_runs_are_starts() -> None:
-    problem, _ = discretise(stays_upright())
+    problem = discretise(stays_upright())
     system = read_control_system(problem)
     runs, _ = sample_shield_runs(
         problem, system, [((Fraction(0), Fraction(0)), (Fraction(1, 8), Fraction(1, 4)))], 0

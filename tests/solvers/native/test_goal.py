@@ -10,7 +10,7 @@ from surefoot.solvers.native.branch_and_bound import plan_query_bounds
 from surefoot.solvers.native.compiled_query import CompiledQuery
 from surefoot.solvers.native.goal_cubes import GoalCubes, failing_atoms, select_goal_cubes
 from surefoot.solvers.native.proof.certificate_cases import compile_case
-from surefoot.solvers.native.solver import _build_normal_form
+from surefoot.solvers.native.solver import _normal_form
 from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.term.value_types import Real
 
@@ -22,7 +22,7 @@ def prepared(*constraints: Term, every_atom: bool) -> tuple[CompiledQuery, GoalC
     network = dense_network([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])
     quantities = (QueryVariable("x", Real(-1, 1)), QueryVariable("y", Real()))
     query = Query(quantities, constraints, (NetworkCall(network, (input_value,), ("y",)),))
-    cases = _build_normal_form(query).cases
+    cases = _normal_form(query).cases
     assert cases is not None
     problem = compile_case(cases[0])
     assert problem is not None

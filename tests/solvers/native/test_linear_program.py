@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.solvers.native.linear_program import minimise_program
+from surefoot.solvers.linear_program import minimise_program
 
 COST = np.array([-1.0, -1.0])
 MATRIX = np.array([[2.0, 1.0], [1.0, 3.0]])

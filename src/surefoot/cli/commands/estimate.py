@@ -88,7 +88,7 @@ def estimate(
             ("policy", "observe", "actions", "choose", "output", "normalize")
         )
         wiring |= {"properties": (), "constants": (), "normalise": False, "trust_python": trust_python}
-        system = read_control_system(discretise(load_single_problem(problem, wiring)[1])[0])
+        system = read_control_system(discretise(load_single_problem(problem, wiring)[1]))
         variables, controls = system.variables, tuple(n for n, _, _ in system.controls)
         steps = _read_steps(log, variables, controls)
         box = tolerance_box(model_residuals(system, steps), confidence)

@@ -66,7 +66,7 @@ def export(
         given: dict[str, Any] = {"properties": properties, "constants": constants, "normalise": normalise}
         loaded = load_model(model, **given, trust_python=trust_python, bare=True)
     check_output_files({"FILE": str(file)}, loaded.inputs)
-    problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
+    problems = {name: discretise(problem) for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):
         raise InvalidProblem("the problems have different environments", fix="name one with --property")

@@ -34,7 +34,7 @@ def engines(model: Path | None, **wiring: Any) -> int:
     for problem in load_model(model, **wiring).problems.values():
         for engine in build_portfolio():
             try:
-                why = engine_objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
+                why = engine_objection(engine, end_at_goal(discretise(problem, continuous=True)))
             except SurefootError as error:
                 why = str(error)
             print_line(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")

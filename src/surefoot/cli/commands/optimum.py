@@ -78,7 +78,7 @@ def optimum(
         raise InvalidProblem(
             what, fix="ask with =?, or `surefoot check` for the threshold", where="--property"
         )
-    problem, _ = discretise(given)
+    problem = discretise(given)
     asked = problem.property
     named = asked.optimise if isinstance(asked, Probability | Expected) else None
     way: Optimise = optimise or named or "max"

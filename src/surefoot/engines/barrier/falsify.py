@@ -2,6 +2,8 @@
 
 From a state inside the set rays go to its edge, and the best of them are turned a little, again and again.
 Nothing is decided here: who asks evaluates what is found in exact numbers.
+
+How far states are inside the unsafe ones, in floats: to look for such states, never to decide.
 """
 
 from __future__ import annotations
@@ -13,10 +15,25 @@ import numpy as np
 from scipy import optimize
 
 from surefoot.engines.barrier.float_system import Floats, bilinear_form, evaluate_polynomial, float_system
-from surefoot.query.polynomial import Polynomial
-from surefoot.reductions.barrier import ControlSystem
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
+from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
 from surefoot.term.term import Term
 from surefoot.work.budget import Budget
+
+
+def unsafety_score(system: ControlSystem, states: Floats) -> Floats:
+    """Not negative where a state is unsafe: the least gap of a case, the largest of all cases."""
+    names = {n: polynomial_from_variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
+    found: Floats = np.full(len(states), -np.inf)
+    for case in relaxed_dnf(system.unsafe):
+        inner: Floats = np.full(len(states), np.inf)
+        for left, right in case:
+            gap = polynomial_of(right, names, len(names), system.compares_rounded)
+            gap = gap - polynomial_of(left, names, len(names), system.compares_rounded)
+            inner = np.minimum(inner, evaluate_polynomial(gap, states))
+        found = np.maximum(found, inner)
+    return found
+
 
 Score = Callable[[Floats, Floats], Floats]  # of states and disturbances, one in each row
 Height = Callable[[Floats], float]  # of one state

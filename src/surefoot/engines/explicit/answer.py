@@ -1,4 +1,7 @@
-"""The work of the engine: explore, pose the question, solve it, and fold the starts."""
+"""The work of the engine: explore, pose the question, solve it, and fold the starts.
+
+The values of all states in the order of the certificate: sorted by what the states are.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,11 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.explicit.evidence import encode_state_values, sort_states
 from surefoot.engines.explicit.filters import TABLES, End, count_starts, fold_start_bounds, select_starts
 from surefoot.engines.explicit.runs import decide_runs
 from surefoot.engines.explicit.subproblem import Subproblem, build_subproblem
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
-from surefoot.explore import ExploredModel, explore_problem
+from surefoot.explore import ExploredModel, States, explore_problem
 from surefoot.explore.exploration import Tier
 from surefoot.explore.limits import TIME
 from surefoot.problem.problem import Problem
@@ -22,10 +24,51 @@ from surefoot.problem.property import Expected, Never, Probability
 from surefoot.query.markov import MarkovAnswer, Until
 from surefoot.solvers.markov import MarkovUndecided, solve_markov
 from surefoot.solvers.markov.interval_iteration import iterate_intervals
+from surefoot.solvers.markov.reward_unfolding import UnfoldedProcess
 from surefoot.term.term import FALSE
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
+
+
+def sort_states(
+    states: States, unfolded: UnfoldedProcess, among: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """The states of the process, or those `among` them, sorted by their entries.
+
+    Entries are variables, locations, then counters.
+    """
+    some = np.arange(len(unfolded.state), dtype=np.int64) if among is None else among
+    places, counts = unfolded.state[some], unfolded.counts[some]
+    columns = [states.column(name)[places] for name in states.names]
+    if all(c.dtype != object for c in columns):
+        keys = columns + list(counts.T)
+        return some[np.lexsort(keys[::-1])] if keys else some
+    rows = list(zip(*(c.tolist() for c in (*columns, *counts.T)), strict=True))
+    return some[sorted(range(len(rows)), key=rows.__getitem__)]
+
+
+def encode_state_values(states: States, unfolded: UnfoldedProcess, answer: MarkovAnswer) -> dict[str, Any]:
+    """The bounds of every state; numbers that occur often are written once."""
+    order = sort_states(states, unfolded)
+    table: dict[Any, int] = {}
+    sides = [
+        [table.setdefault(v, len(table)) for v in side[order].tolist()] for side in (answer.low, answer.high)
+    ]
+    return {
+        "states": len(order),
+        "scale": hex(answer.scale),
+        "numbers": [_number_to_hex(v) for v in table],
+        "low": sides[0],
+        "high": sides[1],
+    }
+
+
+def _number_to_hex(value: int | Fraction) -> str | list[str]:
+    if isinstance(value, Fraction) and value.denominator != 1:
+        return [hex(value.numerator), hex(value.denominator)]
+    return hex(int(value))
+
 
 EXPLORING = 0.6  # of the time
 POSING = 0.4  # of what is left then, to find out which states matter

@@ -16,8 +16,7 @@ from surefoot.engines.predicates.enumerative.table import StateTable
 from surefoot.errors import InvalidProblem
 from surefoot.problem.semantics import Move, State, apply_move
 from surefoot.reductions.expand import ScalarTree
-from surefoot.reductions.scalar_layout import decode_value
-from surefoot.reductions.unroll import state_kinds
+from surefoot.reductions.scalar_layout import state_kinds
 from surefoot.term.reserved_names import location_key
 from surefoot.term.term import Term, Var
 from surefoot.term.value_types import Array, Bool, ValueType
@@ -29,11 +28,7 @@ Scalars = Mapping[str, int | Fraction]
 
 def state_from_scalars(dynamics: Dynamics, scalars: Scalars) -> State:
     """A state of the reference semantics from its scalars, in which truth values are 0 and 1."""
-    values = {f"{name}@0": value for name, value in scalars.items()}
-    trees = dynamics.layout.trees
-    return {
-        n: decode_value(k, trees[n], values, 0, False) for n, k in state_kinds(dynamics.problem.environment)
-    }
+    return dynamics.layout.invert(dynamics.problem.environment, scalars)
 
 
 def states_from_numbers(table: StateTable, numbers: NDArray[np.int64]) -> list[State]:

@@ -51,7 +51,7 @@ def with_splits(
 
     A graph of which only a part was built is completed first; where that takes too long it is left as it is.
     """
-    model = build_dynamics(end_at_goal(discretise(problem)[0]))
+    model = build_dynamics(end_at_goal(discretise(problem)))
     try:
         if graph.means == "table":
             return replace(graph, splits=tuple(_enumerate_table_splits(model, graph, most, budget)))

@@ -9,10 +9,13 @@ from surefoot.reductions.barrier.control_system import (
     without_target,
 )
 from surefoot.reductions.barrier.horner import horner_term
-from surefoot.reductions.barrier.membership import inside_set, next_state_inside
-from surefoot.reductions.barrier.normal_form import relaxed_dnf
-from surefoot.reductions.barrier.polynomials import polynomial_of
-from surefoot.reductions.barrier.rows import barrier_rows, largest_of_rows
+from surefoot.reductions.barrier.membership import (
+    barrier_rows,
+    inside_set,
+    largest_of_rows,
+    next_state_inside,
+)
+from surefoot.reductions.barrier.polynomials import polynomial_of, relaxed_dnf
 from surefoot.reductions.barrier.taylor import (
     FlowpipeBounds,
     SampledFlow,

@@ -1,4 +1,7 @@
-"""Conditions by which a program or a shield sees at run time that it is in a set, or will be."""
+"""Conditions by which a program or a shield sees at run time that it is in a set, or will be.
+
+Barriers that are the largest of several polynomials: a polyhedron is where no row is above 0.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from surefoot.reductions.barrier.control_system import ControlSystem, Range
-from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of, substitute_names
+
+
+def barrier_rows(barrier: Term) -> tuple[Term, ...]:
+    """The polynomials whose largest value the barrier is; most barriers are one."""
+    match barrier:
+        case Apply(Op.MAX, parts):
+            return parts
+        case _:
+            return (barrier,)
+
+
+def largest_of_rows(rows: Sequence[Term]) -> Term:
+    """The barrier with these rows."""
+    return Apply(Op.MAX, tuple(rows)) if len(rows) > 1 else rows[0]
 
 
 def inside_set(system: ControlSystem, domain: Sequence[Range], barrier: Term, margin: Fraction) -> Term:

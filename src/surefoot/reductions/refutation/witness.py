@@ -22,7 +22,7 @@ from surefoot.verdict.verdict import Trace
 def confirm_violation(encoded: Unrolling, model: Assignment) -> Trace | str:
     """The candidate as a true run that violates the property, or why it is none."""
     complaint = ""
-    for run in concrete_runs(encoded.problem, encoded.decode(model)):
+    for run in concrete_runs(encoded.problem, encoded.invert(model)):
         found = run if isinstance(run, str) else _refuting_prefix(encoded.problem, run)
         if isinstance(found, Trace):
             return found
@@ -75,7 +75,7 @@ def has_corner_start(encoded: Unrolling) -> bool:
     for ends in (tuple(box.values()), tuple((high, low) for low, high in box.values())):
         corner = {n: a if a is not None else b or 0 for n, (a, b) in zip(box, ends, strict=True)}
         try:
-            if is_initial(encoded.problem.environment, encoded.decode(corner).initial):
+            if is_initial(encoded.problem.environment, encoded.invert(corner).initial):
                 return True
         except (Undefined, OverflowError):
             continue
@@ -84,7 +84,7 @@ def has_corner_start(encoded: Unrolling) -> bool:
 
 def undefined_after(encoded: Unrolling, model: Assignment) -> str:
     """What goes wrong in a next step of this run, as the reference semantics says it."""
-    for run in concrete_runs(encoded.problem, encoded.decode(model)):
+    for run in concrete_runs(encoded.problem, encoded.invert(model)):
         if isinstance(run, Trace):
             try:
                 for _ in enumerate_successors(encoded.problem, run.states[-1]):

@@ -68,7 +68,7 @@ def graph_page_data(
 
 def _trace_places(problem: Problem, graph: AbstractGraph, run: Trace | None) -> Iterator[int]:
     """The abstract states of a run, as far as they are in the graph."""
-    executed, _ = discretise(problem)
+    executed = discretise(problem)
     number = {(s.locations, s.values): i for i, s in enumerate(graph.states)}
     several = [c for c in executed.environment.components if len(c.locations) > 1]
     for state in run.states if run is not None else ():

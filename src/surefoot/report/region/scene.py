@@ -87,9 +87,9 @@ def make_scene(
 
 def certified_scene(problem: Problem, content: Mapping[str, Any], title: str, seed: int) -> Scene:
     """The sets of a certificate that was accepted, with runs of the problem from its starts."""
-    executed, _ = discretise(problem, continuous=True)
+    executed = discretise(problem, continuous=True)
     system = read_control_system(executed)
-    drawn = executed if system.motion is None else discretise(in_time(problem, "steps", "rk4"))[0]
+    drawn = executed if system.motion is None else discretise(in_time(problem, "steps", "rk4"))
     runs, proposed = sample_shield_runs(drawn, system, [system.initial], seed)
     return make_scene(title, system, read_claimed_sets(content), runs, proposed, certified=True)
 

@@ -1,6 +1,10 @@
 """One question about every state of a decision process, answered with bounds that hold exactly.
 
 States that were seen but not explored (`cut`) may do anything: the bounds cover the worst and the best.
+
+Probabilities of `left U right` without limits, least and greatest.
+
+Expected rewards until a goal, least and greatest; infinite where the goal may be (must be) missed.
 """
 
 from __future__ import annotations
@@ -13,11 +17,97 @@ from math import inf
 import numpy as np
 
 from surefoot.query.markov import Accumulate, Markov, MarkovAnswer, MarkovQuestion, Until
-from surefoot.solvers.markov.bellman import MarkovUndecided, Precision
-from surefoot.solvers.markov.expected_reward import solve_expected_reward
-from surefoot.solvers.markov.qualitative import MarkovGraph
+from surefoot.solvers.markov.bellman import (
+    BellmanEquation,
+    MarkovUndecided,
+    Precision,
+    solve_bellman_equation,
+)
+from surefoot.solvers.markov.end_components import maximal_end_components
+from surefoot.solvers.markov.integer_vectors import integer_weights
+from surefoot.solvers.markov.qualitative import NEVER, MarkovGraph
 from surefoot.solvers.markov.step_bounded import solve_step_bounded
-from surefoot.solvers.markov.until import solve_until
+
+
+def solve_expected_reward(graph: MarkovGraph, asked: Accumulate, wish: Precision) -> MarkovAnswer:
+    markov = graph.markov
+    anywhere = np.ones(markov.states, dtype=np.bool_)
+    given = integer_weights(markov, asked.rewards)
+    scheduler = np.full(markov.states, NEVER, dtype=np.int64)
+    component = np.full(markov.states, -1, dtype=np.int64)
+    sure_rank, sure_step = graph.prob1_exists(asked.until, anywhere)
+    if asked.optimise == "max":
+        finite = graph.prob1_forall(asked.until, anywhere)
+        usable = np.ones(len(graph.owners), dtype=np.bool_)
+    else:
+        finite = sure_rank != NEVER
+        usable = graph.closed_choices(finite)
+        paying = np.zeros(len(graph.owners), dtype=np.bool_)
+        assert given.amounts is not None
+        paying[graph.rows[(given.amounts != 0).astype(np.bool_)]] = True
+        component = maximal_end_components(graph, finite & ~asked.until, usable & ~paying)
+    states = finite & ~asked.until
+    idle = np.diff(markov.choices) > 0
+    scheduler[idle] = markov.choices[:-1][idle]
+    if asked.optimise == "max":  # towards missing the goal where that is possible
+        missed = _goal_avoiding_choices(graph, asked)
+        scheduler[~finite] = missed[~finite]
+    known = np.zeros(markov.states, dtype=np.int64)
+    question = BellmanEquation(
+        graph, given, asked.optimise, states, known, usable, component, sure_rank, sure_step
+    )
+    return solve_bellman_equation(question, wish, scheduler, ~finite)
+
+
+def _goal_avoiding_choices(
+    graph: MarkovGraph, asked: Accumulate
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Choices that make the goal be missed with positive probability: into a part that avoids it for ever."""
+    anywhere = np.ones(graph.markov.states, dtype=np.bool_)
+    avoid = graph.must_reach(asked.until, anywhere) == NEVER
+    _, towards = graph.can_reach(avoid, ~asked.until)
+    staying = np.flatnonzero(graph.closed_choices(avoid) & avoid[graph.owners])
+    towards[graph.owners[staying]] = staying
+    return towards
+
+
+def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnswer:
+    markov = graph.markov
+    through = asked.left & ~asked.right
+    everything = np.ones(len(graph.owners), dtype=np.bool_)
+    scheduler = np.full(markov.states, NEVER, dtype=np.int64)
+    component = np.full(markov.states, -1, dtype=np.int64)
+    if asked.optimise == "max":
+        sure_rank, sure_step = graph.prob1_exists(asked.right, through)
+        one = sure_rank != NEVER
+        rank, step = graph.can_reach(asked.right, through)
+        states = (rank != NEVER) & ~one
+        scheduler[one] = sure_step[one]
+        component = maximal_end_components(graph, states)
+    else:
+        zero = graph.must_reach(asked.right, through) == NEVER
+        one = graph.prob1_forall(asked.right, through)
+        states = ~zero & ~one
+        rank, step = graph.can_reach(asked.right, through)
+        avoiding = np.flatnonzero(graph.closed_choices(zero) & zero[graph.owners])
+        scheduler[graph.owners[avoiding]] = avoiding
+    idle = (scheduler == NEVER) & (np.diff(markov.choices) > 0)
+    scheduler[idle] = markov.choices[:-1][idle]
+    question = BellmanEquation(
+        graph,
+        integer_weights(markov),
+        asked.optimise,
+        states,
+        one.astype(np.int64),
+        everything,
+        component,
+        rank,
+        step,
+    )
+    found = solve_bellman_equation(question, wish, scheduler, np.zeros(markov.states, dtype=np.bool_))
+    # Bounds above 1 by a hair are still bounds, but not beside states whose bound is exactly 1.
+    return replace(found, high=np.minimum(found.high, found.scale))
+
 
 WIDTH = Fraction(1, 10**6)
 

@@ -1,23 +1,31 @@
-"""The MILP solver: networks by big-M rows from rigorous bounds, clauses by 0-1 guards, exact witnesses."""
+"""The MILP solver: networks by big-M rows from rigorous bounds, clauses by 0-1 guards, exact witnesses.
+
+Moving a solution inward: with every whole number and choice fixed, what is left is a linear program.
+
+Solvers answer with points on boundaries, which do not survive an exact check. Here strict comparisons get as
+much room as they can, then the others, then the distance of freely chosen quantities from their bounds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from time import monotonic
 from typing import ClassVar
 
-from surefoot.errors import Unsupported
 from surefoot.query.bounds import integer_variable_names, simplify_formula
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
+from surefoot.query.objection import query_objection
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
+from surefoot.solvers.linear_program import TOLERANCE, missing_highs
 from surefoot.solvers.milp import highs
+from surefoot.solvers.milp.highs import MilpSolution, solve_milp_program
 from surefoot.solvers.milp.network_encoding import encode_milp_call
-from surefoot.solvers.milp.polish import deepest_point
 from surefoot.solvers.milp.program import MixedIntegerProgram, has_margin
 from surefoot.solvers.milp.ranges import QueryRanges, bound_quantities
 from surefoot.solvers.milp.witness import exact_assignment
@@ -25,6 +33,57 @@ from surefoot.solvers.protocol import Ask
 from surefoot.solvers.remote import Question, remote_session
 from surefoot.term.term import Term
 from surefoot.term.value_types import Bool
+
+_LARGEST_MARGIN = 0.05  # more is no safer, and would push quantities to their bounds
+_LARGEST_INSET = 0.05  # part of its width by which a quantity keeps away from its bounds
+
+
+def deepest_point(
+    program: MixedIntegerProgram, values: list[float], inset: Iterable[str], *, seed: int, seconds: float
+) -> list[float] | None:
+    """The deepest point with the choices of this solution; None if there was no time or HiGHS found none."""
+    inner = _fix_integers(program, values)
+    strict, other = inner.column(0.0, _LARGEST_MARGIN), inner.column(0.0, _LARGEST_MARGIN)
+    inside = inner.column(0.0, _LARGEST_INSET)
+    for posted in program.posted:
+        if has_margin(posted, program.is_whole) and posted.is_on(values):
+            linear = posted.atom.linear
+            entries = {program.names[n]: float(c) for n, c in linear.coefficients}
+            entries[strict if posted.atom.relation is Relation.LT else other] = program.scale(linear)
+            inner.row(-inf, -float(linear.constant), entries)
+    for name in inset:
+        column = program.names[name]
+        low, high = program.low[column], program.high[column]
+        if not program.is_whole(name) and 0 < high - low < inf:
+            inner.row(low, inf, {column: 1.0, inside: low - high})
+            inner.row(-inf, high, {column: 1.0, inside: high - low})
+    goal = {strict: 1.0, other: 0.25, inside: 0.1}
+    found = highs.solve_milp_program(inner, seed=seed, seconds=seconds, maximise=goal)
+    return found.values if isinstance(found, highs.MilpSolution) else None
+
+
+def _fix_integers(program: MixedIntegerProgram, values: list[float]) -> MixedIntegerProgram:
+    """A copy without freedom of choice and without margins."""
+    inner = MixedIntegerProgram(
+        box=program.box,
+        low=list(program.low),
+        high=list(program.high),
+        whole=[False] * len(program.whole),
+        row_low=list(program.row_low),
+        row_high=list(program.row_high),
+        starts=list(program.starts),
+        indices=list(program.indices),
+        values=list(program.values),
+        names=program.names,
+    )
+    for column, is_whole in enumerate(program.whole):
+        if is_whole:
+            inner.low[column] = inner.high[column] = float(round(values[column]))
+    for margin in (program.strict_margin, program.other_margin):
+        if margin is not None:
+            inner.low[margin] = inner.high[margin] = 0.0
+    return inner
+
 
 _SEARCH_MARGIN = 1e-3  # how much room a search for inner points asks for at most
 _ENOUGH = 1e-6  # ... and with how much it is content
@@ -46,27 +105,28 @@ class Milp:
     seed: int = 0
 
     def objection(self, query: Query) -> str | None:
-        if (absent := highs.missing_highs()) is not None:
+        if (absent := missing_highs()) is not None:
             return absent
         for call in query.calls:
             if call.network.divisors():
                 return f"`milp` does not encode quotients of variables; `{call.network.name}` has some"
             if not call.network.is_piecewise_linear():
                 return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
-        try:
-            lowered, formulas = _normal_form(query)
-            known = bound_quantities(lowered.query, formulas, quick=True)
-            if known is not None:
-                _encode_program(lowered, formulas, known)
-        except Unsupported as error:
-            return f"`milp` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
-        return None
+        return query_objection(self.name, query, _refuse_open_ends)
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
         return remote_session(prepare_milp, base, self.seed, seconds=seconds)
 
     def question(self, base: Query) -> Question:
         return prepare_milp(base, self.seed)
+
+
+def _refuse_open_ends(query: Query) -> None:
+    """`Unsupported` for a bound that neither the declarations nor the constraints of a query give."""
+    lowered, formulas = _normal_form(query)
+    known = bound_quantities(lowered.query, formulas, quick=True)
+    if known is not None:
+        _encode_program(lowered, formulas, known)
 
 
 def prepare_milp(base: Query, seed: int) -> Question:
@@ -94,7 +154,7 @@ def decide_milp(query: Query, seed: int, seconds: float) -> Answer:
         goal = _margin_objective(program)
         if margin and not goal:
             break
-        found = highs.run_highs(
+        found = solve_milp_program(
             program,
             seed=seed,
             seconds=deadline - monotonic(),
@@ -117,7 +177,7 @@ def decide_milp(query: Query, seed: int, seconds: float) -> Answer:
 
 def _second_opinion(
     program: MixedIntegerProgram, seed: int, deadline: float
-) -> highs.MilpSolution | Unsat | Undecided:
+) -> MilpSolution | Unsat | Undecided:
     """ "Infeasible" from HiGHS is believed only if another run says it too.
 
     Without presolve, which was seen to call small feasible problems infeasible whose bounds are within 1e-14
@@ -128,11 +188,11 @@ def _second_opinion(
         return Undecided(
             UndecidedReason.NUMERICS, f"numbers of size {program.activity:.1e} are beyond HiGHS's precision"
         )
-    return highs.run_highs(program, seed=seed, seconds=deadline - monotonic(), presolve=False, room=_ROOM)
+    return solve_milp_program(program, seed=seed, seconds=deadline - monotonic(), presolve=False, room=_ROOM)
 
 
 def _tolerance_answer(trouble: str) -> Undecided:
-    return Undecided(UndecidedReason.NUMERICS, f"solutions within {highs.TOLERANCE:g} only: {trouble}")
+    return Undecided(UndecidedReason.NUMERICS, f"solutions within {TOLERANCE:g} only: {trouble}")
 
 
 def _normal_form(query: Query) -> tuple[LoweredQuery, tuple[Formula, ...]]:
@@ -193,4 +253,4 @@ def _candidate_assignments(
         if solution is not None:
             floats = {name: solution[column] for name, column in program.names.items()}
             for nearest in roundings:
-                yield lowered.back(exact_assignment(lowered.query, floats, equalities, nearest))
+                yield lowered.invert(exact_assignment(lowered.query, floats, equalities, nearest))

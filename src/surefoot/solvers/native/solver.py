@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from time import monotonic
 from typing import ClassVar
@@ -14,6 +13,7 @@ from surefoot.errors import Unsupported
 from surefoot.query.bounds import Interval, declared_box, integer_variable_names, is_empty
 from surefoot.query.formula import Formula, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
+from surefoot.query.objection import query_objection
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason
 from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.input_splitting import InputSplitting, enumerate_equality_cases
@@ -41,20 +41,21 @@ class Native:
     """Write down what closes every box, so that unsat answers come with evidence."""
 
     def objection(self, query: Query) -> str | None:
-        try:
-            form = _normal_form(query)
-            if any(is_empty(b) for b in form.box.values()) or _is_single_case(form):
-                return None
-            for case, known in islice(_enumerate_cases(form), 1):
-                compile_query(form.lowered.query, case, known)
-        except Unsupported as error:
-            return f"`native` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
-        return None
+        return query_objection(self.name, query, _refuse_open_ends)
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
         return remote_session(
             prepare_native_session, base, self.seed, self.batch, self.proof, seconds=seconds
         )
+
+
+def _refuse_open_ends(query: Query) -> None:
+    """`Unsupported` for a bound that neither the declarations nor the constraints of a query give."""
+    form = _normal_form(query)
+    if any(is_empty(b) for b in form.box.values()) or _is_single_case(form):
+        return
+    for case, known in islice(_enumerate_cases(form), 1):
+        compile_query(form.lowered.query, case, known)
 
 
 def prepare_native_session(base: Query, seed: int, batch: int, proof: bool) -> Question:
@@ -86,7 +87,7 @@ def _lift_answer(query: Query, lowered: LoweredQuery, answer: Answer) -> Answer:
     """The answer about the query before it was lowered."""
     if not isinstance(answer, Sat):
         return answer
-    assignment = lowered.back(answer.assignment)
+    assignment = lowered.invert(answer.assignment)
     if satisfies_within_enclosure(query, assignment):
         return Sat(assignment)
     return Undecided(UndecidedReason.NUMERICS, "a solution of the lowered query does not satisfy the query")
@@ -103,19 +104,6 @@ class _NormalForm:
 
 
 def _normal_form(query: Query) -> _NormalForm:
-    try:
-        return _cached_normal_form(query)
-    except TypeError:  # a constant that cannot be hashed
-        return _build_normal_form(query)
-
-
-@lru_cache(maxsize=1)
-def _cached_normal_form(query: Query) -> _NormalForm:
-    """The query that somebody asks about is often the one that was looked at for objections just before."""
-    return _build_normal_form(query)
-
-
-def _build_normal_form(query: Query) -> _NormalForm:
     lowered = lower_query(query)
     whole = integer_variable_names(lowered.query.quantities)
     formulas = tuple(sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.query.constraints)

@@ -3,6 +3,7 @@
 from surefoot.query.polynomial import Polynomial
 from surefoot.solvers.sos.condition import TemplateCondition
 from surefoot.solvers.sos.gram_blocks import Squares
+from surefoot.solvers.sos.projections import ProjectionProver
 from surefoot.solvers.sos.rational_identity import Summand, prove_nonnegative
 from surefoot.solvers.sos.sign_symmetry import (
     condition_symmetries,
@@ -13,7 +14,6 @@ from surefoot.solvers.sos.sign_symmetry import (
     sign_symmetries,
 )
 from surefoot.solvers.sos.template import fit_template
-from surefoot.solvers.sos.wide import ProjectionProver
 
 __all__ = [
     "Polynomial",

@@ -2,6 +2,19 @@
 
 The matrices come from floats. Those of the multipliers are rounded; the matrix of the sum of squares itself
 takes what is then missing from the identity (Peyrl and Parrilo, 2008), and all are eliminated in rationals.
+
+Monomials that a sum of squares can have (Reznick, "Extremal PSD forms with few terms", 1978).
+
+The exponents of all squares lie in the convex hull of the exponents of what they add up to, its Newton
+polytope: a system that is cubic in one variable only needs high powers of that variable alone. Here the hull
+is that of all polynomials of an identity, the products of constraints included. It is used where its corners
+are squares; where they are not the squares need more than the hull, and nothing is left out.
+
+Identities in which almost everything is a number times a constraint: that is taken out first.
+
+A step changes a barrier by little. In -B(next) = squares + factor * (-B) the squares are then a thousandth of
+the rest or less, and what a program calls zero is larger than their margin. With a first guess of the factor
+taken out what is left has coefficients near 1, and the program finds how far the factor is from the guess.
 """
 
 from __future__ import annotations
@@ -9,18 +22,126 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize
 
 from surefoot.query.polynomial import Monomial, Polynomial, enumerate_monomials, polynomial_from_constant
+from surefoot.solvers.halfspaces import HalfSpaces
 from surefoot.solvers.sos.gram_blocks import GramBlock, Squares, split_into_pairs
-from surefoot.solvers.sos.newton_polytope import monomials_in_polytope, newton_polytope
-from surefoot.solvers.sos.residual import solve_residual
 from surefoot.solvers.sos.semidefinite_program import SosIdentity, solve_sdp
 from surefoot.solvers.sos.sign_symmetry import group_by_parity, occurring_parities
 from surefoot.work.budget import Budget
+
+REACH = 4  # how far a number may be from its guess, times what is left over the factor
+LARGEST_RESIDUAL = 1 / 4  # of the polynomial: with more left there is no reason to take anything out
+
+
+def solve_residual(
+    wanted: Polynomial, parts: Sequence[GramBlock], budget: Budget
+) -> tuple[list[GramBlock], list[NDArray[np.float64]]] | None:
+    """Some of the parts and their matrices, whose sum is nearly the polynomial; None: none were found.
+
+    Multipliers are numbers here: with others the margin, which is that of all matrices, is much smaller.
+    """
+    own = [block for block in parts if not block.of]
+    single = [block for block in parts if block.of and len(block.basis) == 1]
+    guesses = _guess_multipliers(wanted, [block.factor for block in single])
+    if guesses is None:
+        return None
+    rest = wanted
+    for block, guess in zip(single, guesses, strict=True):
+        rest = rest - block.factor.times(guess)
+    size = max((abs(c) for c in rest.terms.values()), default=Fraction(0))
+    if not size:
+        return None
+    reach = [REACH / max(abs(c) for c in block.factor.terms.values()) for block in single]
+    linear = {k: block.factor.times(-far) for k, (block, far) in enumerate(zip(single, reach, strict=True))}
+    solution = solve_sdp([SosIdentity(rest.times(1 / size), linear, tuple(own))], len(single), budget)
+    if solution is None or solution.margin <= 0:
+        return None
+    shares = zip(guesses, solution.coefficients, reach, strict=True)
+    numbers = [float(guess) + float(share) * float(size * far) for guess, share, far in shares]
+    grams = [gram * float(size) for gram in solution.grams[0]]
+    return [*own, *single], [*grams, *(np.array([[number]]) for number in numbers)]
+
+
+def _guess_multipliers(wanted: Polynomial, factors: Sequence[Polynomial]) -> list[Fraction] | None:
+    """Multipliers that are not negative and leave little of the polynomial."""
+    if not factors:
+        return None
+    rows = list({m: None for p in (wanted, *factors) for m in p.terms})
+    table = np.array([[float(p.terms.get(m, 0)) for p in factors] for m in rows])
+    right = np.array([float(wanted.terms.get(m, 0)) for m in rows])
+    weights, left = optimize.nnls(table, right)
+    if left > LARGEST_RESIDUAL * np.linalg.norm(right):
+        return None
+    return [Fraction(round(float(w) * 2**BITS), 2**BITS) for w in weights]
+
+
+MOST_POINTS = 1500  # of a hull: with more, looking takes longer than what it saves
+STEEP, NEAR = 1e4, 1e-7
+
+
+class NewtonPolytope:
+    """The convex hull of exponents; whether others are in it is seen in floats, which decide nothing."""
+
+    def __init__(self, points: Sequence[Monomial]) -> None:
+        self.points, self._known = points, dict.fromkeys(points, True)
+
+    @cached_property
+    def _middle(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        found: np.ndarray[tuple[int], np.dtype[np.float64]] = np.array(self.points, dtype=float).mean(axis=0)
+        return found
+
+    @cached_property
+    def _polar(self) -> HalfSpaces:
+        """The directions in which no point is further than 1 from the middle."""
+        found = HalfSpaces(len(self._middle))
+        for point in self.points:
+            found.add(np.array(point, dtype=float) - self._middle, 1.0)
+        for row in np.eye(len(self._middle)):
+            found.add(row, STEEP)
+            found.add(-row, STEEP)
+        return found
+
+    def __contains__(self, point: Monomial) -> bool:
+        if point not in self._known:
+            highest = self._polar.upper_bound(np.array(point, dtype=float) - self._middle)
+            self._known[point] = highest is None or highest[0] <= 1 + NEAR
+        return self._known[point]
+
+
+def newton_polytope(
+    polynomials: Iterable[Polynomial], over: Sequence[int], degree: int
+) -> NewtonPolytope | None:
+    """The Newton polytope; None if it is all of this degree, or too large, or not that of squares."""
+    points = {m for p in polynomials for m in p.terms}
+    size = len(next(iter(points), ()))
+    whole = all(tuple(degree * (i == k) for i in range(size)) in points for k in over)
+    if whole or len(points) > MOST_POINTS:
+        return None
+    points.add((0,) * size)
+    squares = [m for m in points if not any(e % 2 for e in m)]
+    hull = NewtonPolytope(squares)
+    return hull if all(m in hull for m in points) else None
+
+
+def monomials_in_polytope(
+    basis: Iterable[Monomial], factor: Polynomial, hull: NewtonPolytope | None
+) -> list[Monomial]:
+    """Those whose squares times the factor are in the hull."""
+    if hull is None:
+        return list(basis)
+    return [
+        m
+        for m in basis
+        if all(tuple(2 * e + f for e, f in zip(m, n, strict=True)) in hull for n in factor.terms)
+    ]
+
 
 TriangleRows = tuple[tuple[Fraction, ...], ...]  # of a symmetric matrix, up to the diagonal
 BITS = 40  # of a rounded entry, behind the point

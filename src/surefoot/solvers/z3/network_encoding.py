@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import Unsupported
 from surefoot.network.back_substitution import linear_bounds
 from surefoot.network.directed_rounding import BoxArray as Range
-from surefoot.problem.network import (
-    Activation,
-    Affine,
-    Combine,
-    Constant,
-    Elementwise,
-    Join,
-    Node,
-    Pairing,
-    Pick,
-    Shape,
-)
 from surefoot.query.bounds import Box, linear_range
+from surefoot.query.network_constraints import ChoiceWriter, Factor, Place, exact_weight, write_network
 from surefoot.query.query import NetworkCall
 from surefoot.solvers.z3.term_encoding import term_to_z3
 from surefoot.term.linear import linearise_term
@@ -51,6 +40,43 @@ def _round_towards(value: Fraction, side: float) -> float:
     return float(np.nextafter(near, side)) if outside else near
 
 
+class _Z3Writer(ChoiceWriter[Any]):
+    """`known`: bounds of every value of the network. They are asserted, and decide ReLUs of one sign."""
+
+    def __init__(
+        self, z3: Any, context: Any, solver: Any, number: int, known: tuple[Range, ...] | None
+    ) -> None:
+        self.z3, self.context, self.solver, self.call = z3, context, solver, number
+        self.known = None if known is None else [(r.low.tolist(), r.high.tolist()) for r in known]
+
+    def _rational(self, value: Factor) -> Any:
+        return z3_rational(self.z3, self.context, value)
+
+    def affine(self, inputs: Sequence[tuple[float, Any]], bias: float, place: Place) -> Any:
+        fresh = self.z3.FreshReal(f"call{self.call}.{place[0] - 1}", ctx=self.context)
+        self.solver.add(fresh == self.combine(inputs, bias, place))
+        if self.known is not None:
+            low, high = (ends[place[1]] for ends in self.known[place[0]])
+            self.solver.add(fresh >= self._rational(low), fresh <= self._rational(high))
+        return fresh
+
+    def combine(self, parts: Sequence[tuple[Factor, Any]], constant: Factor, place: Place | None) -> Any:
+        terms = [x if factor == 1 else self._rational(factor) * x for factor, x in parts]
+        if constant or not terms:
+            terms.append(self._rational(constant))
+        return terms[0] if len(terms) == 1 else self.z3.Sum(*terms)
+
+    def choose(self, x: Any, relation: str, y: Any, then: Any, otherwise: Any) -> Any:
+        return self.z3.If(x < y if relation == "<" else x >= y, then, otherwise)
+
+    def relu(self, x: Any, source: Place | None) -> Any:
+        if self.known is not None and source is not None:
+            low, high = (ends[source[1]] for ends in self.known[source[0]])
+            if low >= 0 or high <= 0:
+                return x if low >= 0 else self._rational(0)
+        return super().relu(x, source)
+
+
 def assert_call(
     z3: Any,
     context: Any,
@@ -60,41 +86,14 @@ def assert_call(
     number: int,
     known: tuple[Range, ...] | None = None,
 ) -> None:
-    """Tie a call's output quantities to its inputs; `number` keeps the names of its inner values apart.
-
-    `known`: bounds of every value of the network. They are asserted, and decide ReLUs of one sign.
-    """
+    """Tie a call's output quantities to its inputs; `number` keeps the names of its inner values apart."""
     inputs = [term_to_z3(z3, context, t, names) for t in call.inputs]
     for meaning in inputs:
         solver.add(meaning.defined)
-    values: list[list[Any]] = [[z3.ToReal(m.value) if m.value.is_int() else m.value for m in inputs]]
-    for position, node in enumerate(call.network.nodes):
-        if isinstance(node, Affine):
-            # A constant per output: substituting sums into sums would grow without limit.
-            fresh = [z3.FreshReal(f"call{number}.{position}", ctx=context) for _ in node.bias]
-            for constant, total in zip(
-                fresh, _affine_sums(z3, context, node, values[node.source]), strict=True
-            ):
-                solver.add(constant == total)
-            if known is not None:
-                ends = zip(known[position + 1].low.tolist(), known[position + 1].high.tolist(), strict=True)
-                for constant, (low, high) in zip(fresh, ends, strict=True):
-                    solver.add(
-                        constant >= z3_rational(z3, context, low), constant <= z3_rational(z3, context, high)
-                    )
-            values.append(fresh)
-        elif isinstance(node, Activation) and node.shape is Shape.RELU and known is not None:
-            around = zip(
-                values[node.source],
-                known[node.source].low.tolist(),
-                known[node.source].high.tolist(),
-                strict=True,
-            )
-            values.append([_encode_relu(z3, context, x, low, high) for x, low, high in around])
-        else:
-            values.append(_encode_node(z3, context, node, values))
+    first = [z3.ToReal(m.value) if m.value.is_int() else m.value for m in inputs]
+    outputs = write_network(call.network, first, _Z3Writer(z3, context, solver, number, known))
     slack = call.slack or (Fraction(0),) * len(call.outputs)
-    for name, value, extra in zip(call.outputs, values[-1], slack, strict=True):
+    for name, value, extra in zip(call.outputs, outputs, slack, strict=True):
         if extra:
             solver.add(names[name] - value <= z3_rational(z3, context, extra))
             solver.add(value - names[name] <= z3_rational(z3, context, extra))
@@ -104,76 +103,5 @@ def assert_call(
 
 def z3_rational(z3: Any, context: Any, value: float | Fraction) -> Any:
     """An exact number; a weight that is none is refused."""
-    try:
-        exact = Fraction(value)
-    except (ValueError, OverflowError):
-        raise InvalidProblem("the network has a weight that is not a finite number") from None
+    exact = exact_weight(value)
     return z3.RealVal(f"{exact.numerator}/{exact.denominator}", ctx=context)
-
-
-def _affine_sums(z3: Any, context: Any, node: Affine, inputs: list[Any]) -> list[Any]:
-    totals = []
-    for weights, bias in zip(node.weights.tolist(), node.bias.tolist(), strict=True):
-        parts = [z3_rational(z3, context, w) * x for w, x in zip(weights, inputs, strict=True) if w]
-        totals.append(
-            z3.Sum(*parts, z3_rational(z3, context, bias)) if parts else z3_rational(z3, context, bias)
-        )
-    return totals
-
-
-def _encode_node(z3: Any, context: Any, node: Node, values: list[list[Any]]) -> list[Any]:
-    match node:
-        case Elementwise(source, kind, constant):
-            pairs = zip(values[source], constant.tolist(), strict=True)
-            return [_with_constant(x, kind, z3_rational(z3, context, c)) for x, c in pairs]
-        case Activation(source, shape, parameters):
-            limits = [z3_rational(z3, context, p) for p in parameters]
-            return [_encode_activation(z3, context, x, shape, limits) for x in values[source]]
-        case Combine(left, right, Pairing.ADD):
-            return [x + y for x, y in zip(values[left], values[right], strict=True)]
-        case Combine(left, right, Pairing.MAXIMUM):
-            return [z3.If(x >= y, x, y) for x, y in zip(values[left], values[right], strict=True)]
-        case Combine(left, right, Pairing.MULTIPLY):
-            return [x * y for x, y in zip(values[left], values[right], strict=True)]
-        case Combine(_, _, Pairing.DIVIDE):
-            raise Unsupported(
-                "a quotient of two values is not piecewise linear", fix="use a solver for quotients"
-            )
-        case Pick(source, indices):
-            return [values[source][int(i)] for i in indices]
-        case Join(several):
-            return [x for s in several for x in values[s]]
-        case _:
-            raise AssertionError("affine nodes are handled where constants are made")
-
-
-def _with_constant(x: Any, kind: Constant, constant: Any) -> Any:
-    match kind:
-        case Constant.ADD:
-            return x + constant
-        case Constant.MULTIPLY:
-            return x * constant
-        case Constant.DIVIDE:
-            return x / constant
-
-
-def _encode_relu(z3: Any, context: Any, x: Any, low: float, high: float) -> Any:
-    zero = z3_rational(z3, context, 0.0)
-    return x if low >= 0 else zero if high <= 0 else z3.If(x > 0, x, zero)
-
-
-def _encode_activation(z3: Any, context: Any, x: Any, shape: Shape, parameters: list[Any]) -> Any:
-    zero = z3_rational(z3, context, 0.0)
-    match shape:
-        case Shape.RELU:
-            return z3.If(x > 0, x, zero)
-        case Shape.LEAKY_RELU:
-            return z3.If(x < 0, parameters[0] * x, x)
-        case Shape.CLIP:
-            low, high = parameters
-            above = z3.If(x < low, low, x)
-            return z3.If(above > high, high, above)
-        case Shape.TANH | Shape.SIGMOID:
-            raise Unsupported(
-                f"{shape.value} is not piecewise linear", fix="use a solver for smooth activations"
-            )

@@ -22,7 +22,7 @@ from surefoot.work.budget import Budget
 
 def read_old_rules(path: Path, problem: Problem) -> tuple[OldRule, ...]:
     """The rules of a certificate, or of what `--json` wrote, for the variables of this problem."""
-    system, data = read_control_system(discretise(problem, continuous=True)[0]), read_json(path)
+    system, data = read_control_system(discretise(problem, continuous=True)), read_json(path)
     if isinstance(data, dict) and "surefoot-certificate" not in data:
         data = data.get("certificate")
     try:

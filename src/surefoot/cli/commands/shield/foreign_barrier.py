@@ -24,7 +24,13 @@ from surefoot.certify.barrier.counterexample import (
 )
 from surefoot.certify.evidence import certify_sets
 from surefoot.engines.barrier.engine import invariant_set_content
-from surefoot.engines.barrier.falsify import RaySampler, falsify_set, falsify_starts, ray_sampler
+from surefoot.engines.barrier.falsify import (
+    RaySampler,
+    falsify_set,
+    falsify_starts,
+    ray_sampler,
+    unsafety_score,
+)
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial, float_system
 from surefoot.engines.barrier.foreign_barrier import (
     ForeignBarrier,
@@ -35,7 +41,6 @@ from surefoot.engines.barrier.foreign_barrier import (
     is_proof_too_large,
     prove_foreign_set,
 )
-from surefoot.engines.barrier.unsafe import unsafety_score
 from surefoot.formats.barrier_file import ForeignRule
 from surefoot.problem.environment import Control
 from surefoot.problem.policy import Branch, ProgramPolicy
@@ -89,13 +94,11 @@ def judge_foreign_barriers(
 ) -> tuple[BarrierJudgement, BarrierJudgement]:
     """As it is stated, with half of the time, and as it is executed."""
     half = Budget(budget.remaining() / 2, budget.seed, budget.progress)
-    first = _Case("stated", discretise(as_stated_problem(problem))[0], rules, half).judge_conditions(
-        grows=True
-    )
+    first = _Case("stated", discretise(as_stated_problem(problem)), rules, half).judge_conditions(grows=True)
     if first.interrupted:
         unasked = {c: ConditionAnswer("unknown", "interrupted") for c in CONDITIONS}
         return first, BarrierJudgement("executed", unasked, interrupted=True)
-    return first, _Case("executed", discretise(problem)[0], rules, budget).judge_conditions(grows=False)
+    return first, _Case("executed", discretise(problem), rules, budget).judge_conditions(grows=False)
 
 
 class _Case:

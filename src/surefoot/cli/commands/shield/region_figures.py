@@ -26,7 +26,7 @@ def _synthesis_scene(made: ShieldSynthesis, title: str, seed: int) -> Scene:
     """The sets of a synthesis and runs from the starts that they cover."""
     branches = made.found.branches
     covered = [tuple(box) for box in covered_boxes([b.set.proof for b in branches], made.system.initial)]
-    drawn = discretise(in_time(made.problem, "steps", "rk4"))[0] if made.system.motion else made.problem
+    drawn = discretise(in_time(made.problem, "steps", "rk4")) if made.system.motion else made.problem
     runs, proposed = sample_shield_runs(drawn, made.system, covered, seed) if branches else ((), "")
     sets = [(b.set.domain, b.set.barrier, b.then) for b in branches]
     return make_scene(title, made.system, sets, runs, proposed, certified=made.accepted)

@@ -46,7 +46,7 @@ from surefoot.engines.predicates.symbolic.transition_cubes import (
 )
 from surefoot.problem.semantics import Move, State
 from surefoot.reductions.expand import expand_scalar
-from surefoot.reductions.scalar_layout import decode_value
+from surefoot.reductions.scalar_layout import invert_value
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.interval import Kinds
 from surefoot.term.linear import (
@@ -395,10 +395,9 @@ def as_trace(search: SymbolicSearch, run: ConcreteRun) -> Trace:
     states: list[State] = []
     moves: list[Move] = []
     for place, point in enumerate(run.points):
-        values = {f"{n}@0": v for n, v in point.items()}
         states.append(state_from_scalars(dynamics, point))
         if place < len(run.ways):
             leap = dynamics.steps[run.ways[place].step].leap
-            chosen = {n: decode_value(k, t, values, 0, False) for n, k, t in leap.chosen}
+            chosen = {n: invert_value(k, t, point) for n, k, t in leap.chosen}
             moves.append(Move(leap.transition, leap.outcomes, chosen))
     return Trace(tuple(states), tuple(moves))

@@ -14,9 +14,9 @@ import numpy as np
 
 from surefoot.network.directed_rounding import BoxArray
 from surefoot.problem.network import Activation, Combine, Pairing
+from surefoot.solvers.linear_program import minimise_program
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds, straddles_kink
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
-from surefoot.solvers.native.linear_program import minimise_program
 from surefoot.solvers.native.witness import column_values
 from surefoot.term.evaluate import Undefined
 

@@ -25,10 +25,10 @@ from surefoot.problem.network import (
     Node,
     Pick,
 )
+from surefoot.solvers.linear_program import minimise_program
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 from surefoot.solvers.native.falsify.piece_corners import has_only_relus
-from surefoot.solvers.native.linear_program import minimise_program
 
 FEW_BENDS = 24  # neurons that are not decided: so few cost little
 MOST_BENDS = 48  # ... and with so many HiGHS may take as long as a small search by bounds

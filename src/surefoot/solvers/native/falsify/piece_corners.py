@@ -26,9 +26,9 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.solvers.linear_program import minimise_program
 from surefoot.solvers.native.bounding.gradients import forward_values
 from surefoot.solvers.native.compiled_query import CompiledQuery
-from surefoot.solvers.native.linear_program import minimise_program
 
 _PIECES = 8  # tried around one point
 _NEAR = 1e-4  # of how far a neuron can move in the box: closer to zero it may be on either side

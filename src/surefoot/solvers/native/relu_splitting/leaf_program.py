@@ -7,11 +7,11 @@ are rounded to the grids and bounded like any other multipliers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
+from surefoot.solvers.linear_program import minimise_program
 from surefoot.solvers.native.relu_splitting.chain_problem import Indices, ReluDomains
 from surefoot.solvers.native.relu_splitting.dual_bound import (
     MULTIPLIER_GRID,
@@ -67,12 +67,18 @@ def solve_leaf_program(
         violable[len(forms.rows) :] = 0.0
     matrix = np.hstack([matrix * scale[:, None], violable[:, None]])
     lines, line_right = _relu_constraints(problem.low.size, forms, lower[free], upper[free], free)
-    found = _minimise_last_column(
-        np.vstack([matrix, lines]), np.concatenate([right * scale, line_right]), low, high
+    found = minimise_program(
+        np.append(np.zeros(len(low) - 1), 1.0),
+        np.vstack([matrix, lines]),
+        np.concatenate([right * scale, line_right]),
+        low,
+        high,
+        feasibility=_FEASIBILITY,
+        dual_feasibility_tolerance=_FEASIBILITY,
     )
     if found is None:
         return None
-    values, row_duals, column_duals = found
+    values, row_duals, column_duals = found.columns, -found.marginals, np.maximum(found.reduced_costs, 0.0)
     count, inputs = len(forms.rows), len(problem.low)
     multipliers = row_duals[: len(right)] * scale
     theta = domain.theta.copy()
@@ -136,40 +142,3 @@ def _relu_constraints(
     right = np.concatenate([-constants, chord * (constants - lower)])
     matrix = np.vstack([below, above])
     return np.hstack([matrix, np.zeros((len(matrix), 1))]), right
-
-
-def _minimise_last_column(
-    matrix: Array, right: Array, low: Array, high: Array
-) -> tuple[Array, Array, Array] | None:
-    """Minimise the last column: values, multipliers of the rows, and of the lower ends of the columns."""
-    import highspy
-
-    model: Any = highspy.HighsLp()
-    model.num_row_, model.num_col_ = matrix.shape
-    model.col_cost_ = np.append(np.zeros(len(low) - 1), 1.0)
-    model.col_lower_, model.col_upper_ = low, high
-    model.row_lower_, model.row_upper_ = np.full(len(right), -np.inf), right
-    rows, columns = np.nonzero(matrix)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(right)))])
-    model.a_matrix_.start_, model.a_matrix_.index_ = starts.astype(np.int32), columns.astype(np.int32)
-    model.a_matrix_.value_ = matrix[rows, columns]
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    for name, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("primal_feasibility_tolerance", _FEASIBILITY),
-        ("dual_feasibility_tolerance", _FEASIBILITY),
-    ):
-        solver.setOptionValue(name, value)
-    if solver.passModel(model) == highspy.HighsStatus.kError:
-        return None
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    found = solver.getSolution()
-    return (
-        np.array(found.col_value),
-        np.maximum(-np.array(found.row_dual), 0.0),
-        np.maximum(np.array(found.col_dual), 0.0),
-    )
