@@ -125,8 +125,11 @@ def policy_decision(problem: Problem, state: State) -> Decision | None:
 
 def permitted_transitions(problem: Problem, state: State) -> tuple[Transition, ...]:
     """The transitions that policy and environment together permit in this state."""
+    return _permitted_after(problem, state, policy_decision(problem, state))
+
+
+def _permitted_after(problem: Problem, state: State, made: Decision | None) -> tuple[Transition, ...]:
     environment, policy = problem.environment, problem.policy
-    made = policy_decision(problem, state)
     if policy is None or made is None:
         return enabled_transitions(environment, state)
     possible = enabled_transitions(environment, state, made.controls)
@@ -271,7 +274,7 @@ def enumerate_successors(problem: Problem, state: State) -> Iterator[Successor]:
     """Every next state; only where the environment's free choices are finitely many."""
     made = policy_decision(problem, state)
     controls = made.controls if made else {}
-    for transition in permitted_transitions(problem, state):
+    for transition in _permitted_after(problem, state, made):
         for chosen in _enumerate_choices(problem.environment, transition):
             if _satisfies_assumption(problem.environment, state, transition, chosen, controls):
                 yield from enumerate_outcomes(problem.environment, state, transition, chosen, controls)
@@ -308,8 +311,8 @@ def _satisfies_assumption(
 
 def apply_move(problem: Problem, state: State, move: Move) -> State:
     """The state that a move leads to; raises `NotAStep` unless policy and environment permit it."""
-    environment = problem.environment
-    if move.transition not in permitted_transitions(problem, state):
+    environment, made = problem.environment, policy_decision(problem, state)
+    if move.transition not in _permitted_after(problem, state, made):
         raise NotAStep(f"transition `{move.transition.describe(environment)}` is not permitted here")
     free = free_choices(environment, move.transition)
     if {c.name for c in free} != set(move.chosen):
@@ -317,7 +320,6 @@ def apply_move(problem: Problem, state: State, move: Move) -> State:
     for choice in free:
         if not has_value_type(move.chosen[choice.name], choice.kind, environment.arithmetic):
             raise NotAStep(f"`{choice.name}` = {brief_number(move.chosen[choice.name])} is outside its kind")
-    made = policy_decision(problem, state)
     controls = made.controls if made else {}
     if not _satisfies_assumption(environment, state, move.transition, move.chosen, controls):
         raise NotAStep("the chosen values do not satisfy the edge's assumption")
