@@ -39,7 +39,7 @@ from surefoot.problem.environment import (
     Update,
     ValueType,
 )
-from surefoot.problem.meaning.decision import Decision, action_of, decide_in_state
+from surefoot.problem.meaning.decision import Decision, action_among, action_names, decide_in_state
 from surefoot.problem.meaning.evaluate import Undefined, evaluate_term
 from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
@@ -132,8 +132,9 @@ def _permitted_after(problem: Problem, state: State, made: Decision | None) -> t
     environment, policy = problem.environment, problem.policy
     if policy is None or made is None:
         return enabled_transitions(environment, state)
+    names, allowed = action_names(policy, environment), {None, *made.actions}
     possible = enabled_transitions(environment, state, made.controls)
-    return tuple(t for t in possible if (a := action_of(policy, environment, t)) is None or a in made.actions)
+    return tuple(t for t in possible if action_among(names, environment, t) in allowed)
 
 
 def may_end(problem: Problem, state: State) -> bool:
@@ -146,9 +147,11 @@ def may_end(problem: Problem, state: State) -> bool:
     possible = enabled_transitions(environment, state, made.controls if made else {})
     if policy is None or made is None:
         return not possible
-    if any(action_of(policy, environment, t) is None for t in possible):
+    names = action_names(policy, environment)
+    actions = [action_among(names, environment, t) for t in possible]
+    if None in actions:
         return False
-    return made.stalls or not any(action_of(policy, environment, t) in made.actions for t in possible)
+    return made.stalls or not any(action in made.actions for action in actions)
 
 
 def free_choices(environment: Environment, transition: Transition) -> tuple[Choice, ...]:
