@@ -24,8 +24,10 @@ setup: $(VENV)/.stamp-dev ## Set up .venv with everything the tests and checks n
 demo: $(VENV)/.stamp-plain ## Install the plain package and watch it prove and refute something
 	@$(BIN)/surefoot demo
 
+# Hundreds of tests start the command: where bytecode may not be kept, each would compile 700 files again.
 test: $(VENV)/.stamp-dev ## Run the tests; more pytest arguments in ARGS="-k name"
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the tree
 	$(BIN)/ruff format --check .

@@ -53,6 +53,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         unavailable("needs ../shared/data", "SUREFOOT_REQUIRE_SHARED")
     if item.get_closest_marker("browser") and shutil.which(BROWSER) is None:
         unavailable(f"needs the browser {BROWSER}", "SUREFOOT_REQUIRE_BROWSER")
-    missing = [name for name in TRAINING_PACKAGES if find_spec(name) is None]
-    if item.get_closest_marker("train") and missing:
-        unavailable(f"needs {' and '.join(missing)} (make train-setup)", "SUREFOOT_REQUIRE_TRAIN")
+    if item.get_closest_marker("train"):
+        missing = [name for name in TRAINING_PACKAGES if find_spec(name) is None]
+        if missing:
+            unavailable(f"needs {' and '.join(missing)} (make train-setup)", "SUREFOOT_REQUIRE_TRAIN")

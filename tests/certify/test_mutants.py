@@ -36,7 +36,7 @@ def test_a_checker_that_accepts_everything_is_caught(monkeypatch: pytest.MonkeyP
         return True, ""
 
     monkeypatch.setattr(mutants, "accepted", gullible)
-    first, second = mutants.first_campaign(60, 10, seed=7), mutants.second_campaign(5, seed=7)
+    first, second = mutants.first_campaign(30, 4, seed=7), mutants.second_campaign(5, seed=7)
     assert any(w["verdict"] == "false" for w in first["wrong"])
     assert len(second["wrong"]) == 5
 

@@ -15,9 +15,11 @@ SOON = 2.0  # seconds of the processor; another second for what is counted of ch
 NAMED = {case.name: case for case in CASES}
 
 
-def interrupted(name: str, folder: Path, number: str = "INT", said: str = "interrupted") -> Outcome:
+def interrupted(
+    name: str, folder: Path, number: str = "INT", said: str = "interrupted", first: float = 2.0
+) -> Outcome:
     """The law, at whatever moment; later and later, until there was something to tell."""
-    for after in (3.0, 6.0, 10.0):
+    for after in (first, 2 * first, 4 * first):
         found = interrupt(NAMED[name], after, folder, number)
         assert not found.early, (found.code, found.out, found.err)
         assert found.flaws == (), (found.out, found.err)
@@ -42,12 +44,13 @@ def test_maps_that_were_not_begun_are_counted(tmp_path: Path) -> None:
 
 
 def test_half_a_comparison_judges_nothing(tmp_path: Path) -> None:
-    found = interrupted("study control, compare", tmp_path, said="nothing is judged")
+    found = interrupted("study control, compare", tmp_path, said="nothing is judged", first=3.0)
     assert "\nnot run " in f"\n{found.out}"
 
 
 def test_half_a_comparison_as_json(tmp_path: Path) -> None:
-    told = json.loads(interrupted("study control, compare json", tmp_path, said="nothing is judged").out)
+    found = interrupted("study control, compare json", tmp_path, said="nothing is judged", first=3.0)
+    told = json.loads(found.out)
     assert "expectations; nothing is judged" in told["interrupted"]
     assert told["not run"]
     assert all(row["met"] is None for row in told["rows"])
@@ -70,7 +73,7 @@ def test_other_commands(name: str, tmp_path: Path) -> None:
 
 
 def test_a_supervisor_ends_it_alike(tmp_path: Path) -> None:
-    found = interrupted("check, statistical, 2 workers", tmp_path, "TERM", "stopped   interrupted")
+    found = interrupted("check, statistical, 2 workers", tmp_path, "TERM", "stopped   interrupted", 6.0)
     assert found.code == 143
 
 

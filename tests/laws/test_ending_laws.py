@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from pathlib import Path as File
 from random import Random
@@ -74,6 +75,7 @@ CASES = [(choose, around, kind) for choose, around in WAYS for kind in KINDS]
 answers: Counter[tuple[str, str]] = Counter()
 
 
+@cache
 def drawn(choose: Choose, around: str, seed: int) -> tuple[Table, dict[str, Asked]]:
     draw = Random(f"{choose.value}/{around}/{seed}")
     table = random_table(draw, choose, around)

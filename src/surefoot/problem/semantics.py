@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Choice, Edge, Environment, Outcome, Update
-from surefoot.problem.meaning.decision import Decision, action_of, decide_in_state
+from surefoot.problem.meaning.decision import Decision, action_among, action_names, decide_in_state
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.problem import Problem
 from surefoot.term.evaluate import Undefined, evaluate_term
@@ -114,12 +114,16 @@ def policy_decision(problem: Problem, state: State) -> Decision | None:
 
 def permitted_transitions(problem: Problem, state: State) -> tuple[Transition, ...]:
     """The transitions that policy and environment together permit in this state."""
+    return _permitted_after(problem, state, policy_decision(problem, state))
+
+
+def _permitted_after(problem: Problem, state: State, made: Decision | None) -> tuple[Transition, ...]:
     environment, policy = problem.environment, problem.policy
-    made = policy_decision(problem, state)
     if policy is None or made is None:
         return enabled_transitions(environment, state)
+    names, allowed = action_names(policy, environment), {None, *made.actions}
     possible = enabled_transitions(environment, state, made.controls)
-    return tuple(t for t in possible if (a := action_of(policy, environment, t)) is None or a in made.actions)
+    return tuple(t for t in possible if action_among(names, environment, t) in allowed)
 
 
 def may_end(problem: Problem, state: State) -> bool:
@@ -132,9 +136,11 @@ def may_end(problem: Problem, state: State) -> bool:
     possible = enabled_transitions(environment, state, made.controls if made else {})
     if policy is None or made is None:
         return not possible
-    if any(action_of(policy, environment, t) is None for t in possible):
+    names = action_names(policy, environment)
+    actions = [action_among(names, environment, t) for t in possible]
+    if None in actions:
         return False
-    return made.stalls or not any(action_of(policy, environment, t) in made.actions for t in possible)
+    return made.stalls or not any(action in made.actions for action in actions)
 
 
 def free_choices(environment: Environment, transition: Transition) -> tuple[Choice, ...]:
@@ -260,7 +266,7 @@ def enumerate_successors(problem: Problem, state: State) -> Iterator[Successor]:
     """Every next state; only where the environment's free choices are finitely many."""
     made = policy_decision(problem, state)
     controls = made.controls if made else {}
-    for transition in permitted_transitions(problem, state):
+    for transition in _permitted_after(problem, state, made):
         for chosen in _enumerate_choices(problem.environment, transition):
             if _satisfies_assumption(problem.environment, state, transition, chosen, controls):
                 yield from enumerate_outcomes(problem.environment, state, transition, chosen, controls)
@@ -297,8 +303,8 @@ def _satisfies_assumption(
 
 def apply_move(problem: Problem, state: State, move: Move) -> State:
     """The state that a move leads to; raises `NotAStep` unless policy and environment permit it."""
-    environment = problem.environment
-    if move.transition not in permitted_transitions(problem, state):
+    environment, made = problem.environment, policy_decision(problem, state)
+    if move.transition not in _permitted_after(problem, state, made):
         raise NotAStep(f"transition `{move.transition.describe(environment)}` is not permitted here")
     free = free_choices(environment, move.transition)
     if {c.name for c in free} != set(move.chosen):
@@ -306,7 +312,6 @@ def apply_move(problem: Problem, state: State, move: Move) -> State:
     for choice in free:
         if not has_value_type(move.chosen[choice.name], choice.kind, environment.arithmetic):
             raise NotAStep(f"`{choice.name}` = {brief_number(move.chosen[choice.name])} is outside its kind")
-    made = policy_decision(problem, state)
     controls = made.controls if made else {}
     if not _satisfies_assumption(environment, state, move.transition, move.chosen, controls):
         raise NotAStep("the chosen values do not satisfy the edge's assumption")

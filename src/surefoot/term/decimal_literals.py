@@ -10,6 +10,7 @@ from surefoot.term.lexer import shorten_text
 _MOST_DIGITS = 10_000
 _MOST_EXPONENT = 10_000
 _CHUNK = 4_000  # Python refuses to convert more than 4300 digits at once
+_CHUNK_BASE = 10**_CHUNK  # once: this takes longer than to write most numbers
 
 
 def read_number(literal: str) -> int | Fraction:
@@ -85,8 +86,8 @@ def _from_digits(digits: str) -> int:
 
 def _to_digits(value: int) -> str:
     parts: list[str] = []
-    while value >= 10**_CHUNK:
-        value, rest = divmod(value, 10**_CHUNK)
+    while value >= _CHUNK_BASE:
+        value, rest = divmod(value, _CHUNK_BASE)
         parts.append(str(rest).rjust(_CHUNK, "0"))
     parts.append(str(value))
     return "".join(reversed(parts))

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+_WHOLE = 2**24  # up to here every whole number is a float32 number
 _TO_INFINITY = 2**128 - 2**103  # halfway between the largest float32 and the power of two above it
 
 
@@ -15,6 +16,8 @@ def round_to_float32(value: bool | int | float | Fraction) -> np.float32:
         with np.errstate(over="ignore"):
             return np.float32(value)
     exact = Fraction(value)
+    if exact.denominator == 1 and abs(exact.numerator) <= _WHOLE:
+        return np.float32(exact.numerator)
     if abs(exact) >= _TO_INFINITY:
         return np.float32(np.inf if exact > 0 else -np.inf)
     largest = np.finfo(np.float32).max

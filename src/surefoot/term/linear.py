@@ -65,10 +65,14 @@ def check_form_length(linear: LinearForm) -> LinearForm:
 
 
 def sum_forms(parts: Sequence[LinearForm]) -> LinearForm:
-    """Their sum; how long its numbers are is looked at now and then, because that takes as long as adding."""
+    """Their sum; how long its numbers are is looked at now and then, because that takes as long as adding.
+
+    But always that of the constant: fifty long denominators in it would take many seconds to add.
+    """
     total = parts[0]
     for number, part in enumerate(parts[1:], 1):
         total = add_forms(total, part)
+        check_bit_length(total.constant)
         if number % 50 == 0:
             check_form_length(total)
     return check_form_length(total)

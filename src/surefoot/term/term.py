@@ -188,6 +188,7 @@ class Apply(_TermOperators):
 
 
 Term: TypeAlias = Const | Var | Apply
+_NODES = (Const, Var, Apply)  # a union would be made anew by every call
 Operand: TypeAlias = "Term | int | Fraction | float | Decimal"
 
 TRUE, FALSE = Const(True), Const(False)
@@ -210,7 +211,7 @@ def _refuse_python_equality(own: Term, other: object) -> bool:
 
 def term_from_python(value: Operand) -> Term:
     """A term from a term, from what stands for one (`__term__`), or from a number; see `exact_number`."""
-    if isinstance(value, Const | Var | Apply):
+    if isinstance(value, _NODES):
         return value
     if (convert := getattr(type(value), "__term__", None)) is not None:
         stands_for: Term = convert(value)

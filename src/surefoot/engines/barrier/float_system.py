@@ -81,10 +81,11 @@ def evaluate_polynomial(polynomial: Polynomial, points: Floats) -> Floats:
     total: Floats = np.zeros(len(points))
     with np.errstate(over="ignore", invalid="ignore"):
         for monomial, coefficient in polynomial.terms.items():
-            term = np.full(len(points), float(coefficient))
+            term: Floats | float = float(coefficient)
             for index, exponent in enumerate(monomial):
                 if exponent:
-                    term *= points[:, index] ** exponent
+                    column = points[:, index]
+                    term = term * (column if exponent == 1 else column**exponent)
             total += term
     return total
 

@@ -70,7 +70,11 @@ def _branch_actions(branch: Branch, environment: Environment) -> tuple[str, ...]
 
 def action_of(policy: Policy, environment: Environment, transition: Transition) -> str | None:
     """Which of the policy's actions a transition carries out; None = the environment's own."""
-    names = action_names(policy, environment)
+    return action_among(action_names(policy, environment), environment, transition)
+
+
+def action_among(names: tuple[str, ...], environment: Environment, transition: Transition) -> str | None:
+    """`action_of` for many transitions: these are the names of the policy's actions."""
     if transition.label in names:
         return transition.label
     for component, edge in transition.edges:
@@ -89,10 +93,11 @@ def decide_in_state(policy: Policy, environment: Environment, state: Mapping[str
     """The policy's decision. Actions are empty where none of its own is enabled."""
     if environment.controls:
         return _decide_controls(policy, environment, state)
+    names = action_names(policy, environment)
     own = {
         a
         for t in enabled_transitions(environment, state)
-        if (a := action_of(policy, environment, t)) is not None
+        if (a := action_among(names, environment, t)) is not None
     }
     return _decide_action(policy, environment, state, own)
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Choice, Environment, Variable
-from surefoot.problem.meaning.decision import Decision, action_of
+from surefoot.problem.meaning.decision import Decision, action_among, action_names
 from surefoot.problem.meaning.initial_values import fixed_values
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.problem import Problem
@@ -72,8 +72,9 @@ def _transitions_after_draw(
     if made is None or policy is None:
         return enabled_transitions(environment, state)
     drawn = rng.choices(list(made.actions), list(made.actions.values()))[0] if made.actions else None
+    names = action_names(policy, environment)
     possible = enabled_transitions(environment, state, made.controls)
-    return tuple(t for t in possible if action_of(policy, environment, t) in (None, drawn))
+    return tuple(t for t in possible if action_among(names, environment, t) in (None, drawn))
 
 
 def _draw_choices(

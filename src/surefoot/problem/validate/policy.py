@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.environment import Component, Environment
@@ -79,9 +80,7 @@ def _check_neural(policy: NeuralPolicy, environment: Environment, state: NameSco
         if state.kind(term, place) != BOOL:
             state.require(term, REAL, place)
     check_action_selection(policy, f"{where}.choose")
-    _check_count(
-        "inputs", policy.network.width, "observed terms", [show_term(t) for t in policy.observe], where
-    )
+    _check_count("inputs", policy.network.width, "observed terms", policy.observe, where, show_term)
     outputs = policy.network.outputs
     if environment.controls or policy.choose is Choose.VALUE:
         _check_control_values(policy, environment, where)
@@ -107,9 +106,11 @@ def _check_control_values(policy: NeuralPolicy, environment: Environment, where:
         raise InvalidProblem(what, fix="leave `actions` out", where=f"{where}.actions")
 
 
-def _check_count(side: str, count: int, what: str, names: Iterable[str], where: str) -> None:
-    listed = list(names)
-    if count != len(listed):
+def _check_count(
+    side: str, count: int, what: str, given: Sequence[Any], where: str, show: Callable[[Any], str] = str
+) -> None:
+    if count != len(given):  # to show terms that are tables takes longer than all other checks
+        listed = [show(one) for one in given]
         numbers = _list_names([str(i) for i in range(count)])
         text = f"the network has {count} {side} ({numbers}) for {len(listed)} {what} ({_list_names(listed)})"
         raise InvalidProblem(text, fix=f"list exactly one for each of the {count} {side}", where=where)
