@@ -16,7 +16,7 @@ NAMED = {case.name: case for case in CASES}
 
 
 def interrupted(
-    name: str, folder: Path, number: str = "INT", said: str = "interrupted", first: float = 2.0
+    name: str, folder: Path, number: str = "INT", said: str = "interrupted", first: float = 3.0
 ) -> Outcome:
     """The law, at whatever moment; later and later, until there was something to tell."""
     for after in (first, 2 * first, 4 * first):
@@ -44,12 +44,12 @@ def test_maps_that_were_not_begun_are_counted(tmp_path: Path) -> None:
 
 
 def test_half_a_comparison_judges_nothing(tmp_path: Path) -> None:
-    found = interrupted("study control, compare", tmp_path, said="nothing is judged", first=3.0)
+    found = interrupted("study control, compare", tmp_path, said="nothing is judged")
     assert "\nnot run " in f"\n{found.out}"
 
 
 def test_half_a_comparison_as_json(tmp_path: Path) -> None:
-    found = interrupted("study control, compare json", tmp_path, said="nothing is judged", first=3.0)
+    found = interrupted("study control, compare json", tmp_path, said="nothing is judged")
     told = json.loads(found.out)
     assert "expectations; nothing is judged" in told["interrupted"]
     assert told["not run"]

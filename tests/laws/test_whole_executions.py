@@ -25,7 +25,7 @@ def test_engines_agree_with_the_search_through_all_states(seed: int) -> None:
     validate_problem(problem)
     true = truth(problem)
     for engine in ENGINES:
-        said = answer(problem, engine, 10, true)
+        said = answer(problem, engine, 20, true)
         if said is not None:
             word, wrong = said
             assert wrong is None, f"{problem.name}, {engine.name}: {wrong}"
