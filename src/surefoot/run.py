@@ -34,6 +34,7 @@ from surefoot.verdict.verdict import (
     PerStart,
     Proved,
     Reason,
+    Refused,
     Result,
     Unknown,
     Vacuous,
@@ -60,7 +61,9 @@ PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 OBJECTION_SHARE = 0.1  # of the time: for each of several engines to say whether it can take a problem
 LEAST_OBJECTION_SECONDS = 1.0  # seconds for that
-OBJECTION_NOT_KNOWN = "the time ended before it was known whether it can take the problem"
+OBJECTION_NOT_KNOWN = Refused(
+    Reason.TIMEOUT, "the time ended before it was known whether it can take the problem"
+)
 
 
 class NoEngine(Unsupported):
@@ -266,7 +269,7 @@ def applicable_engines(
     numbers or the network few inputs: there a step is mostly a choice between cases, tried one by one.
     """
     found: dict[str, Engine] = {}
-    objections = []
+    objections: list[tuple[str, Refused]] = []
     engines, budget = tuple(engines), budget or Budget()
     share = OBJECTION_SHARE if len({e.name for e in engines}) > 1 else 1.0
     waits = not in_order and _has_many_cases(problem)
@@ -276,16 +279,18 @@ def applicable_engines(
             if why is None:
                 found[engine.name] = engine
             else:
-                objections.append(f"{engine.name}: {why}")
-    if not found and share < 1.0 and not budget.is_spent():  # nobody else can: they have all the time
-        first = next((e.name for e in engines if f"{e.name}: {OBJECTION_NOT_KNOWN}" in objections), "")
-        if first:
-            return applicable_engines(
-                problem, [e for e in engines if e.name == first], in_order=in_order, budget=budget
-            )
+                objections.append((engine.name, why))
+    late = {name for name, why in objections if why.reason is Reason.TIMEOUT}
+    if (
+        not found and late and share < 1.0 and not budget.is_spent()
+    ):  # nobody else can: they have all the time
+        first = next(e.name for e in engines if e.name in late)
+        return applicable_engines(
+            problem, [e for e in engines if e.name == first], in_order=in_order, budget=budget
+        )
     if not found:
-        late = any(text.endswith(OBJECTION_NOT_KNOWN) for text in objections)
-        said = "no engine can take this problem (" + "; ".join(dict.fromkeys(objections)) + ")"
+        said = "; ".join(dict.fromkeys(f"{name}: {why}" for name, why in objections))
+        said = f"no engine can take this problem ({said})"
         raise ObjectionTimeout(said) if late else NoEngine(said)
     return tuple(found.values())
 
@@ -298,11 +303,14 @@ def engine_objection(engine: Engine, problem: Problem) -> str | None:
     return engine.objection(problem)
 
 
-def _objection_in_time(engine: Engine, problem: Problem, share: float, budget: Budget) -> str | None:
+def _objection_in_time(engine: Engine, problem: Problem, share: float, budget: Budget) -> Refused | None:
     seconds = min(budget.remaining(), max(LEAST_OBJECTION_SECONDS, share * budget.seconds))
-    return call_in_time(
-        Budget(seconds), lambda: engine_objection(engine, problem), lambda: OBJECTION_NOT_KNOWN
-    )
+
+    def look() -> Refused | None:
+        why = engine_objection(engine, problem)
+        return None if why is None else Refused(Reason.INCOMPLETE, why)
+
+    return call_in_time(Budget(seconds), look, lambda: OBJECTION_NOT_KNOWN)
 
 
 def _solver_name(engine: Engine) -> str:
@@ -320,9 +328,9 @@ def _select_engines(
     if given is None or isinstance(given, Sequence):
         return applicable_engines(problem, build_portfolio() if given is None else given, budget=budget)
     if (why := _objection_in_time(given, problem, 1.0, budget)) is not None:
-        if why == OBJECTION_NOT_KNOWN:
+        if why.reason is Reason.TIMEOUT:
             raise ObjectionTimeout(f"{given.name}: {why}")
-        raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
+        raise Unsupported(why.detail, fix="run `surefoot engines MODEL` to see which engine can take it")
     return (given,)
 
 

@@ -14,7 +14,6 @@ from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.reductions.network_call import MAY_OVERFLOW
 from surefoot.reductions.refutation.violation import (
     encode_open_run,
     encode_undefined_property,
@@ -55,8 +54,7 @@ def unfaithful_reason(encoded: Unrolling) -> Unknown | None:
     """Why "no solution" of this encoding says nothing about the runs."""
     if encoded.faithful is None:
         return None
-    overflow = encoded.faithful.endswith(MAY_OVERFLOW)
-    return Unknown(Reason.OVERFLOW if overflow else Reason.INCOMPLETE, encoded.faithful)
+    return Unknown(encoded.faithful.reason, encoded.faithful.detail)
 
 
 @dataclass(frozen=True, slots=True)

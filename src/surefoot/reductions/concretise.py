@@ -19,7 +19,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, apply_move, free_choices, has_value_type, is_initial
 from surefoot.term.float32 import round_to_float32
 from surefoot.term.value_types import Array, Int, Real, ValueType
-from surefoot.verdict.verdict import Trace
+from surefoot.verdict.verdict import Reason, Refused, Trace
 
 _SIMPLE = (
     10**6
@@ -34,15 +34,17 @@ class CandidateRun:
     moves: tuple[Move, ...]
 
 
-def concretise_run(problem: Problem, candidate: CandidateRun, *, from_initial: bool = True) -> Trace | str:
+def concretise_run(
+    problem: Problem, candidate: CandidateRun, *, from_initial: bool = True
+) -> Trace | Refused:
     """The run that the candidate stands for, or the sentence why it is none."""
     first, again = concrete_runs(problem, candidate, from_initial=from_initial)
-    return again if isinstance(first, str) and isinstance(again, Trace) else first
+    return again if isinstance(first, Refused) and isinstance(again, Trace) else first
 
 
 def concrete_runs(
     problem: Problem, candidate: CandidateRun, *, from_initial: bool = True
-) -> Iterator[Trace | str]:
+) -> Iterator[Trace | Refused]:
     """Both runs that the candidate may stand for, each or the sentence why it is none.
 
     Real values are put back into their kinds first. If that is not enough they are also rounded to simple
@@ -54,22 +56,22 @@ def concrete_runs(
         )
 
 
-def _replay_candidate(problem: Problem, candidate: CandidateRun, from_initial: bool) -> Trace | str:
+def _replay_candidate(problem: Problem, candidate: CandidateRun, from_initial: bool) -> Trace | Refused:
     states = [candidate.initial]
     try:
         if from_initial and not is_initial(problem.environment, candidate.initial):
-            return "the run does not start in an initial state"
+            return Refused(Reason.SPURIOUS, "the run does not start in an initial state")
         for variable in problem.environment.variables:
             value = candidate.initial[variable.name]
             if not has_value_type(value, variable.kind, problem.environment.arithmetic):
-                return f"`{variable.name}` starts outside its kind"
+                return Refused(Reason.SPURIOUS, f"`{variable.name}` starts outside its kind")
         for number, move in enumerate(candidate.moves):
             try:
                 states.append(apply_move(problem, states[-1], move))
             except InvalidProblem as error:
-                return f"step {number}: {error}"
+                return Refused(Reason.SPURIOUS, f"step {number}: {error}")
     except InvalidProblem as error:
-        return f"the initial state: {error}"
+        return Refused(Reason.SPURIOUS, f"the initial state: {error}")
     return Trace(tuple(states), candidate.moves)
 
 

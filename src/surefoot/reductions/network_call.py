@@ -22,8 +22,8 @@ from surefoot.term.reserved_names import network_output_name
 from surefoot.term.scalar_types import as_number, is_float32
 from surefoot.term.term import FALSE, Apply, Const, Op, Term, free_names
 from surefoot.term.value_types import Array, Real, ValueType
+from surefoot.verdict.verdict import Reason, Refused
 
-MAY_OVERFLOW = "may overflow in float32"
 _LARGEST = Fraction(10) ** 300  # a bound beyond this is no bound for float64 arithmetic
 
 
@@ -34,7 +34,7 @@ class EncodedCall:
     outputs: tuple[str, ...]
     slack: tuple[Fraction, ...]
     float32: bool
-    doubt: str | None  # why float32 inference may do something else
+    doubt: Refused | None  # why float32 inference may do something else
 
 
 def encode_network_call(
@@ -49,20 +49,22 @@ def encode_network_call(
     values = interval_bounds(network, low, high)
     result = values[-1]
     slack: tuple[Fraction, ...] = ()
-    doubt = f"the rounding of network `{network.name}` in float32 is not part of the encoding"
+    what = f"the rounding of network `{network.name}` in float32 is not part of the encoding"
+    doubt: Refused | None = Refused(Reason.INCOMPLETE, what)
     if rounding:
         inexact = not all(is_float32(t, kinds) for t in inputs)
         errors = error_bounds(network, low, high, input_rounding=inexact, values=values)
         slack = tuple(Fraction(float(e)) if isfinite(e) else Fraction(0) for e in errors)
         overflow = may_overflow_float32(network, low, high, values)
-        doubt = f"network `{network.name}` {MAY_OVERFLOW}" if overflow else ""
+        what = f"network `{network.name}` may overflow in float32"
+        doubt = Refused(Reason.OVERFLOW, what) if overflow else None
     names = tuple(fresh_name(network_output_name(i), taken) for i in range(network.outputs))
     for i, name in enumerate(names):
         allowed = slack[i] if slack else Fraction(0)
         kinds[name] = Real(
             _shift_bound(float(result.low[i]), -allowed), _shift_bound(float(result.high[i]), allowed)
         )
-    return EncodedCall(network, inputs, names, slack, rounding, doubt or None)
+    return EncodedCall(network, inputs, names, slack, rounding, doubt)
 
 
 def _observed_terms(policy: NeuralPolicy, scope: TreeScope, kinds: Kinds) -> tuple[Term, ...]:

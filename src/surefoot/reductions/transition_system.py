@@ -55,6 +55,7 @@ from surefoot.term.term import (
     substitute_names,
 )
 from surefoot.term.value_types import Arithmetic
+from surefoot.verdict.verdict import Reason, Refused
 
 _GuardedBranches: TypeAlias = tuple[
     tuple[Term, TransitionBranch], ...
@@ -80,7 +81,7 @@ class TransitionSystem:
     reserved: Mapping[str, Term]  # `chosen(a)`, `stalled`, … where the policy has them
     names: TreeScope  # the state's names and the controls
     has_policy: bool
-    doubts: tuple[str, ...]
+    doubt: Refused | None
 
     def names_in(self, condition: Term) -> TreeScope:
         """What the names in a property's condition stand for."""
@@ -185,7 +186,7 @@ def build_transition_system(problem: Problem, rounding: bool) -> TransitionSyste
         reserved=acting.reserved_terms(problem.policy is not None),
         names=names,
         has_policy=problem.policy is not None,
-        doubts=_collect_doubts(problem, setting, moves, initial, kinds),
+        doubt=_collect_doubts(problem, setting, moves, initial, kinds),
     )
 
 
@@ -203,17 +204,20 @@ def _start_conditions(environment: Environment, layout: ScalarLayout) -> tuple[T
 
 def _collect_doubts(
     problem: Problem, setting: PolicyContext, moves: _GuardedBranches, initial: Term, kinds: Kinds
-) -> tuple[str, ...]:
-    """Why the absence of a solution may say nothing about the reference semantics."""
-    found: list[str] = []
+) -> Refused | None:
+    """Why the absence of a solution may say nothing about the reference semantics; the last reason counts."""
+    texts: list[str] = []
     if problem.environment.arithmetic is Arithmetic.FLOAT64:
-        found.append("the environment computes in float64 and its rounding is not part of the encoding")
+        texts.append("the environment computes in float64 and its rounding is not part of the encoding")
     inputs = (t for call in setting.calls for t in call.inputs)
     values = (t for when, leap in moves for t in (when, leap.possible, *leap.after.values()))
     if any(is_rounded(t, kinds) for t in (initial, *setting.constraints, *inputs, *values)):
-        found.append(
+        texts.append(
             "values of elementary functions are rounded to float64, which is not part of the encoding"
         )
+    found = [Refused(Reason.INCOMPLETE, text) for text in texts]
     found += [call.doubt for call in setting.calls if call.doubt is not None]
-    found += [doubt for _, leap in moves for doubt in leap.doubts]
-    return tuple(dict.fromkeys(found))
+    found += [Refused(Reason.INCOMPLETE, doubt) for _, leap in moves for doubt in leap.doubts]
+    if not found:
+        return None
+    return Refused(found[-1].reason, "; ".join(dict.fromkeys(map(str, found))))

@@ -41,6 +41,7 @@ from surefoot.term.term import (
     free_names,
 )
 from surefoot.term.value_types import Arithmetic, Bool, Int
+from surefoot.verdict.verdict import Refused
 
 __all__ = ["Unrolling", "encoding_objection", "unroll"]
 
@@ -50,7 +51,7 @@ class Unrolling:
     query: Query
     problem: Problem
     steps: int
-    faithful: str | None  # why "no solution" must not be taken for "no such run"
+    faithful: Refused | None  # why "no solution" must not be taken for "no such run"
     system: TransitionSystem
     decides_last: bool  # the policy is asked in the last state too
 
@@ -200,7 +201,7 @@ def _copy_steps(
             )
             constraints += _encode_step(system, step)
     query = Query(tuple(quantities), tuple(c for c in constraints if c != TRUE), tuple(calls))
-    return Unrolling(query, problem, steps, "; ".join(system.doubts) or None, system, decides_last)
+    return Unrolling(query, problem, steps, system.doubt, system, decides_last)
 
 
 def _is_finite(kind: Scalar) -> bool:

@@ -148,7 +148,7 @@ def _new_sets(
         found = search_invariant_set(system, rule.then, shapes, budget, tested=True)
         if isinstance(found, InvariantSet):
             return Synthesis((ShieldRule(rule.then, found),), ())
-        trouble = found
+        trouble = found.detail
     return Synthesis((), (system.initial,), trouble)
 
 

@@ -252,7 +252,7 @@ def _find_rule(
                 )
                 if isinstance(found, InvariantSet):
                     return ShieldRule(then, found)
-                trouble = found
+                trouble = found.detail
             tried = tried[-1:] + tried[:-1]  # the last one was made for tight limits
             if not tried:
                 break

@@ -178,6 +178,17 @@ class Reason(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """Why something was not found or cannot be done: the reason to decide by, and words for people."""
+
+    reason: Reason
+    detail: str
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     reason: Reason
     detail: str

@@ -18,7 +18,7 @@ from surefoot.problem.property import Eventually, Recurs
 from surefoot.reductions.barrier import control_branches, read_control_system, without_target
 from surefoot.term.arguments import check_fields, take_word, whole_number
 from surefoot.term.term import TRUE
-from surefoot.verdict.verdict import Certificate, Proved, Reason, Unknown, Verdict
+from surefoot.verdict.verdict import Certificate, Proved, Reason, Refused, Unknown, Verdict
 from surefoot.work.budget import Budget
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Barrier:
         found = search_invariant_set(
             system, rule.then, shapes if self.polynomial else barrier_shapes(shapes), budget
         )
-        if not isinstance(found, str):
+        if not isinstance(found, Refused):
             return Proved(Certificate("barrier", {"sets": [invariant_set_content(found)]}))
         if budget.is_spent():
             return Unknown(Reason.TIMEOUT, "no barrier within the time")

@@ -20,6 +20,7 @@ from surefoot.engines.barrier.sos_candidate import (
 )
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.term.term import Term
+from surefoot.verdict.verdict import Reason, Refused
 from surefoot.work.budget import Budget
 
 ROOM = Fraction(11, 10)  # times what a state may be nearer to a limit than where it is seen
@@ -35,18 +36,18 @@ def search_invariant_set(
     budget: Budget,
     *,
     tested: bool = False,
-) -> InvariantSet | str:
+) -> InvariantSet | Refused:
     """A closed set that contains all starts; or what was in the way, as far as one can say."""
     trouble = "nothing was tried"
     linear, known = is_linear(system), tuple[Fraction, ...]()
     for shape in shapes:
         if budget.is_spent():
-            return trouble
+            return Refused(Reason.TIMEOUT, trouble)
         if isinstance(shape, Polyhedron):
             found = search_polyhedron(system, then, shape.rows, budget, tested=tested) if linear else None
             if isinstance(found, InvariantSet):
                 return found
-            trouble = found or (NO_POLYHEDRON if len(shapes) == 1 else trouble)
+            trouble = found.detail if found else (NO_POLYHEDRON if len(shapes) == 1 else trouble)
             continue
         known = known or contraction_factors(system, then, budget)
         wanted = sos_template(shape)
@@ -75,8 +76,8 @@ def search_invariant_set(
                     except Unproved as why:
                         trouble = f"one {kind} was found in floats, but not proved: {why}"
                     if budget.is_spent():
-                        return trouble
-    return trouble
+                        return Refused(Reason.TIMEOUT, trouble)
+    return Refused(Reason.INCOMPLETE, trouble)
 
 
 def shrink_domain(where: ScaledSystem, *, tested: bool) -> ScaledSystem:

@@ -43,6 +43,7 @@ from surefoot.term.term import (
 )
 from surefoot.term.types import infer_term_type
 from surefoot.term.value_types import Bool, Int, Real
+from surefoot.verdict.verdict import Refused
 
 Picks: TypeAlias = Mapping[str, Const]
 TRUTHS = (Op.AND, Op.OR, Op.NOT, Op.IMPLIES, Op.LE, Op.LT, Op.EQ)  # what they make is true or false
@@ -78,7 +79,7 @@ class Dynamics:
     steps: tuple[PolicyStep, ...]
     bad: tuple[Term, ...]  # alternatives: the property is violated
     trouble: tuple[Term, ...]  # alternatives: the property has no value, or a step leaves a range
-    doubts: tuple[str, ...]
+    doubt: Refused | None
 
     @property
     def scalars(self) -> tuple[str, ...]:
@@ -150,7 +151,7 @@ def build_dynamics(problem: Problem) -> Dynamics:
             _enumerate_cases(system, selectors, conjunction_of((negate_condition(unclear), violated)), fixed)
         ),
         tuple(case for t in trouble if t != FALSE for case in _enumerate_cases(system, selectors, t, fixed)),
-        system.doubts,
+        system.doubt,
     )
 
 

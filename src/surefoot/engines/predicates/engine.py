@@ -209,15 +209,15 @@ def _check_by_table(engine: Predicates, model: Dynamics, budget: Budget) -> Verd
     graph = replace(graph, refinements=tuple(found.refinements))
     if interrupted:
         what = f"interrupted by the user with {count_noun(len(found.shown), 'predicate')}"
-        seen = "" if model.doubts else "; no run reaches a bad state, but that is not certified"
+        seen = "" if model.doubt else "; no run reaches a bad state, but that is not certified"
         return Unknown(Reason.INTERRUPTED, what + seen, artifact=graph)
     if (concrete.reached & table.bad).any():
         return find_table_violation(table, concrete, graph, budget)
     if (concrete.reached & table.trouble).any():
         what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
         return Unknown(Reason.INCOMPLETE, what, artifact=graph)
-    if model.doubts:
-        return Unknown(Reason.NUMERICS, "; ".join(model.doubts), artifact=graph)
+    if model.doubt:
+        return Unknown(Reason.NUMERICS, model.doubt.detail, artifact=graph)
     return _holds_verdict(engine, found, graph, stopped)
 
 

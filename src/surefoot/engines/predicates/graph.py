@@ -21,7 +21,7 @@ from surefoot.term.reserved_names import location_key
 from surefoot.term.term import Term, Var
 from surefoot.term.value_types import Array, Bool, ValueType
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, QueryStatistics
-from surefoot.verdict.verdict import Trace
+from surefoot.verdict.verdict import Reason, Refused, Trace
 
 Scalars = Mapping[str, int | Fraction]
 
@@ -109,14 +109,18 @@ def enumerative_graph(
     return AbstractGraph(tuple(given), tuple(states), edges, "table", True, tuple(tests))
 
 
-def trace_along(dynamics: Dynamics, states: Sequence[Scalars], taken: Sequence[PolicyStep]) -> Trace | str:
+def trace_along(
+    dynamics: Dynamics, states: Sequence[Scalars], taken: Sequence[PolicyStep]
+) -> Trace | Refused:
     """The run through these states by these steps, or why the reference semantics does not make it."""
     run, moves = [state_from_scalars(dynamics, states[0])], []
     for number, made in enumerate(taken):
         wanted = state_from_scalars(dynamics, states[number + 1])
         found = _find_reference_move(dynamics, run[-1], made, wanted)
         if found is None:
-            return f"step {number} is only possible within the rounding error of the network"
+            return Refused(
+                Reason.NUMERICS, f"step {number} is only possible within the rounding error of the network"
+            )
         moves.append(found)
         run.append(wanted)
     return Trace(tuple(run), tuple(moves))

@@ -27,7 +27,7 @@ from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state, permitted_transitions
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Reason, Trace, Unknown, Verdict, Violated
+from surefoot.verdict.verdict import Reason, Refused, Trace, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
 
 
@@ -137,7 +137,7 @@ def _reference_state(table: StateTable, number: int) -> State:
     return state_from_scalars(table.dynamics, table.state(number))
 
 
-def _reference_trace(table: StateTable, way: ConcreteReach, goal: int) -> Trace | str:
+def _reference_trace(table: StateTable, way: ConcreteReach, goal: int) -> Trace | Refused:
     start, edges = way.path(table, goal)
     numbers = [start, *(int(table.targets[e]) for e in edges)]
     taken = [table.dynamics.steps[int(table.steps[e])] for e in edges]

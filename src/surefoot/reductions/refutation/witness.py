@@ -16,21 +16,21 @@ from surefoot.reductions.concretise import concrete_runs
 from surefoot.reductions.unroll import Unrolling
 from surefoot.term.evaluate import Undefined
 from surefoot.term.term import Term
-from surefoot.verdict.verdict import Trace
+from surefoot.verdict.verdict import Reason, Refused, Trace
 
 
-def confirm_violation(encoded: Unrolling, model: Assignment) -> Trace | str:
+def confirm_violation(encoded: Unrolling, model: Assignment) -> Trace | Refused:
     """The candidate as a true run that violates the property, or why it is none."""
     complaint = ""
     for run in concrete_runs(encoded.problem, encoded.invert(model)):
-        found = run if isinstance(run, str) else _refuting_prefix(encoded.problem, run)
+        found = run if isinstance(run, Refused) else _refuting_prefix(encoded.problem, run)
         if isinstance(found, Trace):
             return found
-        complaint = complaint or found
-    return complaint
+        complaint = complaint or found.detail
+    return Refused(Reason.SPURIOUS, complaint)
 
 
-def _refuting_prefix(problem: Problem, run: Trace) -> Trace | str:
+def _refuting_prefix(problem: Problem, run: Trace) -> Trace | Refused:
     """The part of a run that violates the property. (`Within` is left to replay: the run is as asked.)"""
     try:
         match problem.property:
@@ -43,30 +43,33 @@ def _refuting_prefix(problem: Problem, run: Trace) -> Trace | str:
             case _:
                 return run
     except Undefined as error:
-        return str(error)
+        return Refused(Reason.SPURIOUS, str(error))
 
 
-def _first_bad(problem: Problem, run: Trace, bad: Term) -> Trace | str:
+def _first_bad(problem: Problem, run: Trace, bad: Term) -> Trace | Refused:
     for number, state in enumerate(run.states):
         if holds_in_state(problem, state, bad):
             return Trace(run.states[: number + 1], run.moves[:number])
-    return "its last state is not bad in float32"
+    return Refused(Reason.SPURIOUS, "its last state is not bad in float32")
 
 
-def _find_lasso(problem: Problem, run: Trace, good: Term, *, seen_matters: bool) -> Trace | str:
+def _find_lasso(problem: Problem, run: Trace, good: Term, *, seen_matters: bool) -> Trace | Refused:
     """The run up to its first return to a state since which nothing was good, or up to its end."""
     quiet_since = 0  # no state from this one on is good
     for number, state in enumerate(run.states):
         if holds_in_state(problem, state, good):
             if seen_matters:
-                return f"state {number} is good"
+                return Refused(Reason.SPURIOUS, f"state {number} is good")
             quiet_since = number + 1
         for earlier in range(quiet_since, number):
             if run.states[earlier] == state:
                 return Trace(run.states[: number + 1], run.moves[:number], earlier)
     if quiet_since < len(run.states) and may_end(problem, run.states[-1]):
         return run
-    return "the run neither ends nor returns exactly to an earlier state without passing a good one"
+    return Refused(
+        Reason.SPURIOUS,
+        "the run neither ends nor returns exactly to an earlier state without passing a good one",
+    )
 
 
 def has_corner_start(encoded: Unrolling) -> bool:

@@ -31,6 +31,7 @@ from surefoot.shields.enlarge.two_speed_gains import fastest_gains, two_speed_ga
 from surefoot.shields.linear_controllers import Gain
 from surefoot.shields.linear_system import LinearSystem
 from surefoot.shields.synthesis import ShieldRule
+from surefoot.verdict.verdict import Refused
 from surefoot.work.budget import Budget
 
 SAME = 1e-6  # how far h A may be from a combination of h and w, of the size of h
@@ -212,7 +213,7 @@ def _close_under_steps(system: ControlSystem, idea: _Idea, budget: Budget) -> Po
     rows = maximal_admissible_set(
         box, first, lambda r: [loop.before(r)], (rest, rest), MOST_ROWS * count, budget
     )
-    if isinstance(rows, str):
+    if isinstance(rows, Refused):
         return None
     return PolyhedralCandidate(where, loop, tuple(rows), _float_rule(idea, rows, loop, (centres, units)))
 

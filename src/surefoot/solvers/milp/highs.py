@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ def solve_milp_program(
     """
     if not program.low:
         return MilpSolution([], 0.0)
-    options: dict[str, object] = {} if presolve else {"presolve": "off"}
+    options: dict[str, Any] = {} if presolve else {"presolve": "off"}
     if enough is not None:
         options["objective_target"] = -enough
     found = solve_program(

@@ -17,6 +17,7 @@ import numpy as np
 from surefoot.engines.barrier.float_system import Floats
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace
 from surefoot.solvers.halfspaces import HalfSpaces
+from surefoot.verdict.verdict import Reason, Refused
 from surefoot.work.budget import Budget
 
 TIGHTER = 1e-9  # of the width of the box, in each step
@@ -32,7 +33,7 @@ def maximal_admissible_set(
     starts: tuple[Floats, Floats],
     most: int,
     budget: Budget,
-) -> list[HalfSpace] | str:
+) -> list[HalfSpace] | Refused:
     """The half-spaces beside the box; or why there are none. The starts, a box too, have to be in all."""
     size = len(box[0])
     reach = np.maximum(np.abs(box[0]), np.abs(box[1]))
@@ -48,21 +49,24 @@ def maximal_admissible_set(
         cut: list[HalfSpace] = []
         for row in (*waiting, *(earlier for later in newest for earlier in before(later))):
             if budget.is_spent():
-                return "the time is over"
+                return Refused(Reason.TIMEOUT, "the time is over")
             tight = _tighten_row(row, reach)
             if tight is None:
                 continue
             bound = spaces.upper_bound(tight.normal)
             if bound is not None and bound[0] < -1 - TIGHTER:
-                return "no state stays in the limits"
+                return Refused(Reason.INCOMPLETE, "no state stays in the limits")
             if bound is not None and bound[0] <= tight.offset:
                 continue
             if _support_value(tight, starts) > tight.offset:
-                return "the largest polyhedron that no step leaves does not contain the starts"
+                return Refused(
+                    Reason.INCOMPLETE,
+                    "the largest polyhedron that no step leaves does not contain the starts",
+                )
             spaces.add(tight.normal, tight.offset)
             cut.append(tight)
             if len(rows) + len(cut) > SPARE * most:
-                return f"a polyhedron has more than {SPARE * most} rows"
+                return Refused(Reason.INCOMPLETE, f"a polyhedron has more than {SPARE * most} rows")
         rows += cut
         waiting, newest = [], cut
         budget.progress(f"barrier: a polyhedron of {len(rows)} rows")
@@ -84,17 +88,17 @@ def _support_value(row: HalfSpace, starts: tuple[Floats, Floats]) -> float:
 
 def _remove_redundant_rows(
     spaces: HalfSpaces, rows: Sequence[HalfSpace], first: int, most: int, budget: Budget
-) -> list[HalfSpace] | str:
+) -> list[HalfSpace] | Refused:
     """Without the rows that others imply, the oldest first."""
     kept = []
     for index, row in enumerate(rows):
         if budget.is_spent():
-            return "the time is over"
+            return Refused(Reason.TIMEOUT, "the time is over")
         spaces.set_excluded(first + index, True)
         bound = spaces.upper_bound(row.normal)
         if bound is None or bound[0] > row.offset + IMPLIED:
             spaces.set_excluded(first + index, False)
             kept.append(row)
     if len(kept) > most:
-        return f"the polyhedron has {len(kept)} rows, more than {most}"
+        return Refused(Reason.INCOMPLETE, f"the polyhedron has {len(kept)} rows, more than {most}")
     return kept

@@ -26,6 +26,7 @@ from surefoot.engines.barrier.scaled_system import Range, ScaledSystem, Unproved
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.term.term import Term
+from surefoot.verdict.verdict import Reason, Refused
 from surefoot.work.budget import Budget
 
 MOST_CLIPPED = 3  # controls: every one has three cases
@@ -35,22 +36,22 @@ FLATTER = 1e-3  # rows are scaled by at most so much
 
 def search_polyhedron(
     system: ControlSystem, then: tuple[Term, ...], most: int, budget: Budget, *, tested: bool
-) -> InvariantSet | str:
+) -> InvariantSet | Refused:
     """A closed set that contains all starts, with at most so many rows for each variable; or why not."""
     trouble = "the system or the rule is not linear"
     for domain in enumerate_domains(system, then, budget):
         where = scale_system(system, then, domain)
         loop = linear_loop(where)
         if loop is None:
-            return trouble
+            return Refused(Reason.INCOMPLETE, trouble)
         seen = _simulate_states(loop, box_in_units(where, system.initial), budget.seed)
         safe = safe_half_spaces(where, seen)
         if safe is None:
-            return "the unsafe states are not described by linear comparisons"
+            return Refused(Reason.INCOMPLETE, "the unsafe states are not described by linear comparisons")
         for clipped in (False, True) if _can_clip(loop) else (False,):
             rows = _barrier_rows(where, loop, safe, seen if clipped else None, most, budget)
-            if isinstance(rows, str):
-                trouble = rows
+            if isinstance(rows, Refused):
+                trouble = rows.detail
             else:
                 reached = [(clipped and low is not None, clipped and high is not None)
                            for _, low, high in system.controls]  # fmt: skip
@@ -59,8 +60,8 @@ def search_polyhedron(
                 except Unproved as why:
                     trouble = f"a polyhedron was found in floats, but not proved: {why}"
             if budget.is_spent():
-                return trouble
-    return trouble
+                return Refused(Reason.TIMEOUT, trouble)
+    return Refused(Reason.INCOMPLETE, trouble)
 
 
 def _can_clip(loop: LinearLoop) -> bool:
@@ -100,7 +101,7 @@ def _barrier_rows(
     seen: Floats | None,
     most: int,
     budget: Budget,
-) -> list[Polynomial] | str:
+) -> list[Polynomial] | Refused:
     """`seen`: states to choose by if controls may be clipped; None: they may not."""
 
     def before(row: HalfSpace) -> list[HalfSpace]:
@@ -110,7 +111,7 @@ def _barrier_rows(
     first = [*safe, *(loop.between() if seen is None else ())]
     limit = most * len(where.states)
     found = maximal_admissible_set(box, first, before, starts, limit, budget)
-    if isinstance(found, str):
+    if isinstance(found, Refused):
         return found
     return rows_to_polynomials(where, loop, found)
 

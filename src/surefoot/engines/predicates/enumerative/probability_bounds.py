@@ -123,8 +123,8 @@ def bound_probability(
     assert isinstance(problem.property, Probability)
     wanted = pctl_question(problem.property, "max")
     model = build_dynamics(_as_reachability(problem))
-    if model.doubts:
-        return Unknown(Reason.NUMERICS, "; ".join(model.doubts))
+    if model.doubt:
+        return Unknown(Reason.NUMERICS, model.doubt.detail)
     table = tabulate_states(model, budget)
     if not table.starts.size:
         return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")

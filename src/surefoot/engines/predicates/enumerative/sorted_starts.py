@@ -30,7 +30,7 @@ from surefoot.problem.semantics import holds_in_state
 from surefoot.term.reserved_names import location_parts
 from surefoot.term.term import TRUE, Term, conjunction_of, disjunction_of, equal, free_names
 from surefoot.term.value_types import Bool
-from surefoot.verdict.verdict import Trace
+from surefoot.verdict.verdict import Refused, Trace
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late
 
@@ -75,8 +75,8 @@ def start_sorting_objection(problem: Problem) -> str | None:
 def sort_starts(problem: Problem, budget: Budget) -> SortedStarts:
     """Every start with its answer; refuted ones that the budget, or the user, does not wait for are open."""
     model = build_dynamics(problem)
-    if model.doubts:
-        raise Unsupported("; ".join(model.doubts))
+    if model.doubt:
+        raise Unsupported(model.doubt.detail)
     table = tabulate_states(model, budget)
     starts = table.starts
     reaching = _backward_reach(table, table.bad | table.trouble)[starts] != NEVER
@@ -171,7 +171,7 @@ def _path_to_goal(table: StateTable, start: int, towards: Ids, known: Container[
     return way
 
 
-def _path_to_trace(table: StateTable, way: Sequence[int], towards: Ids) -> Trace | str:
+def _path_to_trace(table: StateTable, way: Sequence[int], towards: Ids) -> Trace | Refused:
     steps = [table.dynamics.steps[int(table.steps[towards[s]])] for s in way[:-1]]
     return trace_along(table.dynamics, [table.state(s) for s in way], steps)
 

@@ -42,6 +42,7 @@ from surefoot.verdict.verdict import (
     Box,
     Holds,
     Reason,
+    Refused,
     Trace,
     Unknown,
     Vacuous,
@@ -135,10 +136,10 @@ class RefinementLoop:
             reason, what = Reason.TIMEOUT, "the budget ended"
         return Unknown(reason, f"{what} with {sizes}", artifact=graph)
 
-    def _stop_reason(self, found: Spurious | str, unsafe: int) -> str | None:
+    def _stop_reason(self, found: Spurious | Refused, unsafe: int) -> str | None:
         predicates = self.search.expansion.predicates
-        if isinstance(found, str):
-            return found
+        if isinstance(found, Refused):
+            return found.detail
         if self.fixed:
             states = f"{unsafe} of {count_noun(len(self.graph.states), 'abstract state')} are unsafe"
             return f"{states}, and a path to one is spurious ({found.why}); leave out --fixed to refine"
@@ -188,8 +189,8 @@ def _search_beyond_rounding(refining: RefinementLoop, found: ConcreteRun, doubt:
 
 def _holds_verdict(search: SymbolicSearch, graph: AbstractGraph, foreign: Sequence[str]) -> Verdict:
     dynamics = search.dynamics
-    if dynamics.doubts:
-        return Unknown(Reason.NUMERICS, "; ".join(dynamics.doubts), artifact=graph)
+    if dynamics.doubt:
+        return Unknown(Reason.NUMERICS, dynamics.doubt.detail, artifact=graph)
     sizes = f"{count_noun(len(graph.states), 'state')} and {count_noun(len(graph.predicates), 'predicate')}"
     how = f"by a predicate abstraction with {sizes}"
     if foreign:  # their "impossible" has a tolerance, or no proof
@@ -239,8 +240,8 @@ def _replay_run(search: SymbolicSearch, found: ConcreteRun, graph: object) -> Vi
         if isinstance(trace, Trace) and holds_in_state(problem, trace.states[-1], problem.property.bad):
             return Violated(trace, artifact=graph)
     except InvalidProblem as error:
-        trace = str(error)
-    why = trace if isinstance(trace, str) else "its last state is not bad"
+        trace = Refused(Reason.NUMERICS, str(error))
+    why = trace if isinstance(trace, Refused) else "its last state is not bad"
     what = f"a bad state may be reached, but not in the reference evaluation: {why}"
     return Unknown(Reason.NUMERICS, what, artifact=graph)
 

@@ -59,7 +59,7 @@ from surefoot.term.linear import (
 )
 from surefoot.term.term import Term, Var
 from surefoot.term.value_types import Bool
-from surefoot.verdict.verdict import Trace
+from surefoot.verdict.verdict import Reason, Refused, Trace
 
 POINTS = 32  # on the way from one point to another
 REPEATED = 3  # so many preconditions that compare the same quantity, then halving
@@ -86,21 +86,21 @@ class Spurious:
 
 def concretise_path(
     search: SymbolicSearch, reached: AbstractReach, key: AbstractKey
-) -> ConcreteRun | Spurious | str:
+) -> ConcreteRun | Spurious | Refused:
     """A run along the path to an unsafe abstract state, a predicate against it, or why there is neither."""
     keys, numbers = reached.path(key)
     goal, unsafe = reached.unsafe[key]
     taken = [search.expansion.ways[n] for n in numbers]
     point = _path_start(search, keys, taken, goal)
     if point is None:
-        return "no start was found for an abstract path"
+        return Refused(Reason.INCOMPLETE, "no start was found for an abstract path")
     points: list[Point] = []
     for place, way in enumerate(taken):
         going = _concrete_step(search.expansion, point, way, keys[place + 1])
         if going is None:
             witness = _step_witness(search.expansion, keys[place], numbers[place], keys[place + 1])
             if witness is None:
-                return "an abstract step could not be decided"
+                return Refused(Reason.INCOMPLETE, "an abstract step could not be decided")
             return _halve_if_repeated(
                 search, keys, _refinement_predicate(search, point, witness, way, keys[place + 1])
             )
@@ -108,7 +108,7 @@ def concretise_path(
         point = {**going, **successor_point(going, way)}
     if not _can_satisfy(search.expansion, point, goal.cube):
         if unsafe is None:
-            return "an abstract state could not be decided"
+            return Refused(Reason.INCOMPLETE, "an abstract state could not be decided")
         about = [*search.dynamics.bad, *search.dynamics.trouble]
         return _separating_predicate(search, "unsafe", point, unsafe, about, goal.cube)
     return ConcreteRun((*points, point), tuple(taken), goal)
@@ -224,7 +224,7 @@ def _step_witness(expansion: Expansion, source: AbstractKey, way: int, target: A
 
 def _refinement_predicate(
     search: SymbolicSearch, stuck: Point, going: Point, way: TransitionCube, target: AbstractKey
-) -> Spurious | str:
+) -> Spurious | Refused:
     """The first reason that applies: the guard, where the step leads, what the policy picks."""
     expansion, dynamics = search.expansion, search.dynamics
     step = dynamics.steps[way.step]
@@ -246,7 +246,7 @@ def _separating_predicate(
     second: Point,
     terms: Sequence[Term],
     said: Cube = EVERYTHING,
-) -> Spurious | str:
+) -> Spurious | Refused:
     """A comparison that has another value in the two states, or a bound between them.
 
     `said`: what is demanded of the second state, by the network too, and perhaps not met in the first. A
@@ -273,15 +273,15 @@ def _is_implied(condition: Term, said: Cube, kinds: Kinds) -> bool:
 
 
 def _halve_if_repeated(
-    search: SymbolicSearch, keys: Sequence[AbstractKey], found: Spurious | str
-) -> Spurious | str:
+    search: SymbolicSearch, keys: Sequence[AbstractKey], found: Spurious | Refused
+) -> Spurious | Refused:
     """Preconditions of preconditions can go on for ever, each one step away from the last.
 
     After a few of them that compare the same quantity, the abstract state of the path in which it varies most
     is divided in the middle instead: the last one of these.
     """
     expansion, dynamics = search.expansion, search.dynamics
-    if isinstance(found, str) or found.why == "policy":
+    if isinstance(found, Refused) or found.why == "policy":
         return found
     compares = compared_quantity(dynamics, found.condition)
     same = [p for p in expansion.predicates if compared_quantity(dynamics, p.condition) == compares]
@@ -320,11 +320,11 @@ def _state_values(search: SymbolicSearch, point: Point) -> dict[str, object]:
     }
 
 
-def _bound_between(search: SymbolicSearch, why: str, first: Point, second: Point) -> Spurious | str:
+def _bound_between(search: SymbolicSearch, why: str, first: Point, second: Point) -> Spurious | Refused:
     """A bound between two states, of the variable in which they differ most for its range."""
     names = [n for n in search.dynamics.scalars if first[n] != second[n]]
     if not names:
-        return "two points cannot be told apart"
+        return Refused(Reason.INCOMPLETE, "two points cannot be told apart")
     name = max(names, key=lambda n: abs(first[n] - second[n]) / _range_width(search.expansion, n))
     return _bound_predicate(search, why, name, (first[name] + second[name]) / 2)
 
@@ -345,7 +345,7 @@ def _bound_predicate(search: SymbolicSearch, why: str, name: str, value: Fractio
 
 def _policy_boundary(
     search: SymbolicSearch, why: str, stuck: Point, going: Point, said: Cube
-) -> Spurious | str:
+) -> Spurious | Refused:
     """Change one variable after the other into that of the other point until the network says so too."""
     expansion, names = search.expansion, search.dynamics.scalars
     if not expansion.space.mentions_outputs(said):
