@@ -65,7 +65,13 @@ formulas: st.SearchStrategy[Any] = st.recursive(
 def test_covers_of_formulas(parts: list[Formula], data: st.DataObject) -> None:
     """With every other set too: those that are made of the formula's own comparisons."""
     inside = [c for part in parts for c in _comparisons_in(part)]
-    atoms = data.draw(st.lists(st.sampled_from(inside) if inside else comparisons, max_size=3))
+    atoms = [
+        (relation, {name: c * factor for name, c in form.items()})
+        for relation, form in data.draw(
+            st.lists(st.sampled_from(inside) if inside else comparisons, max_size=3)
+        )
+        for factor in [data.draw(st.sampled_from([Fraction(1), Fraction(2, 3), Fraction(-1)]))]
+    ]
     places = st.integers(0, max(len(atoms) - 1, 0))
     sets = [
         frozenset(s)
