@@ -35,7 +35,7 @@ from surefoot.cli.commands.shield.runtime_overhead import (
     time_c_step,
     time_in_turns,
 )
-from surefoot.cli.commands.shield.synthesis_text import barrier_degree
+from surefoot.report.shield_text import barrier_degree
 from surefoot.formats.policy_file import load_policy
 from surefoot.integrations.native import native
 from surefoot.integrations.shield import Shielded

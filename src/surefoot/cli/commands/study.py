@@ -26,9 +26,7 @@ from surefoot.cli.commands.heatmap.study_figures import (
     draw_study_figures,
     render_claims,
 )
-from surefoot.cli.commands.shield.certified_synthesis import result_from_synthesis
 from surefoot.cli.commands.shield.degree_table import print_degree_table
-from surefoot.cli.commands.shield.evaluation import EvaluationSize
 from surefoot.cli.commands.shield.paper_tables import print_paper_table
 from surefoot.cli.engine_options import PositiveNumber, build_engines
 from surefoot.cli.output import check_folder, check_output_files, check_positive_seconds
@@ -44,8 +42,10 @@ from surefoot.cli.unused_options import is_given, refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
+from surefoot.report.shield_text import result_from_synthesis
 from surefoot.run import verify
 from surefoot.shields.certified_shield import make_certified_shield, shapes_for
+from surefoot.shields.evaluation.comparison import EvaluationSize
 from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import Result, is_interrupted
 from surefoot.visible import join_visible

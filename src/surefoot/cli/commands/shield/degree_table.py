@@ -10,17 +10,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.shield.certified_synthesis import render_share
-from surefoot.cli.commands.shield.evaluation import (
-    EvaluationSize,
-    evaluate_guarded_network,
-    evaluation_to_json,
-)
 from surefoot.cli.commands.shield.runtime_overhead import overhead_cells, shield_overhead
 from surefoot.engines.barrier.sos_candidate import template_objection
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
+from surefoot.report.shield_text import render_share
 from surefoot.shields.certified_shield import make_certified_shield
+from surefoot.shields.evaluation.comparison import (
+    EvaluationSize,
+    evaluate_guarded_network,
+    evaluation_to_json,
+)
 from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time

@@ -8,16 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.shield.certified_synthesis import render_share
-from surefoot.cli.commands.shield.evaluation import (
+from surefoot.cli.commands.shield.runtime_overhead import Overhead, overhead_cells, shield_overhead
+from surefoot.problem.network import Affine, Network
+from surefoot.report.shield_text import render_share
+from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
+from surefoot.shields.evaluation.comparison import (
     EvaluationSize,
     ShieldEvaluation,
     evaluate_shield,
     evaluation_to_json,
 )
-from surefoot.cli.commands.shield.runtime_overhead import Overhead, overhead_cells, shield_overhead
-from surefoot.problem.network import Affine, Network
-from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
 from surefoot.shields.evaluation.simulation import Campaign
 from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
