@@ -93,7 +93,7 @@ def _flag_help(name: str, engines: Sequence[str]) -> str:
     words = " / ".join(dict.fromkeys(flag.help for flag in flags))
     default = {flag.default for flag in flags} if flags[0].kind != "Solver" else {""}
     shown = "".join(f"  [default: {text}]" for text in default if text and len(default) == 1)
-    return f"{words} ({', '.join(engines)}){shown}"
+    return f"{words}{shown}"
 
 
 def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None) -> list[api.Engine]:

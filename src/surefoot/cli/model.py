@@ -105,12 +105,17 @@ def load_named_model(model: str, wiring: Mapping[str, Any]) -> api.LoadedModel:
     return load_study_model(model, wiring)
 
 
-def load_model(model: Path, **options: Any) -> api.LoadedModel:
-    """The problems of a file, as `read_model` reads them; a name without a file may be that of a study."""
+def check_model_file(model: Path) -> None:
+    """Refuse a name without a file, before all that reads files is imported; it may be meant for a study."""
     if not model.suffix and not model.exists():
         fix = f"check the path; if a problem of a study is meant, {api.did_you_mean(model.parts[0], STUDIES)}"
         raise api.InvalidProblem(api.NO_SUCH_FILE, fix=fix, where=str(model))
-    api.require_file(model)  # before all that reads files is imported
+    api.require_file(model)
+
+
+def load_model(model: Path, **options: Any) -> api.LoadedModel:
+    """The problems of a file, as `read_model` reads them."""
+    check_model_file(model)
     return api.read_model(model, **options)
 
 

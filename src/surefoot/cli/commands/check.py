@@ -19,12 +19,13 @@ from surefoot.cli.engine_options import (
 )
 from surefoot.cli.graph_file import check_graph_format, number_of_splits, write_graph
 from surefoot.cli.model import check_time_options, load_named_model, model_flags, names_study, time_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, write_certificate, write_results
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.unused_options import refuse_given_options
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", type=click.Path(path_type=Path))
 @model_flags
 @time_flags

@@ -19,6 +19,7 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import load_named_model, model_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.terminal import print_line
@@ -52,7 +53,7 @@ def _parse_templates(_: click.Context, option: click.Parameter, given: Any) -> A
     )
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @click.option(
     "--tighten", metavar="BOUND", help="`output[0]>=`, `send_ratio<=`, `x,-x,y-1<=`; needs --between."

@@ -11,12 +11,13 @@ import click
 
 from surefoot import api
 from surefoot.cli.model import load_model, model_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, deliver_file
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.terminal import print_line
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", type=click.Path(path_type=Path))
 @model_flags
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")

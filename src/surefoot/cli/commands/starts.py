@@ -18,12 +18,13 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import model_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, exit_code, write_results
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.unused_options import option_flag
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @click.option("--parts", type=click.IntRange(min=1, max=100_000), default=32, show_default=True, metavar="N",
               help="Ask about so many parts, where the starts have to be split.")  # fmt: skip

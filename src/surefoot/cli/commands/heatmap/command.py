@@ -14,7 +14,8 @@ from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.heatmap.flags import heat_flags, value_flags
 from surefoot.cli.commands.heatmap.outputs import Outputs
 from surefoot.cli.engine_options import build_engines, refuse_options_of_others
-from surefoot.cli.model import load_named_model, model_flags, model_option_flag, names_study
+from surefoot.cli.model import check_model_file, load_named_model, model_flags, model_option_flag, names_study
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import worst_exit_code
 from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
@@ -26,7 +27,7 @@ SAID = {"engine_name": "engine", "sweeps": "sweep", "folder": "checkpoints", "un
 FILES = ("svg", "png", "json", "report", "critical", "quiet")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
 @model_flags
 @value_flags
@@ -55,6 +56,9 @@ def heatmap(
     started = api.Budget(timeout, seed)
     outputs = Outputs(*(options.pop(name) for name in FILES))
     outputs.check(models)
+    for model in models:
+        if not names_study(str(model)):
+            check_model_file(model)
     given = {name: options.pop(name) for name in LOOK}
     look = api.HeatmapOptions(**given | {"limits": api.read_limits(given["limits"])})
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}

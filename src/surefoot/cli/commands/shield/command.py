@@ -17,6 +17,7 @@ from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import load_single_problem
 from surefoot.cli.commands.shield.finite_shield import ShieldFiles, run_finite_shield
 from surefoot.cli.model import check_time_options, load_model, model_flags, names_study, time_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.terminal import print_line
@@ -48,7 +49,7 @@ def _parse_share(_: click.Context, option: click.Parameter, given: str) -> Fract
     return found
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @model_flags
 @time_flags
