@@ -63,7 +63,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.untrusted.regular_file import (
         NO_SUCH_FILE as NO_SUCH_FILE, require_file as require_file,
     )
-    from surefoot.interface.environment import Environment as Environment
+    from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
     from surefoot.interface.expression import (
         Expression as Expression, array as array, boolean as boolean, choose_value as choose_value,
         integer as integer, real as real,
@@ -347,6 +347,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".problem.flow": "Flow",
         ".problem.policy": "RANDOM Choose EdgesOf OraclePolicy",
         ".interface.policy": "AnyPolicy",
+        ".interface.environment": "EnvironmentData",
         ".problem.property": "Expected Optimise Path Probability Property Threshold",
         ".problem.property_printer": "show_property",
         ".problem.window": "interleave_windows",

@@ -82,6 +82,11 @@ def load(
     `property` is the name of one of its properties or one written out. Where the file has several and none
     is named, a list of problems. `policy` is the file of another network; the other arguments are the
     options of the same name of `surefoot check`.
+
+    >>> from surefoot import check, load
+    >>> problem = load("toy.toml", property="below_ten")
+    >>> check(problem, engine="bmc", timeout=60).violated
+    True
     """
     found = _read_problems(
         path,
