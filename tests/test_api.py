@@ -314,6 +314,20 @@ def test_a_probability_has_two_ends_and_a_heat_map(here: Path) -> None:
         _ = sf.check("walk.toml", property="never n = 4").low
 
 
+def test_a_heat_map_is_drawn_for_each_value_of_a_constant(here: Path) -> None:
+    Path("swept.toml").write_text(WALK.replace("[variables]", "[constants]\nlast = 3\n[variables]").replace(
+        'initial = "1 <= n <= 3"', 'initial = "1 <= n <= last"'
+    ))  # fmt: skip
+    drawn = sf.heatmap("swept.toml", "high", x="n", sweep={"last": [2, 3]})
+    assert [panel.title for panel in drawn.figure.panels] == ["last = 2", "last = 3"]
+    assert [len(one.verdict.table) for one in drawn.results] == [2, 3]
+    drawn.save("m.svg")
+    with pytest.raises(sf.WrongType, match="sweep: constants of a model file are swept"):
+        sf.heatmap(sf.load("swept.toml", "high"), sweep={"last": [2]})
+    with pytest.raises(sf.InvalidProblem, match="no constant `first`"):
+        sf.heatmap("swept.toml", "high", sweep={"first": [2]})
+
+
 def test_a_shield_is_made_certified_exported_and_put_around_an_environment(here: Path) -> None:
     s = sf.shield("lane.toml", degrees=(2,), timeout=60)
     assert s.accepted
