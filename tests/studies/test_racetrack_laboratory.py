@@ -10,7 +10,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.heatmap import study_figures
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
@@ -25,6 +24,7 @@ from surefoot.problem.semantics import enumerate_successors, holds_in_state, pol
 from surefoot.verdict.verdict import Exact, PerStart, Reason, Result, Unknown
 from surefoot.work.budget import Budget
 from surefoot_studies.assets import shipped_network
+from surefoot_studies.commands import figure as study_figures
 from surefoot_studies.paper_figures import (
     Claim,
     FigureSpec,

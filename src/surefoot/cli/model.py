@@ -15,7 +15,6 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
 from surefoot.reductions.discretise import in_time
-from surefoot_studies import STUDIES
 
 normalise_flag = click.option(
     "--normalise", is_flag=True, help="Divide probabilities that add up to 1 within 1e-9 by their sum."
@@ -101,7 +100,10 @@ def set_time_semantics(loaded: LoadedModel, time: str | None, method: str | None
 def load_model(model: Path, **options: Any) -> LoadedModel:
     """The problems of a file, as `read_model` reads them; a name without a file may be that of a study."""
     if not model.suffix and not model.exists():
-        fix = f"check the path; if a problem of a study is meant, {did_you_mean(model.parts[0], STUDIES)}"
+        from surefoot.cli.study_problem import study_names
+
+        meant = did_you_mean(model.parts[0], known) if (known := study_names()) else ""
+        fix = f"check the path; if a problem of a study is meant, {meant}" if meant else "check the path"
         raise InvalidProblem(NO_SUCH_FILE, fix=fix, where=str(model))
     return read_model(model, **options)
 

@@ -39,12 +39,8 @@ def read_paper_rows(table: int, only: tuple[str, ...] = ()) -> tuple[PaperRow, .
     known = [row.problem for row in rows]
     for name in only:
         if name not in known:
-            what = f"there is no row `{name}` in table {table}" if rows else f"there is no table {table}"
+            what = f"there is no row `{name}` in table {table}"
             raise InvalidProblem(what, fix=did_you_mean(name, known), where="--problem")
-    if not rows:
-        raise InvalidProblem(
-            f"table {table} is not here", fix="--table 1, --table 2 or --table 3", where="--table"
-        )
     return tuple(row for row in rows if not only or row.problem in only)
 
 

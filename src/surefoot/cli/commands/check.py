@@ -27,8 +27,7 @@ from surefoot.cli.model import load_model, model_flags, set_time_semantics, time
 from surefoot.cli.output import check_output_files, write_certificate, write_results
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.read_json_file import read_invariant
-from surefoot.cli.study_problem import load_study_model, names_study
-from surefoot.cli.study_training import replay_in_simulator
+from surefoot.cli.study_problem import load_study_model, names_study, replay_study_trace
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import RANDOM, NeuralPolicy
@@ -199,7 +198,7 @@ def _simulate_violation(study: str, problem: Problem, result: Result) -> Result:
     """A trace is looked for in the simulator of the study; what came of it is a note."""
     if not isinstance(result.verdict, Violated):
         return result
-    found = replay_in_simulator(study, problem, result.verdict.trace)
+    found = replay_study_trace(study, problem, result.verdict.trace)
     return (
         result if found is None else replace(result, notes=(*result.notes, f"in the simulator {found.words}"))
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
 from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Trace
+from surefoot_studies.comparison import Simulated
 from surefoot_studies.training.realisation import aurora, deeprm, pensieve
 from surefoot_studies.training.realisation.compare_runs import (
     SimulatorDriver,
@@ -15,13 +18,19 @@ from surefoot_studies.training.realisation.compare_runs import (
     judge_attempt,
 )
 
-__all__ = ["TraceRealisation", "realise_trace"]
+__all__ = ["TraceRealisation", "realise_trace", "replay_in_simulator"]
 
 DRIVERS: dict[str, SimulatorDriver] = {
     "aurora": aurora.DRIVER,
     "deeprm": deeprm.DRIVER,
     "pensieve": pensieve.DRIVER,
 }
+
+
+def replay_in_simulator(study: str, problem: Problem, trace: Trace) -> Simulated | None:
+    """Is the trace real? Asked of the study's simulator, if it has one."""
+    found = realise_trace(study, problem, trace)
+    return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
 
 
 def realise_trace(study: str, problem: Problem, trace: Trace) -> TraceRealisation | None:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TypeAlias
 
-from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns
 from surefoot.verdict.sentences import count_noun
 from surefoot.work.worker_pool import ProcessPool, SerialPool, WorkerPool
 from surefoot_studies.racetrack.abstraction_instances import AbstractionInstance
+from surefoot_studies.racetrack.abstraction_log import StoredRuns
 from surefoot_studies.racetrack.abstraction_runs import AbstractionRun, run_instance
 
 PlannedRun: TypeAlias = tuple[AbstractionInstance, str, float]  # with a configuration, for so many seconds

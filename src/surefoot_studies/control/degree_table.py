@@ -1,11 +1,11 @@
-"""`surefoot study control --table 2`: sets of degree 2, 4 and 8, the paper's numbers beside ours."""
+"""Table 2 of the shield paper made again: sets of degree 2, 4 and 8, the paper's numbers beside ours."""
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,30 +16,25 @@ from surefoot.cli.commands.shield.evaluation import (
     evaluate_guarded_network,
     evaluation_to_json,
 )
-from surefoot.cli.commands.shield.runtime_overhead import overhead_cells, shield_overhead
 from surefoot.engines.barrier.sos_candidate import template_objection
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
 from surefoot.shields.certified_shield import make_certified_shield
-from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
+from surefoot_studies.control.measured_table import MeasuredTable
 from surefoot_studies.control.paper_tables import network_file_of_row, read_paper_rows
 from surefoot_studies.control.problem import stays_safe
+from surefoot_studies.control.runtime_overhead import overhead_cells, shield_overhead
 
 HEAD = ("benchmark", "degree", "rules", "covered", "seconds", "interventions", "unsafe with shield",
         "overhead: C", "overhead: Python")  # fmt: skip
 
 
-def print_degree_table(
-    only: tuple[str, ...],
-    cap: float,
-    folder: Path | None,
-    size: EvaluationSize,
-    tell: Callable[[str], None],
-    as_json: bool,
-) -> int:
-    """Print the rows as they are done; each has `cap` seconds for its synthesis, whatever the clock."""
+def degree_table(
+    only: tuple[str, ...], cap: float, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
+) -> MeasuredTable:
+    """Table 2, or some rows of it; each has `cap` seconds for its synthesis, whatever the clock."""
     text = files("surefoot_studies.control").joinpath("tables.toml").read_text("utf-8")
     rows = tomllib.loads(text)["degree"]
     known = list(dict.fromkeys(row["problem"] for row in rows))
@@ -47,28 +42,14 @@ def print_degree_table(
         if name not in known:
             what = f"there is no row `{name}` in table 2"
             raise InvalidProblem(what, fix=did_you_mean(name, known), where="--problem")
-    done: list[dict[str, Any]] = []
-    wanted, mark = [row for row in rows if not only or row["problem"] in only], ""
-    if not as_json:
-        print("In each cell: measured / printed in the paper. Seconds are processor time of the synthesis;")
-        print(f"TO: not within {cap:g} s of the clock (the paper: 2 h).")
-        print(f"{size.runs} runs of {size.steps} steps.\n")
-        print(f"| {' | '.join(HEAD)} |", f"| {' | '.join(['---'] * len(HEAD))} |", sep="\n")
-    try:
-        for row in wanted:
-            done.append(measure_degree_row(row, cap, folder, size, tell))
-            if not as_json:
-                print(f"| {' | '.join(done[-1]['cells'])} |", flush=True)
-    except KeyboardInterrupt:
-        mark = interruption_note(len(done), len(wanted), "rows")
-    if as_json:
-        facts = {"study": "control", "table": 2, "cap": cap, "size": asdict(size), "rows": done}
-        print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
-    elif mark:
-        print(f"\n{mark}")
-    if mark:
-        return 130
-    return 1 if any(row["unsafe with shield"] for row in done) else 0
+    legend = (
+        "In each cell: measured / printed in the paper. Seconds are processor time of the synthesis;",
+        f"TO: not within {cap:g} s of the clock (the paper: 2 h).",
+        f"{size.runs} runs of {size.steps} steps.",
+    )
+    wanted = [row for row in rows if not only or row["problem"] in only]
+    measured = tuple(partial(measure_degree_row, row, cap, folder, size, tell) for row in wanted)
+    return MeasuredTable(legend, HEAD, measured, {"table": 2, "cap": cap, "size": asdict(size)})
 
 
 def measure_degree_row(

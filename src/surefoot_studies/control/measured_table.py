@@ -1,10 +1,10 @@
-"""`surefoot study control --table 1|3`: the paper's tables made again, its numbers beside ours."""
+"""Tables 1 and 3 of the shield paper made again, its numbers beside ours."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,14 @@ from surefoot.cli.commands.shield.evaluation import (
     evaluate_shield,
     evaluation_to_json,
 )
-from surefoot.cli.commands.shield.runtime_overhead import Overhead, overhead_cells, shield_overhead
 from surefoot.problem.network import Affine, Network
 from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
 from surefoot.shields.evaluation.simulation import Campaign
-from surefoot.verdict.sentences import interruption_note
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 from surefoot_studies.control.paper_tables import PaperRow, network_of_row, read_paper_rows
 from surefoot_studies.control.problem import stays_safe
+from surefoot_studies.control.runtime_overhead import Overhead, overhead_cells, shield_overhead
 from surefoot_studies.training.control.recipes import training_seconds
 
 HEAD = (
@@ -33,39 +32,26 @@ HEAD = (
 )  # fmt: skip
 
 
-def print_paper_table(
-    table: int,
-    only: tuple[str, ...],
-    folder: Path | None,
-    size: EvaluationSize,
-    tell: Callable[[str], None],
-    as_json: bool,
-) -> int:
-    """Print the rows as they are done; exit 1 if a shielded run was unsafe."""
-    done: list[dict[str, Any]] = []
-    mark = ""
-    rows = read_paper_rows(table, only)
-    if not as_json:
-        print("In each cell: measured / printed in the paper. Overhead: one step of the shield in percent of")
-        print(
-            "the network alone. Steps: until a steady state. ?: not all runs, interrupted or out of time.\n"
-        )
-        print(_table_line(HEAD), _table_line(["---"] * len(HEAD)), sep="\n")
-    try:
-        for row in rows:
-            done.append(_measure_row(row, folder, size, tell))
-            if not as_json:
-                print(_table_line(done[-1]["cells"]), flush=True)
-    except KeyboardInterrupt:
-        mark = interruption_note(len(done), len(rows), "rows")
-    if as_json:
-        facts = {"study": "control", "table": table, "size": asdict(size), "rows": done}
-        print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
-    elif mark:
-        print(f"\n{mark}")
-    if mark:
-        return 130
-    return 1 if any(row["unsafe with shield"] for row in done) else 0
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """A table of the paper whose rows are measured one after the other; each has its `cells` and facts."""
+
+    legend: tuple[str, ...]
+    head: tuple[str, ...]
+    rows: tuple[Callable[[], dict[str, Any]], ...]
+    facts: Mapping[str, Any]
+
+
+def shield_table(
+    table: int, only: tuple[str, ...], folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
+) -> MeasuredTable:
+    """Table 1 or 3, or some rows of it."""
+    legend = (
+        "In each cell: measured / printed in the paper. Overhead: one step of the shield in percent of",
+        "the network alone. Steps: until a steady state. ?: not all runs, interrupted or out of time.",
+    )
+    rows = tuple(partial(_measure_row, row, folder, size, tell) for row in read_paper_rows(table, only))
+    return MeasuredTable(legend, HEAD, rows, {"table": table, "size": asdict(size)})
 
 
 def _measure_row(
@@ -154,7 +140,3 @@ def _show_steps(campaign: Campaign | None) -> str:
 
 def _show_number(value: float | None) -> str:
     return "–" if value is None else f"{value:g}"
-
-
-def _table_line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

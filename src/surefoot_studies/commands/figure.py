@@ -1,17 +1,21 @@
-"""`surefoot study NAME --figure 2`: figures of a paper made again as pictures, and its claims measured."""
+"""`surefoot study figure STUDY FIGURE…`: figures of a paper made again, and its claims measured."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import click
+
 from surefoot.cli.commands.heatmap.outputs import Outputs
-from surefoot.cli.commands.shield.region_figures import region_scenes
 from surefoot.cli.engine_options import build_engines
-from surefoot.cli.output import deliver_file
+from surefoot.cli.output import check_folder, deliver_file
+from surefoot.cli.progress import report_progress
+from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
@@ -35,6 +39,16 @@ from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import PerStart, Result, Unknown, is_interrupted
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
+from surefoot_studies.commands.options import (
+    folder_option,
+    json_flag,
+    quiet_flag,
+    sampling_options,
+    seconds_option,
+    seed_option,
+    study_argument,
+)
+from surefoot_studies.comparison import Study
 from surefoot_studies.paper_figures import (
     CheckedClaim,
     FigureSpec,
@@ -48,7 +62,7 @@ from surefoot_studies.paper_figures import (
     recipe_curve,
 )
 from surefoot_studies.paper_figures import sampled_values as values_of
-from surefoot_studies.region_figures import RegionFigureSpec
+from surefoot_studies.region_figures import RegionFigureSpec, region_scenes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +84,44 @@ class MeasuredFigure:
     missing: str = ""
 
 
+@click.command("figure")
+@study_argument
+@click.argument("figures", metavar="FIGURE…|all", nargs=-1, required=True)
+@folder_option
+@sampling_options
+@seed_option
+@seconds_option("--timeout", 300.0, "Per panel.")
+@json_flag
+@quiet_flag
+def draw_figures(
+    study: Study,
+    figures: tuple[str, ...],
+    folder: Path | None,
+    engine: str,
+    eps: Fraction | None,
+    seed: int,
+    timeout: float,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Make figures of a paper again, and measure what the paper claims to see there.
+
+    Exit 0 if every claim is as recorded, 1 if one is not, 3 if a figure had not enough time.
+    """
+    refuse_idle_sampling(study.name)
+    check_folder(folder, "--folder")
+    how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
+    with report_progress(quiet) as tell:
+        return draw_study_figures(study.name, figures, how, folder, tell, as_json)
+
+
+def refuse_idle_sampling(study: str) -> None:
+    """Refuse options about sampled panels if the study has none."""
+    if any(isinstance(figure, FigureSpec) for figure in load_study_figures(study).figures.values()):
+        return
+    refuse_given_options({"--engine": "engine", "--eps": "eps"}, "on figures of closed sets")
+
+
 def draw_study_figures(
     study: str,
     names: Sequence[str],
@@ -78,10 +130,7 @@ def draw_study_figures(
     tell: Callable[[str], None],
     as_json: bool,
 ) -> int:
-    """Draw figures and print what was measured.
-
-    Exit 0 if every claim about them is as recorded, 1 if one is not, 3 if a figure had not enough time.
-    """
+    """Draw figures and print what was measured; the exit code."""
     checked: list[CheckedClaim] = []
     done: list[str] = []
     missing: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What `surefoot study` asks about trainings: checkpoints, counterexamples fed back, instances compared."""
+"""`surefoot study checkpoints|generalise|train|retrain`: what is asked about trainings, and new ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 
+import click
+
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import check_output_files, deliver_file
+from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
 from surefoot.problem.problem import Problem
@@ -20,7 +23,7 @@ from surefoot.report.search_plots import bounds_svg
 from surefoot.run import verify
 from surefoot.search import SearchSettings
 from surefoot.verdict.sentences import interruption_note
-from surefoot.verdict.verdict import Result, Trace, is_interrupted
+from surefoot.verdict.verdict import Result, is_interrupted
 from surefoot.work.budget import Budget
 from surefoot_studies.assets import shipped_names, shipped_network
 from surefoot_studies.checkpoints import (
@@ -29,7 +32,16 @@ from surefoot_studies.checkpoints import (
     training_run,
     verify_checkpoints,
 )
-from surefoot_studies.comparison import Simulated, Study, Verify
+from surefoot_studies.commands.compare import make_verifier
+from surefoot_studies.commands.options import (
+    json_flag,
+    output_option,
+    quiet_flag,
+    seconds_option,
+    seed_option,
+    study_argument,
+)
+from surefoot_studies.comparison import Study, Verify
 from surefoot_studies.generalisation import (
     Instances,
     TippingBounds,
@@ -41,16 +53,21 @@ from surefoot_studies.generalisation import render_tipping_bounds as drawn_bound
 from surefoot_studies.training.recipes import RECIPES, Recipe
 
 
-def replay_in_simulator(study_name: str, problem: Problem, trace: Trace) -> Simulated | None:
-    """Is the trace real? Asked of the study's simulator, if it has one."""
-    from surefoot_studies.training.realisation import realise_trace
+@click.command("checkpoints")
+@study_argument
+@seconds_option("--timeout", 300.0, "Per question.")
+@json_flag
+@quiet_flag
+def check_checkpoints(study: Study, timeout: float, as_json: bool, quiet: bool) -> int:
+    """Ask one question about every checkpoint of a training.
 
-    found = realise_trace(study_name, problem, trace)
-    return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
+    Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known.
+    """
+    with report_progress(quiet) as tell:
+        return _report_checkpoints(study, make_verifier(timeout, tell), as_json)
 
 
-def report_checkpoints(loaded: Study, decide: Verify, as_json: bool) -> int:
-    """Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known."""
+def _report_checkpoints(loaded: Study, decide: Verify, as_json: bool) -> int:
     run = training_run(loaded.name)
     points: list[CheckpointVerdict] = []
     mark = ""
@@ -69,7 +86,31 @@ def report_checkpoints(loaded: Study, decide: Verify, as_json: bool) -> int:
     return {"proved": 0, "violated": 1}.get(points[-1].verdict, 3)
 
 
-def report_generalisation(
+@click.command("generalise")
+@study_argument
+@click.option("--policy", "policies", multiple=True, metavar="NAME", help="Only these; may be repeated.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE.svg|FILE.html", help="Draw the bounds."
+)
+@seconds_option("--timeout", 300.0, "Per tipping point.")
+@json_flag
+@quiet_flag
+def compare_instances(
+    study: Study, policies: tuple[str, ...], plot: Path | None, timeout: float, as_json: bool, quiet: bool
+) -> int:
+    """Compare where policies trained alike begin to fail: at a ratio, or at an absolute value?
+
+    Exit 0 if every tipping point was found to the precision with its evidence, else 3.
+    """
+    if plot is not None:
+        if plot.suffix not in (".svg", ".html"):
+            raise InvalidProblem(f"`{plot}` is no .svg or .html file", fix="end its name so", where="--plot")
+        check_output_files({"--plot": str(plot)}, [])
+    with report_progress(quiet) as tell:
+        return _report_generalisation(study, policies, timeout, tell, plot, as_json)
+
+
+def _report_generalisation(
     loaded: Study,
     policies: tuple[str, ...],
     seconds: float,
@@ -77,7 +118,6 @@ def report_generalisation(
     plot: Path | None,
     as_json: bool,
 ) -> int:
-    """Exit 0 if every tipping point was found to the precision with its evidence, else 3."""
     about = load_instances(loaded.name)
     known = shipped_names(loaded.name)
     for policy in policies:
@@ -124,7 +164,35 @@ def _tipping_bars(about: Instances, mine: tuple[TippingBounds, ...]) -> list[tup
     return [(float(x), float(low), float(high)) for x, low, high in ends]
 
 
-def retrain_policy(
+@click.command("retrain")
+@study_argument
+@click.argument("problem")
+@output_option(required=False)
+@seed_option
+@seconds_option("--timeout", 300.0, "Per question.")
+@json_flag
+@quiet_flag
+def retrain_problem(
+    study: Study, problem: str, output: Path | None, seed: int, timeout: float, as_json: bool, quiet: bool
+) -> int:
+    """Feed the counterexamples of a violated problem back into training until it is proved.
+
+    Exit 0 if it is proved and certified in the end, 1 if it is violated, 3 otherwise.
+    """
+    _require_problem(study, problem)
+    if output is not None:
+        check_output_files({"--output": str(output)}, [])
+    with report_progress(quiet) as tell:
+        return _retrain_policy(study, problem, timeout, seed, tell, output, as_json)
+
+
+def _require_problem(study: Study, problem: str) -> None:
+    if problem not in study.problems:
+        fix = did_you_mean(problem, study.problems)
+        raise InvalidProblem(f"study `{study.name}` has no problem `{problem}`", fix=fix)
+
+
+def _retrain_policy(
     loaded: Study,
     wanted: str,
     seconds: float,
@@ -133,10 +201,6 @@ def retrain_policy(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Exit 0 if the property is proved and certified in the end, 1 if it is violated, 3 otherwise."""
-    if wanted not in loaded.problems:
-        fix = did_you_mean(wanted, loaded.problems)
-        raise InvalidProblem(f"study `{loaded.name}` has no problem `{wanted}`", fix=fix)
     recipe = _find_recipe(wanted)
     if find_spec("torch") is None:
         raise MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
@@ -164,33 +228,47 @@ def _find_recipe(problem: str) -> Recipe:
     for name in (policy, policy.rpartition("-")[0]):
         if name in RECIPES:
             return RECIPES[name]
-    raise InvalidProblem(f"there is no recipe for `{policy}`", fix="`surefoot study NAME` lists the problems")
+    raise InvalidProblem(
+        f"there is no recipe for `{policy}`", fix="`surefoot study show STUDY` lists the problems"
+    )
 
 
-def train_plant_actor(
+@click.command("train")
+@study_argument
+@click.argument("problem")
+@output_option(required=True)
+@click.option("--hidden", default="64x64", show_default=True, metavar="64x64|paper",
+              help="The hidden layers, or those that the paper prints.")  # fmt: skip
+@click.option("--imitate", is_flag=True, help="Begin with what a regulator does.")
+@seed_option
+@quiet_flag
+def train_plant(
+    study: Study, problem: str, output: Path, hidden: str, imitate: bool, seed: int, quiet: bool
+) -> int:
+    """Train an actor for a plant of the study (DDPG); write it and a TOML file that says how.
+
+    Exit 1 if held-out runs were unsafe, 130 if it was interrupted (the best actor so far is written).
+    """
+    _require_problem(study, problem)
+    with report_progress(quiet) as tell:
+        return _train_actor_of(study, problem, hidden, imitate, seed, tell, output)
+
+
+def _train_actor_of(
     loaded: Study,
     wanted: str,
     hidden: str,
     imitate: bool,
     seed: int,
     tell: Callable[[str], None],
-    output: Path | None,
+    output: Path,
 ) -> int:
-    """Train an actor for a plant of the study, write it and a TOML file that says how.
-
-    Exit 1 if held-out runs were unsafe, 130 if it was interrupted (the best actor so far is written).
-    """
     from surefoot.reductions.barrier import read_control_system
     from surefoot.reductions.discretise import discretise
     from surefoot_studies.training.control.ddpg import train_actor
     from surefoot_studies.training.control.recipes import actor_recipe, text_file, training_text
     from surefoot_studies.training.onnx_files import onnx_bytes
 
-    if wanted not in loaded.problems:
-        fix = did_you_mean(wanted, loaded.problems)
-        raise InvalidProblem(f"study `{loaded.name}` has no problem `{wanted}`", fix=fix, where="--train")
-    if output is None or output.suffix != ".onnx":
-        raise InvalidProblem("there is no file for the actor", fix="--output FILE.onnx", where="--train")
     check_output_files({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
     sizes = _parse_sizes(loaded.name, wanted, hidden)
     system = read_control_system(discretise(loaded.problems[wanted]())[0])

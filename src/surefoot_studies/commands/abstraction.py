@@ -1,4 +1,4 @@
-"""`surefoot study racetrack --figure pa-1`: the figures of policy predicate abstraction, and their claims."""
+"""`surefoot study abstraction racetrack pa-1`: figures of policy predicate abstraction, and their claims."""
 
 from __future__ import annotations
 
@@ -10,17 +10,29 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns, read_stored_runs
-from surefoot.cli.commands.heatmap.abstraction_workers import PlannedRun, run_missing_instances
-from surefoot.cli.commands.heatmap.study_figures import claim_to_json, claims_exit_code, render_claims
-from surefoot.cli.output import deliver_file
+import click
+
+from surefoot.cli.output import check_folder, deliver_file
+from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
 from surefoot.verdict.sentences import interruption_note
+from surefoot_studies.commands.figure import claim_to_json, claims_exit_code, render_claims
+from surefoot_studies.commands.options import (
+    folder_option,
+    json_flag,
+    quiet_flag,
+    seconds_option,
+    study_argument,
+    workers_option,
+)
+from surefoot_studies.comparison import Study
+from surefoot_studies.line_panels import DataLine, LinePanel, line_panels_svg
 from surefoot_studies.paper_figures import CheckedClaim, Claim, check_claim, read_claims
 from surefoot_studies.racetrack.abstraction_instances import ABSTRACTIONS, AbstractionFigure
+from surefoot_studies.racetrack.abstraction_log import StoredRuns, read_stored_runs
 from surefoot_studies.racetrack.abstraction_runs import (
     DEFAULT,
     MEASURES,
@@ -28,16 +40,17 @@ from surefoot_studies.racetrack.abstraction_runs import (
     AbstractionRun,
     known_figures,
 )
+from surefoot_studies.racetrack.abstraction_workers import PlannedRun, run_missing_instances
 
 
 @dataclass(frozen=True, slots=True)
 class AbstractionSettings:
     """`configurations` beside the default, `cap` seconds for an instance of theirs, every so many-th."""
 
-    configurations: tuple[str, ...]
-    cap: float
-    every: int
     seconds: float  # for an instance of the default
+    configurations: tuple[str, ...] = ()
+    cap: float = 60.0
+    every: int = 1
     sample: bool = False  # only what the study names as enough to measure the claims
     workers: int = 1
 
@@ -60,8 +73,42 @@ class MeasuredAbstraction:
     claims: tuple[CheckedClaim, ...]
 
 
-def is_abstraction_figure(name: str) -> bool:
-    return name == "pa" or name.startswith("pa-")
+@click.command("abstraction")
+@study_argument
+@click.argument("figures", metavar="FIGURE…|pa", nargs=-1, required=True)
+@folder_option
+@click.option("--configuration", "configurations", multiple=True, metavar="NAME|paper",
+              help="Run this configuration of `predicates` too; paper: those of the figure.")  # fmt: skip
+@seconds_option("--cap", 60.0, "Of --configuration: per instance.")
+@click.option("--every", type=click.IntRange(1), default=1, show_default=True,
+              help="Of --configuration: only every so many-th instance.")  # fmt: skip
+@click.option("--sample", is_flag=True, help="Only instances that the study names.")
+@workers_option("So many runs at the same time.")
+@seconds_option("--timeout", 300.0, "Per instance of the default.")
+@json_flag
+@quiet_flag
+def draw_abstractions(
+    study: Study,
+    figures: tuple[str, ...],
+    folder: Path | None,
+    timeout: float,
+    as_json: bool,
+    quiet: bool,
+    **how: Any,
+) -> int:
+    """Make the figures pa-1 to pa-5 of predicate abstraction again (pa: all), and measure their claims.
+
+    With --folder an interrupted command goes on from there. Exit 0 if every claim is as recorded, 1 if one is
+    not.
+    """
+    if study.name != "racetrack":
+        fix = "surefoot study abstraction racetrack"
+        raise InvalidProblem(f"study `{study.name}` has no figures of predicate abstraction", fix=fix)
+    if not how["configurations"]:
+        refuse_given_options({"--cap": "cap", "--every": "every"}, "without --configuration")
+    check_folder(folder, "--folder")
+    with report_progress(quiet) as tell:
+        return draw_abstraction_figures(figures, AbstractionSettings(timeout, **how), folder, tell, as_json)
 
 
 def draw_abstraction_figures(

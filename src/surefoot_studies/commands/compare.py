@@ -1,0 +1,168 @@
+"""`surefoot study compare STUDY`: what the papers report beside what is measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from surefoot.cli.commands.shield.certified_synthesis import result_from_synthesis
+from surefoot.cli.engine_options import build_engines
+from surefoot.cli.progress import report_progress
+from surefoot.cli.unused_options import refuse_given_options
+from surefoot.problem.problem import Problem
+from surefoot.run import verify
+from surefoot.shields.certified_shield import make_certified_shield, shapes_for
+from surefoot.verdict.sentences import interruption_note
+from surefoot.verdict.verdict import Result, is_interrupted
+from surefoot.visible import join_visible
+from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
+from surefoot_studies.commands.abstraction import AbstractionSettings, measure_abstractions
+from surefoot_studies.commands.figure import (
+    Sampling,
+    check_study_claims,
+    claim_to_json,
+    claims_exit_code,
+    refuse_idle_sampling,
+    render_claims,
+)
+from surefoot_studies.commands.options import (
+    json_flag,
+    quiet_flag,
+    sampling_options,
+    seconds_option,
+    seed_option,
+    study_argument,
+    workers_option,
+)
+from surefoot_studies.comparison import Row, Study, Verify, compare_study
+from surefoot_studies.paper_figures import CheckedClaim, has_figures
+from surefoot_studies.racetrack.abstraction_log import StoredRuns
+from surefoot_studies.training.realisation import replay_in_simulator
+
+
+@click.command("compare")
+@study_argument
+@seconds_option("--timeout", 300.0, "Per expectation, and per panel of a figure.")
+@sampling_options
+@seed_option
+@workers_option("Of racetrack: so many runs of predicate abstraction at the same time.")
+@json_flag
+@quiet_flag
+def compare_paper(
+    study: Study,
+    timeout: float,
+    engine: str,
+    eps: Fraction | None,
+    seed: int,
+    workers: int,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Decide every expectation of a study and measure every claim about its figures.
+
+    Exit 0 if all answers are as recorded, 1 if one is not, 3 if a claim had not enough time.
+    """
+    if has_figures(study.name):
+        refuse_idle_sampling(study.name)
+    else:
+        refuse_given_options({"--engine": "engine", "--eps": "eps", "--seed": "seed"}, "without figures")
+    if study.name != "racetrack":
+        refuse_given_options({"--workers": "workers"}, "without figures of predicate abstraction")
+    how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
+    rows: list[Row] = []
+    with report_progress(quiet) as tell:
+        try:
+            rows.extend(compare_study(study, make_verifier(timeout, tell), replay_in_simulator))
+            claims = check_study_claims(study.name, how, tell)
+            if study.name == "racetrack":
+                claims += _abstraction_claims(
+                    AbstractionSettings(timeout, sample=True, workers=workers), tell
+                )
+        except KeyboardInterrupt:
+            print(_render_partial(study, rows, as_json))
+            return 130
+    if as_json:
+        told = {"claims": [claim_to_json(c) for c in claims]} if claims else {}
+        print(json.dumps({"study": study.name, "rows": [_row_to_json(r) for r in rows], **told}, indent=1))
+    else:
+        print("\n".join(part for part in (_render_comparison(rows, claims), render_claims(claims)) if part))
+    return claims_exit_code(claims) if all(r.as_recorded for r in rows) else 1
+
+
+def make_verifier(seconds: float, tell: Callable[[str], None]) -> Verify:
+    """Decides a problem within so many seconds; engine `shield` synthesises a program for it."""
+
+    def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
+        budget = Budget(seconds, 0, tell)
+        if engine == "shield":
+            began = processor_time()
+            made = make_certified_shield(problem, options.get("degrees") or shapes_for(), budget)
+            if made.found.interrupted:
+                raise KeyboardInterrupt
+            return result_from_synthesis(made, processor_time() - began, budget)
+        result = verify(problem, build_engines(engine, options, None)[0], budget)
+        if is_interrupted(result.verdict):
+            raise KeyboardInterrupt
+        return result
+
+    return decide
+
+
+def _abstraction_claims(how: AbstractionSettings, tell: Callable[[str], None]) -> list[CheckedClaim]:
+    made = list(measure_abstractions(["pa"], how, tell, StoredRuns(None)))
+    if any(one.missing for one in made):
+        raise KeyboardInterrupt
+    return [claim for one in made for claim in one.claims]
+
+
+def _render_partial(loaded: Study, rows: Sequence[Row], as_json: bool) -> str:
+    """Half a comparison: what was measured and what was not run; nothing is judged."""
+    expected = loaded.expectations
+    left = [f"{e.problem} ({e.engine})" for e in expected[len(rows) :]]
+    left += ["claims about figures"] if has_figures(loaded.name) else []
+    mark = f"{interruption_note(len(rows), len(expected), 'expectations')}; nothing is judged"
+    if as_json:
+        done = [asdict(row) | {"met": None} for row in rows]
+        return json.dumps(
+            {"study": loaded.name, "interrupted": mark, "rows": done, "not run": left}, indent=1
+        )
+    lines = [f"run     {row.problem} ({row.engine})\n  expected  {row.expected}\n  measured  {row.measured}"
+             for row in rows]  # fmt: skip
+    return "\n".join([*lines, *(f"not run {one}" for one in left), mark])
+
+
+def _row_to_json(row: Row) -> dict[str, object]:
+    return asdict(row) | {"met": row.answer == "met", "answer": row.answer}
+
+
+def _evidence_word(row: Row) -> str:
+    if not row.certified:
+        return "not certified"
+    return "replayed" if row.measured.startswith("violated") else "certified"
+
+
+def _render_comparison(rows: Sequence[Row], claims: Sequence[CheckedClaim]) -> str:
+    if not rows:
+        return "" if claims else "this study has no expectation that can be decided today"
+    lines = []
+    for row in rows:
+        lines.append(f"{row.answer:<7} {row.problem} ({row.engine})")
+        took = f" ({row.paper_time})" if row.paper_time else ""
+        before = f", {row.recorded_seconds:g} s when written" if row.recorded_seconds is not None else ""
+        lines.append(f"  paper     {row.paper}: {row.figure}{took}")
+        lines.append(f"  asks      {row.asked}")
+        lines += [f"  where     {parameter}" for parameter in row.parameters]
+        lines.append(f"  expected  {row.expected}{before}")
+        lines.append(f"  measured  {row.measured}, {_evidence_word(row)}, {row.seconds:.1f} s")
+        lines += [f"  found     {text}" for text in row.told]
+        if row.simulated is not None:
+            over = "of an over-approximate environment; " if row.overapproximate else ""
+            lines.append(f"  trace     {over}in the simulator {row.simulated.words}")
+        lines += [f"  note      {row.note}"] if row.note else []
+    return join_visible(lines)

@@ -1,0 +1,78 @@
+"""Arguments and options that several commands of `surefoot study` have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surefoot.cli.engine_options import PositiveNumber
+from surefoot.cli.output import check_positive_seconds
+from surefoot.errors import InvalidProblem
+from surefoot_studies.comparison import Study, load_study
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _find_study(_context: click.Context, _argument: click.Parameter, name: str) -> Study:
+    return load_study(name)
+
+
+study_argument: Decorator = click.argument("study", metavar="STUDY", callback=_find_study)
+json_flag: Decorator = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+quiet_flag: Decorator = click.option("--quiet", is_flag=True, help="No progress on stderr.")
+seed_option: Decorator = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+folder_option: Decorator = click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write pictures and data here.",
+)
+
+
+def seconds_option(name: str, default: float, words: str) -> Decorator:
+    """A limit of time."""
+    return click.option(
+        name,
+        type=float,
+        callback=check_positive_seconds,
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help=words,
+    )
+
+
+def workers_option(words: str) -> Decorator:
+    return click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help=words)
+
+
+def sampling_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How panels are made that are sampled in the paper."""
+    eps = click.option(
+        "--eps", type=PositiveNumber(), metavar="NUMBER", help="Half the width of an interval."
+    )
+    engine = click.option(
+        "--engine", default="statistical", show_default=True, help="Of the panels that are sampled."
+    )
+    return engine(eps(command))
+
+
+def output_option(required: bool) -> Decorator:
+    """Where a network is written."""
+    return click.option(
+        "--output",
+        type=click.Path(path_type=Path),
+        metavar="FILE.onnx",
+        callback=_check_onnx,
+        required=required,
+        help="Write the network.",
+    )
+
+
+def _check_onnx(_context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
+    if output is not None and output.suffix != ".onnx":
+        raise InvalidProblem(f"`{output}` is no .onnx file", fix="end its name so", where="--output")
+    return output
