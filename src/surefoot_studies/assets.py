@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
 from importlib.resources import as_file, files
 
@@ -31,3 +32,10 @@ def shipped_names(study: str) -> tuple[str, ...]:
     folder = files(STUDIES[study]).joinpath("assets")
     names = (f.name for f in folder.iterdir()) if folder.is_dir() else ()
     return tuple(sorted(n.removesuffix(".onnx") for n in names if n.endswith(".onnx")))
+
+
+def recipe_curve(study: str, policy: str, over: str) -> dict[int, float]:
+    """Mean return after so many `decisions` or `episodes`: the recipe of a shipped policy, its first seed."""
+    text = files(STUDIES[study]).joinpath("assets", f"{policy}.toml").read_text("utf-8")
+    seed = tomllib.loads(text)["seeds"][0]
+    return dict(zip(seed[f"curve_{over}"], seed["curve_returns"], strict=True))

@@ -8,12 +8,10 @@ holds: between the last value with a proof and the first with a violation.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from importlib.resources import files
 from typing import Any
 
 from surefoot.errors import InvalidProblem
@@ -21,7 +19,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Holds, Proved, Violated
 from surefoot_studies import STUDIES
-from surefoot_studies.assets import shipped_network
+from surefoot_studies.assets import recipe_curve, shipped_network
 from surefoot_studies.comparison import Verify, kind_and_steps
 
 HALVINGS = 8
@@ -72,7 +70,7 @@ def training_run(name: str) -> TrainingRun:
 
 def verify_checkpoints(run: TrainingRun, verify: Verify) -> Iterator[CheckpointVerdict]:
     """Every checkpoint in the order of training."""
-    returns = _read_returns(run)
+    returns = recipe_curve(run.study, run.policy, "decisions")
     for decisions in run.decisions:
         yield _verify_checkpoint(run, decisions, returns[decisions], verify)
 
@@ -109,13 +107,6 @@ def _verify_checkpoint(
             break
         value = (refuted + (proved or 0)) / 2
     return CheckpointVerdict(decisions, mean_return, word, proved, refuted)
-
-
-def _read_returns(run: TrainingRun) -> dict[int, float]:
-    """Mean returns of the checkpoints, from the learning curve of the recipe's first seed."""
-    text = files(STUDIES[run.study]).joinpath("assets", f"{run.policy}.toml").read_text("utf-8")
-    seed = tomllib.loads(text)["seeds"][0]
-    return dict(zip(seed["curve_decisions"], seed["curve_returns"], strict=True))
 
 
 def render_checkpoints(run: TrainingRun, points: tuple[CheckpointVerdict, ...]) -> str:

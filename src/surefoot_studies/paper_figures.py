@@ -127,7 +127,7 @@ class StudyFigures:
 
 def load_study_figures(study: str) -> StudyFigures:
     """The figures of a study; an error if it has none."""
-    if find_spec(f"{STUDIES[study]}.figures") is None:
+    if not has_figures(study):
         raise InvalidProblem(
             f"the study `{study}` has no figures", fix="`racetrack`, `pendulum`, `control` have"
         )
@@ -136,13 +136,6 @@ def load_study_figures(study: str) -> StudyFigures:
     made: Mapping[str, FigureSpec | RegionFigureSpec] = module.FIGURES
     measures: Mapping[str, Measure] = module.MEASURES
     return StudyFigures(made, measures, read_claims(text, f"{study}/expected.toml", made, measures))
-
-
-def recipe_curve(study: str, policy: str) -> dict[int, float]:
-    """Mean return after so many episodes, from the recipe of a shipped policy, its first seed."""
-    text = files(STUDIES[study]).joinpath("assets", f"{policy}.toml").read_text("utf-8")
-    seed = tomllib.loads(text)["seeds"][0]
-    return dict(zip(seed["curve_episodes"], seed["curve_returns"], strict=True))
 
 
 def has_figures(study: str) -> bool:

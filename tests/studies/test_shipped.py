@@ -94,7 +94,7 @@ def flat(level: float) -> Network:
 
 def run_of(levels: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> TrainingRun:
     run = training_run("aurora")
-    monkeypatch.setattr("surefoot_studies.checkpoints._read_returns", lambda _: dict.fromkeys(levels, 1.0))
+    monkeypatch.setattr("surefoot_studies.checkpoints.recipe_curve", lambda *_: dict.fromkeys(levels, 1.0))
     monkeypatch.setattr(TrainingRun, "network", lambda _, decisions: flat(levels[decisions]))
     return replace(run, decisions=tuple(levels))
 

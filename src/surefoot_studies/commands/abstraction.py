@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from surefoot.cli.output import check_folder, deliver_file
-from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
@@ -23,9 +22,9 @@ from surefoot_studies.commands.figure import claim_to_json, claims_exit_code, re
 from surefoot_studies.commands.options import (
     folder_option,
     json_flag,
-    quiet_flag,
     seconds_option,
     study_argument,
+    with_progress,
     workers_option,
 )
 from surefoot_studies.comparison import Study
@@ -86,14 +85,14 @@ class MeasuredAbstraction:
 @workers_option("So many runs at the same time.")
 @seconds_option("--timeout", 300.0, "Per instance of the default.")
 @json_flag
-@quiet_flag
+@with_progress
 def draw_abstractions(
     study: Study,
     figures: tuple[str, ...],
     folder: Path | None,
     timeout: float,
     as_json: bool,
-    quiet: bool,
+    tell: Callable[[str], None],
     **how: Any,
 ) -> int:
     """Make the figures pa-1 to pa-5 of predicate abstraction again (pa: all), and measure their claims.
@@ -107,8 +106,7 @@ def draw_abstractions(
     if not how["configurations"]:
         refuse_given_options({"--cap": "cap", "--every": "every"}, "without --configuration")
     check_folder(folder, "--folder")
-    with report_progress(quiet) as tell:
-        return draw_abstraction_figures(figures, AbstractionSettings(timeout, **how), folder, tell, as_json)
+    return draw_abstraction_figures(figures, AbstractionSettings(timeout, **how), folder, tell, as_json)
 
 
 def draw_abstraction_figures(

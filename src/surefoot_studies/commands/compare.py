@@ -12,7 +12,6 @@ import click
 
 from surefoot.cli.commands.shield.certified_synthesis import result_from_synthesis
 from surefoot.cli.engine_options import build_engines
-from surefoot.cli.progress import report_progress
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
@@ -33,11 +32,11 @@ from surefoot_studies.commands.figure import (
 )
 from surefoot_studies.commands.options import (
     json_flag,
-    quiet_flag,
     sampling_options,
     seconds_option,
     seed_option,
     study_argument,
+    with_progress,
     workers_option,
 )
 from surefoot_studies.comparison import Row, Study, Verify, compare_study
@@ -53,7 +52,7 @@ from surefoot_studies.training.realisation import replay_in_simulator
 @seed_option
 @workers_option("Of racetrack: so many runs of predicate abstraction at the same time.")
 @json_flag
-@quiet_flag
+@with_progress
 def compare_paper(
     study: Study,
     timeout: float,
@@ -62,7 +61,7 @@ def compare_paper(
     seed: int,
     workers: int,
     as_json: bool,
-    quiet: bool,
+    tell: Callable[[str], None],
 ) -> int:
     """Decide every expectation of a study and measure every claim about its figures.
 
@@ -76,17 +75,14 @@ def compare_paper(
         refuse_given_options({"--workers": "workers"}, "without figures of predicate abstraction")
     how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
     rows: list[Row] = []
-    with report_progress(quiet) as tell:
-        try:
-            rows.extend(compare_study(study, make_verifier(timeout, tell), replay_in_simulator))
-            claims = check_study_claims(study.name, how, tell)
-            if study.name == "racetrack":
-                claims += _abstraction_claims(
-                    AbstractionSettings(timeout, sample=True, workers=workers), tell
-                )
-        except KeyboardInterrupt:
-            print(_render_partial(study, rows, as_json))
-            return 130
+    try:
+        rows.extend(compare_study(study, make_verifier(timeout, tell), replay_in_simulator))
+        claims = check_study_claims(study.name, how, tell)
+        if study.name == "racetrack":
+            claims += _abstraction_claims(AbstractionSettings(timeout, sample=True, workers=workers), tell)
+    except KeyboardInterrupt:
+        print(_render_partial(study, rows, as_json))
+        return 130
     if as_json:
         told = {"claims": [claim_to_json(c) for c in claims]} if claims else {}
         print(json.dumps({"study": study.name, "rows": [_row_to_json(r) for r in rows], **told}, indent=1))

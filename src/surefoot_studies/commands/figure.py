@@ -14,7 +14,6 @@ import click
 from surefoot.cli.commands.heatmap.outputs import Outputs
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import check_folder, deliver_file
-from surefoot.cli.progress import report_progress
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
@@ -39,14 +38,15 @@ from surefoot.verdict.sentences import interruption_note
 from surefoot.verdict.verdict import PerStart, Result, Unknown, is_interrupted
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
+from surefoot_studies.assets import recipe_curve
 from surefoot_studies.commands.options import (
     folder_option,
     json_flag,
-    quiet_flag,
     sampling_options,
     seconds_option,
     seed_option,
     study_argument,
+    with_progress,
 )
 from surefoot_studies.comparison import Study
 from surefoot_studies.paper_figures import (
@@ -59,7 +59,6 @@ from surefoot_studies.paper_figures import (
     has_figures,
     leave_claims_open,
     load_study_figures,
-    recipe_curve,
 )
 from surefoot_studies.paper_figures import sampled_values as values_of
 from surefoot_studies.region_figures import RegionFigureSpec, region_scenes
@@ -92,7 +91,7 @@ class MeasuredFigure:
 @seed_option
 @seconds_option("--timeout", 300.0, "Per panel.")
 @json_flag
-@quiet_flag
+@with_progress
 def draw_figures(
     study: Study,
     figures: tuple[str, ...],
@@ -102,7 +101,7 @@ def draw_figures(
     seed: int,
     timeout: float,
     as_json: bool,
-    quiet: bool,
+    tell: Callable[[str], None],
 ) -> int:
     """Make figures of a paper again, and measure what the paper claims to see there.
 
@@ -111,8 +110,7 @@ def draw_figures(
     refuse_idle_sampling(study.name)
     check_folder(folder, "--folder")
     how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
-    with report_progress(quiet) as tell:
-        return draw_study_figures(study.name, figures, how, folder, tell, as_json)
+    return draw_study_figures(study.name, figures, how, folder, tell, as_json)
 
 
 def refuse_idle_sampling(study: str) -> None:
@@ -242,7 +240,7 @@ def _compose_heatmaps(
         panels.append(Panel(panel.title, drawn, unit, show_property(problem.property), facts))
     curve: Curve | None = None
     if wanted.curve is not None:
-        points = recipe_curve(study, wanted.curve.policy)
+        points = recipe_curve(study, wanted.curve.policy, "episodes")
         marks = tuple((float(x), word) for x, word in wanted.curve.marks)
         curve = Curve("episodes", "return", tuple((float(x), y) for x, y in points.items()), marks)
     # A run that is cut off leaves open what it would have become; the paper counts it as no success.

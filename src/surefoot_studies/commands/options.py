@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 
 from surefoot.cli.engine_options import PositiveNumber
 from surefoot.cli.output import check_positive_seconds
+from surefoot.cli.progress import report_progress
 from surefoot.errors import InvalidProblem
 from surefoot_studies.comparison import Study, load_study
 
@@ -22,7 +24,6 @@ def _find_study(_context: click.Context, _argument: click.Parameter, name: str) 
 
 study_argument: Decorator = click.argument("study", metavar="STUDY", callback=_find_study)
 json_flag: Decorator = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-quiet_flag: Decorator = click.option("--quiet", is_flag=True, help="No progress on stderr.")
 seed_option: Decorator = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 folder_option: Decorator = click.option(
     "--folder",
@@ -30,6 +31,17 @@ folder_option: Decorator = click.option(
     metavar="DIR",
     help="Write pictures and data here.",
 )
+
+
+def with_progress(command: Callable[..., int]) -> Callable[..., Any]:
+    """Adds --quiet; the command gets `tell`, which shows how far it is."""
+
+    @wraps(command)
+    def run(*, quiet: bool, **options: Any) -> int:
+        with report_progress(quiet) as tell:
+            return command(tell=tell, **options)
+
+    return click.option("--quiet", is_flag=True, help="No progress on stderr.")(run)
 
 
 def seconds_option(name: str, default: float, words: str) -> Decorator:

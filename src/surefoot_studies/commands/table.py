@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from surefoot.cli.commands.shield.evaluation import EvaluationSize
-from surefoot.cli.progress import report_progress
 from surefoot.cli.unused_options import refuse_given_options
 from surefoot.errors import InvalidProblem
 from surefoot.verdict.sentences import interruption_note
 from surefoot_studies.commands.options import (
     json_flag,
-    quiet_flag,
     seconds_option,
     seed_option,
     study_argument,
+    with_progress,
 )
 from surefoot_studies.comparison import Study
 from surefoot_studies.control.degree_table import degree_table
@@ -41,7 +40,7 @@ from surefoot_studies.control.measured_table import MeasuredTable, shield_table
 @seconds_option("--timeout", 300.0, "Per simulation, and per synthesis of tables 1 and 3.")
 @seed_option
 @json_flag
-@quiet_flag
+@with_progress
 def print_table(
     study: Study,
     number: int,
@@ -54,7 +53,7 @@ def print_table(
     timeout: float,
     seed: int,
     as_json: bool,
-    quiet: bool,
+    tell: Callable[[str], None],
 ) -> int:
     """Make a table of the shield paper again: synthesis, simulated runs, overhead.
 
@@ -65,10 +64,9 @@ def print_table(
     idle = {"--adversarial": "adversarial"} if number == 2 else {"--cap": "cap"}
     refuse_given_options(idle, f"on table {number}")
     size = EvaluationSize(runs, steps, seed, timeout, adversarial)
-    with report_progress(quiet) as tell:
-        if number == 2:
-            return _print_measured(degree_table(only, cap, networks, size, tell), as_json)
-        return _print_measured(shield_table(number, only, networks, size, tell), as_json)
+    if number == 2:
+        return _print_measured(degree_table(only, cap, networks, size, tell), as_json)
+    return _print_measured(shield_table(number, only, networks, size, tell), as_json)
 
 
 def _print_measured(table: MeasuredTable, as_json: bool) -> int:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import check_output_files, deliver_file
-from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
 from surefoot.problem.problem import Problem
@@ -36,12 +36,12 @@ from surefoot_studies.commands.compare import make_verifier
 from surefoot_studies.commands.options import (
     json_flag,
     output_option,
-    quiet_flag,
     seconds_option,
     seed_option,
     study_argument,
+    with_progress,
 )
-from surefoot_studies.comparison import Study, Verify
+from surefoot_studies.comparison import Study
 from surefoot_studies.generalisation import (
     Instances,
     TippingBounds,
@@ -57,28 +57,22 @@ from surefoot_studies.training.recipes import RECIPES, Recipe
 @study_argument
 @seconds_option("--timeout", 300.0, "Per question.")
 @json_flag
-@quiet_flag
-def check_checkpoints(study: Study, timeout: float, as_json: bool, quiet: bool) -> int:
+@with_progress
+def check_checkpoints(study: Study, timeout: float, as_json: bool, tell: Callable[[str], None]) -> int:
     """Ask one question about every checkpoint of a training.
 
     Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known.
     """
-    with report_progress(quiet) as tell:
-        return _report_checkpoints(study, make_verifier(timeout, tell), as_json)
-
-
-def _report_checkpoints(loaded: Study, decide: Verify, as_json: bool) -> int:
-    run = training_run(loaded.name)
+    run = training_run(study.name)
     points: list[CheckpointVerdict] = []
     mark = ""
     try:
-        points.extend(verify_checkpoints(run, decide))
+        points.extend(verify_checkpoints(run, make_verifier(timeout, tell)))
     except KeyboardInterrupt:
         mark = interruption_note(len(points), len(run.decisions), "checkpoints")
-    facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(p).items()} for p in points]
     if as_json:
         stopped = {"interrupted": mark} if mark else {}
-        print(json.dumps({"study": loaded.name, **stopped, "checkpoints": facts}, indent=1))
+        print(json.dumps({"study": study.name, **stopped, "checkpoints": _show_fractions(points)}, indent=1))
     else:
         print("\n".join([render_checkpoints(run, tuple(points)), *([mark] if mark else [])]))
     if mark:
@@ -94,9 +88,14 @@ def _report_checkpoints(loaded: Study, decide: Verify, as_json: bool) -> int:
 )
 @seconds_option("--timeout", 300.0, "Per tipping point.")
 @json_flag
-@quiet_flag
+@with_progress
 def compare_instances(
-    study: Study, policies: tuple[str, ...], plot: Path | None, timeout: float, as_json: bool, quiet: bool
+    study: Study,
+    policies: tuple[str, ...],
+    plot: Path | None,
+    timeout: float,
+    as_json: bool,
+    tell: Callable[[str], None],
 ) -> int:
     """Compare where policies trained alike begin to fail: at a ratio, or at an absolute value?
 
@@ -106,23 +105,10 @@ def compare_instances(
         if plot.suffix not in (".svg", ".html"):
             raise InvalidProblem(f"`{plot}` is no .svg or .html file", fix="end its name so", where="--plot")
         check_output_files({"--plot": str(plot)}, [])
-    with report_progress(quiet) as tell:
-        return _report_generalisation(study, policies, timeout, tell, plot, as_json)
-
-
-def _report_generalisation(
-    loaded: Study,
-    policies: tuple[str, ...],
-    seconds: float,
-    tell: Callable[[str], None],
-    plot: Path | None,
-    as_json: bool,
-) -> int:
-    about = load_instances(loaded.name)
-    known = shipped_names(loaded.name)
+    about, known = load_instances(study.name), shipped_names(study.name)
     for policy in policies:
         if policy not in known:
-            what = f"study `{loaded.name}` ships no policy `{policy}`"
+            what = f"study `{study.name}` ships no policy `{policy}`"
             raise InvalidProblem(what, fix=did_you_mean(policy, known))
     engines = build_engines("bmc", {"solver": "native"}, None)
     found: list[TippingBounds] = []
@@ -130,33 +116,35 @@ def _report_generalisation(
     try:
         for policy, scale in wanted:
             tell(f"{policy}: P = {float(scale):g}")
-            asking = SearchSettings(engines, Budget(seconds, 0, tell))
-            found.append(
-                find_tipping_bounds(about, policy, shipped_network(loaded.name, policy), scale, asking)
-            )
+            asking = SearchSettings(engines, Budget(timeout, 0, tell))
+            network = shipped_network(study.name, policy)
+            found.append(find_tipping_bounds(about, policy, network, scale, asking))
     except KeyboardInterrupt:
         mark = interruption_note(len(found), len(wanted), "tipping points")
     each = [tuple(t for t in found if t.policy == p) for p in dict.fromkeys(t.policy for t in found)]
     answers = tuple(judge_dependence(about, mine) for mine in each if len(mine) == len(about.scales))
     lines = [(mine[0].policy, bars) for mine in each if (bars := _tipping_bars(about, mine))]
+    text = "\n".join([drawn_bounds(about, tuple(found), answers), *([mark] if mark else [])])
     if plot is not None and lines:
         names = f"P, largest {about.quantity}", f"L, {about.quantity}"
         picture = bounds_svg(f"{about.words} ({mark})" if mark else about.words, *names, lines)
-        text = drawn_bounds(about, tuple(found), answers)
-        told = preformatted_html(f"{text}\n{mark}" if mark else text)
-        title = f"surefoot: {loaded.name}"
-        page = plot.suffix == ".html"
-        deliver_file(plot, lambda: render_html_page(title, [picture, told]) if page else picture, quiet=True)
+        parts = [picture, preformatted_html(text)]
+        page = render_html_page(f"surefoot: {study.name}", parts) if plot.suffix == ".html" else picture
+        deliver_file(plot, lambda: page, quiet=True)
     if as_json:
-        facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(t).items()} for t in found]
-        stopped = {"interrupted": mark} if mark else {}
-        print(json.dumps({"study": loaded.name, **stopped, "bounds": facts,
-                          "answers": [asdict(a) for a in answers]}))  # fmt: skip
+        facts = {"study": study.name, **({"interrupted": mark} if mark else {})}
+        facts |= {"bounds": _show_fractions(found), "answers": [asdict(a) for a in answers]}
+        print(json.dumps(facts))
     else:
-        print("\n".join([drawn_bounds(about, tuple(found), answers), *([mark] if mark else [])]))
+        print(text)
     if mark:
         return 130
     return 0 if all(t.certified and t.reached for t in found) else 3
+
+
+def _show_fractions(found: Sequence[Any]) -> list[dict[str, Any]]:
+    """For JSON."""
+    return [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(one).items()} for one in found]
 
 
 def _tipping_bars(about: Instances, mine: tuple[TippingBounds, ...]) -> list[tuple[float, float, float]]:
@@ -171,55 +159,49 @@ def _tipping_bars(about: Instances, mine: tuple[TippingBounds, ...]) -> list[tup
 @seed_option
 @seconds_option("--timeout", 300.0, "Per question.")
 @json_flag
-@quiet_flag
+@with_progress
 def retrain_problem(
-    study: Study, problem: str, output: Path | None, seed: int, timeout: float, as_json: bool, quiet: bool
+    study: Study,
+    problem: str,
+    output: Path | None,
+    seed: int,
+    timeout: float,
+    as_json: bool,
+    tell: Callable[[str], None],
 ) -> int:
     """Feed the counterexamples of a violated problem back into training until it is proved.
 
     Exit 0 if it is proved and certified in the end, 1 if it is violated, 3 otherwise.
     """
-    _require_problem(study, problem)
+    build = _find_problem(study, problem)
     if output is not None:
         check_output_files({"--output": str(output)}, [])
-    with report_progress(quiet) as tell:
-        return _retrain_policy(study, problem, timeout, seed, tell, output, as_json)
-
-
-def _require_problem(study: Study, problem: str) -> None:
-    if problem not in study.problems:
-        fix = did_you_mean(problem, study.problems)
-        raise InvalidProblem(f"study `{study.name}` has no problem `{problem}`", fix=fix)
-
-
-def _retrain_policy(
-    loaded: Study,
-    wanted: str,
-    seconds: float,
-    seed: int,
-    tell: Callable[[str], None],
-    output: Path | None,
-    as_json: bool,
-) -> int:
-    recipe = _find_recipe(wanted)
+    recipe = _find_recipe(problem)
     if find_spec("torch") is None:
         raise MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
     from surefoot_studies.training.onnx_files import write_network
     from surefoot_studies.training.repair import RepairSettings, render_rounds, repair_policy
 
     def decide(problem: Problem) -> Result:
-        result = verify(problem, None, Budget(seconds, seed, tell))
+        result = verify(problem, None, Budget(timeout, seed, tell))
         if is_interrupted(result.verdict):
             raise KeyboardInterrupt
         return result
 
-    done = repair_policy(recipe, loaded.problems[wanted](), decide, RepairSettings(seed=seed), tell)
+    done = repair_policy(recipe, build(), decide, RepairSettings(seed=seed), tell)
     if output is not None:
         write_network(output, done.layers, recipe)
-    facts = {"study": loaded.name, "problem": wanted, "rounds": [asdict(r) for r in done.rounds]}
-    print(json.dumps(facts, indent=1) if as_json else f"{wanted}\n{render_rounds(done.rounds)}")
+    facts = {"study": study.name, "problem": problem, "rounds": [asdict(r) for r in done.rounds]}
+    print(json.dumps(facts, indent=1) if as_json else f"{problem}\n{render_rounds(done.rounds)}")
     last = done.rounds[-1]
     return 1 if last.verdict == "violated" else 0 if last.verdict == "proved" and last.certified else 3
+
+
+def _find_problem(study: Study, problem: str) -> Callable[[], Problem]:
+    if problem not in study.problems:
+        fix = did_you_mean(problem, study.problems)
+        raise InvalidProblem(f"study `{study.name}` has no problem `{problem}`", fix=fix)
+    return study.problems[problem]
 
 
 def _find_recipe(problem: str) -> Recipe:
@@ -241,46 +223,38 @@ def _find_recipe(problem: str) -> Recipe:
               help="The hidden layers, or those that the paper prints.")  # fmt: skip
 @click.option("--imitate", is_flag=True, help="Begin with what a regulator does.")
 @seed_option
-@quiet_flag
+@with_progress
 def train_plant(
-    study: Study, problem: str, output: Path, hidden: str, imitate: bool, seed: int, quiet: bool
+    study: Study,
+    problem: str,
+    output: Path,
+    hidden: str,
+    imitate: bool,
+    seed: int,
+    tell: Callable[[str], None],
 ) -> int:
     """Train an actor for a plant of the study (DDPG); write it and a TOML file that says how.
 
     Exit 1 if held-out runs were unsafe, 130 if it was interrupted (the best actor so far is written).
     """
-    _require_problem(study, problem)
-    with report_progress(quiet) as tell:
-        return _train_actor_of(study, problem, hidden, imitate, seed, tell, output)
-
-
-def _train_actor_of(
-    loaded: Study,
-    wanted: str,
-    hidden: str,
-    imitate: bool,
-    seed: int,
-    tell: Callable[[str], None],
-    output: Path,
-) -> int:
     from surefoot.reductions.barrier import read_control_system
     from surefoot.reductions.discretise import discretise
     from surefoot_studies.training.control.ddpg import train_actor
     from surefoot_studies.training.control.recipes import actor_recipe, text_file, training_text
     from surefoot_studies.training.onnx_files import onnx_bytes
 
+    build = _find_problem(study, problem)
     check_output_files({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
-    sizes = _parse_sizes(loaded.name, wanted, hidden)
-    system = read_control_system(discretise(loaded.problems[wanted]())[0])
-    recipe = actor_recipe(sizes, imitate)
+    recipe = actor_recipe(_parse_sizes(study.name, problem, hidden), imitate)
+    system = read_control_system(discretise(build())[0])
     made = train_actor(system, recipe, seed, tell)
-    written = deliver_file(output, lambda: onnx_bytes(made.layers, "relu", wanted, made.reach), quiet=True)
-    written &= deliver_file(text_file(output), lambda: training_text(wanted, recipe, seed, made), quiet=True)
+    written = deliver_file(output, lambda: onnx_bytes(made.layers, "relu", problem, made.reach), quiet=True)
+    written &= deliver_file(text_file(output), lambda: training_text(problem, recipe, seed, made), quiet=True)
     update, worth, fallen = made.best_point()
     took = f"{made.cpu_seconds:.1f} s of processor time"
     took += f"; written: {output}, {text_file(output).name}" if written else ""
     print_line(
-        f"{wanted}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, {took}"
+        f"{problem}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, {took}"
     )
     if made.interrupted:
         print_line("interrupted: this is the best actor so far")

@@ -9,6 +9,7 @@ from math import log2
 
 from surefoot.formats.racetrack_map import GOAL, Track
 from surefoot.problem.problem import Problem
+from surefoot_studies.assets import recipe_curve
 from surefoot_studies.paper_figures import (
     FigureSpec,
     LearningCurve,
@@ -16,7 +17,6 @@ from surefoot_studies.paper_figures import (
     PanelSpec,
     SampledValue,
     SampledValues,
-    recipe_curve,
 )
 from surefoot_studies.racetrack.drivers import EARLIER, LATER, driver_question
 from surefoot_studies.racetrack.track import TRACKS, shipped_track
@@ -153,7 +153,7 @@ def _checkpoint_pairs(found: Mapping[str, SampledValues]) -> list[tuple[float, f
 
 
 def _more_return(_: Mapping[str, SampledValues]) -> float:
-    returns = recipe_curve("racetrack", "driver-big")
+    returns = recipe_curve("racetrack", "driver-big", "episodes")
     return returns[LATER] - returns[EARLIER]
 
 
