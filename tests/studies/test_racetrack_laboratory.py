@@ -15,7 +15,6 @@ from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.explore import explore_problem
 from surefoot.formats.jani import read_jani, write_jani
-from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track, parse_track
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
@@ -52,7 +51,16 @@ from surefoot_studies.racetrack.model import (
 )
 from surefoot_studies.racetrack.policies import careful_policy, reactive_policy
 from surefoot_studies.racetrack.problem import bend_track, goal_probability
-from surefoot_studies.racetrack.track import TRACKS, shipped_track
+from surefoot_studies.racetrack.track import (
+    FREE,
+    GOAL,
+    START,
+    TRACKS,
+    WALL,
+    Track,
+    parse_track,
+    shipped_track,
+)
 from surefoot_studies.racetrack.track_generator import random_road, refine_track, track_text, with_obstacles
 
 SIZES = {"small": (12, 35), "big": (33, 30), "ring": (45, 50)}

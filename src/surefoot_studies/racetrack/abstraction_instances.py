@@ -17,13 +17,12 @@ from itertools import zip_longest
 from random import Random
 from typing import Literal
 
-from surefoot.formats.racetrack_map import FREE, GOAL, START, Track
 from surefoot.problem.problem import Problem
 from surefoot.term.term import Term, Var
 from surefoot.term.value_types import Int
 from surefoot_studies.racetrack.end_cell import WIDTHS, end_cell_environment, end_cell_problem, start_states
 from surefoot_studies.racetrack.model import ACCELERATIONS
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import FREE, GOAL, START, Track, shipped_track
 
 State = tuple[int, int, int, int]
 FASTEST = (13, 12)  # speeds in the direction of x and of y

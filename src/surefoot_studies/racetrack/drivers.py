@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
-from surefoot.formats.racetrack_map import Track
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
@@ -17,7 +16,7 @@ from surefoot.term.term import Var
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.racetrack.model import ACCELERATIONS, SLIP, X, racetrack_environment
 from surefoot_studies.racetrack.policies import racetrack_policy, reactive_policy
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import Track, shipped_track
 
 CRASHED, FINISHED = Var(location_name("car", "crashed")), Var(location_name("car", "finished"))
 QUESTIONS = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeAlias
 
-from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -29,7 +28,7 @@ from surefoot_studies.racetrack.model import (
     on_cell_kinds,
 )
 from surefoot_studies.racetrack.policies import racetrack_policy
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import FREE, GOAL, START, WALL, Track, shipped_track
 
 CRASHED = Var(location_name("car", "crashed"))
 WIDTHS = (16, 24, 32, 64)  # of the two hidden layers of the networks that are shipped

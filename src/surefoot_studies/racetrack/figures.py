@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cache
 from math import log2
 
-from surefoot.formats.racetrack_map import GOAL, Track
 from surefoot.problem.problem import Problem
 from surefoot_studies.assets import recipe_curve
 from surefoot_studies.paper_figures import (
@@ -19,7 +18,7 @@ from surefoot_studies.paper_figures import (
     SampledValues,
 )
 from surefoot_studies.racetrack.drivers import EARLIER, LATER, driver_question
-from surefoot_studies.racetrack.track import TRACKS, shipped_track
+from surefoot_studies.racetrack.track import GOAL, TRACKS, Track, shipped_track
 
 LARGE = TRACKS[1:]
 NEAR, FAR = 4, 15  # cells from the goal along the track

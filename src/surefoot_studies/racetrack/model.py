@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track
 from surefoot.problem.environment import (
     Component,
     Edge,
@@ -32,6 +31,7 @@ from surefoot.term.term import (
     term_from_python,
 )
 from surefoot.term.value_types import Int
+from surefoot_studies.racetrack.track import FREE, GOAL, START, WALL, Track
 
 ACCELERATIONS = tuple((ax, ay) for ax in (-1, 0, 1) for ay in (-1, 0, 1))  # edge k of `car` is number k
 SLIP = Fraction(1, 5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from surefoot.formats.racetrack_map import GOAL, Track
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Branch, EdgesOf, NeuralPolicy, ProgramPolicy
 from surefoot.term.term import Apply, Op, Term, equal, ite
@@ -17,7 +16,7 @@ from surefoot_studies.racetrack.model import (
     maximum_term,
     minimum_term,
 )
-from surefoot_studies.racetrack.track import DIRECTIONS, nearest_goal, wall_distance
+from surefoot_studies.racetrack.track import DIRECTIONS, GOAL, Track, nearest_goal, wall_distance
 
 
 def _observe_position() -> tuple[Term, ...]:

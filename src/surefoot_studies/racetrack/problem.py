@@ -6,7 +6,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
-from surefoot.formats.racetrack_map import Track
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Path, Probability, Property
@@ -16,7 +15,7 @@ from surefoot_studies.racetrack.drivers import CRASHED, DRIVEN, FINISHED
 from surefoot_studies.racetrack.end_cell import WIDTHS, end_cell_problem
 from surefoot_studies.racetrack.model import SLIP, racetrack_environment
 from surefoot_studies.racetrack.policies import careful_policy
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import Track, shipped_track
 
 
 def bend_track() -> Track:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.racetrack_map import CELLS, FREE, GOAL, START, WALL, Track
+from surefoot_studies.racetrack.track import CELLS, FREE, GOAL, START, WALL, Track
 
 SIGNS = {kind: sign for sign, kind in CELLS.items() if sign in ".xsg"}
 NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1))

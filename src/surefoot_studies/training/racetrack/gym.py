@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidProblem, MissingBackend
-from surefoot.formats.racetrack_map import Track
+from surefoot_studies.racetrack.track import Track
 from surefoot_studies.training.racetrack.track_tables import (
     ACCELERATIONS,
     ARRIVED,
