@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from surefoot.errors import WrongType
 from surefoot.interface.expression import Operand, expression_from
 from surefoot.problem.policy import Actions, Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy
+from surefoot.problem.policy import Policy as PolicyData
 from surefoot.term.arguments import describe_value, take_enum, take_tuple
+
+AnyPolicy: TypeAlias = PolicyData  # for annotations: a network, a program, a shield or an oracle
 
 
 class Policy:
