@@ -6,25 +6,22 @@ import tomllib
 from functools import cache
 from importlib.resources import as_file, files
 
-from surefoot.formats.jani import read_jani
-from surefoot.formats.onnx import read_onnx_network
-from surefoot.problem.environment import Environment
-from surefoot.problem.network import Network
+from surefoot import api
 from surefoot_studies import STUDIES
 
 
 @cache
-def shipped_network(study: str, policy: str) -> Network:
+def shipped_network(study: str, policy: str) -> api.Network:
     """The network `assets/POLICY.onnx` of a study."""
     with as_file(files(STUDIES[study]).joinpath("assets", f"{policy}.onnx")) as path:
-        return read_onnx_network(path)
+        return api.read_onnx_network(path)
 
 
 @cache
-def shipped_model(study: str, name: str) -> Environment:
+def shipped_model(study: str, name: str) -> api.EnvironmentData:
     """The JANI model `assets/NAME.jani` of a study."""
     with as_file(files(STUDIES[study]).joinpath("assets", f"{name}.jani")) as path:
-        return read_jani(path).environment
+        return api.read_jani(path).environment
 
 
 def shipped_names(study: str) -> tuple[str, ...]:

@@ -14,10 +14,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from surefoot.errors import InvalidProblem
-from surefoot.problem.network import Network
-from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Holds, Proved, Violated
+from surefoot import api
 from surefoot_studies import STUDIES
 from surefoot_studies.assets import recipe_curve, shipped_network
 from surefoot_studies.comparison import Verify, kind_and_steps
@@ -33,7 +30,7 @@ class TrainingRun:
     study: str
     policy: str
     decisions: tuple[int, ...]  # that had been taken when a checkpoint was saved; the last one: in the end
-    question: Callable[[Network, Fraction], Problem]
+    question: Callable[[api.Network, Fraction], api.Problem]
     words: str  # the question, for a reader
     parameter: str  # the name of what makes the region larger
     usual: Fraction
@@ -41,7 +38,7 @@ class TrainingRun:
     engine: str = "bmc"
     options: Mapping[str, Any] | None = None
 
-    def network(self, decisions: int) -> Network:
+    def network(self, decisions: int) -> api.Network:
         last = decisions == self.decisions[-1]
         return shipped_network(self.study, self.policy if last else f"{self.policy}-after-{decisions}")
 
@@ -64,7 +61,7 @@ def training_run(name: str) -> TrainingRun:
     """The training run of a study; an error if it has none."""
     run = getattr(import_module(f"{STUDIES[name]}.problem"), "TRAINING", None)
     if not isinstance(run, TrainingRun):
-        raise InvalidProblem(f"the study `{name}` ships no checkpoints", fix="`aurora` does")
+        raise api.InvalidProblem(f"the study `{name}` ships no checkpoints", fix="`aurora` does")
     return run
 
 
@@ -84,9 +81,9 @@ def _verify_checkpoint(
         verdict = verify(run.question(network, value), run.engine, run.options or {}).verdict
         kind, _ = kind_and_steps(verdict)
         match verdict:
-            case Proved() | Holds(as_asked=True):
+            case api.Proved() | api.Holds(as_asked=True):
                 return kind, True
-            case Violated():
+            case api.Violated():
                 return kind, False
             case _:
                 return kind, None

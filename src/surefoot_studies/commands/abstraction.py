@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -12,21 +12,13 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.output import check_folder, deliver_file
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.engines.predicates.configurations import CONFIGURATIONS
-from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.verdict.sentences import interruption_note
+from surefoot_studies import Tell
+from surefoot_studies.commands import options
 from surefoot_studies.commands.figure import claim_to_json, claims_exit_code, render_claims
-from surefoot_studies.commands.options import (
-    folder_option,
-    json_flag,
-    seconds_option,
-    study_argument,
-    with_progress,
-    workers_option,
-)
 from surefoot_studies.comparison import Study
 from surefoot_studies.line_panels import DataLine, LinePanel, line_panels_svg
 from surefoot_studies.paper_figures import CheckedClaim, Claim, check_claim, read_claims
@@ -73,26 +65,26 @@ class MeasuredAbstraction:
 
 
 @click.command("abstraction")
-@study_argument
+@options.study_argument
 @click.argument("figures", metavar="FIGURE…|pa", nargs=-1, required=True)
-@folder_option
+@options.folder_option
 @click.option("--configuration", "configurations", multiple=True, metavar="NAME|paper",
               help="Run this configuration of `predicates` too; paper: those of the figure.")  # fmt: skip
-@seconds_option("--cap", 60.0, "Of --configuration: per instance.")
+@options.seconds_option("--cap", 60.0, "Of --configuration: per instance.")
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True,
               help="Of --configuration: only every so many-th instance.")  # fmt: skip
 @click.option("--sample", is_flag=True, help="Only instances that the study names.")
-@workers_option("So many runs at the same time.")
-@seconds_option("--timeout", 300.0, "Per instance of the default.")
-@json_flag
-@with_progress
+@options.workers_option("So many runs at the same time.")
+@options.seconds_option("--timeout", 300.0, "Per instance of the default.")
+@options.json_flag
+@options.with_progress
 def draw_abstractions(
     study: Study,
     figures: tuple[str, ...],
     folder: Path | None,
     timeout: float,
     as_json: bool,
-    tell: Callable[[str], None],
+    tell: Tell,
     **how: Any,
 ) -> int:
     """Make the figures pa-1 to pa-5 of predicate abstraction again (pa: all), and measure their claims.
@@ -102,7 +94,7 @@ def draw_abstractions(
     """
     if study.name != "racetrack":
         fix = "surefoot study abstraction racetrack"
-        raise InvalidProblem(f"study `{study.name}` has no figures of predicate abstraction", fix=fix)
+        raise api.InvalidProblem(f"study `{study.name}` has no figures of predicate abstraction", fix=fix)
     if not how["configurations"]:
         refuse_given_options({"--cap": "cap", "--every": "every"}, "without --configuration")
     check_folder(folder, "--folder")
@@ -110,11 +102,7 @@ def draw_abstractions(
 
 
 def draw_abstraction_figures(
-    names: Sequence[str],
-    how: AbstractionSettings,
-    folder: Path | None,
-    tell: Callable[[str], None],
-    as_json: bool,
+    names: Sequence[str], how: AbstractionSettings, folder: Path | None, tell: Tell, as_json: bool
 ) -> int:
     """Run every instance once, draw, and measure what the paper claims. Exit 1 if one is not as recorded.
 
@@ -125,7 +113,7 @@ def draw_abstraction_figures(
         figure, runs = made.figure, made.runs
         checked += made.claims
         missing |= set(made.missing)
-        mark = interruption_note(len(runs), len(runs) + len(made.missing), "runs") if made.missing else ""
+        mark = api.interruption_note(len(runs), len(runs) + len(made.missing), "runs") if made.missing else ""
         documents.append({"figure": figure.name, "title": figure.title, "runs": [r.facts() for r in runs]}
                          | ({"interrupted": mark} if mark else {}))  # fmt: skip
         if folder is not None and runs:
@@ -161,13 +149,13 @@ def _render_json(data: dict[str, Any]) -> str:
 
 
 def measure_abstractions(
-    names: Sequence[str], how: AbstractionSettings, tell: Callable[[str], None], stored: StoredRuns
+    names: Sequence[str], how: AbstractionSettings, tell: Tell, stored: StoredRuns
 ) -> Iterator[MeasuredAbstraction]:
     """The named figures; an instance that occurs in several is run once. Interrupted: as far as it came."""
     claims, figures = abstraction_claims(), []
     for name in list(ABSTRACTIONS) if "pa" in names else names:
         if name not in ABSTRACTIONS:
-            raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, ABSTRACTIONS))
+            raise api.InvalidProblem(f"there is no figure `{name}`", fix=api.did_you_mean(name, ABSTRACTIONS))
         several = _select_configurations(ABSTRACTIONS[name], how)
         figures.append((ABSTRACTIONS[name], several, how.planned_runs(ABSTRACTIONS[name], several)))
     run_missing_instances([one for *_, wanted in figures for one in wanted], stored, tell, how.workers)
@@ -183,9 +171,9 @@ def measure_abstractions(
 def _select_configurations(figure: AbstractionFigure, how: AbstractionSettings) -> list[str]:
     found = [DEFAULT]
     for name in how.configurations:
-        if name != "paper" and name not in CONFIGURATIONS:
-            fix = did_you_mean(name, ["paper", *CONFIGURATIONS])
-            raise InvalidProblem(f"there is no configuration `{name}`", fix=fix, where="--configuration")
+        if name != "paper" and name not in api.CONFIGURATIONS:
+            fix = api.did_you_mean(name, ["paper", *api.CONFIGURATIONS])
+            raise api.InvalidProblem(f"there is no configuration `{name}`", fix=fix, where="--configuration")
         found += figure.configurations if name == "paper" else (name,)
     return list(dict.fromkeys(found))
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.commands.shield.certified_synthesis import result_from_synthesis
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.problem.problem import Problem
-from surefoot.run import verify
-from surefoot.shields.certified_shield import make_certified_shield, shapes_for
-from surefoot.verdict.sentences import interruption_note
-from surefoot.verdict.verdict import Result, is_interrupted
-from surefoot.visible import join_visible
-from surefoot.work.budget import Budget
-from surefoot.work.child import processor_time
+from surefoot_studies import Tell
+from surefoot_studies.commands import options
 from surefoot_studies.commands.abstraction import AbstractionSettings, measure_abstractions
 from surefoot_studies.commands.figure import (
     Sampling,
@@ -30,15 +25,6 @@ from surefoot_studies.commands.figure import (
     refuse_idle_sampling,
     render_claims,
 )
-from surefoot_studies.commands.options import (
-    json_flag,
-    sampling_options,
-    seconds_option,
-    seed_option,
-    study_argument,
-    with_progress,
-    workers_option,
-)
 from surefoot_studies.comparison import Row, Study, Verify, compare_study
 from surefoot_studies.paper_figures import CheckedClaim, has_figures
 from surefoot_studies.racetrack.abstraction_log import StoredRuns
@@ -46,13 +32,13 @@ from surefoot_studies.training.realisation import replay_in_simulator
 
 
 @click.command("compare")
-@study_argument
-@seconds_option("--timeout", 300.0, "Per expectation, and per panel of a figure.")
-@sampling_options
-@seed_option
-@workers_option("Of racetrack: so many runs of predicate abstraction at the same time.")
-@json_flag
-@with_progress
+@options.study_argument
+@options.seconds_option("--timeout", 300.0, "Per expectation, and per panel of a figure.")
+@options.sampling_options
+@options.seed_option
+@options.workers_option("Of racetrack: so many runs of predicate abstraction at the same time.")
+@options.json_flag
+@options.with_progress
 def compare_paper(
     study: Study,
     timeout: float,
@@ -61,7 +47,7 @@ def compare_paper(
     seed: int,
     workers: int,
     as_json: bool,
-    tell: Callable[[str], None],
+    tell: Tell,
 ) -> int:
     """Decide every expectation of a study and measure every claim about its figures.
 
@@ -91,26 +77,26 @@ def compare_paper(
     return claims_exit_code(claims) if all(r.as_recorded for r in rows) else 1
 
 
-def make_verifier(seconds: float, tell: Callable[[str], None]) -> Verify:
+def make_verifier(seconds: float, tell: Tell) -> Verify:
     """Decides a problem within so many seconds; engine `shield` synthesises a program for it."""
 
-    def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
-        budget = Budget(seconds, 0, tell)
+    def decide(problem: api.Problem, engine: str, options: Mapping[str, Any]) -> api.Result:
+        budget = api.Budget(seconds, 0, tell)
         if engine == "shield":
-            began = processor_time()
-            made = make_certified_shield(problem, options.get("degrees") or shapes_for(), budget)
+            began = api.processor_time()
+            made = api.make_certified_shield(problem, options.get("degrees") or api.shapes_for(), budget)
             if made.found.interrupted:
                 raise KeyboardInterrupt
-            return result_from_synthesis(made, processor_time() - began, budget)
-        result = verify(problem, build_engines(engine, options, None)[0], budget)
-        if is_interrupted(result.verdict):
+            return result_from_synthesis(made, api.processor_time() - began, budget)
+        result = api.verify(problem, build_engines(engine, options, None)[0], budget)
+        if api.is_interrupted(result.verdict):
             raise KeyboardInterrupt
         return result
 
     return decide
 
 
-def _abstraction_claims(how: AbstractionSettings, tell: Callable[[str], None]) -> list[CheckedClaim]:
+def _abstraction_claims(how: AbstractionSettings, tell: Tell) -> list[CheckedClaim]:
     made = list(measure_abstractions(["pa"], how, tell, StoredRuns(None)))
     if any(one.missing for one in made):
         raise KeyboardInterrupt
@@ -122,7 +108,7 @@ def _render_partial(loaded: Study, rows: Sequence[Row], as_json: bool) -> str:
     expected = loaded.expectations
     left = [f"{e.problem} ({e.engine})" for e in expected[len(rows) :]]
     left += ["claims about figures"] if has_figures(loaded.name) else []
-    mark = f"{interruption_note(len(rows), len(expected), 'expectations')}; nothing is judged"
+    mark = f"{api.interruption_note(len(rows), len(expected), 'expectations')}; nothing is judged"
     if as_json:
         done = [asdict(row) | {"met": None} for row in rows]
         return json.dumps(
@@ -161,4 +147,4 @@ def _render_comparison(rows: Sequence[Row], claims: Sequence[CheckedClaim]) -> s
             over = "of an over-approximate environment; " if row.overapproximate else ""
             lines.append(f"  trace     {over}in the simulator {row.simulated.words}")
         lines += [f"  note      {row.note}"] if row.note else []
-    return join_visible(lines)
+    return api.join_visible(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -11,43 +11,14 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.commands.heatmap.outputs import Outputs
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import check_folder, deliver_file
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.engines.protocol import Engine
-from surefoot.errors import InvalidProblem
-from surefoot.problem.problem import Problem
-from surefoot.problem.property_printer import show_property
-from surefoot.report import region
-from surefoot.report.heatmap import (
-    Figure,
-    Panel,
-    build_figure,
-    common_axes,
-    effort_table,
-    heat_map,
-    parse_view,
-    value_table,
-)
-from surefoot.report.heatmap.heat_figure import measure_of, unit_of
-from surefoot.report.heatmap.learning_curve import Curve
-from surefoot.report.region import Scene
-from surefoot.run import verify
-from surefoot.verdict.sentences import interruption_note
-from surefoot.verdict.verdict import PerStart, Result, Unknown, is_interrupted
-from surefoot.visible import join_visible
-from surefoot.work.budget import Budget
+from surefoot_studies import Tell
 from surefoot_studies.assets import recipe_curve
-from surefoot_studies.commands.options import (
-    folder_option,
-    json_flag,
-    sampling_options,
-    seconds_option,
-    seed_option,
-    study_argument,
-    with_progress,
-)
+from surefoot_studies.commands import options
 from surefoot_studies.comparison import Study
 from surefoot_studies.paper_figures import (
     CheckedClaim,
@@ -78,20 +49,20 @@ class Sampling:
 class MeasuredFigure:
     """A figure and what was measured in it; `missing`: why there is none."""
 
-    picture: Figure | tuple[Scene, ...] | None
+    picture: api.Figure | tuple[api.Scene, ...] | None
     claims: tuple[CheckedClaim, ...]
     missing: str = ""
 
 
 @click.command("figure")
-@study_argument
+@options.study_argument
 @click.argument("figures", metavar="FIGURE…|all", nargs=-1, required=True)
-@folder_option
-@sampling_options
-@seed_option
-@seconds_option("--timeout", 300.0, "Per panel.")
-@json_flag
-@with_progress
+@options.folder_option
+@options.sampling_options
+@options.seed_option
+@options.seconds_option("--timeout", 300.0, "Per panel.")
+@options.json_flag
+@options.with_progress
 def draw_figures(
     study: Study,
     figures: tuple[str, ...],
@@ -101,7 +72,7 @@ def draw_figures(
     seed: int,
     timeout: float,
     as_json: bool,
-    tell: Callable[[str], None],
+    tell: Tell,
 ) -> int:
     """Make figures of a paper again, and measure what the paper claims to see there.
 
@@ -121,12 +92,7 @@ def refuse_idle_sampling(study: str) -> None:
 
 
 def draw_study_figures(
-    study: str,
-    names: Sequence[str],
-    how: Sampling,
-    folder: Path | None,
-    tell: Callable[[str], None],
-    as_json: bool,
+    study: str, names: Sequence[str], how: Sampling, folder: Path | None, tell: Tell, as_json: bool
 ) -> int:
     """Draw figures and print what was measured; the exit code."""
     checked: list[CheckedClaim] = []
@@ -142,7 +108,7 @@ def draw_study_figures(
             done.append(name)
     except KeyboardInterrupt:  # a figure is made whole or not at all
         wanted = list(load_study_figures(study).figures) if "all" in names else names
-        mark = f"{interruption_note(len(done), len(wanted), 'figures')}; no claim is judged"
+        mark = f"{api.interruption_note(len(done), len(wanted), 'figures')}; no claim is judged"
         print(json.dumps({"study": study, "interrupted": mark, "made": done}, indent=1) if as_json else mark)
         return 130
     if as_json:
@@ -150,7 +116,7 @@ def draw_study_figures(
         print(json.dumps({"study": study, "claims": [claim_to_json(c) for c in checked], **told}, indent=1))
     else:
         lines = [f"figure {name} is not made: {why}; give more --timeout" for name, why in missing.items()]
-        print("\n".join(part for part in (render_claims(checked), join_visible(lines)) if part))
+        print("\n".join(part for part in (render_claims(checked), api.join_visible(lines)) if part))
     return claims_exit_code(checked, bool(missing))
 
 
@@ -162,7 +128,7 @@ def claims_exit_code(checked: Sequence[CheckedClaim], missing: bool = False) -> 
 
 
 def _measure_figures(
-    study: str, names: Sequence[str], how: Sampling, tell: Callable[[str], None]
+    study: str, names: Sequence[str], how: Sampling, tell: Tell
 ) -> Iterator[tuple[str, MeasuredFigure]]:
     """The named figures of a study one after the other; `all`: every one."""
     all_of = load_study_figures(study)
@@ -175,7 +141,7 @@ def _measure_figures(
             yield name, _measure_figure(wanted, all_of, how, study, tell)
 
 
-def check_study_claims(study: str, how: Sampling, tell: Callable[[str], None]) -> list[CheckedClaim]:
+def check_study_claims(study: str, how: Sampling, tell: Tell) -> list[CheckedClaim]:
     """Every claim about a figure of the study; none if it has no figures."""
     if not has_figures(study):
         return []
@@ -183,17 +149,19 @@ def check_study_claims(study: str, how: Sampling, tell: Callable[[str], None]) -
 
 
 def _measure_figure(
-    wanted: FigureSpec, all_of: StudyFigures, how: Sampling, study: str, tell: Callable[[str], None]
+    wanted: FigureSpec, all_of: StudyFigures, how: Sampling, study: str, tell: Tell
 ) -> MeasuredFigure:
     """Ask every panel, draw them, measure what is claimed."""
     sampled = build_engines(how.engine, how.options, None)[0]
     computed = build_engines("explicit", {}, None)[0]
-    found: list[tuple[PanelSpec, Problem, Result]] = []
+    found: list[tuple[PanelSpec, api.Problem, api.Result]] = []
     for panel in wanted.panels:
         tell(f"figure {wanted.name}: {panel.title}")
         engine = sampled if panel.sampled or panel.quantity == "effort" else computed
         problem = panel.problem()
-        found.append((panel, problem, _verify_panel(problem, engine, Budget(how.seconds, how.seed, tell))))
+        found.append(
+            (panel, problem, _verify_panel(problem, engine, api.Budget(how.seconds, how.seed, tell)))
+        )
     try:
         tables = {panel.name: values_of(_verdict_table(result)) for panel, _, result in found}
     except UnmeasuredFigure as error:
@@ -202,49 +170,51 @@ def _measure_figure(
     return MeasuredFigure(_compose_heatmaps(wanted, found, study), claims)
 
 
-def _verify_panel(problem: Problem, engine: Engine, budget: Budget) -> Result:
+def _verify_panel(problem: api.Problem, engine: api.Engine, budget: api.Budget) -> api.Result:
     """Without certificates: a picture is for looking, `surefoot check` certifies the same problems."""
-    result = verify(problem, engine, budget, certificates=False)
-    if is_interrupted(result.verdict):
+    result = api.verify(problem, engine, budget, certificates=False)
+    if api.is_interrupted(result.verdict):
         raise KeyboardInterrupt
     return result
 
 
-def _verdict_table(result: Result) -> PerStart:
+def _verdict_table(result: api.Result) -> api.PerStart:
     match result.verdict:
-        case PerStart() as table:
+        case api.PerStart() as table:
             return table
-        case Unknown(reason, detail):
+        case api.Unknown(reason, detail):
             raise UnmeasuredFigure(f"{result.problem}: unknown ({reason.value}): {detail}")
         case other:
-            raise InvalidProblem(f"{result.problem}: `{type(other).__name__.lower()}` is no table of starts")
+            raise api.InvalidProblem(
+                f"{result.problem}: `{type(other).__name__.lower()}` is no table of starts"
+            )
 
 
 def _compose_heatmaps(
-    wanted: FigureSpec, found: Sequence[tuple[PanelSpec, Problem, Result]], study: str
-) -> Figure:
-    panels: list[Panel] = []
+    wanted: FigureSpec, found: Sequence[tuple[PanelSpec, api.Problem, api.Result]], study: str
+) -> api.Figure:
+    panels: list[api.Panel] = []
     along: dict[str, Any] = {}
     for panel, problem, result in found:
         table = (
-            effort_table(_verdict_table(result))
+            api.effort_table(_verdict_table(result))
             if panel.quantity == "effort"
-            else value_table(_verdict_table(result))
+            else api.value_table(_verdict_table(result))
         )
         environment = problem.environment
-        view = parse_view([table], "car_x", "car_y", (), environment)
-        along.setdefault(environment.name, common_axes([table], view, environment))
-        drawn = heat_map(panel.quantity, table, view, along[environment.name], environment=environment)
-        unit = unit_of(panel.quantity, measure_of(problem.property))
+        view = api.parse_view([table], "car_x", "car_y", (), environment)
+        along.setdefault(environment.name, api.common_axes([table], view, environment))
+        drawn = api.heat_map(panel.quantity, table, view, along[environment.name], environment=environment)
+        unit = api.unit_of(panel.quantity, api.measure_of(problem.property))
         facts = {"problem": result.problem, "engine": result.engine, "seed": result.seed}
-        panels.append(Panel(panel.title, drawn, unit, show_property(problem.property), facts))
-    curve: Curve | None = None
+        panels.append(api.Panel(panel.title, drawn, unit, api.show_property(problem.property), facts))
+    curve: api.Curve | None = None
     if wanted.curve is not None:
         points = recipe_curve(study, wanted.curve.policy, "episodes")
         marks = tuple((float(x), word) for x, word in wanted.curve.marks)
-        curve = Curve("episodes", "return", tuple((float(x), y) for x, y in points.items()), marks)
+        curve = api.Curve("episodes", "return", tuple((float(x), y) for x, y in points.items()), marks)
     # A run that is cut off leaves open what it would have become; the paper counts it as no success.
-    return build_figure(
+    return api.build_figure(
         wanted.title,
         panels,
         columns=wanted.columns,
@@ -256,28 +226,24 @@ def _compose_heatmaps(
 
 
 def _write_figure(
-    picture: Figure | tuple[Scene, ...], study: str, name: str, folder: Path | None, as_json: bool
+    picture: api.Figure | tuple[api.Scene, ...], study: str, name: str, folder: Path | None, as_json: bool
 ) -> None:
     """Pictures, data and a page in the folder; without one, the terminal."""
     if folder is None:
-        if isinstance(picture, Figure) and not as_json:
+        if isinstance(picture, api.Figure) and not as_json:
             Outputs(None, None, None, None, None, True).write(picture)
         return
-    from surefoot.report.drawing import render_png, render_svg
-    from surefoot.report.heatmap.figure_data import figure_to_json
-    from surefoot.report.heatmap.html import heat_page
-    from surefoot.report.heatmap.layout import draw_figure
 
     folder.mkdir(parents=True, exist_ok=True)
-    if isinstance(picture, Figure):
-        shapes, page, data = draw_figure(picture), heat_page([picture]), figure_to_json(picture)
+    if isinstance(picture, api.Figure):
+        shapes, page, data = api.draw_figure(picture), api.heat_page([picture]), api.figure_to_json(picture)
     else:
-        shapes = region.draw_scenes(picture)
-        page = region.region_page(f"surefoot: {study}, figure {name}", picture)
-        data = {"panels": [region.scene_to_json(scene) for scene in picture]}
+        shapes = api.region.draw_scenes(picture)
+        page = api.region.region_page(f"surefoot: {study}, figure {name}", picture)
+        data = {"panels": [api.region.scene_to_json(scene) for scene in picture]}
     stem = folder / f"{study}-figure-{name}"
-    deliver_file(stem.with_suffix(".png"), lambda: render_png(shapes))
-    deliver_file(stem.with_suffix(".svg"), lambda: render_svg(shapes))
+    deliver_file(stem.with_suffix(".png"), lambda: api.render_png(shapes))
+    deliver_file(stem.with_suffix(".svg"), lambda: api.render_svg(shapes))
     deliver_file(stem.with_suffix(".html"), lambda: page)
     deliver_file(stem.with_suffix(".json"), lambda: json.dumps(data, indent=1) + "\n")
 
@@ -301,4 +267,4 @@ def render_claims(checked: Sequence[CheckedClaim]) -> str:
         measured = one.missing if one.measured is None else f"{one.measured:.4g}"
         lines.append(f"  measured  {measured} (expected {' and '.join(ends)}{before})")
         lines += [f"  note      {claim.note}"] if claim.note else []
-    return join_visible(lines)
+    return api.join_visible(lines)

@@ -8,7 +8,7 @@ from shlex import join
 
 import click
 
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot import api
 from surefoot_studies import STUDIES
 
 MODES = {  # what was asked for by an option, and does it have a value?
@@ -29,11 +29,11 @@ def translate_old_spelling(given: Sequence[str], commands: Iterable[str]) -> tup
     names, modes, others = _sort_arguments(given)
     if names and names[0] not in STUDIES:
         what = f"there is no command and no study `{names[0]}`"
-        raise InvalidProblem(what, fix=did_you_mean(names[0], [*commands, *STUDIES]))
+        raise api.InvalidProblem(what, fix=api.did_you_mean(names[0], [*commands, *STUDIES]))
     if not names and (asked := [*modes, *(option for option, *_ in others)]):
-        raise InvalidProblem("it has no effect without a study", fix="name the study", where=asked[0])
+        raise api.InvalidProblem("it has no effect without a study", fix="name the study", where=asked[0])
     if len(modes) > 1:
-        raise InvalidProblem(f"{' and '.join(modes)} are asked for at once", fix="give one of them")
+        raise api.InvalidProblem(f"{' and '.join(modes)} are asked for at once", fix="give one of them")
     mode, values = next(iter(modes.items()), ("--show" if names else "--list", []))
     command = mode.removeprefix("--")
     if (

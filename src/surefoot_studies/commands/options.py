@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.engine_options import PositiveNumber
 from surefoot.cli.output import check_positive_seconds
 from surefoot.cli.progress import report_progress
-from surefoot.errors import InvalidProblem
 from surefoot_studies.comparison import Study, load_study
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -86,5 +86,5 @@ def output_option(required: bool) -> Decorator:
 
 def _check_onnx(_context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
     if output is not None and output.suffix != ".onnx":
-        raise InvalidProblem(f"`{output}` is no .onnx file", fix="end its name so", where="--output")
+        raise api.InvalidProblem(f"`{output}` is no .onnx file", fix="end its name so", where="--output")
     return output

@@ -6,10 +6,9 @@ import json
 
 import click
 
-from surefoot.problem.property_printer import show_property
-from surefoot.visible import join_visible
+from surefoot import api
 from surefoot_studies import STUDIES
-from surefoot_studies.commands.options import json_flag, study_argument
+from surefoot_studies.commands import options
 from surefoot_studies.comparison import Study
 
 
@@ -21,8 +20,8 @@ def list_studies() -> int:
 
 
 @click.command("show")
-@study_argument
-@json_flag
+@options.study_argument
+@options.json_flag
 def show_study(study: Study, as_json: bool) -> int:
     """Describe a study and list its problems, which `check` and other commands take as STUDY/PROBLEM."""
     facts = {
@@ -36,6 +35,6 @@ def show_study(study: Study, as_json: bool) -> int:
 
 def _describe_study(study: Study) -> str:
     lines = [*study.readme.strip().splitlines(), ""]
-    lines += [f"problem {n}: {show_property(build().property)}" for n, build in study.problems.items()]
+    lines += [f"problem {n}: {api.show_property(build().property)}" for n, build in study.problems.items()]
     lines += [f"problem {n}: needs your network" for n in study.needs_network]
-    return join_visible(lines)
+    return api.join_visible(lines)

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.commands.shield.evaluation import EvaluationSize
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.errors import InvalidProblem
-from surefoot.verdict.sentences import interruption_note
-from surefoot_studies.commands.options import (
-    json_flag,
-    seconds_option,
-    seed_option,
-    study_argument,
-    with_progress,
-)
+from surefoot_studies import Tell
+from surefoot_studies.commands import options
 from surefoot_studies.comparison import Study
 from surefoot_studies.control.degree_table import degree_table
 from surefoot_studies.control.measured_table import MeasuredTable, shield_table
 
 
 @click.command("table")
-@study_argument
+@options.study_argument
 @click.argument("number", metavar="1|2|3", type=click.IntRange(1, 3))
 @click.option("--problem", "only", multiple=True, metavar="NAME", help="Only these rows.")
 @click.option("--networks", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
@@ -36,11 +30,11 @@ from surefoot_studies.control.measured_table import MeasuredTable, shield_table
               help="Of each run.")  # fmt: skip
 @click.option("--adversarial", type=click.IntRange(0), default=0, show_default=True, metavar="STEPS",
               help="Of tables 1 and 3: shielded steps for each of five adversaries.")  # fmt: skip
-@seconds_option("--cap", 60.0, "Of table 2: per synthesis.")
-@seconds_option("--timeout", 300.0, "Per simulation, and per synthesis of tables 1 and 3.")
-@seed_option
-@json_flag
-@with_progress
+@options.seconds_option("--cap", 60.0, "Of table 2: per synthesis.")
+@options.seconds_option("--timeout", 300.0, "Per simulation, and per synthesis of tables 1 and 3.")
+@options.seed_option
+@options.json_flag
+@options.with_progress
 def print_table(
     study: Study,
     number: int,
@@ -53,14 +47,14 @@ def print_table(
     timeout: float,
     seed: int,
     as_json: bool,
-    tell: Callable[[str], None],
+    tell: Tell,
 ) -> int:
     """Make a table of the shield paper again: synthesis, simulated runs, overhead.
 
     Exit 1 if a shielded run was unsafe.
     """
     if study.name != "control":
-        raise InvalidProblem(f"study `{study.name}` has no tables", fix="surefoot study table control 1")
+        raise api.InvalidProblem(f"study `{study.name}` has no tables", fix="surefoot study table control 1")
     idle = {"--adversarial": "adversarial"} if number == 2 else {"--cap": "cap"}
     refuse_given_options(idle, f"on table {number}")
     size = EvaluationSize(runs, steps, seed, timeout, adversarial)
@@ -81,7 +75,7 @@ def _print_measured(table: MeasuredTable, as_json: bool) -> int:
             if not as_json:
                 print(_table_line(done[-1]["cells"]), flush=True)
     except KeyboardInterrupt:
-        mark = interruption_note(len(done), len(table.rows), "rows")
+        mark = api.interruption_note(len(done), len(table.rows), "rows")
     if as_json:
         facts = {"study": "control", **table.facts, "rows": done}
         print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))

@@ -12,19 +12,11 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import check_output_files, deliver_file
 from surefoot.cli.terminal import print_line
-from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
-from surefoot.problem.problem import Problem
-from surefoot.report.html_page import render_html_page
-from surefoot.report.search_page import preformatted_html
-from surefoot.report.search_plots import bounds_svg
-from surefoot.run import verify
-from surefoot.search import SearchSettings
-from surefoot.verdict.sentences import interruption_note
-from surefoot.verdict.verdict import Result, is_interrupted
-from surefoot.work.budget import Budget
+from surefoot_studies import Tell, generalisation
 from surefoot_studies.assets import shipped_names, shipped_network
 from surefoot_studies.checkpoints import (
     CheckpointVerdict,
@@ -32,33 +24,19 @@ from surefoot_studies.checkpoints import (
     training_run,
     verify_checkpoints,
 )
+from surefoot_studies.commands import options
 from surefoot_studies.commands.compare import make_verifier
-from surefoot_studies.commands.options import (
-    json_flag,
-    output_option,
-    seconds_option,
-    seed_option,
-    study_argument,
-    with_progress,
-)
 from surefoot_studies.comparison import Study
-from surefoot_studies.generalisation import (
-    Instances,
-    TippingBounds,
-    find_tipping_bounds,
-    judge_dependence,
-    load_instances,
-)
 from surefoot_studies.generalisation import render_tipping_bounds as drawn_bounds
 from surefoot_studies.training.recipes import RECIPES, Recipe
 
 
 @click.command("checkpoints")
-@study_argument
-@seconds_option("--timeout", 300.0, "Per question.")
-@json_flag
-@with_progress
-def check_checkpoints(study: Study, timeout: float, as_json: bool, tell: Callable[[str], None]) -> int:
+@options.study_argument
+@options.seconds_option("--timeout", 300.0, "Per question.")
+@options.json_flag
+@options.with_progress
+def check_checkpoints(study: Study, timeout: float, as_json: bool, tell: Tell) -> int:
     """Ask one question about every checkpoint of a training.
 
     Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known.
@@ -69,7 +47,7 @@ def check_checkpoints(study: Study, timeout: float, as_json: bool, tell: Callabl
     try:
         points.extend(verify_checkpoints(run, make_verifier(timeout, tell)))
     except KeyboardInterrupt:
-        mark = interruption_note(len(points), len(run.decisions), "checkpoints")
+        mark = api.interruption_note(len(points), len(run.decisions), "checkpoints")
     if as_json:
         stopped = {"interrupted": mark} if mark else {}
         print(json.dumps({"study": study.name, **stopped, "checkpoints": _show_fractions(points)}, indent=1))
@@ -81,21 +59,16 @@ def check_checkpoints(study: Study, timeout: float, as_json: bool, tell: Callabl
 
 
 @click.command("generalise")
-@study_argument
+@options.study_argument
 @click.option("--policy", "policies", multiple=True, metavar="NAME", help="Only these; may be repeated.")
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE.svg|FILE.html", help="Draw the bounds."
 )
-@seconds_option("--timeout", 300.0, "Per tipping point.")
-@json_flag
-@with_progress
+@options.seconds_option("--timeout", 300.0, "Per tipping point.")
+@options.json_flag
+@options.with_progress
 def compare_instances(
-    study: Study,
-    policies: tuple[str, ...],
-    plot: Path | None,
-    timeout: float,
-    as_json: bool,
-    tell: Callable[[str], None],
+    study: Study, policies: tuple[str, ...], plot: Path | None, timeout: float, as_json: bool, tell: Tell
 ) -> int:
     """Compare where policies trained alike begin to fail: at a ratio, or at an absolute value?
 
@@ -103,33 +76,37 @@ def compare_instances(
     """
     if plot is not None:
         if plot.suffix not in (".svg", ".html"):
-            raise InvalidProblem(f"`{plot}` is no .svg or .html file", fix="end its name so", where="--plot")
+            raise api.InvalidProblem(
+                f"`{plot}` is no .svg or .html file", fix="end its name so", where="--plot"
+            )
         check_output_files({"--plot": str(plot)}, [])
-    about, known = load_instances(study.name), shipped_names(study.name)
+    about, known = generalisation.load_instances(study.name), shipped_names(study.name)
     for policy in policies:
         if policy not in known:
             what = f"study `{study.name}` ships no policy `{policy}`"
-            raise InvalidProblem(what, fix=did_you_mean(policy, known))
+            raise api.InvalidProblem(what, fix=api.did_you_mean(policy, known))
     engines = build_engines("bmc", {"solver": "native"}, None)
-    found: list[TippingBounds] = []
+    found: list[generalisation.TippingBounds] = []
     wanted, mark = [(p, s) for p in policies or about.policies for s in about.scales], ""
     try:
         for policy, scale in wanted:
             tell(f"{policy}: P = {float(scale):g}")
-            asking = SearchSettings(engines, Budget(timeout, 0, tell))
+            asking = api.SearchSettings(engines, api.Budget(timeout, 0, tell))
             network = shipped_network(study.name, policy)
-            found.append(find_tipping_bounds(about, policy, network, scale, asking))
+            found.append(generalisation.find_tipping_bounds(about, policy, network, scale, asking))
     except KeyboardInterrupt:
-        mark = interruption_note(len(found), len(wanted), "tipping points")
+        mark = api.interruption_note(len(found), len(wanted), "tipping points")
     each = [tuple(t for t in found if t.policy == p) for p in dict.fromkeys(t.policy for t in found)]
-    answers = tuple(judge_dependence(about, mine) for mine in each if len(mine) == len(about.scales))
+    answers = tuple(
+        generalisation.judge_dependence(about, mine) for mine in each if len(mine) == len(about.scales)
+    )
     lines = [(mine[0].policy, bars) for mine in each if (bars := _tipping_bars(about, mine))]
     text = "\n".join([drawn_bounds(about, tuple(found), answers), *([mark] if mark else [])])
     if plot is not None and lines:
         names = f"P, largest {about.quantity}", f"L, {about.quantity}"
-        picture = bounds_svg(f"{about.words} ({mark})" if mark else about.words, *names, lines)
-        parts = [picture, preformatted_html(text)]
-        page = render_html_page(f"surefoot: {study.name}", parts) if plot.suffix == ".html" else picture
+        picture = api.bounds_svg(f"{about.words} ({mark})" if mark else about.words, *names, lines)
+        parts = [picture, api.preformatted_html(text)]
+        page = api.render_html_page(f"surefoot: {study.name}", parts) if plot.suffix == ".html" else picture
         deliver_file(plot, lambda: page, quiet=True)
     if as_json:
         facts = {"study": study.name, **({"interrupted": mark} if mark else {})}
@@ -147,27 +124,23 @@ def _show_fractions(found: Sequence[Any]) -> list[dict[str, Any]]:
     return [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(one).items()} for one in found]
 
 
-def _tipping_bars(about: Instances, mine: tuple[TippingBounds, ...]) -> list[tuple[float, float, float]]:
+def _tipping_bars(
+    about: generalisation.Instances, mine: tuple[generalisation.TippingBounds, ...]
+) -> list[tuple[float, float, float]]:
     ends = [(t.scale, t.refuted or about.lowest, t.proved) for t in mine if t.proved is not None]
     return [(float(x), float(low), float(high)) for x, low, high in ends]
 
 
 @click.command("retrain")
-@study_argument
+@options.study_argument
 @click.argument("problem")
-@output_option(required=False)
-@seed_option
-@seconds_option("--timeout", 300.0, "Per question.")
-@json_flag
-@with_progress
+@options.output_option(required=False)
+@options.seed_option
+@options.seconds_option("--timeout", 300.0, "Per question.")
+@options.json_flag
+@options.with_progress
 def retrain_problem(
-    study: Study,
-    problem: str,
-    output: Path | None,
-    seed: int,
-    timeout: float,
-    as_json: bool,
-    tell: Callable[[str], None],
+    study: Study, problem: str, output: Path | None, seed: int, timeout: float, as_json: bool, tell: Tell
 ) -> int:
     """Feed the counterexamples of a violated problem back into training until it is proved.
 
@@ -178,13 +151,13 @@ def retrain_problem(
         check_output_files({"--output": str(output)}, [])
     recipe = _find_recipe(problem)
     if find_spec("torch") is None:
-        raise MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
+        raise api.MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
     from surefoot_studies.training.onnx_files import write_network
     from surefoot_studies.training.repair import RepairSettings, render_rounds, repair_policy
 
-    def decide(problem: Problem) -> Result:
-        result = verify(problem, None, Budget(timeout, seed, tell))
-        if is_interrupted(result.verdict):
+    def decide(problem: api.Problem) -> api.Result:
+        result = api.verify(problem, None, api.Budget(timeout, seed, tell))
+        if api.is_interrupted(result.verdict):
             raise KeyboardInterrupt
         return result
 
@@ -197,10 +170,10 @@ def retrain_problem(
     return 1 if last.verdict == "violated" else 0 if last.verdict == "proved" and last.certified else 3
 
 
-def _find_problem(study: Study, problem: str) -> Callable[[], Problem]:
+def _find_problem(study: Study, problem: str) -> Callable[[], api.Problem]:
     if problem not in study.problems:
-        fix = did_you_mean(problem, study.problems)
-        raise InvalidProblem(f"study `{study.name}` has no problem `{problem}`", fix=fix)
+        fix = api.did_you_mean(problem, study.problems)
+        raise api.InvalidProblem(f"study `{study.name}` has no problem `{problem}`", fix=fix)
     return study.problems[problem]
 
 
@@ -210,35 +183,27 @@ def _find_recipe(problem: str) -> Recipe:
     for name in (policy, policy.rpartition("-")[0]):
         if name in RECIPES:
             return RECIPES[name]
-    raise InvalidProblem(
+    raise api.InvalidProblem(
         f"there is no recipe for `{policy}`", fix="`surefoot study show STUDY` lists the problems"
     )
 
 
 @click.command("train")
-@study_argument
+@options.study_argument
 @click.argument("problem")
-@output_option(required=True)
+@options.output_option(required=True)
 @click.option("--hidden", default="64x64", show_default=True, metavar="64x64|paper",
               help="The hidden layers, or those that the paper prints.")  # fmt: skip
 @click.option("--imitate", is_flag=True, help="Begin with what a regulator does.")
-@seed_option
-@with_progress
+@options.seed_option
+@options.with_progress
 def train_plant(
-    study: Study,
-    problem: str,
-    output: Path,
-    hidden: str,
-    imitate: bool,
-    seed: int,
-    tell: Callable[[str], None],
+    study: Study, problem: str, output: Path, hidden: str, imitate: bool, seed: int, tell: Tell
 ) -> int:
     """Train an actor for a plant of the study (DDPG); write it and a TOML file that says how.
 
     Exit 1 if held-out runs were unsafe, 130 if it was interrupted (the best actor so far is written).
     """
-    from surefoot.reductions.barrier import read_control_system
-    from surefoot.reductions.discretise import discretise
     from surefoot_studies.training.control.ddpg import train_actor
     from surefoot_studies.training.control.recipes import actor_recipe, text_file, training_text
     from surefoot_studies.training.onnx_files import onnx_bytes
@@ -246,7 +211,7 @@ def train_plant(
     build = _find_problem(study, problem)
     check_output_files({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
     recipe = actor_recipe(_parse_sizes(study.name, problem, hidden), imitate)
-    system = read_control_system(discretise(build())[0])
+    system = api.read_control_system(api.discretise(build())[0])
     made = train_actor(system, recipe, seed, tell)
     written = deliver_file(output, lambda: onnx_bytes(made.layers, "relu", problem, made.reach), quiet=True)
     written &= deliver_file(text_file(output), lambda: training_text(problem, recipe, seed, made), quiet=True)
@@ -270,10 +235,10 @@ def _parse_sizes(study: str, problem: str, hidden: str) -> tuple[int, ...]:
         found = paper_size(problem) if study == "control" else None
         if found is None:
             what = f"the paper prints no size of a network for `{problem}`"
-            raise InvalidProblem(what, fix="write sizes like 64x64", where="--hidden")
+            raise api.InvalidProblem(what, fix="write sizes like 64x64", where="--hidden")
         hidden = found
     sizes = tuple(int(part) for part in hidden.split("x") if part.isdigit() and int(part) > 0)
     if len(sizes) != len(hidden.split("x")):
         fix = "write 64x64, or paper"
-        raise InvalidProblem(f"`{hidden}` are no sizes of layers", fix=fix, where="--hidden")
+        raise api.InvalidProblem(f"`{hidden}` are no sizes of layers", fix=fix, where="--hidden")
     return sizes

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from surefoot import api
 from surefoot.cli.commands.shield.certified_synthesis import render_share
 from surefoot.cli.commands.shield.evaluation import (
     EvaluationSize,
     evaluate_guarded_network,
     evaluation_to_json,
 )
-from surefoot.engines.barrier.sos_candidate import template_objection
-from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.policy_file import load_policy
-from surefoot.shields.certified_shield import make_certified_shield
-from surefoot.work.budget import Budget
-from surefoot.work.child import processor_time
+from surefoot_studies import Tell
 from surefoot_studies.control.measured_table import MeasuredTable
 from surefoot_studies.control.paper_tables import network_file_of_row, read_paper_rows
 from surefoot_studies.control.problem import stays_safe
@@ -32,7 +27,7 @@ HEAD = ("benchmark", "degree", "rules", "covered", "seconds", "interventions", "
 
 
 def degree_table(
-    only: tuple[str, ...], cap: float, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
+    only: tuple[str, ...], cap: float, folder: Path | None, size: EvaluationSize, tell: Tell
 ) -> MeasuredTable:
     """Table 2, or some rows of it; each has `cap` seconds for its synthesis, whatever the clock."""
     text = files("surefoot_studies.control").joinpath("tables.toml").read_text("utf-8")
@@ -41,7 +36,7 @@ def degree_table(
     for name in only:
         if name not in known:
             what = f"there is no row `{name}` in table 2"
-            raise InvalidProblem(what, fix=did_you_mean(name, known), where="--problem")
+            raise api.InvalidProblem(what, fix=api.did_you_mean(name, known), where="--problem")
     legend = (
         "In each cell: measured / printed in the paper. Seconds are processor time of the synthesis;",
         f"TO: not within {cap:g} s of the clock (the paper: 2 h).",
@@ -53,23 +48,23 @@ def degree_table(
 
 
 def measure_degree_row(
-    row: dict[str, Any], cap: float, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
+    row: dict[str, Any], cap: float, folder: Path | None, size: EvaluationSize, tell: Tell
 ) -> dict[str, Any]:
     """A synthesis without the network as oracle, as the degree alone is to make the difference."""
-    budget, began = Budget(cap, size.seed, tell), processor_time()
-    made = make_certified_shield(stays_safe(row["problem"]), (row["degree"],), budget)
+    budget, began = api.Budget(cap, size.seed, tell), api.processor_time()
+    made = api.make_certified_shield(stays_safe(row["problem"]), (row["degree"],), budget)
     found = {
         **row,
         "rules": len(made.found.branches),
         "covered": render_share(made.found.covered_share(made.system.initial)),
         "certified": made.accepted,
-        "seconds": round(processor_time() - began, 1),
+        "seconds": round(api.processor_time() - began, 1),
         "timeout": budget.is_spent() and bool(made.found.uncovered),
-        "refused": template_objection(len(made.system.variables), row["degree"]) is not None,
+        "refused": api.template_objection(len(made.system.variables), row["degree"]) is not None,
         "trouble": made.found.trouble,
     }
     file = network_file_of_row(row["problem"], read_paper_rows(1, (row["problem"],))[0], folder)
-    policy = None if file is None else stays_safe(row["problem"], load_policy(file).network).policy
+    policy = None if file is None else stays_safe(row["problem"], api.load_policy(file).network).policy
     shielded = evaluate_guarded_network(made, policy, size, tell)
     if made.found.interrupted or (shielded is not None and shielded.interrupted):
         raise KeyboardInterrupt  # a row is measured whole or not at all

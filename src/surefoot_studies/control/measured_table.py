@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from surefoot import api
 from surefoot.cli.commands.shield.certified_synthesis import render_share
 from surefoot.cli.commands.shield.evaluation import (
     EvaluationSize,
@@ -15,11 +16,7 @@ from surefoot.cli.commands.shield.evaluation import (
     evaluate_shield,
     evaluation_to_json,
 )
-from surefoot.problem.network import Affine, Network
-from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
-from surefoot.shields.evaluation.simulation import Campaign
-from surefoot.work.budget import Budget
-from surefoot.work.child import processor_time
+from surefoot_studies import Tell
 from surefoot_studies.control.paper_tables import PaperRow, network_of_row, read_paper_rows
 from surefoot_studies.control.problem import stays_safe
 from surefoot_studies.control.runtime_overhead import Overhead, overhead_cells, shield_overhead
@@ -43,7 +40,7 @@ class MeasuredTable:
 
 
 def shield_table(
-    table: int, only: tuple[str, ...], folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
+    table: int, only: tuple[str, ...], folder: Path | None, size: EvaluationSize, tell: Tell
 ) -> MeasuredTable:
     """Table 1 or 3, or some rows of it."""
     legend = (
@@ -54,15 +51,13 @@ def shield_table(
     return MeasuredTable(legend, HEAD, rows, {"table": table, "size": asdict(size)})
 
 
-def _measure_row(
-    row: PaperRow, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
-) -> dict[str, Any]:
+def _measure_row(row: PaperRow, folder: Path | None, size: EvaluationSize, tell: Tell) -> dict[str, Any]:
     found = network_of_row(row, folder)
     network, whose, file = (None, "none", None) if found is None else found
     problem = stays_safe(row.problem, network)
-    began = processor_time()
-    made = make_certified_shield(problem, shapes_for(), Budget(size.seconds, size.seed, tell))
-    seconds = processor_time() - began
+    began = api.processor_time()
+    made = api.make_certified_shield(problem, api.shapes_for(), api.Budget(size.seconds, size.seed, tell))
+    seconds = api.processor_time() - began
     known = evaluate_shield(made, problem.policy, size, tell)
     if made.found.interrupted or known.interrupted:  # a row is measured whole or not at all
         raise KeyboardInterrupt
@@ -85,22 +80,22 @@ def _measure_row(
     }
 
 
-def _guarded_campaigns(known: ShieldEvaluation) -> list[Campaign]:
+def _guarded_campaigns(known: ShieldEvaluation) -> list[api.Campaign]:
     """Everything that happened under the program or the shield."""
     return [c for c in (known.shielded, known.program, *(c for _, c in known.adversaries)) if c is not None]
 
 
-def hidden_sizes(network: Network | None) -> str:
+def hidden_sizes(network: api.Network | None) -> str:
     """The sizes of the hidden layers."""
     if network is None:
         return "none"
-    sizes = [node.weights.shape[0] for node in network.nodes if isinstance(node, Affine)]
+    sizes = [node.weights.shape[0] for node in network.nodes if isinstance(node, api.Affine)]
     return "x".join(map(str, sizes[:-1]))
 
 
 def _row_cells(
     row: PaperRow,
-    made: ShieldSynthesis,
+    made: api.ShieldSynthesis,
     known: ShieldEvaluation,
     costs: Overhead | None,
     seconds: tuple[float | None, float],
@@ -130,11 +125,11 @@ def _row_cells(
     ]
 
 
-def _show_failures(campaign: Campaign | None) -> str:
+def _show_failures(campaign: api.Campaign | None) -> str:
     return "–" if campaign is None else f"{campaign.failures}{'' if campaign.complete else '?'}"
 
 
-def _show_steps(campaign: Campaign | None) -> str:
+def _show_steps(campaign: api.Campaign | None) -> str:
     return "–" if campaign is None or campaign.steps_to_steady is None else f"{campaign.steps_to_steady:.1f}"
 
 

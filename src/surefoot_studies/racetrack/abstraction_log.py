@@ -14,8 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidProblem
-from surefoot.problem.network import Affine
+from surefoot import api
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.racetrack.abstraction_instances import (
     FASTEST,
@@ -41,7 +40,7 @@ def _instance_digest() -> str:
     total = sha256(repr((FASTEST, predicate_order(), abstraction_starts())).encode())
     for width in WIDTHS:
         for node in shipped_network("racetrack", f"end-cell-{width}").nodes:
-            if isinstance(node, Affine):
+            if isinstance(node, api.Affine):
                 total.update(node.weights.tobytes() + node.bias.tobytes())
     return total.hexdigest()
 
@@ -97,7 +96,7 @@ def read_stored_runs(folder: Path | None) -> StoredRuns:
             one = run_from_facts(facts)
         except (KeyError, TypeError, ValueError):
             where = f"{found.path}:{number}"
-            raise InvalidProblem(
+            raise api.InvalidProblem(
                 "this line is no run", fix="remove it, or use another folder", where=where
             ) from None
         found.known[one.instance, one.configuration] = (one, cap)

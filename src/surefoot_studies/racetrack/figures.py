@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from math import log2
 
-from surefoot.problem.problem import Problem
+from surefoot import api
 from surefoot_studies.assets import recipe_curve
 from surefoot_studies.paper_figures import (
     FigureSpec,
@@ -26,7 +26,7 @@ STRESS = Fraction(1, 2)
 NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 
 
-def _with_more_slip(build: Callable[..., Problem]) -> Callable[[], Problem]:
+def _with_more_slip(build: Callable[..., api.Problem]) -> Callable[[], api.Problem]:
     return lambda: build(noise=STRESS)
 
 

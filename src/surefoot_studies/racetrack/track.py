@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import files
 
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot import api
 
 FREE, WALL, START, GOAL = 0, 1, 2, 3
 CELLS = {".": FREE, " ": FREE, "x": WALL, "#": WALL, "s": START, "g": GOAL}
@@ -56,31 +56,31 @@ def parse_track(text: str, name: str = "track") -> Track:
     while lines and not lines[-1]:
         lines.pop()
     if not lines or max(len(lines), *map(len, lines)) > LARGEST_SIDE:
-        raise InvalidProblem(f"a track has between 1 and {LARGEST_SIDE} rows and columns", where=name)
+        raise api.InvalidProblem(f"a track has between 1 and {LARGEST_SIDE} rows and columns", where=name)
     width = max(map(len, lines))
     for number, line in enumerate(lines, start=1 if declared is None else 2):
         for column, cell in enumerate(line, start=1):
             if cell not in CELLS:
-                raise InvalidProblem(
+                raise api.InvalidProblem(
                     f"`{cell}` is no cell of a track",
                     fix="use x or # (wall), s (start), g (goal), . or blank (free)",
                     where=f"{name}:{number}:{column}",
                 )
     if declared is not None and declared.split()[1:] != [str(len(lines)), str(width)]:
-        raise InvalidProblem(
+        raise api.InvalidProblem(
             f"`{declared}` announces another size than {len(lines)} rows and {width} columns",
             where=f"{name}:1",
         )
     track = Track(name, tuple(tuple(CELLS[c] for c in line.ljust(width)) for line in lines))
     if not track.places(START) or not track.places(GOAL):
-        raise InvalidProblem("a track needs at least one start and one goal", where=name)
+        raise api.InvalidProblem("a track needs at least one start and one goal", where=name)
     return track
 
 
 def shipped_track(name: str) -> Track:
     """One of our own maps: a bend for tests, and the shapes of Barto-small, Barto-big and Ring."""
     if name not in TRACKS:
-        raise InvalidProblem(f"there is no track `{name}`", fix=did_you_mean(name, TRACKS))
+        raise api.InvalidProblem(f"there is no track `{name}`", fix=api.did_you_mean(name, TRACKS))
     return parse_track(files(__package__).joinpath("assets", f"{name}.track").read_text("utf-8"), name)
 
 

@@ -7,7 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from surefoot.work.interrupt import exit_process, handle_interrupts
+from surefoot import api
 from surefoot_studies.training.imitation.behavioural_cloning import clone_adviser
 from surefoot_studies.training.imitation.recipes import IMITATORS, ImitationRecipe
 from surefoot_studies.training.onnx_files import AnyRecipe, checkpoint_file, save_policy, write_network
@@ -131,10 +131,10 @@ def baseline_share(own: float, baseline: float) -> float:
 
 
 if __name__ == "__main__":
-    with handle_interrupts() as heard:
+    with api.handle_interrupts() as heard:
         try:
             code = train_from_arguments()
         except KeyboardInterrupt:
             print("interrupted: the training that was under way is lost", file=sys.stderr)
-            exit_process(heard.code or 130)
+            api.exit_process(heard.code or 130)
     sys.exit(code)

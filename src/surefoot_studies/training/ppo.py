@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from surefoot_studies import Tell
 from surefoot_studies.training.recipes import Recipe
 from surefoot_studies.training.rollout import (
     Act,
@@ -51,7 +52,7 @@ class PpoPolicy:
     cpu_seconds: float
 
 
-def train_ppo(recipe: Recipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> PpoPolicy:
+def train_ppo(recipe: Recipe, seed: int, tell: Tell = lambda _: None) -> PpoPolicy:
     """The policy of a recipe, from scratch."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)

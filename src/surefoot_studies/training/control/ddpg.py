@@ -10,16 +10,13 @@ the run and costs `unsafe`. The actor that is kept is the best one of the looks 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import process_time
 
 import numpy as np
 
-from surefoot.errors import Unsupported
-from surefoot.reductions.barrier import ControlSystem
-from surefoot.shields.evaluation.baselines import baseline_regulator
-from surefoot.shields.evaluation.plant import BatchPlant, draw_start_states
+from surefoot import api
+from surefoot_studies import Tell
 from surefoot_studies.training.control.dense import (
     Adam,
     Floats,
@@ -72,14 +69,16 @@ class TrainedActor:
 
 
 def train_actor(
-    system: ControlSystem, recipe: ActorRecipe, seed: int, tell: Callable[[str], None] = lambda _: None
+    system: api.ControlSystem, recipe: ActorRecipe, seed: int, tell: Tell = lambda _: None
 ) -> TrainedActor:
     """An actor for a plant; the same seed gives the same actor on the same machine.
 
     An interruption after the first look keeps the best actor so far.
     """
     began, learner = process_time(), _Learner(system, recipe, seed)
-    held_out = draw_start_states([list(system.initial)], recipe.held_out, np.random.default_rng((seed, 1)))
+    held_out = api.draw_start_states(
+        [list(system.initial)], recipe.held_out, np.random.default_rng((seed, 1))
+    )
     curve: list[tuple[int, float, int]] = []
     best, most = copy_layers(learner.actor), -np.inf
     interrupted = False
@@ -109,12 +108,12 @@ def train_actor(
 class _Learner:
     """Actor, critic, their targets, the memory and the plants that are running."""
 
-    def __init__(self, system: ControlSystem, recipe: ActorRecipe, seed: int) -> None:
-        self.plant, self.recipe = BatchPlant(system), recipe
+    def __init__(self, system: api.ControlSystem, recipe: ActorRecipe, seed: int) -> None:
+        self.plant, self.recipe = api.BatchPlant(system), recipe
         self.generator = np.random.default_rng((seed, 0))
         low, high = self.plant.ends()
         if not np.all(np.isfinite(high - low)) or np.any(low != -high):
-            raise Unsupported("an actor is trained for controls between -c and c")
+            raise api.Unsupported("an actor is trained for controls between -c and c")
         self.reach = high
         self.widths = np.array([max(abs(float(a)), abs(float(b)), 1e-2) for a, b in system.initial])
         states, controls = len(system.variables), len(high)
@@ -150,7 +149,7 @@ class _Learner:
         return float(bad.mean())
 
     def _starts(self, count: int) -> Floats:
-        return draw_start_states([list(self.plant.system.initial)], count, self.generator)
+        return api.draw_start_states([list(self.plant.system.initial)], count, self.generator)
 
     def _acts(self, actor: Layers, states: Floats) -> Floats:
         found: Floats = np.tanh(forward_layers(actor, (states / self.widths).astype(self.kind))[-1])
@@ -183,9 +182,9 @@ class _Learner:
 
     def imitate(self) -> None:
         """What a regulator does in states twice as far as starts, as the actor's first idea."""
-        gain = baseline_regulator(self.plant.system)
+        gain = api.baseline_regulator(self.plant.system)
         if gain is None:
-            raise Unsupported("there is no regulator to imitate")
+            raise api.Unsupported("there is no regulator to imitate")
         for _ in range(self.recipe.imitation):
             rows = self.generator.uniform(-2, 2, (self.recipe.batch, len(self.widths))).astype(self.kind)
             wanted = self.plant.clip_controls(rows * self.widths @ gain.matrix.T + gain.offset) / self.reach

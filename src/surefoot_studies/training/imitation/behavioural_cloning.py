@@ -10,12 +10,12 @@ numpy; the same seed on the same machine gives the same weights.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from surefoot_studies import Tell
 from surefoot_studies.training.imitation.advisers import ADVISERS, Adviser
 from surefoot_studies.training.imitation.recipes import ImitationRecipe
 from surefoot_studies.training.racetrack.dqn import (
@@ -39,9 +39,7 @@ class ClonedPolicy:
     cpu_seconds: float
 
 
-def clone_adviser(
-    recipe: ImitationRecipe, seed: int, tell: Callable[[str], None] = lambda _: None
-) -> ClonedPolicy:
+def clone_adviser(recipe: ImitationRecipe, seed: int, tell: Tell = lambda _: None) -> ClonedPolicy:
     """The policy of a recipe, from scratch."""
     rng, began = np.random.default_rng(seed), time.process_time()
     adviser = ADVISERS[recipe.adviser]()

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -23,6 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot_studies import Tell
 from surefoot_studies.training.racetrack.driver_values import evaluate_driver
 from surefoot_studies.training.racetrack.recipes import DriverRecipe
 from surefoot_studies.training.racetrack.track_tables import (
@@ -59,7 +59,7 @@ class TrainedDriver:
     cpu_seconds: float
 
 
-def train_dqn(recipe: DriverRecipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> TrainedDriver:
+def train_dqn(recipe: DriverRecipe, seed: int, tell: Tell = lambda _: None) -> TrainedDriver:
     """The driver of a recipe, from scratch."""
     rng = np.random.default_rng(seed)
     began = time.process_time()

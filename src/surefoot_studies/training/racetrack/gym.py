@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, MissingBackend
+from surefoot import api
 from surefoot_studies.racetrack.track import Track
 from surefoot_studies.training.racetrack.track_tables import (
     ACCELERATIONS,
@@ -35,11 +35,11 @@ def make_racetrack_env(
     try:
         import gymnasium
     except ImportError:
-        raise MissingBackend(
+        raise api.MissingBackend(
             "Racetrack as an environment needs gymnasium", fix="pip install 'surefoot[gym]'"
         ) from None
     if start not in ("anywhere", "line") or inputs not in (4, 15):
-        raise InvalidProblem(
+        raise api.InvalidProblem(
             "a start is `anywhere` or `line`, and there are 4 or 15 inputs", fix="use one of these"
         )
     road = (
