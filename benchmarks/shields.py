@@ -24,10 +24,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from surefoot.cli.commands.shield.synthesis_text import barrier_degree
 from surefoot.formats.policy_file import load_policy
 from surefoot.integrations.native import native
 from surefoot.integrations.shield import Shielded
+from surefoot.report.shield_text import barrier_degree
 from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
 from surefoot.work.budget import Budget
 from surefoot_studies.control.measured_table import hidden_sizes

@@ -163,4 +163,5 @@ def _arrow_path(x: float, y: float) -> str:
 
 
 def _text_svg(x: float, y: float, text: str, *, size: int = 12, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{api.escape_html(text)}</text>'
+    style = f'font-size="{size}" text-anchor="{anchor}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{api.escape_html(text)}</text>'

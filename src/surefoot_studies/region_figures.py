@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from surefoot import api
-from surefoot.cli.engine_options import build_engines
 from surefoot_studies import Tell
 
 Box = tuple[tuple[Fraction, Fraction], ...]
@@ -84,7 +83,7 @@ def _region_panel(panel: RegionSpec, budget: api.Budget) -> tuple[api.Scene, Fra
             raise KeyboardInterrupt
         covered = made.found.covered_share(made.system.initial)
         return api.synthesis_scene(made, panel.title, budget.seed), covered
-    result = api.verify(problem, build_engines("barrier", {}, None)[0], budget)
+    result = api.verify(problem, api.Barrier(), budget)
     if api.is_interrupted(result.verdict):
         raise KeyboardInterrupt
     match result.verdict:

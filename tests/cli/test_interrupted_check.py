@@ -9,7 +9,8 @@ import pytest
 from tests.cli.conftest import Command
 from tests.cli.test_predicates import counter as counter
 
-from surefoot.cli import graph_file, output
+from surefoot import api
+from surefoot.cli import output
 from surefoot.cli.commands import check as check_command
 from surefoot.work.deadline import Alarm, Late
 
@@ -49,8 +50,8 @@ def test_answers_before_the_interrupt_are_kept_and_the_rest_is_named(
         asked.append(arguments)
         return verify(*arguments, **options) if len(asked) == 1 else interrupt()  # type: ignore[arg-type]
 
-    verify = check_command.verify_without_objection
-    monkeypatch.setattr(check_command, "verify_without_objection", once)
+    verify = api.verify_without_objection
+    monkeypatch.setattr(api, "verify_without_objection", once)
     result = toy.with_name("r.json")
     names = ("--property", "below_ten", "--property", "below_thirteen")
     code, out, _ = command("check", toy, *names, "--json", result)
@@ -63,8 +64,8 @@ def test_answers_before_the_interrupt_are_kept_and_the_rest_is_named(
 def test_large_graphs_are_left_out_after_an_interrupt(
     counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(graph_file, "LARGE", most)
-    monkeypatch.setattr("surefoot.engines.predicates.split_preview.with_splits", interrupt)
+    monkeypatch.setattr("surefoot.report.abstraction.graph_file.LARGE", most)
+    monkeypatch.setattr("surefoot.report.abstraction.graph_file.with_splits", interrupt)
     result, graph = counter.with_name("r.json"), counter.with_name("g.json")
     options = ("--engine", "predicates", "--splits", 3, "--json", result, "--graph", graph)
     _, out, _ = command("check", counter, *options)

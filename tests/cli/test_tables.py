@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield.evaluation import EvaluationSize
 from surefoot.problem.network import dense_network
+from surefoot.shields.evaluation.comparison import EvaluationSize
 from surefoot_studies.control.degree_table import measure_degree_row
 from surefoot_studies.control.paper_tables import network_of_row, read_paper_rows
 from surefoot_studies.control.problem import PLANTS

@@ -101,7 +101,7 @@ def test_the_command_tells_table_answer_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = replace(AURORA, scales=SCALES[:2], precision=Fraction(1, 2))
-    monkeypatch.setattr("surefoot_studies.commands.training.load_instances", lambda _: few)
+    monkeypatch.setattr("surefoot_studies.generalisation.load_instances", lambda _: few)
     picture = tmp_path / "bounds.svg"
     asked = ["study", "generalise", "aurora", "--policy", "aurora-48", "--plot", str(picture), "--quiet"]
     assert run_command_line(asked) == 0
@@ -124,7 +124,7 @@ def test_an_unknown_policy_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_no_time_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "surefoot_studies.commands.training.load_instances", lambda _: replace(AURORA, scales=SCALES[:2])
+        "surefoot_studies.generalisation.load_instances", lambda _: replace(AURORA, scales=SCALES[:2])
     )
     asked = ["study", "generalise", "aurora", "--policy", "aurora-48", "--timeout", "0.001", "--quiet"]
     assert run_command_line(asked) == 3

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot import api
 from surefoot.cli.model import model_option_flag
-from surefoot.errors import InvalidProblem, MissingBackend
-from surefoot.formats.model_file import LoadedModel
-from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Trace
 
 if TYPE_CHECKING:
     import click
@@ -32,24 +28,19 @@ def study_names() -> tuple[str, ...]:
     return tuple(STUDIES)
 
 
-def names_study(model: str) -> bool:
-    """Is this `STUDY/PROBLEM`, and not a file?"""
-    return model.partition("/")[0] in study_names() and not Path(model).exists()
-
-
-def load_study_model(model: str, wiring: Mapping[str, Any]) -> LoadedModel:
+def load_study_model(model: str, wiring: Mapping[str, Any]) -> api.LoadedModel:
     """The problem that is meant; what else says how a model is read is refused."""
     taken = ("policy", "constants", "output")
     for name, given in wiring.items():
         if given and name not in taken:
             fix = "leave it out, or write the problem as a file"
-            raise InvalidProblem(
+            raise api.InvalidProblem(
                 "a problem of a study does not take it", fix=fix, where=model_option_flag(name)
             )
     return load_study_problem(model, **{name: wiring[name] for name in taken})
 
 
-def load_study_problem(model: str, **parameters: Any) -> LoadedModel:
+def load_study_problem(model: str, **parameters: Any) -> api.LoadedModel:
     """The problem with its parameters; a study that ships no network needs one."""
     _require_studies()
     from surefoot_studies.named_problem import load_named_problem
@@ -57,7 +48,7 @@ def load_study_problem(model: str, **parameters: Any) -> LoadedModel:
     return load_named_problem(model, **parameters)
 
 
-def replay_study_trace(study: str, problem: Problem, trace: Trace) -> Simulated | None:
+def replay_study_trace(study: str, problem: api.Problem, trace: api.Trace) -> Simulated | None:
     """What becomes of a trace in the simulator of the study, if it has one."""
     from surefoot_studies.training.realisation import replay_in_simulator
 
@@ -75,4 +66,4 @@ def load_study_commands() -> click.Group:
 def _require_studies() -> None:
     if find_spec("surefoot_studies") is None:
         what = "the papers' studies are not installed here"
-        raise MissingBackend(what, fix="install the whole distribution, with `surefoot_studies`")
+        raise api.MissingBackend(what, fix="install the whole distribution, with `surefoot_studies`")

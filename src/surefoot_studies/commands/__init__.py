@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from surefoot.cli.terminal import print_line
+from surefoot.cli import plugin
 from surefoot_studies.commands.old_spelling import translate_old_spelling
 
 COMMANDS = {  # name -> file here, its function, and what `--help` says of it
@@ -39,7 +39,7 @@ class _StudyGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in (*COMMANDS, *ctx.help_option_names):
             args, told = translate_old_spelling(args, COMMANDS)
-            print_line(f"warning: {told}", error=True)
+            plugin.print_line(f"warning: {told}", error=True)
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -13,9 +13,7 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.output import check_folder, deliver_file
-from surefoot.cli.terminal import print_line
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli import plugin
 from surefoot_studies import Tell
 from surefoot_studies.commands import options
 from surefoot_studies.commands.figure import claim_to_json, claims_exit_code, render_claims
@@ -96,8 +94,8 @@ def draw_abstractions(
         fix = "surefoot study abstraction racetrack"
         raise api.InvalidProblem(f"study `{study.name}` has no figures of predicate abstraction", fix=fix)
     if not how["configurations"]:
-        refuse_given_options({"--cap": "cap", "--every": "every"}, "without --configuration")
-    check_folder(folder, "--folder")
+        plugin.refuse_given_options({"--cap": "cap", "--every": "every"}, "without --configuration")
+    plugin.check_folder(folder, "--folder")
     return draw_abstraction_figures(figures, AbstractionSettings(timeout, **how), folder, tell, as_json)
 
 
@@ -125,8 +123,8 @@ def draw_abstraction_figures(
                 "missing": len(made.missing),
                 "claims": list(map(claim_to_json, made.claims)),
             }
-            deliver_file(stem.with_suffix(".svg"), partial(_render_figure, figure, runs, mark))
-            deliver_file(stem.with_suffix(".json"), partial(_render_json, data))
+            plugin.deliver_file(stem.with_suffix(".svg"), partial(_render_figure, figure, runs, mark))
+            plugin.deliver_file(stem.with_suffix(".json"), partial(_render_json, data))
         elif not as_json and folder is None:
             print(_render_run_table(figure, runs) + (f"\n{mark}; no claim is judged" if mark else ""))
     if as_json:
@@ -139,7 +137,7 @@ def draw_abstraction_figures(
         rest = (
             "run it again with the same --folder to go on" if folder else "use --folder to keep what is made"
         )
-        print_line(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
+        plugin.print_line(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
         return 130
     return claims_exit_code(checked)
 

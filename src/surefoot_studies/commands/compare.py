@@ -11,9 +11,7 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.shield.certified_synthesis import result_from_synthesis
-from surefoot.cli.engine_options import build_engines
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli import plugin
 from surefoot_studies import Tell
 from surefoot_studies.commands import options
 from surefoot_studies.commands.abstraction import AbstractionSettings, measure_abstractions
@@ -56,9 +54,11 @@ def compare_paper(
     if has_figures(study.name):
         refuse_idle_sampling(study.name)
     else:
-        refuse_given_options({"--engine": "engine", "--eps": "eps", "--seed": "seed"}, "without figures")
+        plugin.refuse_given_options(
+            {"--engine": "engine", "--eps": "eps", "--seed": "seed"}, "without figures"
+        )
     if study.name != "racetrack":
-        refuse_given_options({"--workers": "workers"}, "without figures of predicate abstraction")
+        plugin.refuse_given_options({"--workers": "workers"}, "without figures of predicate abstraction")
     how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
     rows: list[Row] = []
     try:
@@ -87,8 +87,8 @@ def make_verifier(seconds: float, tell: Tell) -> Verify:
             made = api.make_certified_shield(problem, options.get("degrees") or api.shapes_for(), budget)
             if made.found.interrupted:
                 raise KeyboardInterrupt
-            return result_from_synthesis(made, api.processor_time() - began, budget)
-        result = api.verify(problem, build_engines(engine, options, None)[0], budget)
+            return api.result_from_synthesis(made, api.processor_time() - began, budget)
+        result = api.verify(problem, api.build_engines_of([engine], options)[0], budget)
         if api.is_interrupted(result.verdict):
             raise KeyboardInterrupt
         return result

@@ -12,10 +12,7 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.heatmap.outputs import Outputs
-from surefoot.cli.engine_options import build_engines
-from surefoot.cli.output import check_folder, deliver_file
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli import plugin
 from surefoot_studies import Tell
 from surefoot_studies.assets import recipe_curve
 from surefoot_studies.commands import options
@@ -79,7 +76,7 @@ def draw_figures(
     Exit 0 if every claim is as recorded, 1 if one is not, 3 if a figure had not enough time.
     """
     refuse_idle_sampling(study.name)
-    check_folder(folder, "--folder")
+    plugin.check_folder(folder, "--folder")
     how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
     return draw_study_figures(study.name, figures, how, folder, tell, as_json)
 
@@ -88,7 +85,7 @@ def refuse_idle_sampling(study: str) -> None:
     """Refuse options about sampled panels if the study has none."""
     if any(isinstance(figure, FigureSpec) for figure in load_study_figures(study).figures.values()):
         return
-    refuse_given_options({"--engine": "engine", "--eps": "eps"}, "on figures of closed sets")
+    plugin.refuse_given_options({"--engine": "engine", "--eps": "eps"}, "on figures of closed sets")
 
 
 def draw_study_figures(
@@ -152,8 +149,8 @@ def _measure_figure(
     wanted: FigureSpec, all_of: StudyFigures, how: Sampling, study: str, tell: Tell
 ) -> MeasuredFigure:
     """Ask every panel, draw them, measure what is claimed."""
-    sampled = build_engines(how.engine, how.options, None)[0]
-    computed = build_engines("explicit", {}, None)[0]
+    sampled = api.build_engines_of([how.engine], how.options)[0]
+    computed = api.Explicit()
     found: list[tuple[PanelSpec, api.Problem, api.Result]] = []
     for panel in wanted.panels:
         tell(f"figure {wanted.name}: {panel.title}")
@@ -231,21 +228,21 @@ def _write_figure(
     """Pictures, data and a page in the folder; without one, the terminal."""
     if folder is None:
         if isinstance(picture, api.Figure) and not as_json:
-            Outputs(None, None, None, None, None, True).write(picture)
+            plugin.Outputs(None, None, None, None, None, True).write(picture)
         return
 
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(picture, api.Figure):
         shapes, page, data = api.draw_figure(picture), api.heat_page([picture]), api.figure_to_json(picture)
     else:
-        shapes = api.region.draw_scenes(picture)
-        page = api.region.region_page(f"surefoot: {study}, figure {name}", picture)
-        data = {"panels": [api.region.scene_to_json(scene) for scene in picture]}
+        shapes = api.draw_scenes(picture)
+        page = api.region_page(f"surefoot: {study}, figure {name}", picture)
+        data = {"panels": [api.scene_to_json(scene) for scene in picture]}
     stem = folder / f"{study}-figure-{name}"
-    deliver_file(stem.with_suffix(".png"), lambda: api.render_png(shapes))
-    deliver_file(stem.with_suffix(".svg"), lambda: api.render_svg(shapes))
-    deliver_file(stem.with_suffix(".html"), lambda: page)
-    deliver_file(stem.with_suffix(".json"), lambda: json.dumps(data, indent=1) + "\n")
+    plugin.deliver_file(stem.with_suffix(".png"), lambda: api.render_png(shapes))
+    plugin.deliver_file(stem.with_suffix(".svg"), lambda: api.render_svg(shapes))
+    plugin.deliver_file(stem.with_suffix(".html"), lambda: page)
+    plugin.deliver_file(stem.with_suffix(".json"), lambda: json.dumps(data, indent=1) + "\n")
 
 
 def claim_to_json(checked: CheckedClaim) -> dict[str, Any]:

@@ -10,9 +10,7 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.engine_options import PositiveNumber
-from surefoot.cli.output import check_positive_seconds
-from surefoot.cli.progress import report_progress
+from surefoot.cli import plugin
 from surefoot_studies.comparison import Study, load_study
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -38,7 +36,7 @@ def with_progress(command: Callable[..., int]) -> Callable[..., Any]:
 
     @wraps(command)
     def run(*, quiet: bool, **options: Any) -> int:
-        with report_progress(quiet) as tell:
+        with plugin.report_progress(quiet) as tell:
             return command(tell=tell, **options)
 
     return click.option("--quiet", is_flag=True, help="No progress on stderr.")(run)
@@ -49,7 +47,7 @@ def seconds_option(name: str, default: float, words: str) -> Decorator:
     return click.option(
         name,
         type=float,
-        callback=check_positive_seconds,
+        callback=plugin.check_positive_seconds,
         default=default,
         show_default=True,
         metavar="SECONDS",
@@ -64,11 +62,10 @@ def workers_option(words: str) -> Decorator:
 def sampling_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How panels are made that are sampled in the paper."""
     eps = click.option(
-        "--eps", type=PositiveNumber(), metavar="NUMBER", help="Half the width of an interval."
+        "--eps", type=plugin.PositiveNumber(), metavar="NUMBER", help="Half the width of an interval."
     )
-    engine = click.option(
-        "--engine", default="statistical", show_default=True, help="Of the panels that are sampled."
-    )
+    engines, words = click.Choice(["statistical", "explicit"]), "Of the panels that are sampled."
+    engine = click.option("--engine", type=engines, default="statistical", show_default=True, help=words)
     return engine(eps(command))
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.shield.evaluation import EvaluationSize
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli import plugin
 from surefoot_studies import Tell
 from surefoot_studies.commands import options
 from surefoot_studies.comparison import Study
@@ -56,8 +55,8 @@ def print_table(
     if study.name != "control":
         raise api.InvalidProblem(f"study `{study.name}` has no tables", fix="surefoot study table control 1")
     idle = {"--adversarial": "adversarial"} if number == 2 else {"--cap": "cap"}
-    refuse_given_options(idle, f"on table {number}")
-    size = EvaluationSize(runs, steps, seed, timeout, adversarial)
+    plugin.refuse_given_options(idle, f"on table {number}")
+    size = api.EvaluationSize(runs, steps, seed, timeout, adversarial)
     if number == 2:
         return _print_measured(degree_table(only, cap, networks, size, tell), as_json)
     return _print_measured(shield_table(number, only, networks, size, tell), as_json)

@@ -13,9 +13,7 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.engine_options import build_engines
-from surefoot.cli.output import check_output_files, deliver_file
-from surefoot.cli.terminal import print_line
+from surefoot.cli import plugin
 from surefoot_studies import Tell, generalisation
 from surefoot_studies.assets import shipped_names, shipped_network
 from surefoot_studies.checkpoints import (
@@ -79,13 +77,13 @@ def compare_instances(
             raise api.InvalidProblem(
                 f"`{plot}` is no .svg or .html file", fix="end its name so", where="--plot"
             )
-        check_output_files({"--plot": str(plot)}, [])
+        plugin.check_output_files({"--plot": str(plot)}, [])
     about, known = generalisation.load_instances(study.name), shipped_names(study.name)
     for policy in policies:
         if policy not in known:
             what = f"study `{study.name}` ships no policy `{policy}`"
             raise api.InvalidProblem(what, fix=api.did_you_mean(policy, known))
-    engines = build_engines("bmc", {"solver": "native"}, None)
+    engines = api.build_engines_of(["bmc"], {"solver": "native"})
     found: list[generalisation.TippingBounds] = []
     wanted, mark = [(p, s) for p in policies or about.policies for s in about.scales], ""
     try:
@@ -107,7 +105,7 @@ def compare_instances(
         picture = api.bounds_svg(f"{about.words} ({mark})" if mark else about.words, *names, lines)
         parts = [picture, api.preformatted_html(text)]
         page = api.render_html_page(f"surefoot: {study.name}", parts) if plot.suffix == ".html" else picture
-        deliver_file(plot, lambda: page, quiet=True)
+        plugin.deliver_file(plot, lambda: page, quiet=True)
     if as_json:
         facts = {"study": study.name, **({"interrupted": mark} if mark else {})}
         facts |= {"bounds": _show_fractions(found), "answers": [asdict(a) for a in answers]}
@@ -148,7 +146,7 @@ def retrain_problem(
     """
     build = _find_problem(study, problem)
     if output is not None:
-        check_output_files({"--output": str(output)}, [])
+        plugin.check_output_files({"--output": str(output)}, [])
     recipe = _find_recipe(problem)
     if find_spec("torch") is None:
         raise api.MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
@@ -209,20 +207,24 @@ def train_plant(
     from surefoot_studies.training.onnx_files import onnx_bytes
 
     build = _find_problem(study, problem)
-    check_output_files({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
+    plugin.check_output_files({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
     recipe = actor_recipe(_parse_sizes(study.name, problem, hidden), imitate)
     system = api.read_control_system(api.discretise(build())[0])
     made = train_actor(system, recipe, seed, tell)
-    written = deliver_file(output, lambda: onnx_bytes(made.layers, "relu", problem, made.reach), quiet=True)
-    written &= deliver_file(text_file(output), lambda: training_text(problem, recipe, seed, made), quiet=True)
+    written = plugin.deliver_file(
+        output, lambda: onnx_bytes(made.layers, "relu", problem, made.reach), quiet=True
+    )
+    written &= plugin.deliver_file(
+        text_file(output), lambda: training_text(problem, recipe, seed, made), quiet=True
+    )
     update, worth, fallen = made.best_point()
     took = f"{made.cpu_seconds:.1f} s of processor time"
     took += f"; written: {output}, {text_file(output).name}" if written else ""
-    print_line(
+    plugin.print_line(
         f"{problem}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, {took}"
     )
     if made.interrupted:
-        print_line("interrupted: this is the best actor so far")
+        plugin.print_line("interrupted: this is the best actor so far")
         return 130
     return 1 if fallen else 0 if written else 4
 

@@ -10,12 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from surefoot import api
-from surefoot.cli.commands.shield.certified_synthesis import render_share
-from surefoot.cli.commands.shield.evaluation import (
-    EvaluationSize,
-    evaluate_guarded_network,
-    evaluation_to_json,
-)
 from surefoot_studies import Tell
 from surefoot_studies.control.measured_table import MeasuredTable
 from surefoot_studies.control.paper_tables import network_file_of_row, read_paper_rows
@@ -27,7 +21,7 @@ HEAD = ("benchmark", "degree", "rules", "covered", "seconds", "interventions", "
 
 
 def degree_table(
-    only: tuple[str, ...], cap: float, folder: Path | None, size: EvaluationSize, tell: Tell
+    only: tuple[str, ...], cap: float, folder: Path | None, size: api.EvaluationSize, tell: Tell
 ) -> MeasuredTable:
     """Table 2, or some rows of it; each has `cap` seconds for its synthesis, whatever the clock."""
     text = files("surefoot_studies.control").joinpath("tables.toml").read_text("utf-8")
@@ -48,7 +42,7 @@ def degree_table(
 
 
 def measure_degree_row(
-    row: dict[str, Any], cap: float, folder: Path | None, size: EvaluationSize, tell: Tell
+    row: dict[str, Any], cap: float, folder: Path | None, size: api.EvaluationSize, tell: Tell
 ) -> dict[str, Any]:
     """A synthesis without the network as oracle, as the degree alone is to make the difference."""
     budget, began = api.Budget(cap, size.seed, tell), api.processor_time()
@@ -56,7 +50,7 @@ def measure_degree_row(
     found = {
         **row,
         "rules": len(made.found.branches),
-        "covered": render_share(made.found.covered_share(made.system.initial)),
+        "covered": api.render_share(made.found.covered_share(made.system.initial)),
         "certified": made.accepted,
         "seconds": round(api.processor_time() - began, 1),
         "timeout": budget.is_spent() and bool(made.found.uncovered),
@@ -65,13 +59,13 @@ def measure_degree_row(
     }
     file = network_file_of_row(row["problem"], read_paper_rows(1, (row["problem"],))[0], folder)
     policy = None if file is None else stays_safe(row["problem"], api.load_policy(file).network).policy
-    shielded = evaluate_guarded_network(made, policy, size, tell)
+    shielded = api.evaluate_guarded_network(made, policy, size, tell)
     if made.found.interrupted or (shielded is not None and shielded.interrupted):
         raise KeyboardInterrupt  # a row is measured whole or not at all
     costs = shield_overhead(made, policy, file, tell)
     found |= {
         "network": None if file is None else file.name,
-        "campaign": None if shielded is None else evaluation_to_json(shielded)["network and shield"],
+        "campaign": None if shielded is None else api.evaluation_to_json(shielded)["network and shield"],
         "unsafe with shield": 0
         if shielded is None or shielded.shielded is None
         else shielded.shielded.failures,

@@ -9,13 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from surefoot import api
-from surefoot.cli.commands.shield.certified_synthesis import render_share
-from surefoot.cli.commands.shield.evaluation import (
-    EvaluationSize,
-    ShieldEvaluation,
-    evaluate_shield,
-    evaluation_to_json,
-)
 from surefoot_studies import Tell
 from surefoot_studies.control.paper_tables import PaperRow, network_of_row, read_paper_rows
 from surefoot_studies.control.problem import stays_safe
@@ -40,7 +33,7 @@ class MeasuredTable:
 
 
 def shield_table(
-    table: int, only: tuple[str, ...], folder: Path | None, size: EvaluationSize, tell: Tell
+    table: int, only: tuple[str, ...], folder: Path | None, size: api.EvaluationSize, tell: Tell
 ) -> MeasuredTable:
     """Table 1 or 3, or some rows of it."""
     legend = (
@@ -51,14 +44,14 @@ def shield_table(
     return MeasuredTable(legend, HEAD, rows, {"table": table, "size": asdict(size)})
 
 
-def _measure_row(row: PaperRow, folder: Path | None, size: EvaluationSize, tell: Tell) -> dict[str, Any]:
+def _measure_row(row: PaperRow, folder: Path | None, size: api.EvaluationSize, tell: Tell) -> dict[str, Any]:
     found = network_of_row(row, folder)
     network, whose, file = (None, "none", None) if found is None else found
     problem = stays_safe(row.problem, network)
     began = api.processor_time()
     made = api.make_certified_shield(problem, api.shapes_for(), api.Budget(size.seconds, size.seed, tell))
     seconds = api.processor_time() - began
-    known = evaluate_shield(made, problem.policy, size, tell)
+    known = api.evaluate_shield(made, problem.policy, size, tell)
     if made.found.interrupted or known.interrupted:  # a row is measured whole or not at all
         raise KeyboardInterrupt
     trained = None if file is None else training_seconds(file)
@@ -72,7 +65,7 @@ def _measure_row(row: PaperRow, folder: Path | None, size: EvaluationSize, tell:
         "covered": str(made.found.covered_share(made.system.initial)),
         "certified": made.accepted,
         "synthesis cpu seconds": round(seconds, 1),
-        "campaigns": evaluation_to_json(known),
+        "campaigns": api.evaluation_to_json(known),
         "shielded steps": sum(c.taken for c in guarded),
         "unsafe with shield": sum(c.failures for c in guarded),
         "overhead": None if costs is None else costs.facts(),
@@ -80,7 +73,7 @@ def _measure_row(row: PaperRow, folder: Path | None, size: EvaluationSize, tell:
     }
 
 
-def _guarded_campaigns(known: ShieldEvaluation) -> list[api.Campaign]:
+def _guarded_campaigns(known: api.ShieldEvaluation) -> list[api.Campaign]:
     """Everything that happened under the program or the shield."""
     return [c for c in (known.shielded, known.program, *(c for _, c in known.adversaries)) if c is not None]
 
@@ -96,7 +89,7 @@ def hidden_sizes(network: api.Network | None) -> str:
 def _row_cells(
     row: PaperRow,
     made: api.ShieldSynthesis,
-    known: ShieldEvaluation,
+    known: api.ShieldEvaluation,
     costs: Overhead | None,
     seconds: tuple[float | None, float],
     sizes: str,
@@ -112,7 +105,7 @@ def _row_cells(
         f"{'–' if seconds[0] is None else f'{seconds[0]:.1f}'} / {_show_number(row.training_seconds)}",
         f"{_show_failures(known.alone)} / {row.failures}",
         f"{len(made.found.branches)} / {row.branches}",
-        render_share(made.found.covered_share(made.system.initial)),
+        api.render_share(made.found.covered_share(made.system.initial)),
         f"{seconds[1]:.1f} / {row.synthesis_seconds:g}",
         f"{'–' if shielded is None else shielded.interventions} / {row.interventions}",
         share,

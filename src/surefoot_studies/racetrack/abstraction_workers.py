@@ -78,4 +78,5 @@ def _worker_runner() -> Callable[[AbstractionInstance, str, float], AbstractionR
 
 
 def _describe_instance(instance: AbstractionInstance) -> str:
-    return f"network {instance.width}, {instance.predicates} predicates, {api.count_noun(instance.starts, 'start')}"
+    starts = api.count_noun(instance.starts, "start")
+    return f"network {instance.width}, {instance.predicates} predicates, {starts}"
