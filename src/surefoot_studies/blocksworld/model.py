@@ -16,6 +16,7 @@ from surefoot import api
 
 HAND, TABLE, FIRST = 0, 1, 2  # positions; FIRST + j: on block j
 EMPTY, ON_TABLE = api.Var("hand_empty"), api.Var("on_table")
+Changes = dict[api.Var, api.Term]
 Tower = tuple[int, ...]  # the position of every block
 
 
@@ -49,18 +50,18 @@ def blocksworld_environment(count: int, room: int, failing: Fraction = Fraction(
 
 def _block_edges(count: int, failing: Fraction) -> Iterator[api.Edge]:
     for i in range(count):
-        taken: dict[api.Var, api.Term] = {
+        taken: Changes = {
             EMPTY: api.Const(0),
             _block_position(i): api.Const(HAND),
             _clear_flag(i): api.Const(0),
         }
         free = (EMPTY >= 1, _clear_flag(i) >= 1)
-        below: list[tuple[int, dict[api.Var, api.Term]]] = [(TABLE, {ON_TABLE: ON_TABLE - 1})]
+        below: list[tuple[int, Changes]] = [(TABLE, {ON_TABLE: ON_TABLE - 1})]
         below += [(FIRST + j, {_clear_flag(j): api.Const(1)}) for j in range(count) if j != i]
         for place, change in below:
             guard = api.conjunction_of((*free, api.equal(_block_position(i), place)))
             yield _block_edge(f"choose_block_{i}", guard, {**taken, **change}, failing)
-        put: dict[api.Var, api.Term] = {EMPTY: api.Const(1), _clear_flag(i): api.Const(1)}
+        put: Changes = {EMPTY: api.Const(1), _clear_flag(i): api.Const(1)}
         held = (EMPTY <= 0, api.equal(_block_position(i), HAND))
         down = {**put, _block_position(i): api.Const(TABLE), ON_TABLE: ON_TABLE + 1}
         yield _block_edge("choose_table", api.conjunction_of(held), down, Fraction(0))
@@ -71,9 +72,7 @@ def _block_edges(count: int, failing: Fraction) -> Iterator[api.Edge]:
                 yield _block_edge(f"choose_block_{j}", guard, onto, Fraction(0))
 
 
-def _block_edge(
-    action: str, guard: api.Term, changes: dict[api.Var, api.Term], failing: Fraction
-) -> api.Edge:
+def _block_edge(action: str, guard: api.Term, changes: Changes, failing: Fraction) -> api.Edge:
     done = api.Outcome(api.Const(1 - failing), tuple(api.Update(v, t) for v, t in changes.items()))
     outcomes = (done, api.Outcome(api.Const(failing), ())) if failing else (done,)
     return api.Edge(action=action, guard=guard, outcomes=outcomes)

@@ -13,16 +13,8 @@ import click
 from surefoot import api
 from surefoot.cli import plugin
 from surefoot_studies import Tell
-from surefoot_studies.commands import options
+from surefoot_studies.commands import figure, options
 from surefoot_studies.commands.abstraction import AbstractionSettings, measure_abstractions
-from surefoot_studies.commands.figure import (
-    Sampling,
-    check_study_claims,
-    claim_to_json,
-    claims_exit_code,
-    refuse_idle_sampling,
-    render_claims,
-)
 from surefoot_studies.comparison import Row, Study, Verify, compare_study
 from surefoot_studies.paper_figures import CheckedClaim, has_figures
 from surefoot_studies.racetrack.abstraction_log import StoredRuns
@@ -52,29 +44,33 @@ def compare_paper(
     Exit 0 if all answers are as recorded, 1 if one is not, 3 if a claim had not enough time.
     """
     if has_figures(study.name):
-        refuse_idle_sampling(study.name)
+        figure.refuse_idle_sampling(study.name)
     else:
         plugin.refuse_given_options(
             {"--engine": "engine", "--eps": "eps", "--seed": "seed"}, "without figures"
         )
     if study.name != "racetrack":
         plugin.refuse_given_options({"--workers": "workers"}, "without figures of predicate abstraction")
-    how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
+    how = figure.Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
     rows: list[Row] = []
     try:
         rows.extend(compare_study(study, make_verifier(timeout, tell), replay_in_simulator))
-        claims = check_study_claims(study.name, how, tell)
+        claims = figure.check_study_claims(study.name, how, tell)
         if study.name == "racetrack":
             claims += _abstraction_claims(AbstractionSettings(timeout, sample=True, workers=workers), tell)
     except KeyboardInterrupt:
         print(_render_partial(study, rows, as_json))
         return 130
     if as_json:
-        told = {"claims": [claim_to_json(c) for c in claims]} if claims else {}
+        told = {"claims": [figure.claim_to_json(c) for c in claims]} if claims else {}
         print(json.dumps({"study": study.name, "rows": [_row_to_json(r) for r in rows], **told}, indent=1))
     else:
-        print("\n".join(part for part in (_render_comparison(rows, claims), render_claims(claims)) if part))
-    return claims_exit_code(claims) if all(r.as_recorded for r in rows) else 1
+        print(
+            "\n".join(
+                part for part in (_render_comparison(rows, claims), figure.render_claims(claims)) if part
+            )
+        )
+    return figure.claims_exit_code(claims) if all(r.as_recorded for r in rows) else 1
 
 
 def make_verifier(seconds: float, tell: Tell) -> Verify:

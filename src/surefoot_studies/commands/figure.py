@@ -14,21 +14,10 @@ import click
 from surefoot import api
 from surefoot.cli import plugin
 from surefoot_studies import Tell
+from surefoot_studies import paper_figures as paper
 from surefoot_studies.assets import recipe_curve
 from surefoot_studies.commands import options
 from surefoot_studies.comparison import Study
-from surefoot_studies.paper_figures import (
-    CheckedClaim,
-    FigureSpec,
-    PanelSpec,
-    StudyFigures,
-    UnmeasuredFigure,
-    check_figure_claims,
-    has_figures,
-    leave_claims_open,
-    load_study_figures,
-)
-from surefoot_studies.paper_figures import sampled_values as values_of
 from surefoot_studies.region_figures import RegionFigureSpec, region_scenes
 
 
@@ -47,7 +36,7 @@ class MeasuredFigure:
     """A figure and what was measured in it; `missing`: why there is none."""
 
     picture: api.Figure | tuple[api.Scene, ...] | None
-    claims: tuple[CheckedClaim, ...]
+    claims: tuple[paper.CheckedClaim, ...]
     missing: str = ""
 
 
@@ -83,7 +72,9 @@ def draw_figures(
 
 def refuse_idle_sampling(study: str) -> None:
     """Refuse options about sampled panels if the study has none."""
-    if any(isinstance(figure, FigureSpec) for figure in load_study_figures(study).figures.values()):
+    if any(
+        isinstance(figure, paper.FigureSpec) for figure in paper.load_study_figures(study).figures.values()
+    ):
         return
     plugin.refuse_given_options({"--engine": "engine", "--eps": "eps"}, "on figures of closed sets")
 
@@ -92,7 +83,7 @@ def draw_study_figures(
     study: str, names: Sequence[str], how: Sampling, folder: Path | None, tell: Tell, as_json: bool
 ) -> int:
     """Draw figures and print what was measured; the exit code."""
-    checked: list[CheckedClaim] = []
+    checked: list[paper.CheckedClaim] = []
     done: list[str] = []
     missing: dict[str, str] = {}
     try:
@@ -104,7 +95,7 @@ def draw_study_figures(
             _write_figure(made.picture, study, name, folder, as_json)
             done.append(name)
     except KeyboardInterrupt:  # a figure is made whole or not at all
-        wanted = list(load_study_figures(study).figures) if "all" in names else names
+        wanted = list(paper.load_study_figures(study).figures) if "all" in names else names
         mark = f"{api.interruption_note(len(done), len(wanted), 'figures')}; no claim is judged"
         print(json.dumps({"study": study, "interrupted": mark, "made": done}, indent=1) if as_json else mark)
         return 130
@@ -117,7 +108,7 @@ def draw_study_figures(
     return claims_exit_code(checked, bool(missing))
 
 
-def claims_exit_code(checked: Sequence[CheckedClaim], missing: bool = False) -> int:
+def claims_exit_code(checked: Sequence[paper.CheckedClaim], missing: bool = False) -> int:
     """1 if a claim is not as recorded; 3 if none is, but one is open."""
     if any(not c.as_recorded and not c.missing for c in checked):
         return 1
@@ -128,30 +119,30 @@ def _measure_figures(
     study: str, names: Sequence[str], how: Sampling, tell: Tell
 ) -> Iterator[tuple[str, MeasuredFigure]]:
     """The named figures of a study one after the other; `all`: every one."""
-    all_of = load_study_figures(study)
+    all_of = paper.load_study_figures(study)
     for name in list(all_of.figures) if "all" in names else [all_of.figure(n).name for n in names]:
         wanted = all_of.figures[name]
         if isinstance(wanted, RegionFigureSpec):
             scenes, found = region_scenes(wanted, how.seconds, how.seed, tell)
-            yield name, MeasuredFigure(tuple(scenes), check_figure_claims(wanted, all_of, found))
+            yield name, MeasuredFigure(tuple(scenes), paper.check_figure_claims(wanted, all_of, found))
         else:
             yield name, _measure_figure(wanted, all_of, how, study, tell)
 
 
-def check_study_claims(study: str, how: Sampling, tell: Tell) -> list[CheckedClaim]:
+def check_study_claims(study: str, how: Sampling, tell: Tell) -> list[paper.CheckedClaim]:
     """Every claim about a figure of the study; none if it has no figures."""
-    if not has_figures(study):
+    if not paper.has_figures(study):
         return []
     return [claim for _, made in _measure_figures(study, ["all"], how, tell) for claim in made.claims]
 
 
 def _measure_figure(
-    wanted: FigureSpec, all_of: StudyFigures, how: Sampling, study: str, tell: Tell
+    wanted: paper.FigureSpec, all_of: paper.StudyFigures, how: Sampling, study: str, tell: Tell
 ) -> MeasuredFigure:
     """Ask every panel, draw them, measure what is claimed."""
     sampled = api.build_engines_of([how.engine], how.options)[0]
     computed = api.Explicit()
-    found: list[tuple[PanelSpec, api.Problem, api.Result]] = []
+    found: list[tuple[paper.PanelSpec, api.Problem, api.Result]] = []
     for panel in wanted.panels:
         tell(f"figure {wanted.name}: {panel.title}")
         engine = sampled if panel.sampled or panel.quantity == "effort" else computed
@@ -160,10 +151,10 @@ def _measure_figure(
             (panel, problem, _verify_panel(problem, engine, api.Budget(how.seconds, how.seed, tell)))
         )
     try:
-        tables = {panel.name: values_of(_verdict_table(result)) for panel, _, result in found}
-    except UnmeasuredFigure as error:
-        return MeasuredFigure(None, leave_claims_open(wanted, all_of, str(error)), str(error))
-    claims = check_figure_claims(wanted, all_of, tables)
+        tables = {panel.name: paper.sampled_values(_verdict_table(result)) for panel, _, result in found}
+    except paper.UnmeasuredFigure as error:
+        return MeasuredFigure(None, paper.leave_claims_open(wanted, all_of, str(error)), str(error))
+    claims = paper.check_figure_claims(wanted, all_of, tables)
     return MeasuredFigure(_compose_heatmaps(wanted, found, study), claims)
 
 
@@ -180,7 +171,7 @@ def _verdict_table(result: api.Result) -> api.PerStart:
         case api.PerStart() as table:
             return table
         case api.Unknown(reason, detail):
-            raise UnmeasuredFigure(f"{result.problem}: unknown ({reason.value}): {detail}")
+            raise paper.UnmeasuredFigure(f"{result.problem}: unknown ({reason.value}): {detail}")
         case other:
             raise api.InvalidProblem(
                 f"{result.problem}: `{type(other).__name__.lower()}` is no table of starts"
@@ -188,7 +179,7 @@ def _verdict_table(result: api.Result) -> api.PerStart:
 
 
 def _compose_heatmaps(
-    wanted: FigureSpec, found: Sequence[tuple[PanelSpec, api.Problem, api.Result]], study: str
+    wanted: paper.FigureSpec, found: Sequence[tuple[paper.PanelSpec, api.Problem, api.Result]], study: str
 ) -> api.Figure:
     panels: list[api.Panel] = []
     along: dict[str, Any] = {}
@@ -245,13 +236,13 @@ def _write_figure(
     plugin.deliver_file(stem.with_suffix(".json"), lambda: json.dumps(data, indent=1) + "\n")
 
 
-def claim_to_json(checked: CheckedClaim) -> dict[str, Any]:
+def claim_to_json(checked: paper.CheckedClaim) -> dict[str, Any]:
     found: dict[str, Any] = {"measured": checked.measured, "as_recorded": checked.as_recorded}
     found |= {"missing": checked.missing} if checked.missing else {}
     return asdict(checked.claim) | found | {"met": checked.answer == "met", "answer": checked.answer}
 
 
-def render_claims(checked: Sequence[CheckedClaim]) -> str:
+def render_claims(checked: Sequence[paper.CheckedClaim]) -> str:
     """Paper against measured, a claim in three lines."""
     lines = []
     for one in checked:

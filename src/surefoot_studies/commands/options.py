@@ -11,16 +11,14 @@ import click
 
 from surefoot import api
 from surefoot.cli import plugin
-from surefoot_studies.comparison import Study, load_study
+from surefoot_studies.comparison import load_study
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def _find_study(_context: click.Context, _argument: click.Parameter, name: str) -> Study:
-    return load_study(name)
-
-
-study_argument: Decorator = click.argument("study", metavar="STUDY", callback=_find_study)
+study_argument: Decorator = click.argument(
+    "study", metavar="STUDY", callback=lambda _context, _argument, name: load_study(name)
+)
 json_flag: Decorator = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 seed_option: Decorator = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 folder_option: Decorator = click.option(

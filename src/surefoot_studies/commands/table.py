@@ -39,14 +39,11 @@ def print_table(
     number: int,
     only: tuple[str, ...],
     networks: Path | None,
-    runs: int,
-    steps: int,
-    adversarial: int,
     cap: float,
     timeout: float,
-    seed: int,
     as_json: bool,
     tell: Tell,
+    **size_of_runs: int,
 ) -> int:
     """Make a table of the shield paper again: synthesis, simulated runs, overhead.
 
@@ -56,7 +53,7 @@ def print_table(
         raise api.InvalidProblem(f"study `{study.name}` has no tables", fix="surefoot study table control 1")
     idle = {"--adversarial": "adversarial"} if number == 2 else {"--cap": "cap"}
     plugin.refuse_given_options(idle, f"on table {number}")
-    size = api.EvaluationSize(runs, steps, seed, timeout, adversarial)
+    size = api.EvaluationSize(seconds=timeout, **size_of_runs)
     if number == 2:
         return _print_measured(degree_table(only, cap, networks, size, tell), as_json)
     return _print_measured(shield_table(number, only, networks, size, tell), as_json)

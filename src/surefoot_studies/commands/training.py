@@ -14,14 +14,8 @@ import click
 
 from surefoot import api
 from surefoot.cli import plugin
-from surefoot_studies import Tell, generalisation
+from surefoot_studies import Tell, checkpoints, generalisation
 from surefoot_studies.assets import shipped_names, shipped_network
-from surefoot_studies.checkpoints import (
-    CheckpointVerdict,
-    render_checkpoints,
-    training_run,
-    verify_checkpoints,
-)
 from surefoot_studies.commands import options
 from surefoot_studies.commands.compare import make_verifier
 from surefoot_studies.comparison import Study
@@ -39,18 +33,18 @@ def check_checkpoints(study: Study, timeout: float, as_json: bool, tell: Tell) -
 
     Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known.
     """
-    run = training_run(study.name)
-    points: list[CheckpointVerdict] = []
+    run = checkpoints.training_run(study.name)
+    points: list[checkpoints.CheckpointVerdict] = []
     mark = ""
     try:
-        points.extend(verify_checkpoints(run, make_verifier(timeout, tell)))
+        points.extend(checkpoints.verify_checkpoints(run, make_verifier(timeout, tell)))
     except KeyboardInterrupt:
         mark = api.interruption_note(len(points), len(run.decisions), "checkpoints")
     if as_json:
         stopped = {"interrupted": mark} if mark else {}
         print(json.dumps({"study": study.name, **stopped, "checkpoints": _show_fractions(points)}, indent=1))
     else:
-        print("\n".join([render_checkpoints(run, tuple(points)), *([mark] if mark else [])]))
+        print("\n".join([checkpoints.render_checkpoints(run, tuple(points)), *([mark] if mark else [])]))
     if mark:
         return 130
     return {"proved": 0, "violated": 1}.get(points[-1].verdict, 3)

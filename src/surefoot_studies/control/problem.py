@@ -15,15 +15,9 @@ PLANTS = TABLE_1 | CHANGED | OTHERS
 def plant_environment(name: str, plant: PaperPlant) -> api.EnvironmentData:
     """One step for ever, in float64; controls are clipped to their ends."""
     names, rates = plant.names(), tuple(api.parse_term(text) for text in plant.rates)
+    starts = [(api.Var(v), Fraction(a), Fraction(b)) for v, (a, b) in zip(names, plant.starts, strict=True)]
     initial = api.conjunction_of(
-        tuple(
-            side
-            for variable, (low, high) in zip(names, plant.starts, strict=True)
-            for side in (
-                api.Var(variable) >= api.Const(Fraction(low)),
-                api.Var(variable) <= api.Const(Fraction(high)),
-            )
-        )
+        tuple(side for v, a, b in starts for side in (v >= api.Const(a), v <= api.Const(b)))
     )
     chosen = tuple(
         api.Choice(n, api.Real(Fraction(a), Fraction(b)), api.Law("uniform", (Fraction(a), Fraction(b))))
@@ -31,6 +25,9 @@ def plant_environment(name: str, plant: PaperPlant) -> api.EnvironmentData:
     )
     updates = tuple(api.Update(api.Var(v), rate) for v, rate in zip(names, rates, strict=True))
     outcome = api.Outcome(updates=updates if plant.step is None else ())
+    flow = None
+    if plant.step is not None:
+        flow = api.Flow(tuple(zip(names, rates, strict=True)), Fraction(plant.step))
     return api.EnvironmentData(
         name=name,
         variables=tuple(api.Variable(v, api.Real()) for v in names),
@@ -43,9 +40,7 @@ def plant_environment(name: str, plant: PaperPlant) -> api.EnvironmentData:
             for i, ends in enumerate(plant.controls)
         ),
         arithmetic=api.Arithmetic.FLOAT64,
-        flow=None
-        if plant.step is None
-        else api.Flow(tuple(zip(names, rates, strict=True)), Fraction(plant.step)),
+        flow=flow,
         notes=plant.notes,
     )
 

@@ -24,11 +24,8 @@ import numpy as np
 from surefoot import api
 from surefoot_studies import Tell
 
-STATES, LANES, APART = (
-    1024,
-    64,
-    10,
-)  # states asked about; runs they are taken from; steps between two of a run
+# states asked about; runs they are taken from; steps between two of a run
+STATES, LANES, APART = 1024, 64, 10
 ROUNDS = 15
 FLAGS = ("-O2", "-std=c99", "-Wall", "-Wextra", "-Werror")
 Work: TypeAlias = Callable[[], object]
@@ -111,7 +108,9 @@ def shield_overhead(
     tell("overhead: timing the shield and the network")
     states, proposed = sample_proposals(made, policy)
     network = policy.network if isinstance(policy, api.NeuralPolicy) else None
-    works = step_works(_load_exported_step(made), states, proposed) | network_works(network, file, states)
+    with TemporaryDirectory() as folder:
+        step = import_exported_step(made, Path(folder))
+    works = step_works(step, states, proposed) | network_works(network, file, states)
     least = time_in_turns(works)
     by = "onnxruntime" if "onnxruntime" in least else "numpy"
     own = least["python"] - least["idle"]
@@ -161,12 +160,6 @@ def time_in_turns(works: Mapping[str, Work]) -> dict[str, float]:
             work()
             least[name] = min(least[name], (process_time() - began) / STATES * 1e9)
     return least
-
-
-def _load_exported_step(made: api.ShieldSynthesis) -> Callable[[Any, Any], Any]:
-    """The step of the exported Python module."""
-    with TemporaryDirectory() as folder:
-        return import_exported_step(made, Path(folder))
 
 
 def import_exported_step(made: api.ShieldSynthesis, folder: Path) -> Callable[[Any, Any], Any]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot import api
+from surefoot_studies.terms import maximum_term, minimum_term
 
 HORIZON, CAPACITY, SLOTS = 20, 10, 5
 BACKLOG_COLUMNS, LONGEST_SILENCE = 3, 10
@@ -85,7 +86,7 @@ def _placing_edge(slot: int, longest_job: int) -> api.Edge:
         api.Update(BEGIN, earliest),
         *plan,
         *refill,
-        api.Update(BACKLOG, _maximum_term(BACKLOG - 1, 0), index=3),
+        api.Update(BACKLOG, maximum_term(BACKLOG - 1, 0), index=3),
         api.Update(BEGIN, api.Const(0), index=3),
     )
     return api.Edge(
@@ -117,10 +118,10 @@ def _waiting_edge(action: str, guard: api.Term, longest_job: int) -> api.Edge:
     )
     waiting = api.ite(
         (new > 0) & api.equal(first_empty, SLOTS),
-        _minimum_term(BACKLOG + 1, HORIZON * BACKLOG_COLUMNS),
+        minimum_term(BACKLOG + 1, HORIZON * BACKLOG_COLUMNS),
         BACKLOG,
     )
-    silence = api.ite(new > 0, 0, _minimum_term(SILENCE + 1, LONGEST_SILENCE))
+    silence = api.ite(new > 0, 0, minimum_term(SILENCE + 1, LONGEST_SILENCE))
     updates = (*plan, *arrival, api.Update(BACKLOG, waiting), api.Update(SILENCE, silence))
     return api.Edge(
         action=action, guard=guard, chosen=_new_job(0, longest_job), outcomes=(api.Outcome(updates=updates),)
@@ -178,11 +179,3 @@ def identical_jobs(length: int, need: int) -> api.Term:
 def uniform_plan(level: int) -> api.Term:
     """Every future step uses this much of each resource."""
     return api.conjunction_of(tuple(api.equal(v, api.array_term(*[level] * HORIZON)) for v in USED.values()))
-
-
-def _minimum_term(left: api.Operand, right: api.Operand) -> api.Apply:
-    return api.Apply(api.Op.MIN, (api.term_from_python(left), api.term_from_python(right)))
-
-
-def _maximum_term(left: api.Operand, right: api.Operand) -> api.Apply:
-    return api.Apply(api.Op.MAX, (api.term_from_python(left), api.term_from_python(right)))

@@ -12,19 +12,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot import api
-from surefoot_studies.deeprm.cluster import (
-    ACTIONS,
-    CAPACITY,
-    HORIZON,
-    LONGEST_SILENCE,
-    NEED,
-    RESOURCES,
-    SILENCE,
-    SLOTS,
-    assemble_image,
-)
+from surefoot_studies.deeprm import cluster
 
-OUTPUTS = tuple(api.Var(api.network_output_name(i)) for i in range(len(ACTIONS)))
+OUTPUTS = tuple(api.Var(api.network_output_name(i)) for i in range(len(cluster.ACTIONS)))
 # On a tie the lower index is chosen, and `wait` is the last.
 PLACES = api.disjunction_of(tuple(other >= OUTPUTS[-1] for other in OUTPUTS[:-1]))
 
@@ -35,23 +25,23 @@ def keeps_placing(network: api.Network, length: int, memory: int, cpu: int) -> a
     `length`: steps of a job; it must need all of one resource. A job that is placed behind another one would
     leave these plans: then the property is not proved.
     """
-    needs = dict(zip(RESOURCES, (memory, cpu), strict=True))
-    if max(needs.values()) != CAPACITY:
+    needs = dict(zip(cluster.RESOURCES, (memory, cpu), strict=True))
+    if max(needs.values()) != cluster.CAPACITY:
         raise api.InvalidProblem(
-            "here a job needs all of one resource", fix=f"give one of them {CAPACITY} units"
+            "here a job needs all of one resource", fix=f"give one of them {cluster.CAPACITY} units"
         )
     plan = tuple(api.Var(f"planned_{row}") for row in range(length))
-    ends = (Fraction(0), Fraction(LONGEST_SILENCE))
+    ends = (Fraction(0), Fraction(cluster.LONGEST_SILENCE))
     silence = api.Choice("new_silence", api.Real(*ends), api.Law("uniform", ends))
-    anew = api.Update(SILENCE, api.Var("new_silence"))
+    anew = api.Update(cluster.SILENCE, api.Var("new_silence"))
     later: tuple[api.Term, ...] = (*plan[1:], api.Const(0))
     waiting = api.Outcome(
         updates=(*(api.Update(p, after) for p, after in zip(plan, later, strict=True)), anew)
     )
     # On a free cluster the job takes all its steps; behind another one it would take the same number more.
     placing = api.Outcome(updates=(*(api.Update(p, p + 1) for p in plan), anew))
-    edges = [api.Edge(action=a, chosen=(silence,), outcomes=(placing,)) for a in ACTIONS[:-1]]
-    edges.append(api.Edge(action=ACTIONS[-1], chosen=(silence,), outcomes=(waiting,)))
+    edges = [api.Edge(action=a, chosen=(silence,), outcomes=(placing,)) for a in cluster.ACTIONS[:-1]]
+    edges.append(api.Edge(action=cluster.ACTIONS[-1], chosen=(silence,), outcomes=(waiting,)))
     where = api.EnvironmentData(
         name="deeprm",
         variables=(
@@ -66,7 +56,7 @@ def keeps_placing(network: api.Network, length: int, memory: int, cpu: int) -> a
             f"no backlog, the cluster is busy for at most {length} steps, any silence may come next",
         ),
     )
-    who = api.NeuralPolicy(network, _overload_image(plan, length, needs), ACTIONS, api.Choose.ARGMAX)
+    who = api.NeuralPolicy(network, _overload_image(plan, length, needs), cluster.ACTIONS, api.Choose.ARGMAX)
     return api.Problem(f"deeprm/keeps-placing-{length}-{memory}-{cpu}", where, who, api.Recurs(PLACES))
 
 
@@ -74,14 +64,14 @@ def _overload_image(plan: tuple[api.Var, ...], length: int, needs: Mapping[str, 
     """The image: the first rows of the plans as the state has them, all slots with the same job."""
     canvas: dict[tuple[str, int, int], api.Term] = {
         (r, row, unit): plan[row] if row < length and unit < needs[r] else api.Const(0)
-        for r in RESOURCES
-        for row in range(HORIZON)
-        for unit in range(CAPACITY)
+        for r in cluster.RESOURCES
+        for row in range(cluster.HORIZON)
+        for unit in range(cluster.CAPACITY)
     }
-    known = {"length": (length,) * SLOTS, "backlog": 0}
-    known |= {NEED[r].name: (needs[r],) * SLOTS for r in RESOURCES}
-    moving = {SILENCE.name, *(p.name for p in plan)}
+    known = {"length": (length,) * cluster.SLOTS, "backlog": 0}
+    known |= {cluster.NEED[r].name: (needs[r],) * cluster.SLOTS for r in cluster.RESOURCES}
+    moving = {cluster.SILENCE.name, *(p.name for p in plan)}
     return tuple(
         t if api.free_names(t) & moving else api.Const(api.evaluate_term(t, known))
-        for t in assemble_image(canvas)
+        for t in cluster.assemble_image(canvas)
     )

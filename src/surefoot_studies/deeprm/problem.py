@@ -9,35 +9,21 @@ from typing import TypeAlias
 
 from surefoot import api
 from surefoot_studies.assets import shipped_network
-from surefoot_studies.deeprm.cluster import (
-    ACTIONS,
-    BACKLOG,
-    CAPACITY,
-    HORIZON,
-    LENGTH,
-    NEED,
-    RESOURCES,
-    SLOTS,
-    assemble_image,
-    cluster_image,
-    deeprm_environment,
-    identical_jobs,
-    uniform_plan,
-)
+from surefoot_studies.deeprm import cluster
 from surefoot_studies.deeprm.overload import keeps_placing
 
 Job: TypeAlias = tuple[int, int]  # steps, and units of each resource
 Cell: TypeAlias = tuple[str, int, int]  # of a plan: resource, step, unit
 SMALL, LARGE = (1, 1), (20, 10)
 SHADE, FULL = api.Var("shade"), api.Real(Fraction(1), Fraction(1))
-OUTPUTS = tuple(api.Var(api.network_output_name(i)) for i in range(len(ACTIONS)))
+OUTPUTS = tuple(api.Var(api.network_output_name(i)) for i in range(len(cluster.ACTIONS)))
 # `wait` is the last output: on a tie the lower index is chosen, so it is preferred only if strictly largest.
 WAIT_IS_PREFERRED = api.conjunction_of(tuple(OUTPUTS[-1] > other for other in OUTPUTS[:-1]))
 
 
 def _deeprm_policy(network: api.Network, shade: api.Operand = 1) -> api.NeuralPolicy:
     """The scheduler samples its action from the softmax of six outputs."""
-    return api.NeuralPolicy(network, cluster_image(shade), ACTIONS, api.Choose.SAMPLE)
+    return api.NeuralPolicy(network, cluster.cluster_image(shade), cluster.ACTIONS, api.Choose.SAMPLE)
 
 
 def _single_image_problem(
@@ -48,26 +34,27 @@ def _single_image_problem(
     All other cells are constants, so the variables are those that the plans mention.
     """
     length, need = job
-    known = {"length": (length,) * SLOTS, "backlog": 0, "silence": 0}
-    known |= {variable.name: (need,) * SLOTS for variable in NEED.values()}
+    known = {"length": (length,) * cluster.SLOTS, "backlog": 0, "silence": 0}
+    known |= {variable.name: (need,) * cluster.SLOTS for variable in cluster.NEED.values()}
     free = {cell.name for cell in cells.values() if isinstance(cell, api.Var)} or {SHADE.name}
     where = api.EnvironmentData(
         name="deeprm",
         variables=tuple(api.Variable(n, kind) for n in sorted(free)),
         initial=api.TRUE,
-        components=(api.Component("cluster", tuple(api.Edge(action=action) for action in ACTIONS)),),
+        components=(api.Component("cluster", tuple(api.Edge(action=action) for action in cluster.ACTIONS)),),
         notes=(
             f"five jobs of {length} steps and {need} units of each resource; backlog and silence are 0",
             f"{', '.join(sorted(free)[:2])}{', …' if len(free) > 2 else ''} in [{kind.low}, {kind.high}]",
         ),
     )
     observe = tuple(
-        c if isinstance(c, api.Var) else api.Const(api.evaluate_term(c, known)) for c in assemble_image(cells)
+        c if isinstance(c, api.Var) else api.Const(api.evaluate_term(c, known))
+        for c in cluster.assemble_image(cells)
     )
     return api.Problem(
         f"deeprm/{name}",
         where,
-        api.NeuralPolicy(network, observe, ACTIONS, api.Choose.SAMPLE),
+        api.NeuralPolicy(network, observe, cluster.ACTIONS, api.Choose.SAMPLE),
         api.Never(bad, 0),
     )
 
@@ -75,7 +62,10 @@ def _single_image_problem(
 def _uniform_plans(cell: Callable[[str, int], api.Term]) -> dict[Cell, api.Term]:
     """Plans in which all future steps look the same: a value per resource and unit."""
     return {
-        (r, row, unit): cell(r, unit) for r in RESOURCES for row in range(HORIZON) for unit in range(CAPACITY)
+        (r, row, unit): cell(r, unit)
+        for r in cluster.RESOURCES
+        for row in range(cluster.HORIZON)
+        for unit in range(cluster.CAPACITY)
     }
 
 
@@ -112,8 +102,10 @@ def prefers_second_slot(network: api.Network, job: Job = SMALL) -> api.Problem:
 
 def empties_queue(network: api.Network) -> api.Problem:
     """Ours, over many steps: from five small jobs on a free cluster, nothing waits any more one day."""
-    empty = api.conjunction_of((*(api.equal(LENGTH[i], 0) for i in range(SLOTS)), api.equal(BACKLOG, 0)))
-    where = deeprm_environment(uniform_plan(0) & identical_jobs(*SMALL))
+    empty = api.conjunction_of(
+        (*(api.equal(cluster.LENGTH[i], 0) for i in range(cluster.SLOTS)), api.equal(cluster.BACKLOG, 0))
+    )
+    where = cluster.deeprm_environment(cluster.uniform_plan(0) & cluster.identical_jobs(*SMALL))
     return api.Problem("deeprm/empties-queue", where, _deeprm_policy(network), api.Eventually(empty))
 
 
@@ -125,8 +117,8 @@ QUESTIONS: dict[str, Callable[..., api.Problem]] = {
     "full-cluster-large-jobs-inverse": partial(full_cluster, job=LARGE, waits=False),
     "prefers-second-slot-small": prefers_second_slot,
     "prefers-second-slot-large": partial(prefers_second_slot, job=LARGE),
-    "keeps-placing-cpu-jobs": partial(keeps_placing, length=1, memory=1, cpu=CAPACITY),
-    "keeps-placing-memory-jobs": partial(keeps_placing, length=3, memory=CAPACITY, cpu=1),
+    "keeps-placing-cpu-jobs": partial(keeps_placing, length=1, memory=1, cpu=cluster.CAPACITY),
+    "keeps-placing-memory-jobs": partial(keeps_placing, length=3, memory=cluster.CAPACITY, cpu=1),
 }
 POLICY = "deeprm-20"
 

@@ -23,6 +23,7 @@ STRIDES = ((2048, Fraction(1, 2)), (3072, Fraction(1, 4)), (4096, Fraction(1, 4)
 END = 1_000_000  # metres: the line of the truck that goes to and fro
 BEYOND = 8192  # metres that are left to represent a truck that has left the line
 STRIDE, GEARS = 1024, 3
+Changes = dict[api.Var, api.Term]
 TWO_WAYS = ("slower", "hold", "faster", "load", "unload")
 
 
@@ -35,7 +36,7 @@ def one_way_environment() -> api.EnvironmentData:
         FUEL: api.Int(0, 10_000),
     }
     more = api.Apply(api.Op.MIN, (api.Const(1000), WAITING + 8))
-    more_load: dict[api.Var, api.Term] = {LOAD: LOAD + PARCEL}
+    more_load: Changes = {LOAD: LOAD + PARCEL}
     drive = tuple(
         api.Outcome(api.Const(share), _make_updates({PLACE: PLACE + metres, FUEL: FUEL - 1, WAITING: more}))
         for metres, share in STRIDES
@@ -76,13 +77,10 @@ def two_way_environment() -> api.EnvironmentData:
     return api.EnvironmentData("line-transport-two-ways", variables, start, (api.Component("truck", edges),))
 
 
-def _truck_edge(action: str, guard: tuple[api.Term, ...], changes: dict[api.Var, api.Term]) -> api.Edge:
-    return api.Edge(
-        action=action,
-        guard=api.conjunction_of(guard),
-        outcomes=(api.Outcome(updates=_make_updates(changes)),),
-    )
+def _truck_edge(action: str, guard: tuple[api.Term, ...], changes: Changes) -> api.Edge:
+    done = api.Outcome(updates=_make_updates(changes))
+    return api.Edge(action=action, guard=api.conjunction_of(guard), outcomes=(done,))
 
 
-def _make_updates(changes: dict[api.Var, api.Term]) -> tuple[api.Update, ...]:
+def _make_updates(changes: Changes) -> tuple[api.Update, ...]:
     return tuple(api.Update(v, t) for v, t in changes.items())

@@ -7,13 +7,7 @@ from dataclasses import replace
 
 from surefoot import api
 from surefoot_studies.assets import shipped_model, shipped_network
-from surefoot_studies.npuzzle.model import (
-    Board,
-    board_condition,
-    boards_near_solved,
-    empty_cell_moves,
-    jam_condition,
-)
+from surefoot_studies.npuzzle import model
 
 WIDTH, HEIGHT, MARKED = 3, 3, 4
 SHUFFLED = 10  # moves; as far as the policy was trained
@@ -26,22 +20,22 @@ def _npuzzle_problem(bad: api.Term, starts: api.Term | None = None) -> api.Probl
         world = replace(world, initial=starts)
     seen = tuple(api.Var(v.name) for v in world.variables)
     policy = api.NeuralPolicy(
-        shipped_network("npuzzle", f"puzzle-{WIDTH}x{HEIGHT}"), seen, tuple(empty_cell_moves(WIDTH))
+        shipped_network("npuzzle", f"puzzle-{WIDTH}x{HEIGHT}"), seen, tuple(model.empty_cell_moves(WIDTH))
     )
     return api.Problem(f"npuzzle/{WIDTH}x{HEIGHT}", world, policy, api.Never(bad))
 
 
 def _near_solved(most: int) -> api.Term:
     """All boards that are at most so many moves away from solved."""
-    return _any_board(tuple(boards_near_solved(WIDTH, HEIGHT, MARKED, most)))
+    return _any_board(tuple(model.boards_near_solved(WIDTH, HEIGHT, MARKED, most)))
 
 
-def _any_board(several: tuple[Board, ...]) -> api.Term:
-    return api.disjunction_of(tuple(board_condition(board) for board in several))
+def _any_board(several: tuple[model.Board, ...]) -> api.Term:
+    return api.disjunction_of(tuple(model.board_condition(board) for board in several))
 
 
 PROBLEMS: dict[str, Callable[..., api.Problem]] = {
-    "jams": lambda: _npuzzle_problem(jam_condition(WIDTH)),
-    "jams-shuffled-more": lambda: _npuzzle_problem(jam_condition(WIDTH), _near_solved(SHUFFLED + 4)),
+    "jams": lambda: _npuzzle_problem(model.jam_condition(WIDTH)),
+    "jams-shuffled-more": lambda: _npuzzle_problem(model.jam_condition(WIDTH), _near_solved(SHUFFLED + 4)),
     "stalls": lambda: _npuzzle_problem(api.Var(api.STALLED)),
 }

@@ -76,9 +76,8 @@ def build_instance(
 
 
 AbstractionRuns: TypeAlias = Sequence[AbstractionRun]
-RunMeasure: TypeAlias = Callable[
-    [AbstractionRuns], float
-]  # not a number: nothing was finished that could tell
+# Not a number: nothing was finished that could tell.
+RunMeasure: TypeAlias = Callable[[AbstractionRuns], float]
 
 
 def _native_runs(runs: AbstractionRuns) -> list[AbstractionRun]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from surefoot import api
 from surefoot_studies.racetrack.track import FREE, GOAL, START, WALL, Track
+from surefoot_studies.terms import maximum_term, minimum_term
 
 ACCELERATIONS = tuple((ax, ay) for ax in (-1, 0, 1) for ay in (-1, 0, 1))  # edge k of `car` is number k
 SLIP = Fraction(1, 5)
@@ -161,14 +162,6 @@ def cover_by_rectangles(track: Track, *kinds: int) -> tuple[tuple[int, int, int,
 def constant_table(rows: tuple[tuple[int, ...], ...]) -> api.Apply:
     """A constant two-dimensional array, indexed [y][x]."""
     return api.array_term(*(api.array_term(*row) for row in rows))
-
-
-def minimum_term(left: api.Operand, right: api.Operand) -> api.Apply:
-    return api.Apply(api.Op.MIN, (api.term_from_python(left), api.term_from_python(right)))
-
-
-def maximum_term(left: api.Operand, right: api.Operand) -> api.Apply:
-    return api.Apply(api.Op.MAX, (api.term_from_python(left), api.term_from_python(right)))
 
 
 def absolute_term(value: api.Term) -> api.Apply:

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from surefoot import api
-from surefoot_studies.racetrack.model import (
-    ACCELERATIONS,
-    DX,
-    DY,
-    X,
-    Y,
-    absolute_term,
-    constant_table,
-    maximum_term,
-    minimum_term,
-)
+from surefoot_studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, absolute_term, constant_table
 from surefoot_studies.racetrack.track import DIRECTIONS, GOAL, Track, nearest_goal, wall_distance
+from surefoot_studies.terms import maximum_term, minimum_term
 
 
 def _observe_position() -> tuple[api.Term, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from surefoot import api
+from surefoot_studies.terms import maximum_term, minimum_term
 
 LARGEST_STEP = Fraction(1, 2)
 OUTPUT = api.Var(api.network_output_name(0))
@@ -35,13 +36,13 @@ def toy_environment(
     )
     rise = tuple(
         _between_bounds(
-            api.Var(f"next_{n}"), _minimum_term(api.Var(n) + smallest_step, 1), api.Var(n) + LARGEST_STEP
+            api.Var(f"next_{n}"), minimum_term(api.Var(n) + smallest_step, 1), api.Var(n) + LARGEST_STEP
         )
         for n in INPUTS
     )
     fall = tuple(
         _between_bounds(
-            api.Var(f"next_{n}"), api.Var(n) - LARGEST_STEP, _maximum_term(api.Var(n) - smallest_step, -1)
+            api.Var(f"next_{n}"), api.Var(n) - LARGEST_STEP, maximum_term(api.Var(n) - smallest_step, -1)
         )
         for n in INPUTS
     )
@@ -62,14 +63,6 @@ def toy_environment(
 
 def _between_bounds(value: api.Term, low: api.Term | Fraction, high: api.Term | Fraction) -> api.Term:
     return (value >= low) & (value <= high)
-
-
-def _minimum_term(value: api.Term, bound: int) -> api.Term:
-    return api.Apply(api.Op.MIN, (value, api.term_from_python(bound)))
-
-
-def _maximum_term(value: api.Term, bound: int) -> api.Term:
-    return api.Apply(api.Op.MAX, (value, api.term_from_python(bound)))
 
 
 def _toy_problem(name: str, where: api.EnvironmentData, asked: api.Property) -> api.Problem:

@@ -16,9 +16,7 @@ def make_simulator_env(name: str) -> Any:
     try:
         import gymnasium
     except ImportError:
-        raise api.MissingBackend(
-            "the simulators as environments need gymnasium", fix="pip install 'surefoot[gym]'"
-        ) from None
+        raise api.missing_backend("gymnasium", "gym") from None
     kind = SIMULATORS[name]
 
     class Environment(gymnasium.Env):

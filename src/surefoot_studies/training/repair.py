@@ -18,6 +18,7 @@ import torch
 
 from surefoot import api
 from surefoot_studies import Tell
+from surefoot_studies.training import rollout
 from surefoot_studies.training.ppo import PpoLearner
 from surefoot_studies.training.realisation.compare_runs import (
     Floats,
@@ -27,14 +28,6 @@ from surefoot_studies.training.realisation.compare_runs import (
 )
 from surefoot_studies.training.recipes import Recipe
 from surefoot_studies.training.robustness import robustness_degree
-from surefoot_studies.training.rollout import (
-    EpisodeBatch,
-    Layers,
-    baseline_returns,
-    greedy_actor,
-    held_out_returns,
-    play_episodes,
-)
 from surefoot_studies.training.simulators import SIMULATORS
 
 
@@ -68,7 +61,7 @@ class RepairRound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepairedPolicy:
-    layers: Layers
+    layers: rollout.Layers
     rounds: tuple[RepairRound, ...]
 
 
@@ -87,7 +80,7 @@ def repair_policy(
     kind = SIMULATORS[recipe.study]
     learner = PpoLearner(recipe, kind)
     learner.start_from(policy_weights(problem), how.spread)
-    baseline = float(baseline_returns(kind).mean())
+    baseline = float(rollout.baseline_returns(kind).mean())
     rounds: list[RepairRound] = []
     found: list[Floats] = []
     spent = 0.0
@@ -95,7 +88,9 @@ def repair_policy(
         layers = learner.layers()
         asked = replace_policy_weights(problem, layers)
         result = decide(asked)
-        own = float(held_out_returns(kind, greedy_actor(layers, recipe.activation, kind)).mean())
+        own = float(
+            rollout.held_out_returns(kind, rollout.greedy_actor(layers, recipe.activation, kind)).mean()
+        )
         word = type(result.verdict).__name__.lower()
         if isinstance(result.verdict, api.Violated):
             found.append(_broken_observations(asked, result.verdict.trace))
@@ -117,8 +112,10 @@ def repair_policy(
     return RepairedPolicy(layers, tuple(rounds))
 
 
-def _play_sampled(learner: PpoLearner, rng: np.random.Generator) -> EpisodeBatch:
-    return play_episodes(learner.kind, learner.sampling(rng), learner.recipe.episodes, rng, advised=False)
+def _play_sampled(learner: PpoLearner, rng: np.random.Generator) -> rollout.EpisodeBatch:
+    return rollout.play_episodes(
+        learner.kind, learner.sampling(rng), learner.recipe.episodes, rng, advised=False
+    )
 
 
 def _baseline_share(own: float, baseline: float) -> float:
@@ -161,12 +158,12 @@ def _policy_layers(problem: api.Problem) -> tuple[api.NeuralPolicy, list[api.Aff
     return policy, [node for node in policy.network.nodes if isinstance(node, api.Affine)]
 
 
-def policy_weights(problem: api.Problem) -> Layers:
+def policy_weights(problem: api.Problem) -> rollout.Layers:
     """Weights and biases of the policy's layers."""
     return [(node.weights, node.bias) for node in _policy_layers(problem)[1]]
 
 
-def replace_policy_weights(problem: api.Problem, layers: Layers) -> api.Problem:
+def replace_policy_weights(problem: api.Problem, layers: rollout.Layers) -> api.Problem:
     """The same problem about a policy with these weights; what comes before the layers stays."""
     policy, _ = _policy_layers(problem)
     left = iter(layers)

@@ -35,9 +35,7 @@ def make_racetrack_env(
     try:
         import gymnasium
     except ImportError:
-        raise api.MissingBackend(
-            "Racetrack as an environment needs gymnasium", fix="pip install 'surefoot[gym]'"
-        ) from None
+        raise api.missing_backend("gymnasium", "gym") from None
     if start not in ("anywhere", "line") or inputs not in (4, 15):
         raise api.InvalidProblem(
             "a start is `anywhere` or `line`, and there are 4 or 15 inputs", fix="use one of these"
