@@ -12,6 +12,7 @@ from typing import Any
 
 from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
 from surefoot.engines import ENGINES
+from surefoot.engines.engine_text import describe_engine
 from surefoot.engines.portfolio import PortfolioAnswer, take_turns
 from surefoot.engines.protocol import Engine
 from surefoot.errors import SurefootError, Unsupported, WrongType, did_you_mean
@@ -139,7 +140,7 @@ def verify(
     return replace(
         result,
         notes=result.notes + evidence.notes + influence,
-        engine=" | ".join(map(repr, answered.engines)),
+        engine=" | ".join(map(describe_engine, answered.engines)),
         certified=evidence.certified,
         seconds=budget.elapsed_seconds() - started,
         timings=timings,

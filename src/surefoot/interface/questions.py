@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
 from surefoot.formats.model_file import read_model
+from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Operand, expression_from, number_from
+from surefoot.interface.policy import FilePolicy
 from surefoot.interface.result import CheckResult, ProofFile
 from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
@@ -32,7 +34,7 @@ from surefoot_checker.kernel.strict_json import BadCertificate
 
 if TYPE_CHECKING:
     from surefoot.interface.heatmap import Heatmap
-    from surefoot.interface.shield import CertifiedShield
+    from surefoot.interface.shield import ActionShield, CertifiedShield
 
 PathText: TypeAlias = str | PathLike[str]
 EngineChoice: TypeAlias = Engine | str | Sequence[Engine | str] | None
@@ -58,6 +60,7 @@ class LoadedProblem(Problem):
         )
 
 
+@tell_arguments
 def load(
     path: PathText,
     property: str | None = None,
@@ -150,6 +153,7 @@ def _option_text(given: object) -> str:
     return given if isinstance(given, str) else show_term(expression_from(given).term)
 
 
+@tell_arguments
 def check(
     problem: Problem | EnvironmentData | PathText,
     policy: Policy | PathText | None = None,
@@ -182,6 +186,7 @@ def check(
     return _answer(asked, engine, options, budget)
 
 
+@tell_arguments
 def probability(
     problem: Problem | EnvironmentData | PathText,
     property: Property | str | None = None,
@@ -211,6 +216,7 @@ def probability(
     return _answer(asked, engine, options, budget)
 
 
+@tell_arguments
 def heatmap(
     problem: Problem | EnvironmentData | PathText,
     property: Property | str | None = None,
@@ -243,6 +249,7 @@ def heatmap(
     return draw_values(plain, engines, budget.seconds, budget.seed, x=x, y=y, where=where)
 
 
+@tell_arguments
 def shield(
     problem: Problem | EnvironmentData | PathText,
     property: Property | str | None = None,
@@ -253,21 +260,34 @@ def shield(
     squares: str = "auto",
     rule: str = "",
     invariant: str = "",
+    bound: Any = 1,
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
-) -> CertifiedShield:
-    """A program with proved safe sets for a system with real controls, and a shield around its network.
+) -> CertifiedShield | ActionShield:
+    """A shield whose promise is certified: `covered`, `export_c`, `export_python`, `wrap`.
 
-    `degrees` of the polynomials that bound the sets: even numbers, tried in this order. `sets`: "auto",
-    "polynomial" or "polyhedron"; `squares`: "auto", "sos" or "sdsos"; `rule` and `invariant` are sketches,
-    lists of monomials as in the options of `surefoot shield`.
+    With real controls: a program with proved safe sets, and a shield around the network. `degrees` of the
+    polynomials that bound the sets: even numbers, tried in this order. `sets`: "auto", "polynomial" or
+    "polyhedron"; `squares`: "auto", "sos" or "sdsos"; `rule` and `invariant` are sketches, lists of monomials
+    as in the options of `surefoot shield`.
+
+    With actions and finitely many states: which actions may be taken where. `bound`: how probable safety must
+    stay after a permitted action.
+
+    >>> from surefoot import Environment, integer, never
+    >>> x = integer("x", 0, 9)
+    >>> env = Environment("counter", start=x == 0)
+    >>> env = env.edge("up", guard=x < 9, update={x: x + 1}).edge("reset", update={x: 0})
+    >>> made = shield(env, never(x == 5))
+    >>> made.accepted, made.covered
+    (True, Fraction(1, 1))
     """
     from surefoot.interface.shield import make_shield
     from surefoot.shields.certified_shield import Sketches
 
     budget = _make_budget(timeout, seed)
     plain = plain_problem(_problem_from(problem, policy, property, needs_policy=False))
-    return make_shield(plain, degrees, sets, squares, Sketches(rule, invariant), budget)
+    return make_shield(plain, degrees, sets, squares, Sketches(rule, invariant), bound, budget)
 
 
 def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], budget: Budget) -> CheckResult:
@@ -276,6 +296,8 @@ def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], bu
     source: Mapping[str, object] = {}
     if isinstance(asked, LoadedProblem) and asked.is_unchanged():
         inputs, source = asked.inputs, asked.source
+    elif isinstance(asked.policy, FilePolicy):
+        inputs = asked.policy.inputs
     plain = plain_problem(asked)
     engines = select_engines(engine, options)
     found = verify_without_objection(plain, engines, budget, inputs, source, named=engine is not None)
@@ -290,6 +312,8 @@ def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], bu
 def plain_problem(given: Problem) -> Problem:
     """The data that engines read; a program without a list of actions may take all of them."""
     environment, policy = plain_environment(given.environment), given.policy
+    if isinstance(policy, FilePolicy):
+        policy = policy.as_data()
     if isinstance(policy, ProgramPolicy) and not policy.actions and not environment.controls:
         policy = replace(policy, actions=environment_labels(environment))
     return Problem(given.name, environment, policy, given.property)
