@@ -101,7 +101,7 @@ def compare_instances(
         page = api.render_html_page(f"surefoot: {study.name}", parts) if plot.suffix == ".html" else picture
         plugin.deliver_file(plot, lambda: page, quiet=True)
     if as_json:
-        facts = {"study": study.name, **({"interrupted": mark} if mark else {})}
+        facts: dict[str, Any] = {"study": study.name, **({"interrupted": mark} if mark else {})}
         facts |= {"bounds": _show_fractions(found), "answers": [asdict(a) for a in answers]}
         print(json.dumps(facts))
     else:

@@ -12,18 +12,10 @@ from typing import TypeAlias
 
 from surefoot import api
 from surefoot_studies.assets import shipped_network
-from surefoot_studies.racetrack.model import (
-    ACCELERATIONS,
-    DX,
-    DY,
-    X,
-    Y,
-    maximum_term,
-    minimum_term,
-    on_cell_kinds,
-)
+from surefoot_studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, on_cell_kinds
 from surefoot_studies.racetrack.policies import racetrack_policy
 from surefoot_studies.racetrack.track import FREE, GOAL, START, WALL, Track, shipped_track
+from surefoot_studies.terms import maximum_term, minimum_term
 
 CRASHED = api.Var(api.location_name("car", "crashed"))
 WIDTHS = (16, 24, 32, 64)  # of the two hidden layers of the networks that are shipped

@@ -17,7 +17,7 @@ from surefoot_studies.training.recipes import RECIPES, Recipe
 from surefoot_studies.training.rollout import baseline_returns, greedy_actor, held_out_returns
 from surefoot_studies.training.simulators import SIMULATORS
 
-WITHOUT_TORCH = {recipe.study for recipe in (*DRIVERS.values(), *IMITATORS.values())}
+WITHOUT_TORCH = {r.study for r in DRIVERS.values()} | {r.study for r in IMITATORS.values()}
 ENOUGH = 0.9  # of the baseline's return
 
 

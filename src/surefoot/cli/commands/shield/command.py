@@ -273,7 +273,7 @@ def _refuse_options_of_others(finite: bool) -> None:
             raise api.InvalidProblem(f"it is for models with {kind}", fix="leave it out", where=option)
 
 
-def _check_source_code(environment: api.Environment, option: str) -> None:
+def _check_source_code(environment: api.EnvironmentData, option: str) -> None:
     """Refuse what cannot be written as source code, before any work."""
     if environment.arithmetic is not api.Arithmetic.FLOAT64:
         what = "source code computes in float64, this environment in exact numbers"
