@@ -127,6 +127,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         disturbances_to_json as disturbances_to_json, render_disturbances as render_disturbances,
     )
     from surefoot.report.drawing import render_png as render_png, render_svg as render_svg
+    from surefoot.report.drawing.frame import Frame as Frame, tick_values as tick_values
     from surefoot.report.drawing.png_file import render_pixels as render_pixels
     from surefoot.report.file_facts import (
         compare_runtime as compare_runtime, describe_model_file as describe_model_file,
@@ -268,6 +269,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         is_interrupted as is_interrupted,
     )
     from surefoot.visible import (
+        escape_html as escape_html,
         join_visible as join_visible, make_lines_visible as make_lines_visible,
         make_visible as make_visible,
     )
@@ -346,8 +348,8 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".problem.environment": "Law Synchronisation",
         ".problem.flow": "Flow",
         ".problem.policy": "RANDOM Choose EdgesOf OraclePolicy",
-        ".interface.policy": "AnyPolicy",
         ".interface.environment": "EnvironmentData",
+        ".interface.policy": "AnyPolicy",
         ".problem.property": "Expected Optimise Path Probability Property Threshold",
         ".problem.property_printer": "show_property",
         ".problem.window": "interleave_windows",
@@ -468,6 +470,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     },
     {  # Pictures and pages
         ".report.drawing": "render_png render_svg",
+        ".report.drawing.frame": "Frame tick_values",
         ".report.drawing.png_file": "render_pixels",
         ".report.region": "Scene certified_scene draw_scenes region_page scene_to_json synthesis_scene",
         ".report.html_page": "render_html_page",
@@ -475,7 +478,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     },
     {  # Errors in words, time, other processes
         ".errors": "did_you_mean missing_backend",
-        ".visible": "join_visible make_lines_visible make_visible",
+        ".visible": "escape_html join_visible make_lines_visible make_visible",
         ".work.deadline": "Alarm Late call_in_time end_alarm ending_alarms set_alarm",
         ".work.child": "processor_time",
         ".work.interrupt": "exit_process handle_interrupts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from surefoot.report.line_panels import HEIGHT, DataLine, LinePanel, line_panels_svg
+from surefoot_studies.line_panels import HEIGHT, DataLine, LinePanel, line_panels_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot_studies import STUDIES
 
 normalise_flag = click.option(
     "--normalise", is_flag=True, help="Divide probabilities that add up to 1 within 1e-9 by their sum."
@@ -91,9 +90,9 @@ def names_study(model: str) -> bool:
     """Is this `STUDY/PROBLEM`, and not a file? The studies are imported only where it could be."""
     if "." in model.partition("/")[0]:
         return False
-    from surefoot.cli import study_problem
+    from surefoot.cli.study_problem import study_names
 
-    return study_problem.names_study(model)
+    return model.partition("/")[0] in study_names() and not Path(model).exists()
 
 
 def load_named_model(model: str, wiring: Mapping[str, Any]) -> api.LoadedModel:
@@ -108,7 +107,10 @@ def load_named_model(model: str, wiring: Mapping[str, Any]) -> api.LoadedModel:
 def check_model_file(model: Path) -> None:
     """Refuse a name without a file, before all that reads files is imported; it may be meant for a study."""
     if not model.suffix and not model.exists():
-        fix = f"check the path; if a problem of a study is meant, {api.did_you_mean(model.parts[0], STUDIES)}"
+        from surefoot.cli.study_problem import study_names
+
+        meant = api.did_you_mean(model.parts[0], known) if (known := study_names()) else ""
+        fix = f"check the path; if a problem of a study is meant, {meant}" if meant else "check the path"
         raise api.InvalidProblem(api.NO_SUCH_FILE, fix=fix, where=str(model))
     api.require_file(model)
 

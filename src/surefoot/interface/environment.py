@@ -9,15 +9,15 @@ from typing import Any, TypeAlias
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.interface.expression import Expression, Operand, expression_from, merge_declarations
 from surefoot.problem.environment import Choice, Component, Control, Edge, Outcome, Update, Variable
-from surefoot.problem.environment import Environment as PlainEnvironment
+from surefoot.problem.environment import Environment as _Environment
 from surefoot.term.arguments import describe_value, take_instance, take_optional, take_text, take_tuple
 from surefoot.term.term import TRUE, term_from_python
 from surefoot.term.value_types import Real
 
-EnvironmentData: TypeAlias = PlainEnvironment  # what engines read, however it was written
+EnvironmentData: TypeAlias = _Environment  # with all parts, as engines take it
 
 
-class Environment(EnvironmentData):
+class Environment(_Environment):
     """Where the policy acts: `start` says where runs begin, `edge` adds a step. Its variables are those that
     start and edges mention. It is never changed: `edge` gives a new one.
 

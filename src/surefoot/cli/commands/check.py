@@ -188,9 +188,9 @@ def _simulate_violation(study: str, problem: api.Problem, result: api.Result) ->
     """A trace is looked for in the simulator of the study; what came of it is a note."""
     if not isinstance(result.verdict, api.Violated):
         return result
-    from surefoot.cli.study_training import replay_in_simulator
+    from surefoot.cli.study_problem import replay_study_trace
 
-    found = replay_in_simulator(study, problem, result.verdict.trace)
+    found = replay_study_trace(study, problem, result.verdict.trace)
     return (
         result if found is None else replace(result, notes=(*result.notes, f"in the simulator {found.words}"))
     )

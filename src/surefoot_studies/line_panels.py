@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import log10
 
-from surefoot.report.drawing.frame import Frame, tick_values
-from surefoot.visible import escape_html
+from surefoot import api
 
 WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 150, 34, 40
@@ -66,16 +65,16 @@ def _panel_svg(panel: LinePanel) -> list[str]:
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or 0.5
     across = (min(x for x, _ in points), max(x for x, _ in points))
-    frame = Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, across, (low - room, high + room))
+    frame = api.Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, across, (low - room, high + room))
     parts = [
         _text_svg(LEFT, 20, panel.title, size=13),
         f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
         _text_svg((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, panel.across, anchor="middle"),
         _text_svg(8, TOP - 6, panel.along),
     ]
-    for value in tick_values(*frame.across):
+    for value in api.tick_values(*frame.across):
         parts.append(_text_svg(frame.x(value), HEIGHT - BOTTOM + 15, f"{value:g}", size=10, anchor="middle"))
-    for value in tick_values(*frame.along, whole=panel.logarithmic and high - low > 1.5):
+    for value in api.tick_values(*frame.along, whole=panel.logarithmic and high - low > 1.5):
         shown = f"{float(f'{10**value:.2g}'):g}" if panel.logarithmic else f"{value:g}"
         parts.append(_text_svg(LEFT - 5, frame.y(value) + 4, shown, size=10, anchor="end"))
     names, kinds = _names_and_kinds(panel)
@@ -129,7 +128,7 @@ def _scale_value(value: float, panel: LinePanel) -> float:
     return log10(max(value, 1e-3)) if panel.logarithmic else value
 
 
-def _line_svg(line: DataLine, panel: LinePanel, frame: Frame, colour: str, dash: str) -> list[str]:
+def _line_svg(line: DataLine, panel: LinePanel, frame: api.Frame, colour: str, dash: str) -> list[str]:
     parts = []
     for piece in _split_at_gaps(line):
         path = " ".join(
@@ -139,13 +138,13 @@ def _line_svg(line: DataLine, panel: LinePanel, frame: Frame, colour: str, dash:
         parts.append(f'<polyline points="{path}" {style}/>')
     for over, value in line.points:
         x, y = frame.place(over, _scale_value(value, panel))
-        told = escape_html(f"{line.label}: {value:.6g} at {over:g}")
+        told = api.escape_html(f"{line.label}: {value:.6g} at {over:g}")
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{colour}"><title>{told}</title></circle>'
         )
     for over, value in line.late:
         shape = _arrow_path(*frame.place(over, _scale_value(value, panel)))
-        told = escape_html(f"{line.label}: no end within {value:.6g} at {over:g}")
+        told = api.escape_html(f"{line.label}: no end within {value:.6g} at {over:g}")
         parts.append(f'<path d="{shape}" fill="white" stroke="{colour}"><title>{told}</title></path>')
     return parts
 
@@ -164,6 +163,5 @@ def _arrow_path(x: float, y: float) -> str:
 
 
 def _text_svg(x: float, y: float, text: str, *, size: int = 12, anchor: str = "start") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escape_html(text)}</text>'
-    )
+    style = f'font-size="{size}" text-anchor="{anchor}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{api.escape_html(text)}</text>'
