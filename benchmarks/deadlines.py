@@ -35,7 +35,7 @@ BEGUN = "begun:"
 PROGRAM = f"""
 import sys, time
 import surefoot.cli.commands.check, surefoot.cli.commands.shield, surefoot.cli.commands.heatmap
-import surefoot.cli.commands.certify, surefoot.cli.commands.study
+import surefoot.cli.commands.certify, surefoot_studies.commands.compare
 import surefoot.engines.explicit.answer, surefoot.search.safe_starts
 from surefoot.cli import main
 print("{BEGUN}", time.monotonic(), time.process_time(), file=sys.stderr, flush=True)
@@ -197,7 +197,7 @@ ROWS = (
     Row("proved-grid", "certify {}"),
     Row("foreign-12", "certify {} --json OUT/f.json --certificate OUT/c.json"),
     *(
-        Row("study", f"study {name} --compare --json")
+        Row("study", f"study compare {name} --json")
         for name in ("aurora", "pensieve", "deeprm", "pendulum", "control", "npuzzle", "line-transport")
     ),
 )

@@ -3,7 +3,7 @@
     python -m benchmarks.shields [PROBLEM ...] [--networks DIR] [--degree 2,4]
 
 Without PROBLEM: the fifteen benchmarks of the shield paper. How C, Python and networks are timed:
-`surefoot.cli.commands.shield.runtime_overhead`. The wrapper is what `Shielded(env, step)` adds to a step of
+`surefoot_studies.control.runtime_overhead`. The wrapper is what `Shielded(env, step)` adds to a step of
 an environment that does nothing, with the step of the exported Python module; `library`: the C step loaded
 into Python (`surefoot.integrations.native`), alone and wrapped. Networks are those of the folder, else the
 shipped ones. Where the paper's network is not public, one of its size with random weights is timed
@@ -24,8 +24,16 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from surefoot.cli.commands.shield.paper_tables import hidden_sizes
-from surefoot.cli.commands.shield.runtime_overhead import (
+from surefoot.formats.policy_file import load_policy
+from surefoot.integrations.native import native
+from surefoot.integrations.shield import Shielded
+from surefoot.report.shield_text import barrier_degree
+from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
+from surefoot.work.budget import Budget
+from surefoot_studies.control.measured_table import hidden_sizes
+from surefoot_studies.control.paper_tables import PaperRow, network_file_of_row, read_paper_rows
+from surefoot_studies.control.problem import stays_safe
+from surefoot_studies.control.runtime_overhead import (
     FLAGS,
     Work,
     import_exported_step,
@@ -35,14 +43,6 @@ from surefoot.cli.commands.shield.runtime_overhead import (
     time_c_step,
     time_in_turns,
 )
-from surefoot.cli.commands.shield.synthesis_text import barrier_degree
-from surefoot.formats.policy_file import load_policy
-from surefoot.integrations.native import native
-from surefoot.integrations.shield import Shielded
-from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
-from surefoot.work.budget import Budget
-from surefoot_studies.control.paper_tables import PaperRow, network_file_of_row, read_paper_rows
-from surefoot_studies.control.problem import stays_safe
 from surefoot_studies.training.onnx_files import onnx_bytes
 
 

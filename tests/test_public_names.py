@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import ast
+import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import surefoot
+from surefoot import api
 
 
-def test_every_listed_name_has_one_home() -> None:
-    assert sorted(surefoot.__all__) == sorted(surefoot._HOME_OF)
-    assert all(getattr(surefoot, name) is not None for name in surefoot.__all__)
+def test_every_name_of_the_table_is_defined_in_its_module() -> None:
+    assert set(surefoot.__all__) == set(api.USER_NAMES) <= set(api.HOMES)
+    assert all(getattr(surefoot, name) is getattr(api, name) for name in api.HOMES)
+
+
+def test_type_checkers_see_the_names_of_the_table() -> None:
+    tree = ast.parse(Path(api.__file__).read_text())
+    block = next(n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    seen: list[tuple[str, str]] = []
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        assert all(alias.asname == alias.name for alias in node.names), "`name as name` exports a name"
+        seen += [(alias.name, str(node.module)) for alias in node.names]
+    assert sorted(seen) == sorted(api.HOMES.items())
+
+
+def test_no_offered_name_is_that_of_a_folder() -> None:
+    assert not {module.name for module in pkgutil.iter_modules(surefoot.__path__)} & set(api.HOMES)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

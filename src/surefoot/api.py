@@ -1,49 +1,516 @@
-"""Everything that a user of surefoot needs, in one place; `import surefoot` offers the same names.
+"""Everything that users, the command line, the integrations and the studies need, in one place.
 
-import surefoot as sf
-p = sf.load("toy.toml", property="below_ten")
-r = sf.check(p, engine="bmc", timeout=60)
-print(r)
+    import surefoot as sf
+    p = sf.load("toy.toml", property="below_ten")
+    r = sf.check(p, engine="bmc", timeout=60)
+    print(r)
+
+`import surefoot` offers `USER_NAMES`. The command line, the integrations and the studies write
+`from surefoot import api` and `api.check(...)`; they import nothing else of surefoot. A name is imported
+when it is first used: neither a command's help nor a usage error waits for engines.
 """
+# ruff: noqa: I001 - names that are offered to type checkers are written `name as name`
 
 from __future__ import annotations
 
-from surefoot.interface.environment import Environment
-from surefoot.interface.expression import Expression, array, boolean, choose_value, integer, real
-from surefoot.interface.policy import Policy
-from surefoot.interface.properties import (
-    eventually,
-    expected_reward,
-    never,
-    never_before,
-    probability_of,
-    recurs,
-    within,
-)
-from surefoot.interface.questions import check, check_certificate, heatmap, load, probability, shield
-from surefoot.interface.result import CheckResult
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CheckResult",
-    "Environment",
-    "Expression",
-    "Policy",
-    "array",
-    "boolean",
-    "check",
-    "check_certificate",
-    "choose_value",
-    "eventually",
-    "expected_reward",
-    "heatmap",
-    "integer",
-    "load",
-    "never",
-    "never_before",
-    "probability",
-    "probability_of",
-    "real",
-    "recurs",
-    "shield",
-    "within",
-]
+# fmt: off
+if TYPE_CHECKING:  # the names of the table below, for type checkers; a test holds both equal
+    from surefoot.engines.barrier import Barrier as Barrier
+    from surefoot.engines.barrier.float_system import evaluate_polynomial as evaluate_polynomial
+    from surefoot.engines.barrier.sos_candidate import template_objection as template_objection
+    from surefoot.engines.bmc import Bmc as Bmc
+    from surefoot.engines.explicit import Explicit as Explicit
+    from surefoot.engines.induction import Induction as Induction
+    from surefoot.engines.predicates import Predicates as Predicates
+    from surefoot.engines.predicates.configurations import CONFIGURATIONS as CONFIGURATIONS
+    from surefoot.engines.protocol import Engine as Engine
+    from surefoot.engines.recurrence import Recurrence as Recurrence
+    from surefoot.engines.statistical import Statistical as Statistical
+    from surefoot.engines.statistical.black_box import (
+        estimate_episode_reward as estimate_episode_reward,
+        estimate_episode_success as estimate_episode_success,
+    )
+    from surefoot.errors import (
+        InvalidProblem as InvalidProblem, MissingBackend as MissingBackend, SurefootError as SurefootError,
+        Unsupported as Unsupported, WrongType as WrongType, did_you_mean as did_you_mean,
+        missing_backend as missing_backend,
+    )
+    from surefoot.formats.barrier_file import (
+        is_foreign_barrier as is_foreign_barrier, read_barriers as read_barriers,
+    )
+    from surefoot.formats.jani import read_jani as read_jani, write_jani as write_jani
+    from surefoot.formats.json_file import (
+        read_invariant as read_invariant, read_json as read_json,
+        read_stored_results as read_stored_results,
+    )
+    from surefoot.formats.model_file import (
+        LoadedModel as LoadedModel, file_sha256 as file_sha256, parse_constants as parse_constants,
+        read_model as read_model,
+    )
+    from surefoot.formats.normalization import read_normalization as read_normalization
+    from surefoot.formats.onnx import read_onnx_network as read_onnx_network
+    from surefoot.formats.output_file import compact_json as compact_json, write_file as write_file
+    from surefoot.formats.policy_file import load_policy as load_policy
+    from surefoot.formats.predicate_list import read_conditions as read_conditions
+    from surefoot.formats.result_json import (
+        StoredResult as StoredResult, annotated_result_to_json as annotated_result_to_json,
+        certificate_relative_to as certificate_relative_to, find_base_folder as find_base_folder,
+        result_relative_to as result_relative_to,
+    )
+    from surefoot.formats.untrusted.regular_file import (
+        NO_SUCH_FILE as NO_SUCH_FILE, require_file as require_file,
+    )
+    from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
+    from surefoot.interface.expression import (
+        Expression as Expression, array as array, boolean as boolean, choose_value as choose_value,
+        integer as integer, real as real,
+    )
+    from surefoot.interface.policy import AnyPolicy as AnyPolicy, Policy as Policy
+    from surefoot.interface.properties import (
+        eventually as eventually, expected_reward as expected_reward, never as never,
+        never_before as never_before, probability_of as probability_of, recurs as recurs, within as within,
+    )
+    from surefoot.interface.questions import (
+        check as check, check_certificate as check_certificate, heatmap as heatmap, load as load,
+        probability as probability, shield as shield,
+    )
+    from surefoot.interface.result import CheckResult as CheckResult
+    from surefoot.network.evaluate import evaluate_network_batch as evaluate_network_batch
+    from surefoot.network.interval import interval_bounds as interval_bounds
+    from surefoot.problem.environment import (
+        Choice as Choice, Component as Component, Control as Control, Edge as Edge, Law as Law,
+        Outcome as Outcome, Synchronisation as Synchronisation, Update as Update, Variable as Variable,
+    )
+    from surefoot.problem.flow import Flow as Flow
+    from surefoot.problem.meaning.decision import observation_vector as observation_vector
+    from surefoot.problem.meaning.inference import infer_all_values as infer_all_values
+    from surefoot.problem.network import (
+        Activation as Activation, Affine as Affine, Combine as Combine, Constant as Constant,
+        Elementwise as Elementwise, Join as Join, Network as Network, Node as Node, Pairing as Pairing,
+        Pick as Pick, Shape as Shape, dense_network as dense_network, freeze_float32 as freeze_float32,
+        freeze_indices as freeze_indices, shift_node_sources as shift_node_sources,
+    )
+    from surefoot.problem.policy import (
+        RANDOM as RANDOM, Branch as Branch, Choose as Choose, EdgesOf as EdgesOf,
+        NeuralPolicy as NeuralPolicy, OraclePolicy as OraclePolicy, ProgramPolicy as ProgramPolicy,
+        ShieldedPolicy as ShieldedPolicy,
+    )
+    from surefoot.problem.problem import Problem as Problem
+    from surefoot.problem.property import (
+        Eventually as Eventually, Expected as Expected, Never as Never, NeverBefore as NeverBefore,
+        Optimise as Optimise, Path as Path, Probability as Probability, Property as Property,
+        Recurs as Recurs, Threshold as Threshold, Within as Within,
+    )
+    from surefoot.problem.property_parser import parse_property as parse_property
+    from surefoot.problem.property_printer import show_property as show_property
+    from surefoot.problem.semantics import (
+        Move as Move, State as State, apply_move as apply_move, holds_in_state as holds_in_state,
+        permitted_transitions as permitted_transitions,
+    )
+    from surefoot.problem.validate.distribution import normalise_probabilities as normalise_probabilities
+    from surefoot.problem.window import interleave_windows as interleave_windows, window as window
+    from surefoot.query.polynomial import Polynomial as Polynomial
+    from surefoot.reductions.abstraction_request import parse_abstraction_request as parse_abstraction_request
+    from surefoot.reductions.barrier import (
+        ControlSystem as ControlSystem, read_control_system as read_control_system,
+    )
+    from surefoot.reductions.bound_template import parse_bound_template as parse_bound_template
+    from surefoot.reductions.discretise import discretise as discretise
+    from surefoot.report.abstraction.graph_file import (
+        omit_large_graph as omit_large_graph, render_graph as render_graph, verdict_graph as verdict_graph,
+        with_splits_tried as with_splits_tried,
+    )
+    from surefoot.report.disturbance_text import (
+        disturbances_to_json as disturbances_to_json, render_disturbances as render_disturbances,
+    )
+    from surefoot.report.drawing import render_png as render_png, render_svg as render_svg
+    from surefoot.report.drawing.png_file import render_pixels as render_pixels
+    from surefoot.report.file_facts import (
+        compare_runtime as compare_runtime, describe_model_file as describe_model_file,
+        describe_policy_file as describe_policy_file, render_facts as render_facts,
+    )
+    from surefoot.report.finite_shield_text import (
+        finite_synthesis_to_json as finite_synthesis_to_json,
+        render_finite_synthesis as render_finite_synthesis,
+    )
+    from surefoot.report.foreign_barrier_text import (
+        describe_judgement as describe_judgement, judgement_to_json as judgement_to_json,
+    )
+    from surefoot.report.heatmap import (
+        Figure as Figure, Panel as Panel, build_figure as build_figure, common_axes as common_axes,
+        draw_figure as draw_figure, effort_table as effort_table, heat_map as heat_map,
+        heat_page as heat_page, parse_view as parse_view, value_table as value_table,
+    )
+    from surefoot.report.heatmap.compose_figure import (
+        HeatmapOptions as HeatmapOptions, compose_figure as compose_figure,
+        drawn_start_values as drawn_start_values, read_limits as read_limits,
+    )
+    from surefoot.report.heatmap.critical_starts import (
+        CriticalStart as CriticalStart, critical_csv as critical_csv, critical_data as critical_data,
+        find_critical_starts as find_critical_starts, misses_threshold as misses_threshold,
+        read_threshold as read_threshold,
+    )
+    from surefoot.report.heatmap.figure_data import figure_to_json as figure_to_json
+    from surefoot.report.heatmap.heat_figure import measure_of as measure_of, unit_of as unit_of
+    from surefoot.report.heatmap.learning_curve import Curve as Curve, read_curve as read_curve
+    from surefoot.report.heatmap.problem_variants import (
+        CheckpointFile as CheckpointFile, Sweep as Sweep, enumerate_variants as enumerate_variants,
+        list_checkpoint_files as list_checkpoint_files, read_sweep as read_sweep,
+    )
+    from surefoot.report.heatmap.start_summary import summarise_starts as summarise_starts
+    from surefoot.report.heatmap.start_tables import (
+        StartTableSolver as StartTableSolver, StartTables as StartTables, solve_variants as solve_variants,
+    )
+    from surefoot.report.heatmap.start_values import StartValue as StartValue, Which as Which
+    from surefoot.report.heatmap.stored_tables import read_start_tables as read_start_tables
+    from surefoot.report.heatmap.terminal import (
+        terminal_lines as terminal_lines, terminal_text as terminal_text,
+    )
+    from surefoot.report.html_page import render_html_page as render_html_page
+    from surefoot.report.inventory import (
+        probe_solvers as probe_solvers, summarise_engines as summarise_engines,
+        summarise_solvers as summarise_solvers,
+    )
+    from surefoot.report.line_panels import (
+        DataLine as DataLine,
+        LinePanel as LinePanel,
+        line_panels_svg as line_panels_svg,
+    )
+    from surefoot.report.optimum_text import (
+        optimum_to_json as optimum_to_json, render_optimum as render_optimum,
+        solve_optimum as solve_optimum,
+    )
+    from surefoot.report.region import (
+        Scene as Scene, certified_scene as certified_scene, draw_scenes as draw_scenes,
+        region_page as region_page, scene_to_json as scene_to_json, synthesis_scene as synthesis_scene,
+    )
+    from surefoot.report.result_page import render_result_page as render_result_page
+    from surefoot.report.result_text import render as render
+    from surefoot.report.search_page import preformatted_html as preformatted_html
+    from surefoot.report.search_plots import bounds_svg as bounds_svg, tipping_point_svg as tipping_point_svg
+    from surefoot.report.shield_text import (
+        render_share as render_share, render_shield_page as render_shield_page,
+        render_synthesis as render_synthesis, result_from_synthesis as result_from_synthesis,
+        synthesis_to_json as synthesis_to_json,
+    )
+    from surefoot.run import (
+        NoEngine as NoEngine, build_engines_of as build_engines_of,
+        portfolio_objections as portfolio_objections, require_applicable as require_applicable,
+        verify as verify, verify_without_objection as verify_without_objection,
+    )
+    from surefoot.search import (
+        SearchSettings as SearchSettings, find_invariant as find_invariant,
+        find_tipping_point as find_tipping_point, parse_moving_bounds as parse_moving_bounds,
+        verify_abstracted as verify_abstracted, verify_assuming as verify_assuming,
+    )
+    from surefoot.search.finite_shield import (
+        FiniteSynthesis as FiniteSynthesis, is_moved_by_actions as is_moved_by_actions,
+        make_finite_shield as make_finite_shield, reachability_goals as reachability_goals,
+    )
+    from surefoot.search.safe_starts import (
+        STARTS_INTERRUPTED as STARTS_INTERRUPTED, find_safe_starts as find_safe_starts,
+    )
+    from surefoot.search.stored_result import (
+        judge_certificate_content as judge_certificate_content, judge_stored_result as judge_stored_result,
+        reload_source as reload_source, set_time_semantics as set_time_semantics,
+    )
+    from surefoot.search.vnnlib_question import (
+        competition_verdict as competition_verdict, verify_vnnlib as verify_vnnlib,
+    )
+    from surefoot.shields.batch_guard import BatchGuard as BatchGuard
+    from surefoot.shields.certified_shield import (
+        SetKind as SetKind, ShieldSynthesis as ShieldSynthesis, Sketches as Sketches,
+        make_certified_shield as make_certified_shield, shapes_for as shapes_for,
+    )
+    from surefoot.shields.estimate import needed_steps as needed_steps
+    from surefoot.shields.evaluation.baselines import baseline_regulator as baseline_regulator
+    from surefoot.shields.evaluation.comparison import (
+        EvaluationSize as EvaluationSize, ShieldEvaluation as ShieldEvaluation,
+        evaluate_guarded_network as evaluate_guarded_network, evaluate_shield as evaluate_shield,
+        evaluation_to_json as evaluation_to_json, render_evaluation as render_evaluation,
+    )
+    from surefoot.shields.evaluation.plant import (
+        BatchPlant as BatchPlant, Floats as Floats, by_network as by_network,
+        covered_boxes as covered_boxes, draw_start_states as draw_start_states,
+    )
+    from surefoot.shields.evaluation.simulation import Campaign as Campaign
+    from surefoot.shields.export.guard import StepFunction as StepFunction, c_symbol as c_symbol
+    from surefoot.shields.foreign_judgement import judge_foreign_barriers as judge_foreign_barriers
+    from surefoot.shields.logged_runs import estimate_disturbances as estimate_disturbances
+    from surefoot.shields.old_rules import read_old_rules as read_old_rules
+    from surefoot.solvers.sos import Squares as Squares
+    from surefoot.term.evaluate import evaluate_term as evaluate_term
+    from surefoot.term.parser import parse_term as parse_term
+    from surefoot.term.printer import show_term as show_term
+    from surefoot.term.reserved_names import (
+        STALLED as STALLED, location_name as location_name, network_output_name as network_output_name,
+        output_index as output_index,
+    )
+    from surefoot.term.term import (
+        FALSE as FALSE, TRUE as TRUE, Apply as Apply, Const as Const, Op as Op, Operand as Operand,
+        Term as Term, Var as Var, array_term as array_term, conjunction_of as conjunction_of,
+        disjunction_of as disjunction_of, equal as equal, free_names as free_names, ite as ite,
+        term_from_python as term_from_python,
+    )
+    from surefoot.term.value_types import (
+        Arithmetic as Arithmetic, Array as Array, Bool as Bool, Int as Int, Real as Real,
+    )
+    from surefoot.verdict.artifact import (
+        AbstractGraph as AbstractGraph, QueryStatistics as QueryStatistics, SafeStarts as SafeStarts,
+        TippingPoint as TippingPoint,
+    )
+    from surefoot.verdict.sentences import count_noun as count_noun, interruption_note as interruption_note
+    from surefoot.verdict.threshold import (
+        compare_with_threshold as compare_with_threshold, threshold_of as threshold_of,
+    )
+    from surefoot.verdict.verdict import (
+        Certificate as Certificate, Estimated as Estimated, Exact as Exact, Found as Found, Holds as Holds,
+        PerStart as PerStart, Proved as Proved, Reason as Reason, Result as Result, Trace as Trace,
+        Unknown as Unknown, Vacuous as Vacuous, Verdict as Verdict, Violated as Violated,
+        is_interrupted as is_interrupted,
+    )
+    from surefoot.visible import (
+        escape_html as escape_html,
+        join_visible as join_visible, make_lines_visible as make_lines_visible,
+        make_visible as make_visible,
+    )
+    from surefoot.work.budget import Budget as Budget
+    from surefoot.work.child import processor_time as processor_time
+    from surefoot.work.deadline import (
+        Alarm as Alarm, Late as Late, call_in_time as call_in_time, end_alarm as end_alarm,
+        ending_alarms as ending_alarms, set_alarm as set_alarm,
+    )
+    from surefoot.work.interrupt import exit_process as exit_process, handle_interrupts as handle_interrupts
+    from surefoot.work.processor_time import (
+        ProcessorTime as ProcessorTime, processor_seconds as processor_seconds,
+    )
+    from surefoot.work.worker_pool import (
+        ProcessPool as ProcessPool, SerialPool as SerialPool, WorkerPool as WorkerPool,
+    )
+# fmt: on
+
+_USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its names
+    {  # Questions and answers
+        ".interface.questions": "check check_certificate heatmap load probability shield",
+        ".interface.result": "CheckResult",
+        ".run": "verify",
+        ".report.result_text": "render",
+        ".work.budget": "Budget",
+    },
+    {  # Expressions over the state
+        ".interface.expression": "Expression array boolean choose_value integer real",
+        ".term.term": "FALSE TRUE Var equal ite",
+        ".term.parser": "parse_term",
+        ".term.value_types": "Array Bool Int Real",
+    },
+    {  # Environments, policies and their networks
+        ".interface.environment": "Environment",
+        ".problem.environment": "Choice Component Control Edge Outcome Update Variable",
+        ".problem.validate.distribution": "normalise_probabilities",
+        ".problem.window": "window",
+        ".interface.policy": "Policy",
+        ".problem.policy": "Branch NeuralPolicy ProgramPolicy ShieldedPolicy",
+        ".problem.network": "Network",
+        ".formats.policy_file": "load_policy",
+    },
+    {  # Properties and problems
+        ".interface.properties": "eventually expected_reward never never_before probability_of recurs within",
+        ".problem.property": "Eventually Never NeverBefore Recurs Within",
+        ".problem.property_parser": "parse_property",
+        ".problem.problem": "Problem",
+    },
+    {  # Engines
+        ".engines.barrier": "Barrier",
+        ".engines.bmc": "Bmc",
+        ".engines.explicit": "Explicit",
+        ".engines.induction": "Induction",
+        ".engines.predicates": "Predicates",
+        ".engines.recurrence": "Recurrence",
+        ".engines.statistical": "Statistical",
+    },
+    {  # Verdicts
+        ".verdict.verdict": "Estimated Exact Found Holds PerStart Proved Reason Unknown Vacuous Violated",
+    },
+    {  # Errors
+        ".errors": "InvalidProblem MissingBackend SurefootError Unsupported WrongType",
+    },
+)
+_TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command line, integrations and studies
+    {  # Terms as data
+        ".term.term": (
+            "Apply Const Op Operand Term array_term conjunction_of disjunction_of free_names term_from_python"
+        ),
+        ".term.printer": "show_term",
+        ".term.evaluate": "evaluate_term",
+        ".term.value_types": "Arithmetic",
+        ".term.reserved_names": "STALLED location_name network_output_name output_index",
+    },
+    {  # Parts of environments, policies and properties
+        ".problem.environment": "Law Synchronisation",
+        ".problem.flow": "Flow",
+        ".problem.policy": "RANDOM Choose EdgesOf OraclePolicy",
+        ".interface.environment": "EnvironmentData",
+        ".interface.policy": "AnyPolicy",
+        ".problem.property": "Expected Optimise Path Probability Property Threshold",
+        ".problem.property_printer": "show_property",
+        ".problem.window": "interleave_windows",
+    },
+    {  # Nodes of a network, and what it computes
+        ".problem.network": (
+            "Activation Affine Combine Constant Elementwise Join Node Pairing Pick Shape dense_network "
+            "freeze_float32 freeze_indices shift_node_sources"
+        ),
+        ".network.evaluate": "evaluate_network_batch",
+        ".network.interval": "interval_bounds",
+        ".problem.meaning.decision": "observation_vector",
+        ".problem.meaning.inference": "infer_all_values",
+    },
+    {  # Steps of the meaning
+        ".problem.semantics": "Move State apply_move holds_in_state permitted_transitions",
+    },
+    {  # Model files, policy files, and what is in them
+        ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model",
+        ".formats.jani": "read_jani write_jani",
+        ".formats.onnx": "read_onnx_network",
+        ".formats.normalization": "read_normalization",
+        ".formats.predicate_list": "read_conditions",
+        ".formats.untrusted.regular_file": "NO_SUCH_FILE require_file",
+        ".report.file_facts": "compare_runtime describe_model_file describe_policy_file render_facts",
+        ".search.stored_result": "set_time_semantics",
+    },
+    {  # Answers, with their evidence, in words and in files
+        ".verdict.verdict": "Certificate Result Trace Verdict is_interrupted",
+        ".verdict.artifact": "AbstractGraph QueryStatistics SafeStarts TippingPoint",
+        ".verdict.sentences": "count_noun interruption_note",
+        ".verdict.threshold": "compare_with_threshold threshold_of",
+        ".formats.result_json": (
+            "StoredResult annotated_result_to_json certificate_relative_to find_base_folder "
+            "result_relative_to"
+        ),
+        ".formats.output_file": "compact_json write_file",
+        ".formats.json_file": "read_invariant read_json read_stored_results",
+        ".report.result_page": "render_result_page",
+    },
+    {  # Stored results and certificates, checked again
+        ".search.stored_result": "judge_certificate_content judge_stored_result reload_source",
+        ".formats.barrier_file": "is_foreign_barrier read_barriers",
+        ".shields.foreign_judgement": "judge_foreign_barriers",
+        ".report.foreign_barrier_text": "describe_judgement judgement_to_json",
+    },
+    {  # Engines by name, and what there is
+        ".engines.protocol": "Engine",
+        ".engines.predicates.configurations": "CONFIGURATIONS",
+        ".run": "NoEngine build_engines_of portfolio_objections require_applicable verify_without_objection",
+        ".report.inventory": "probe_solvers summarise_engines summarise_solvers",
+    },
+    {  # Searches around an engine
+        ".search": (
+            "SearchSettings find_invariant find_tipping_point parse_moving_bounds verify_abstracted "
+            "verify_assuming"
+        ),
+        ".search.safe_starts": "STARTS_INTERRUPTED find_safe_starts",
+        ".search.vnnlib_question": "competition_verdict verify_vnnlib",
+        ".reductions.abstraction_request": "parse_abstraction_request",
+        ".reductions.bound_template": "parse_bound_template",
+        ".reductions.discretise": "discretise",
+        ".report.abstraction.graph_file": "omit_large_graph render_graph verdict_graph with_splits_tried",
+        ".report.optimum_text": "optimum_to_json render_optimum solve_optimum",
+        ".report.line_panels": "DataLine LinePanel line_panels_svg",
+        ".report.search_plots": "bounds_svg tipping_point_svg",
+    },
+    {  # Estimates from episodes and logged runs
+        ".engines.statistical.black_box": "estimate_episode_reward estimate_episode_success",
+        ".shields.logged_runs": "estimate_disturbances",
+        ".shields.estimate": "needed_steps",
+        ".report.disturbance_text": "disturbances_to_json render_disturbances",
+    },
+    {  # Shields of systems with real controls
+        ".shields.certified_shield": "SetKind ShieldSynthesis Sketches make_certified_shield shapes_for",
+        ".solvers.sos": "Squares",
+        ".shields.old_rules": "read_old_rules",
+        ".shields.batch_guard": "BatchGuard",
+        ".shields.export.guard": "StepFunction c_symbol",
+        ".shields.evaluation.baselines": "baseline_regulator",
+        ".shields.evaluation.comparison": (
+            "EvaluationSize ShieldEvaluation evaluate_guarded_network evaluate_shield "
+            "evaluation_to_json render_evaluation"
+        ),
+        ".shields.evaluation.plant": "BatchPlant Floats by_network covered_boxes draw_start_states",
+        ".shields.evaluation.simulation": "Campaign",
+        ".reductions.barrier": "ControlSystem read_control_system",
+        ".query.polynomial": "Polynomial",
+        ".engines.barrier.float_system": "evaluate_polynomial",
+        ".engines.barrier.sos_candidate": "template_objection",
+        ".report.shield_text": (
+            "render_share render_shield_page render_synthesis result_from_synthesis synthesis_to_json"
+        ),
+    },
+    {  # Shields of actions
+        ".search.finite_shield": "FiniteSynthesis is_moved_by_actions make_finite_shield reachability_goals",
+        ".report.finite_shield_text": "finite_synthesis_to_json render_finite_synthesis",
+    },
+    {  # Heat maps
+        ".report.heatmap": (
+            "Figure Panel build_figure common_axes draw_figure effort_table heat_map heat_page "
+            "parse_view value_table"
+        ),
+        ".report.heatmap.compose_figure": "HeatmapOptions compose_figure drawn_start_values read_limits",
+        ".report.heatmap.critical_starts": (
+            "CriticalStart critical_csv critical_data find_critical_starts misses_threshold read_threshold"
+        ),
+        ".report.heatmap.figure_data": "figure_to_json",
+        ".report.heatmap.heat_figure": "measure_of unit_of",
+        ".report.heatmap.learning_curve": "Curve read_curve",
+        ".report.heatmap.problem_variants": (
+            "CheckpointFile Sweep enumerate_variants list_checkpoint_files read_sweep"
+        ),
+        ".report.heatmap.start_summary": "summarise_starts",
+        ".report.heatmap.start_tables": "StartTableSolver StartTables solve_variants",
+        ".report.heatmap.start_values": "StartValue Which",
+        ".report.heatmap.stored_tables": "read_start_tables",
+        ".report.heatmap.terminal": "terminal_lines terminal_text",
+    },
+    {  # Pictures and pages
+        ".report.drawing": "render_png render_svg",
+        ".report.drawing.png_file": "render_pixels",
+        ".report.region": "Scene certified_scene draw_scenes region_page scene_to_json synthesis_scene",
+        ".report.html_page": "render_html_page",
+        ".report.search_page": "preformatted_html",
+    },
+    {  # Errors in words, time, other processes
+        ".errors": "did_you_mean missing_backend",
+        ".visible": "escape_html join_visible make_lines_visible make_visible",
+        ".work.deadline": "Alarm Late call_in_time end_alarm ending_alarms set_alarm",
+        ".work.child": "processor_time",
+        ".work.interrupt": "exit_process handle_interrupts",
+        ".work.processor_time": "ProcessorTime processor_seconds",
+        ".work.worker_pool": "ProcessPool SerialPool WorkerPool",
+    },
+)
+
+
+def _find_homes(sections: tuple[dict[str, str], ...]) -> dict[str, str]:
+    pairs = [(home, names.split()) for section in sections for home, names in section.items()]
+    return {name: f"surefoot{home}" for home, names in pairs for name in names}
+
+
+USER_NAMES = tuple(sorted(_find_homes(_USER_SECTIONS)))
+HOMES = _find_homes(_USER_SECTIONS + _TOOL_SECTIONS)  # name -> the module that defines it
+
+if not TYPE_CHECKING:
+    __all__ = sorted(HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in HOMES:
+        raise AttributeError(f"module `surefoot.api` has no attribute `{name}`")
+    found: object = getattr(import_module(HOMES[name]), name)
+    globals()[name] = found  # the next time it is an attribute as any other
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(HOMES)

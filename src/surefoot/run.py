@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
 
 from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
 from surefoot.engines import ENGINES
+from surefoot.engines.engine_text import describe_engine
 from surefoot.engines.portfolio import PortfolioAnswer, take_turns
 from surefoot.engines.protocol import Engine
-from surefoot.errors import Unsupported, WrongType, did_you_mean
+from surefoot.errors import SurefootError, Unsupported, WrongType, did_you_mean
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
@@ -21,6 +24,8 @@ from surefoot.problem.validate import validate_problem
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.solvers import SOLVERS
+from surefoot.solvers.protocol import Solver
+from surefoot.solvers.recording import Recording
 from surefoot.term.arguments import describe_value, take_instance
 from surefoot.term.float32 import contains_float32
 from surefoot.term.reserved_names import location_parts
@@ -88,6 +93,10 @@ def verify(
     An engine is an object with its options, or a name: then it works with the solvers tried unasked.
     Without `certificates` a proof is the word of the solver: for searches that certify in the end. The budget
     is for all of it, evidence included: what was found late is not certified, and says so.
+
+    >>> from surefoot import Budget, load, verify
+    >>> verify(load("toy.toml", property="below_ten"), "bmc", Budget(60)).certified
+    True
     """
     stop_if_interrupted()
     budget = Budget() if budget is None else take_instance(Budget, fix="give Budget(seconds=60)")(budget)
@@ -138,7 +147,7 @@ def verify(
     return replace(
         result,
         notes=result.notes + evidence.notes + influence,
-        engine=" | ".join(map(repr, answered.engines)),
+        engine=" | ".join(map(describe_engine, answered.engines)),
         certified=evidence.certified,
         seconds=budget.elapsed_seconds() - started,
         timings=timings,
@@ -250,6 +259,45 @@ def build_portfolio(solvers: Iterable[str] = DEFAULT_SOLVERS) -> list[Engine]:
             found += [kind(**{"solver": SOLVERS[name]()}) for name in solvers]
         else:
             found.append(kind())
+    return found
+
+
+def build_engines_of(
+    names: Sequence[str], options: Mapping[str, Any], dump: Path | None = None
+) -> list[Engine]:
+    """The named engines, each with those of the options that it has and that are not None.
+
+    `solver` is the name of one; without it an engine stands there once for each that is tried unasked. Every
+    query is written to the folder `dump`.
+    """
+    found: list[Engine] = []
+    solvers = [options["solver"]] if options.get("solver") else DEFAULT_SOLVERS
+    for kind in (ENGINES[name] for name in names):
+        known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+        given = {n: v for n, v in options.items() if n in known and n != "solver" and v is not None}
+        if "solver" not in known:
+            found.append(kind(**given))
+            continue
+        for name in solvers:
+            solver: Solver = SOLVERS[name]()
+            found.append(kind(**{**given, "solver": solver if dump is None else Recording(solver, dump)}))
+    return found
+
+
+def require_applicable(problem: Problem, engines: Sequence[Engine]) -> None:
+    """An error with all objections, unless one of the engines can take the problem as it is executed."""
+    applicable_engines(end_at_goal(discretise(problem, continuous=True)[0]), engines)
+
+
+def portfolio_objections(problem: Problem) -> list[tuple[Engine, str | None]]:
+    """Every engine that is tried unasked, and why it cannot take the problem; None: it can."""
+    found: list[tuple[Engine, str | None]] = []
+    for engine in build_portfolio():
+        try:
+            why = engine_objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
+        except SurefootError as error:
+            why = str(error)
+        found.append((engine, why))
     return found
 
 

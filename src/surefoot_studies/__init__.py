@@ -1,5 +1,9 @@
 """The papers' case studies as data: each folder has `problem.py`, `expected.toml` and `README.md`."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
+Tell: TypeAlias = Callable[[str], None]  # how progress is told
 STUDIES: dict[str, str] = {
     "aurora": "surefoot_studies.aurora",
     "blocksworld": "surefoot_studies.blocksworld",

@@ -8,20 +8,15 @@ holds: between the last value with a proof and the first with a violation.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from importlib.resources import files
 from typing import Any
 
-from surefoot.errors import InvalidProblem
-from surefoot.problem.network import Network
-from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Holds, Proved, Violated
+from surefoot import api
 from surefoot_studies import STUDIES
-from surefoot_studies.assets import shipped_network
+from surefoot_studies.assets import recipe_curve, shipped_network
 from surefoot_studies.comparison import Verify, kind_and_steps
 
 HALVINGS = 8
@@ -35,7 +30,7 @@ class TrainingRun:
     study: str
     policy: str
     decisions: tuple[int, ...]  # that had been taken when a checkpoint was saved; the last one: in the end
-    question: Callable[[Network, Fraction], Problem]
+    question: Callable[[api.Network, Fraction], api.Problem]
     words: str  # the question, for a reader
     parameter: str  # the name of what makes the region larger
     usual: Fraction
@@ -43,7 +38,7 @@ class TrainingRun:
     engine: str = "bmc"
     options: Mapping[str, Any] | None = None
 
-    def network(self, decisions: int) -> Network:
+    def network(self, decisions: int) -> api.Network:
         last = decisions == self.decisions[-1]
         return shipped_network(self.study, self.policy if last else f"{self.policy}-after-{decisions}")
 
@@ -66,13 +61,13 @@ def training_run(name: str) -> TrainingRun:
     """The training run of a study; an error if it has none."""
     run = getattr(import_module(f"{STUDIES[name]}.problem"), "TRAINING", None)
     if not isinstance(run, TrainingRun):
-        raise InvalidProblem(f"the study `{name}` ships no checkpoints", fix="`aurora` does")
+        raise api.InvalidProblem(f"the study `{name}` ships no checkpoints", fix="`aurora` does")
     return run
 
 
 def verify_checkpoints(run: TrainingRun, verify: Verify) -> Iterator[CheckpointVerdict]:
     """Every checkpoint in the order of training."""
-    returns = _read_returns(run)
+    returns = recipe_curve(run.study, run.policy, "decisions")
     for decisions in run.decisions:
         yield _verify_checkpoint(run, decisions, returns[decisions], verify)
 
@@ -86,9 +81,9 @@ def _verify_checkpoint(
         verdict = verify(run.question(network, value), run.engine, run.options or {}).verdict
         kind, _ = kind_and_steps(verdict)
         match verdict:
-            case Proved() | Holds(as_asked=True):
+            case api.Proved() | api.Holds(as_asked=True):
                 return kind, True
-            case Violated():
+            case api.Violated():
                 return kind, False
             case _:
                 return kind, None
@@ -109,13 +104,6 @@ def _verify_checkpoint(
             break
         value = (refuted + (proved or 0)) / 2
     return CheckpointVerdict(decisions, mean_return, word, proved, refuted)
-
-
-def _read_returns(run: TrainingRun) -> dict[int, float]:
-    """Mean returns of the checkpoints, from the learning curve of the recipe's first seed."""
-    text = files(STUDIES[run.study]).joinpath("assets", f"{run.policy}.toml").read_text("utf-8")
-    seed = tomllib.loads(text)["seeds"][0]
-    return dict(zip(seed["curve_decisions"], seed["curve_returns"], strict=True))
 
 
 def render_checkpoints(run: TrainingRun, points: tuple[CheckpointVerdict, ...]) -> str:

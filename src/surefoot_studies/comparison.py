@@ -10,10 +10,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.problem import Problem
-from surefoot.problem.property_printer import show_property
-from surefoot.verdict.verdict import Certificate, Holds, Proved, Result, Trace, Unknown, Verdict, Violated
+from surefoot import api
 from surefoot_studies import STUDIES
 
 
@@ -42,8 +39,8 @@ class Study:
 
     name: str
     readme: str
-    problems: Mapping[str, Callable[[], Problem]]
-    needs_network: Mapping[str, Callable[..., Problem]]
+    problems: Mapping[str, Callable[[], api.Problem]]
+    needs_network: Mapping[str, Callable[..., api.Problem]]
     expectations: tuple[Expectation, ...]
 
 
@@ -89,25 +86,25 @@ def judge_claim(as_recorded: bool, differs: bool) -> str:
     return ("differs (as recorded)" if differs else "met") if as_recorded else "NOT MET"
 
 
-Verify = Callable[[Problem, str, Mapping[str, Any]], Result]
-Simulate = Callable[[str, Problem, Trace], Simulated | None]  # by the name of the study
+Verify = Callable[[api.Problem, str, Mapping[str, Any]], api.Result]
+Simulate = Callable[[str, api.Problem, api.Trace], Simulated | None]  # by the name of the study
 
 
 def load_study(name: str) -> Study:
     """The study of that name: its problems and its expectations."""
     if name not in STUDIES:
-        raise InvalidProblem(f"there is no study `{name}`", fix=did_you_mean(name, STUDIES))
+        raise api.InvalidProblem(f"there is no study `{name}`", fix=api.did_you_mean(name, STUDIES))
     module = import_module(f"{STUDIES[name]}.problem")
     folder = files(STUDIES[name])
-    problems: dict[str, Callable[[], Problem]] = module.PROBLEMS
+    problems: dict[str, Callable[[], api.Problem]] = module.PROBLEMS
     expectations = read_expectations(
         folder.joinpath("expected.toml").read_text("utf-8"), f"{name}/expected.toml"
     )
     for expectation in expectations:
         if expectation.problem not in problems:
-            raise InvalidProblem(
+            raise api.InvalidProblem(
                 f"there is no problem `{expectation.problem}`",
-                fix=did_you_mean(expectation.problem, problems),
+                fix=api.did_you_mean(expectation.problem, problems),
                 where=f"{name}/expected.toml",
             )
     return Study(
@@ -125,7 +122,7 @@ def read_expectations(text: str, where: str) -> tuple[Expectation, ...]:
         entries = tomllib.loads(text).get("expect", [])
         return tuple(Expectation(**entry) for entry in entries)
     except (tomllib.TOMLDecodeError, TypeError) as error:
-        raise InvalidProblem(f"not a list of expectations: {error}", where=where) from None
+        raise api.InvalidProblem(f"not a list of expectations: {error}", where=where) from None
 
 
 def compare_study(study: Study, verify: Verify, simulate: Simulate | None = None) -> Iterator[Row]:
@@ -137,13 +134,13 @@ def compare_study(study: Study, verify: Verify, simulate: Simulate | None = None
         problem = study.problems[expectation.problem]()
         result = verify(problem, expectation.engine, expectation.options)
         found = None
-        if simulate is not None and isinstance(result.verdict, Violated):
+        if simulate is not None and isinstance(result.verdict, api.Violated):
             found = simulate(study.name, problem, result.verdict.trace)
         yield _comparison_row(expectation, problem, result, found)
 
 
 def _comparison_row(
-    expectation: Expectation, problem: Problem, result: Result, simulated: Simulated | None
+    expectation: Expectation, problem: api.Problem, result: api.Result, simulated: Simulated | None
 ) -> Row:
     kind, steps = kind_and_steps(result.verdict)
     k = _induction_depth(result.verdict)
@@ -165,7 +162,7 @@ def _comparison_row(
         seconds=result.seconds,
         paper_time=expectation.paper_time,
         recorded_seconds=expectation.seconds,
-        asked=show_property(problem.property),
+        asked=api.show_property(problem.property),
         parameters=problem.environment.notes,
         overapproximate=problem.environment.overapproximate,
         simulated=simulated,
@@ -173,29 +170,31 @@ def _comparison_row(
     )
 
 
-def kind_and_steps(verdict: Verdict) -> tuple[str, int | None]:
+def kind_and_steps(verdict: api.Verdict) -> tuple[str, int | None]:
     """The kind of a verdict, and the number of steps it speaks of."""
     kind = type(verdict).__name__.lower()
     match verdict:
-        case Violated(trace):
+        case api.Violated(trace):
             return kind, len(trace.moves)
-        case Holds(up_to):
+        case api.Holds(up_to):
             return kind, up_to
-        case Proved(Certificate("execution", {"claim": {"argument": {"steps": int(steps), **more}}})):
+        case api.Proved(api.Certificate("execution", {"claim": {"argument": {"steps": int(steps), **more}}})):
             good = more.get("good")
             return kind, max(steps, good if isinstance(good, int) else 0)
-        case Unknown(holds_up_to=up_to):
+        case api.Unknown(holds_up_to=up_to):
             return kind, up_to
         case _:
             return kind, None
 
 
-def _induction_depth(verdict: Verdict) -> int | None:
+def _induction_depth(verdict: api.Verdict) -> int | None:
     """The k of a proof by induction."""
     match verdict:
-        case Holds(how=how) if found := re.fullmatch(r"by induction with k = (\d+)", how):
+        case api.Holds(how=how) if found := re.fullmatch(r"by induction with k = (\d+)", how):
             return int(found[1])
-        case Proved(Certificate("execution", {"claim": {"argument": {"kind": "induction", **argument}}})):
+        case api.Proved(
+            api.Certificate("execution", {"claim": {"argument": {"kind": "induction", **argument}}})
+        ):
             return max(n for n in (argument.get("steps"), argument.get("good")) if isinstance(n, int))
         case _:
             return None

@@ -15,13 +15,7 @@ from fractions import Fraction
 from importlib import import_module
 from math import log
 
-from surefoot.errors import InvalidProblem
-from surefoot.problem.network import Network
-from surefoot.problem.problem import Problem
-from surefoot.reductions.bound_template import parse_bound_template
-from surefoot.search import SearchSettings, find_tipping_point
-from surefoot.verdict.artifact import TippingPoint
-from surefoot.verdict.verdict import Found, is_interrupted
+from surefoot import api
 from surefoot_studies import STUDIES
 
 
@@ -31,7 +25,7 @@ class Instances:
 
     policies: tuple[str, ...]
     scales: tuple[Fraction, ...]  # P, from small to large
-    question: Callable[[Network, Fraction], Problem]  # of a network and P
+    question: Callable[[api.Network, Fraction], api.Problem]  # of a network and P
     tighten: str  # the bound that moves, between `lowest` and P
     lowest: Fraction
     precision: Fraction
@@ -66,21 +60,21 @@ def load_instances(name: str) -> Instances:
     """What a study compares; an error if nothing."""
     found = getattr(import_module(f"{STUDIES[name]}.problem"), "INSTANCES", None)
     if not isinstance(found, Instances):
-        raise InvalidProblem(f"the study `{name}` compares no instances", fix="`aurora` does")
+        raise api.InvalidProblem(f"the study `{name}` compares no instances", fix="`aurora` does")
     return found
 
 
 def find_tipping_bounds(
-    about: Instances, policy: str, network: Network, scale: Fraction, asking: SearchSettings
+    about: Instances, policy: str, network: api.Network, scale: Fraction, asking: api.SearchSettings
 ) -> TippingBounds:
     """The tipping point of one policy at one scale."""
     problem = about.question(network, scale)
-    moving = parse_bound_template(about.tighten, problem)
-    _, result = find_tipping_point(problem, moving, (about.lowest, scale), about.precision, asking)
-    if is_interrupted(result.verdict):
+    moving = api.parse_bound_template(about.tighten, problem)
+    _, result = api.find_tipping_point(problem, moving, (about.lowest, scale), about.precision, asking)
+    if api.is_interrupted(result.verdict):
         raise KeyboardInterrupt
     match result.verdict:
-        case Found(TippingPoint(proved=proved, refuted=refuted) as point):
+        case api.Found(api.TippingPoint(proved=proved, refuted=refuted) as point):
             ends = (None if refuted is None else refuted.value, None if proved is None else proved.value)
             return TippingBounds(
                 policy, scale, *ends, result.certified, result.seconds, point.is_within_precision

@@ -16,10 +16,7 @@ from importlib.util import find_spec
 from math import isnan
 from typing import Any, Literal, TypeAlias
 
-from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State
-from surefoot.verdict.verdict import Estimated, Exact, PerStart
+from surefoot import api
 from surefoot_studies import STUDIES
 from surefoot_studies.comparison import judge_claim
 from surefoot_studies.region_figures import RegionFigureSpec, RegionResult
@@ -33,7 +30,7 @@ class PanelSpec:
 
     name: str
     title: str
-    problem: Callable[[], Problem]
+    problem: Callable[[], api.Problem]
     quantity: Quantity = "value"
     sampled: bool = True
 
@@ -73,7 +70,7 @@ class SampledValue:
         return Fraction(self.succeeded, self.runs) if self.runs else (self.low + self.high) / 2
 
 
-SampledValues: TypeAlias = Sequence[tuple[State, SampledValue]]
+SampledValues: TypeAlias = Sequence[tuple[api.State, SampledValue]]
 Measure: TypeAlias = Callable[[Any], float]  # of what the panels show, by their names
 
 
@@ -121,14 +118,14 @@ class StudyFigures:
 
     def figure(self, name: str) -> FigureSpec | RegionFigureSpec:
         if name not in self.figures:
-            raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, self.figures))
+            raise api.InvalidProblem(f"there is no figure `{name}`", fix=api.did_you_mean(name, self.figures))
         return self.figures[name]
 
 
 def load_study_figures(study: str) -> StudyFigures:
     """The figures of a study; an error if it has none."""
-    if find_spec(f"{STUDIES[study]}.figures") is None:
-        raise InvalidProblem(
+    if not has_figures(study):
+        raise api.InvalidProblem(
             f"the study `{study}` has no figures", fix="`racetrack`, `pendulum`, `control` have"
         )
     module = import_module(f"{STUDIES[study]}.figures")
@@ -136,13 +133,6 @@ def load_study_figures(study: str) -> StudyFigures:
     made: Mapping[str, FigureSpec | RegionFigureSpec] = module.FIGURES
     measures: Mapping[str, Measure] = module.MEASURES
     return StudyFigures(made, measures, read_claims(text, f"{study}/expected.toml", made, measures))
-
-
-def recipe_curve(study: str, policy: str) -> dict[int, float]:
-    """Mean return after so many episodes, from the recipe of a shipped policy, its first seed."""
-    text = files(STUDIES[study]).joinpath("assets", f"{policy}.toml").read_text("utf-8")
-    seed = tomllib.loads(text)["seeds"][0]
-    return dict(zip(seed["curve_episodes"], seed["curve_returns"], strict=True))
 
 
 def has_figures(study: str) -> bool:
@@ -156,24 +146,26 @@ def read_claims(
     try:
         claims = tuple(Claim(**entry) for entry in tomllib.loads(text).get(key, []))
     except (tomllib.TOMLDecodeError, TypeError) as error:
-        raise InvalidProblem(f"not a list of claims: {error}", where=where) from None
+        raise api.InvalidProblem(f"not a list of claims: {error}", where=where) from None
     for claim in claims:
         for name, names in ((claim.figure, known), (claim.measure, measures)):
             if name not in names:
-                raise InvalidProblem(f"there is no `{name}`", fix=did_you_mean(name, names), where=where)
+                raise api.InvalidProblem(
+                    f"there is no `{name}`", fix=api.did_you_mean(name, names), where=where
+                )
         if claim.at_least is None and claim.at_most is None:
-            raise InvalidProblem(f"the claim about `{claim.measure}` has no bound", where=where)
+            raise api.InvalidProblem(f"the claim about `{claim.measure}` has no bound", where=where)
     return claims
 
 
-def sampled_values(table: PerStart) -> SampledValues:
+def sampled_values(table: api.PerStart) -> SampledValues:
     """The values of a table; a start without one is an error, for no claim can be judged then."""
     found = []
     for state, verdict in table.table:
         match verdict:
-            case Estimated(low, high, _, counts):
+            case api.Estimated(low, high, _, counts):
                 found.append((state, SampledValue(low, high, counts["runs"], counts["succeeded"])))
-            case Exact(low, high) if low is not None and high is not None:
+            case api.Exact(low, high) if low is not None and high is not None:
                 found.append((state, SampledValue(low, high)))
             case _:
                 raise UnmeasuredFigure("a start has no value")

@@ -10,14 +10,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from surefoot.formats.jani import write_jani
-from surefoot.problem.environment import Environment
-from surefoot.term.term import disjunction_of
+from surefoot import api
 from surefoot_studies.blocksworld import model as blocks
 from surefoot_studies.line_transport import model as line
 from surefoot_studies.npuzzle import model as puzzle
 
-MODELS: dict[tuple[str, str], Callable[[], Environment]] = {
+MODELS: dict[tuple[str, str], Callable[[], api.EnvironmentData]] = {
     ("blocksworld", "blocks-4"): lambda: blocks.blocksworld_environment(4, 3),
     ("line_transport", "one-way"): line.one_way_environment,
     ("line_transport", "two-ways"): line.two_way_environment,
@@ -25,16 +23,16 @@ MODELS: dict[tuple[str, str], Callable[[], Environment]] = {
 }
 
 
-def _puzzle_environment(width: int, height: int, marked: int, shuffled: int) -> Environment:
+def _puzzle_environment(width: int, height: int, marked: int, shuffled: int) -> api.EnvironmentData:
     starts = puzzle.boards_near_solved(width, height, marked, shuffled)
     return puzzle.npuzzle_environment(
-        width, height, marked, disjunction_of(tuple(map(puzzle.board_condition, starts)))
+        width, height, marked, api.disjunction_of(tuple(map(puzzle.board_condition, starts)))
     )
 
 
 def jani_model_text(study: str, name: str) -> str:
     """The model without spaces: lists of starts are long."""
-    content = json.loads(write_jani(MODELS[study, name]()))
+    content = json.loads(api.write_jani(MODELS[study, name]()))
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 

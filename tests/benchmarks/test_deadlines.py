@@ -44,7 +44,7 @@ def test_the_time_of_a_study_is_that_of_each_expectation() -> None:
             {"problem": "b", "engine": "induction", "seconds": 9.0},
         ]
     }
-    found = slowest_expectation(Row("study", "study toy --compare --json"), 5.0, 12.0, 12.0, 0, told)
+    found = slowest_expectation(Row("study", "study compare toy --json"), 5.0, 12.0, 12.0, 0, told)
     assert found.wall == 9.0
     assert found.late
     assert "b (induction)" in found.said

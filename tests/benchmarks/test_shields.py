@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("gymnasium")
 
 from benchmarks import shields
-from surefoot.cli.commands.shield import runtime_overhead
+from surefoot_studies.control import runtime_overhead
 from surefoot_studies.control.paper_tables import read_paper_rows
 
 

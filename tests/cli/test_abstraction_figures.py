@@ -1,4 +1,4 @@
-"""`surefoot study racetrack --figure pa-…`: pictures, numbers, claims, and time-outs that are drawn."""
+"""`surefoot study abstraction racetrack pa-…`: pictures, numbers, claims, and time-outs that are drawn."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import Any
 
 import pytest
 
-from surefoot.cli.commands.heatmap import abstraction_figures, abstraction_workers
-from surefoot.cli.commands.heatmap.abstraction_figures import (
+from surefoot.errors import InvalidProblem
+from surefoot_studies.commands import abstraction
+from surefoot_studies.commands.abstraction import (
     AbstractionSettings,
     abstraction_claims,
     draw_abstraction_figures,
 )
-from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns, read_stored_runs
-from surefoot.cli.commands.heatmap.abstraction_workers import run_missing_instances
-from surefoot.errors import InvalidProblem
 from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
 from surefoot_studies.paper_figures import Claim
+from surefoot_studies.racetrack import abstraction_workers
 from surefoot_studies.racetrack.abstraction_instances import ABSTRACTIONS, SAMPLE, AbstractionInstance
+from surefoot_studies.racetrack.abstraction_log import StoredRuns, read_stored_runs
 from surefoot_studies.racetrack.abstraction_runs import AbstractionRun, run_from_facts, run_instance
+from surefoot_studies.racetrack.abstraction_workers import run_missing_instances
 
-HOW = AbstractionSettings((), 60.0, 1, 60.0)
+HOW = AbstractionSettings(60.0)
 
 
 CLAIMS = abstraction_claims()
@@ -35,8 +36,8 @@ def reduce_figures(monkeypatch: pytest.MonkeyPatch, sizes: Sequence[int], claims
     few = {
         "pa-1": replace(ABSTRACTIONS["pa-1"], instances=tuple(AbstractionInstance(16, n, 1) for n in sizes))
     }
-    monkeypatch.setattr(abstraction_figures, "ABSTRACTIONS", few)
-    monkeypatch.setattr(abstraction_figures, "abstraction_claims", lambda: claims)
+    monkeypatch.setattr(abstraction, "ABSTRACTIONS", few)
+    monkeypatch.setattr(abstraction, "abstraction_claims", lambda: claims)
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_a_figure_is_drawn_and_its_claims_are_measured(
 def test_other_configurations_are_capped_and_run_on_every_so_many_th(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    how = AbstractionSettings(("pa-milp",), 0.01, 3, 60.0)
+    how = AbstractionSettings(60.0, ("pa-milp",), 0.01, 3)
     seen: list[str] = []
     assert draw_abstraction_figures(["pa"], how, None, seen.append, True) in (0, 1)
     (figure,) = json.loads(capsys.readouterr().out)["figures"]
@@ -174,7 +175,7 @@ def test_a_longer_cap_asks_again_where_nothing_ended() -> None:
 def test_a_sample_has_every_network_and_figure_and_tells_what_is_claimed() -> None:
     assert {i.width for i in SAMPLE} == {16, 24, 32, 64}
     for figure in ABSTRACTIONS.values():
-        wanted = AbstractionSettings(("paper",), 60.0, 1, 60.0, sample=True).planned_runs(
+        wanted = AbstractionSettings(60.0, ("paper",), sample=True).planned_runs(
             figure, ["native", "pa-marabou"]
         )
         assert len(set(wanted)) == len(wanted)

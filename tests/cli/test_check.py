@@ -362,7 +362,7 @@ def test_an_interrupt_before_anything_is_known_says_so(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("surefoot.cli.commands.certify.read_json", interrupted)
+    monkeypatch.setattr("surefoot.api.read_json", interrupted)
     code, out, err = command("certify", tmp_path / "result.json")
     assert (code, out, err.strip()) == (130, "", "interrupted: nothing was found yet")
 

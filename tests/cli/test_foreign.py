@@ -12,8 +12,6 @@ import pytest
 
 from surefoot.certify.barrier.counterexample import confirm_escaping_step, evaluate_barrier
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield import foreign_barrier as judged_barrier
-from surefoot.cli.commands.shield.foreign_barrier import as_stated_problem
 from surefoot.engines.barrier import foreign_barrier
 from surefoot.engines.barrier.foreign_barrier import foreign_barrier_term
 from surefoot.errors import InvalidProblem
@@ -22,6 +20,8 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
+from surefoot.shields import foreign_judgement as judged_barrier
+from surefoot.shields.foreign_judgement import as_stated_problem
 from surefoot.term.term import TRUE
 from surefoot_studies.control.problem import stays_safe
 

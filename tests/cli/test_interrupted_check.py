@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Command
 from tests.cli.test_predicates import counter as counter
 
-from surefoot.cli import graph_file, output
+from surefoot import api
 from surefoot.cli.commands import check as check_command
 from surefoot.work.deadline import Alarm, Late
 
@@ -21,7 +21,7 @@ def interrupt(*_: object, **__: object) -> object:
 def test_an_answer_is_whole_though_its_page_is_not_written(
     toy: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "render_result_page", interrupt)
+    monkeypatch.setattr(api, "render_result_page", interrupt)
     page, result = toy.with_name("r.html"), toy.with_name("r.json")
     code, out, _ = command("check", toy, "--property", "below_ten", "--report", page, "--json", result)
     assert code == 130
@@ -32,7 +32,7 @@ def test_an_answer_is_whole_though_its_page_is_not_written(
 
 
 def test_the_same_with_json_on_stdout(toy: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "render_result_page", interrupt)
+    monkeypatch.setattr(api, "render_result_page", interrupt)
     page = toy.with_name("r.html")
     code, out, err = command("check", toy, "--property", "below_ten", "--report", page, "--json", "-")
     assert code == 130
@@ -49,8 +49,8 @@ def test_answers_before_the_interrupt_are_kept_and_the_rest_is_named(
         asked.append(arguments)
         return verify(*arguments, **options) if len(asked) == 1 else interrupt()  # type: ignore[arg-type]
 
-    verify = check_command.verify_without_objection
-    monkeypatch.setattr(check_command, "verify_without_objection", once)
+    verify = api.verify_without_objection
+    monkeypatch.setattr(api, "verify_without_objection", once)
     result = toy.with_name("r.json")
     names = ("--property", "below_ten", "--property", "below_thirteen")
     code, out, _ = command("check", toy, *names, "--json", result)
@@ -63,8 +63,8 @@ def test_answers_before_the_interrupt_are_kept_and_the_rest_is_named(
 def test_large_graphs_are_left_out_after_an_interrupt(
     counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(graph_file, "LARGE", most)
-    monkeypatch.setattr("surefoot.engines.predicates.split_preview.with_splits", interrupt)
+    monkeypatch.setattr("surefoot.report.abstraction.graph_file.LARGE", most)
+    monkeypatch.setattr("surefoot.report.abstraction.graph_file.with_splits", interrupt)
     result, graph = counter.with_name("r.json"), counter.with_name("g.json")
     options = ("--engine", "predicates", "--splits", 3, "--json", result, "--graph", graph)
     _, out, _ = command("check", counter, *options)
@@ -82,7 +82,7 @@ def test_a_result_that_was_cut_off_while_reading_can_be_read(
     def late(*_: object, **__: object) -> None:
         raise Late(Alarm(0.0))
 
-    monkeypatch.setattr(check_command, "load_model", late)
+    monkeypatch.setattr(check_command, "load_named_model", late)
     result = toy.with_name("r.json")
     code, out, err = command("check", toy, "--json", result)
     assert code == 3, err

@@ -48,8 +48,8 @@ COMMANDS: dict[str, tuple[int, tuple[str, ...]]] = {
     "inspect a network": (0, ("inspect", "{network}", "--samples", "0")),
     "vnnlib": (1, ("vnnlib", "{network}", "{specification}")),
     "certify": (1, ("certify", "{stored}")),
-    "study": (0, ("study", "toy")),
-    "studies": (0, ("study",)),
+    "study": (0, ("study", "show", "toy")),
+    "studies": (0, ("study", "list")),
     "export": (0, ("export", "{walk}", "{out}/größe.jani")),
     "help": (0, ("--help",)),
     "help of check": (0, ("check", "--help")),
@@ -233,7 +233,8 @@ OUTPUTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "export": (("export", "{walk}"), ("",)),
     "estimate": (("estimate", "{log}", "--variables", "x"), ("--json",)),
     "certify": (("certify", "{stored}", "--problem", "{walk}"), ("--json", "--certificate")),
-    "study": (("study", "toy", "--compare"), ("--output", "--plot")),
+    "study retrain": (("study", "retrain", "aurora", "safety-excellent/aurora-48"), ("--output",)),
+    "study generalise": (("study", "generalise", "aurora"), ("--plot",)),
 }
 ENDINGS = {"--graph": ".dot", "": ".jani", "--output": ".onnx"}
 

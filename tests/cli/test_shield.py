@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from surefoot import api
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield import finite_shield, region_figures
+from surefoot.cli.commands.shield.command import write_shield_page
+from surefoot.search import finite_shield
 from surefoot.shields import synthesis
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
@@ -346,10 +348,10 @@ def test_an_interrupted_picture_is_left_out(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(region_figures, "_synthesis_scene", interrupted)
+    monkeypatch.setattr(api, "synthesis_scene", interrupted)
     made: Any = SimpleNamespace(problem=SimpleNamespace(name="x"))
     page = tmp_path / "page.html"
-    assert region_figures.write_shield_page(made, str(page), Budget(60.0), 1.0, quiet=True) is None
+    assert write_shield_page(made, str(page), Budget(60.0), 1.0, quiet=True) is None
     assert not page.exists()
     assert "(interrupted)" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""`surefoot study control --table`, `surefoot shield --policy FILE --runs N`."""
+"""`surefoot study table control`, `surefoot shield --policy FILE --runs N`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield.degree_table import measure_degree_row
-from surefoot.cli.commands.shield.evaluation import EvaluationSize
 from surefoot.problem.network import dense_network
+from surefoot.shields.evaluation.comparison import EvaluationSize
+from surefoot_studies.control.degree_table import measure_degree_row
 from surefoot_studies.control.paper_tables import network_of_row, read_paper_rows
 from surefoot_studies.control.problem import PLANTS
 from surefoot_studies.training.onnx_files import onnx_bytes
@@ -34,7 +34,7 @@ def test_the_paper_s_rows_are_benchmarks() -> None:
 
 
 def test_a_row_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["study", "control", "--table", "1", "--problem", "satellite", "--networks", str(folder)]
+    given = ["study", "table", "control", "1", "--problem", "satellite", "--networks", str(folder)]
     assert (
         run_command_line(
             [*given, "--runs", "20", "--steps", "30", "--adversarial", "200", "--json", "--quiet"]
@@ -66,10 +66,10 @@ def test_a_network_of_your_own_behind_a_shield(folder: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        (["study", "control", "--table", "4"], "table 4 is not here"),
-        (["study", "control", "--table", "1", "--problem", "satelite"], "no row `satelite` in table 1"),
-        (["study", "aurora", "--table", "1"], "study `aurora` has no tables"),
-        (["study", "control", "--table", "1", "--networks", "nowhere"], "does not exist"),
+        (["study", "table", "control", "4"], "4 is not in the range"),
+        (["study", "table", "control", "1", "--problem", "satelite"], "no row `satelite` in table 1"),
+        (["study", "table", "aurora", "1"], "study `aurora` has no tables"),
+        (["study", "table", "control", "1", "--networks", "nowhere"], "does not exist"),
     ],
 )
 def test_mistakes_are_told_in_a_line(given: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +85,7 @@ def test_a_row_without_a_network_has_none() -> None:
 
 
 def test_degrees_with_a_cap(capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["study", "control", "--table", "2", "--quiet", "--problem"]
+    given = ["study", "table", "control", "2", "--quiet", "--problem"]
     assert run_command_line([*given, "eight-car-platoon", "--cap", "0.001"]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[6:]]
     assert [row[1:2] + row[4:6] + row[-2:-1] for row in rows] == [

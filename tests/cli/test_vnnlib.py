@@ -128,7 +128,7 @@ def test_a_rejected_certificate_is_no_answer(
 ) -> None:
     """A file that changes during the run, or a proof that is wrong: neither proved nor unsat."""
     network, spec = toy.with_name("toy.onnx"), specification(tmp_path, "13")
-    monkeypatch.setattr("surefoot.cli.commands.vnnlib.file_sha256", lambda _: "0" * 64)
+    monkeypatch.setattr("surefoot.search.vnnlib_question.file_sha256", lambda _: "0" * 64)
     code, out, _ = command("vnnlib", network, spec, "--quiet", "--solver", "native")
     assert code == 3
     assert "the checker rejects the certificate" in out

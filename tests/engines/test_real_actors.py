@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli.commands.shield.evaluation import EvaluationSize, evaluate_shield
 from surefoot.formats.policy_file import load_policy
 from surefoot.shields.certified_shield import make_certified_shield
+from surefoot.shields.evaluation.comparison import EvaluationSize, evaluate_shield
 from surefoot.work.budget import Budget
 from surefoot_studies.control.problem import stays_safe
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield.certified_synthesis import read_old_rules
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.certified_shield import make_certified_shield
+from surefoot.shields.old_rules import read_old_rules
 from surefoot.shields.recheck import OldRule, recheck_shield
 from surefoot.term.parser import parse_term
 from surefoot.work.budget import Budget

@@ -13,14 +13,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from surefoot.formats.racetrack_map import GOAL, WALL
 from surefoot.problem.network import Activation, Affine
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.term.term import Apply, Const, Term, Var
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot_studies.racetrack.abstraction_instances import FASTEST, AbstractionInstance, abstraction_starts
 from surefoot_studies.racetrack.model import ACCELERATIONS
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import GOAL, WALL, shipped_track
 
 UNIT = 2.0**-24
 DRIVE, MOVED, CRASHED, FINISHED = range(4)

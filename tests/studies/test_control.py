@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from surefoot.cli.commands.shield.certified_synthesis import result_from_synthesis
 from surefoot.engines.barrier.invariant_set import Unproved, prove_invariant_set
 from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.problem.network import dense_network
@@ -15,6 +14,7 @@ from surefoot.problem.validate import validate_problem
 from surefoot.query.polynomial import polynomial_from_constant
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
+from surefoot.report.shield_text import result_from_synthesis
 from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
 from surefoot.shields.unavoidable import is_unavoidably_unsafe
 from surefoot.term.term import Const

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.heatmap.study_figures import claim_to_json, render_claims
 from surefoot_studies import STUDIES
+from surefoot_studies.commands.figure import claim_to_json, render_claims
 from surefoot_studies.comparison import load_study, read_expectations
 from surefoot_studies.paper_figures import Claim, check_claim
 
@@ -89,14 +89,14 @@ def test_rows_of_a_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     first = read_expectations(text, "toy")[0]
     changed = replace(first, figure="UNSAT", differs=True, note="SAT here")
     loaded = replace(load_study("toy"), expectations=(first, changed))
-    monkeypatch.setattr("surefoot.cli.commands.study.load_study", lambda _: loaded)
-    assert run_command_line(["study", "toy", "--compare", "--quiet"]) == 0
+    monkeypatch.setattr("surefoot_studies.commands.options.load_study", lambda _: loaded)
+    assert run_command_line(["study", "compare", "toy", "--quiet"]) == 0
     out = capsys.readouterr().out
     assert [line for line in out.split("\n") if line and line[0] != " "] == [
         "met     always-positive (bmc)",
         "differs (as recorded) always-positive (bmc)",
     ]
-    assert run_command_line(["study", "toy", "--compare", "--quiet", "--json"]) == 0
+    assert run_command_line(["study", "compare", "toy", "--quiet", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [(r["met"], r["as_recorded"], r["answer"]) for r in rows] == [
         (True, True, "met"),

@@ -101,9 +101,9 @@ def test_the_command_tells_table_answer_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = replace(AURORA, scales=SCALES[:2], precision=Fraction(1, 2))
-    monkeypatch.setattr("surefoot.cli.study_training.load_instances", lambda _: few)
+    monkeypatch.setattr("surefoot_studies.generalisation.load_instances", lambda _: few)
     picture = tmp_path / "bounds.svg"
-    asked = ["study", "aurora", "--generalise", "--policy", "aurora-48", "--plot", str(picture), "--quiet"]
+    asked = ["study", "generalise", "aurora", "--policy", "aurora-48", "--plot", str(picture), "--quiet"]
     assert run_command_line(asked) == 0
     assert "aurora-48" in capsys.readouterr().out
     root = ElementTree.fromstring(picture.read_text("utf-8"))
@@ -118,15 +118,15 @@ def test_the_command_tells_table_answer_and_picture(
 
 
 def test_an_unknown_policy_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["study", "aurora", "--generalise", "--policy", "aurora-49", "--quiet"]) == 2
+    assert run_command_line(["study", "generalise", "aurora", "--policy", "aurora-49", "--quiet"]) == 2
     assert "did you mean `aurora-48`" in capsys.readouterr().err
 
 
 def test_no_time_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "surefoot.cli.study_training.load_instances", lambda _: replace(AURORA, scales=SCALES[:2])
+        "surefoot_studies.generalisation.load_instances", lambda _: replace(AURORA, scales=SCALES[:2])
     )
-    asked = ["study", "aurora", "--generalise", "--policy", "aurora-48", "--timeout", "0.001", "--quiet"]
+    asked = ["study", "generalise", "aurora", "--policy", "aurora-48", "--timeout", "0.001", "--quiet"]
     assert run_command_line(asked) == 3
     out = capsys.readouterr().out
     assert "not certified, less precise than asked" in out
@@ -134,7 +134,7 @@ def test_no_time_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: p
 
 
 def test_a_study_without_instances_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["study", "toy", "--generalise", "--quiet"]) == 2
+    assert run_command_line(["study", "generalise", "toy", "--quiet"]) == 2
     assert "`toy` compares no instances" in capsys.readouterr().err
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.onnx import read_onnx_network
-from surefoot.formats.racetrack_map import FREE, GOAL, START, Track, parse_track
 from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import enumerate_initial_states, simulate_run
@@ -34,7 +33,15 @@ from surefoot_studies.racetrack.problem import (
     never_stalls,
     racetrack_problem,
 )
-from surefoot_studies.racetrack.track import nearest_goal, wall_distance
+from surefoot_studies.racetrack.track import (
+    FREE,
+    GOAL,
+    START,
+    Track,
+    nearest_goal,
+    parse_track,
+    wall_distance,
+)
 
 SPEED = 3
 DRIVE, WAIT = 0, 1  # locations of `car`

@@ -10,13 +10,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from surefoot.cli.commands.heatmap import study_figures
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.explore import explore_problem
 from surefoot.formats.jani import read_jani, write_jani
-from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track, parse_track
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
@@ -25,6 +23,7 @@ from surefoot.problem.semantics import enumerate_successors, holds_in_state, pol
 from surefoot.verdict.verdict import Exact, PerStart, Reason, Result, Unknown
 from surefoot.work.budget import Budget
 from surefoot_studies.assets import shipped_network
+from surefoot_studies.commands import figure as study_figures
 from surefoot_studies.paper_figures import (
     Claim,
     FigureSpec,
@@ -52,7 +51,16 @@ from surefoot_studies.racetrack.model import (
 )
 from surefoot_studies.racetrack.policies import careful_policy, reactive_policy
 from surefoot_studies.racetrack.problem import bend_track, goal_probability
-from surefoot_studies.racetrack.track import TRACKS, shipped_track
+from surefoot_studies.racetrack.track import (
+    FREE,
+    GOAL,
+    START,
+    TRACKS,
+    WALL,
+    Track,
+    parse_track,
+    shipped_track,
+)
 from surefoot_studies.racetrack.track_generator import random_road, refine_track, track_text, with_obstacles
 
 SIZES = {"small": (12, 35), "big": (33, 30), "ring": (45, 50)}

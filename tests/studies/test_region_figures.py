@@ -54,7 +54,7 @@ def test_a_figure_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("surefoot.report.region.sample_runs.STEPS", 60)
-    assert run_command_line(["study", "control", "--figure", "6", "--folder", str(tmp_path), "--quiet"]) == 0
+    assert run_command_line(["study", "figure", "control", "6", "--folder", str(tmp_path), "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "NOT MET" not in out
     assert "figure 6: covered" in out

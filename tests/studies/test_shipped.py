@@ -32,7 +32,7 @@ NETWORKING = ("aurora", "deeprm", "pensieve")
 EXPECTED = {
     f"{study}/{e.problem}": (study, e) for study in NETWORKING for e in load_study(study).expectations
 }
-SLOW = 5.0  # seconds; what takes longer is left to `surefoot study NAME --compare`
+SLOW = 5.0  # seconds; what takes longer is left to `surefoot study compare NAME`
 OTHER_SEEDS = POLICIES[3:]
 
 
@@ -94,7 +94,7 @@ def flat(level: float) -> Network:
 
 def run_of(levels: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> TrainingRun:
     run = training_run("aurora")
-    monkeypatch.setattr("surefoot_studies.checkpoints._read_returns", lambda _: dict.fromkeys(levels, 1.0))
+    monkeypatch.setattr("surefoot_studies.checkpoints.recipe_curve", lambda *_: dict.fromkeys(levels, 1.0))
     monkeypatch.setattr(TrainingRun, "network", lambda _, decisions: flat(levels[decisions]))
     return replace(run, decisions=tuple(levels))
 
@@ -135,7 +135,7 @@ def test_the_shipped_checkpoints_lead_to_the_shipped_policy() -> None:
 
 
 def test_a_study_without_checkpoints_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["study", "toy", "--checkpoints", "--quiet"]) == 2
+    assert run_command_line(["study", "checkpoints", "toy", "--quiet"]) == 2
     assert "`toy` ships no checkpoints" in capsys.readouterr().err
 
 
@@ -143,12 +143,12 @@ def test_the_command_prints_every_checkpoint(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = run_of({0: -1.0, 10: 20.0}, monkeypatch)
-    monkeypatch.setattr("surefoot.cli.study_training.training_run", lambda _: short)
-    assert run_command_line(["study", "aurora", "--checkpoints", "--quiet"]) == 0
+    monkeypatch.setattr("surefoot_studies.commands.training.training_run", lambda _: short)
+    assert run_command_line(["study", "checkpoints", "aurora", "--quiet"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "never decreased" in lines[0]
     assert [line.split()[2] for line in lines[3:]] == ["violated", "proved"]
-    assert run_command_line(["study", "aurora", "--checkpoints", "--quiet", "--json"]) == 0
+    assert run_command_line(["study", "checkpoints", "aurora", "--quiet", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["checkpoints"]
     assert [(f["decisions"], f["verdict"], f["holds_up_to"]) for f in facts] == [
         (0, "violated", None),
@@ -164,9 +164,9 @@ def test_a_comparison_prints_property_parameters_evidence_and_times(
         e for e in loaded.expectations if e.problem.startswith("poor-conditions") and "equal" in e.problem
     ]
     monkeypatch.setattr(
-        "surefoot.cli.commands.study.load_study", lambda _: replace(loaded, expectations=tuple(some))
+        "surefoot_studies.commands.options.load_study", lambda _: replace(loaded, expectations=tuple(some))
     )
-    assert run_command_line(["study", "pensieve", "--compare", "--quiet"]) == 0
+    assert run_command_line(["study", "compare", "pensieve", "--quiet"]) == 0
     out = capsys.readouterr().out
     assert out.count("\n  where     download times in [4, 15] s, all download times equal") == 2
     assert "(about 20 min)" in out

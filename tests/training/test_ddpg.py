@@ -163,12 +163,13 @@ def test_shipped_actors_fit_their_plants(study: str) -> None:
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        (["--train", "tapes", "--output", "a.onnx"], "has no problem `tapes`"),
-        (["--train", "tape"], "no file for the actor"),
-        (["--train", "tape", "--output", "a.onnx", "--hidden", "6y4"], "no sizes of layers"),
-        (["--train", "duffing", "--output", "a.onnx", "--hidden", "paper"], "prints no size of a network"),
+        (["tapes", "--output", "a.onnx"], "has no problem `tapes`"),
+        (["tape"], "Missing option '--output'"),
+        (["tape", "--output", "a.txt"], "is no .onnx file"),
+        (["tape", "--output", "a.onnx", "--hidden", "6y4"], "no sizes of layers"),
+        (["duffing", "--output", "a.onnx", "--hidden", "paper"], "prints no size of a network"),
     ],
 )
 def test_mistakes(given: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["study", "control", *given]) == 2
+    assert run_command_line(["study", "train", "control", *given]) == 2
     assert what in capsys.readouterr().err

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from surefoot.formats.onnx import read_onnx_network
-from surefoot.formats.racetrack_map import FREE, GOAL, START, Track, parse_track
 from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import dense_network
@@ -21,7 +20,7 @@ from surefoot_studies.racetrack.end_cell import end_cell_environment
 from surefoot_studies.racetrack.model import racetrack_environment
 from surefoot_studies.racetrack.policies import racetrack_policy
 from surefoot_studies.racetrack.problem import never_crashes
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import FREE, GOAL, START, Track, parse_track, shipped_track
 from surefoot_studies.training.onnx_files import onnx_bytes
 from surefoot_studies.training.racetrack import track_tables as courses
 from surefoot_studies.training.racetrack.dqn import (

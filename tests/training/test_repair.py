@@ -36,7 +36,7 @@ def test_a_violated_policy_is_repaired_and_stays_good(
 ) -> None:
     """A3 of the shipped policy: violated, and proved after training on its counterexamples."""
     target = tmp_path / "repaired.onnx"
-    asked = ["study", "aurora", "--retrain", AURORA, "--output", str(target), "--json", "--quiet"]
+    asked = ["study", "retrain", "aurora", AURORA, "--output", str(target), "--json", "--quiet"]
     assert run_command_line(asked) == 0
     rounds = json.loads(capsys.readouterr().out)["rounds"]
     assert rounds[0]["verdict"] == "violated"
@@ -123,11 +123,11 @@ def test_a_property_that_holds_needs_no_round() -> None:
 def test_without_torch_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("surefoot.cli.study_training.find_spec", lambda _: None)
-    assert run_command_line(["study", "aurora", "--retrain", AURORA, "--quiet"]) == 2
+    monkeypatch.setattr("surefoot_studies.commands.training.find_spec", lambda _: None)
+    assert run_command_line(["study", "retrain", "aurora", AURORA, "--quiet"]) == 2
     assert "surefoot[train]" in capsys.readouterr().err
 
 
 def test_an_unknown_problem_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["study", "aurora", "--retrain", "safety-excellent/aurora-84", "--quiet"]) == 2
+    assert run_command_line(["study", "retrain", "aurora", "safety-excellent/aurora-84", "--quiet"]) == 2
     assert "did you mean `safety-excellent/aurora-48`" in capsys.readouterr().err

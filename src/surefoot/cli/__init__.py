@@ -11,9 +11,8 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.terminal import open_screens, print_error, print_line, reopen_closed_streams
-from surefoot.errors import SurefootError
-from surefoot.work.deadline import Late, ending_alarms
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
@@ -81,16 +80,15 @@ def surefoot(ctx: click.Context, debug: bool) -> int | None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; after a signal that is the signal's, always."""
-    from surefoot.work.interrupt import exit_process, handle_interrupts
 
     reopen_closed_streams()
-    with handle_interrupts() as heard:
+    with api.handle_interrupts() as heard:
         try:
             code = run_command_line(list(sys.argv[1:] if arguments is None else arguments))
         except KeyboardInterrupt:  # while the outcome was told
             code = 130
         if heard.code is not None:  # not `sys.exit`: nobody is waited for any more
-            exit_process(heard.code)
+            api.exit_process(heard.code)
     sys.exit(code)
 
 
@@ -135,13 +133,13 @@ def _print_timeout(arguments: list[str]) -> None:
 def _run_command(arguments: list[str]) -> int:
     """The exit code of a command whose screens are open."""
     try:
-        with ending_alarms():  # click does not close a command whose other options it refuses
+        with api.ending_alarms():  # click does not close a command whose other options it refuses
             outcome: Any = surefoot.main(arguments, prog_name="surefoot", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except (click.exceptions.Abort, KeyboardInterrupt):
         print_line("interrupted: nothing was found yet", error=True)
         return 130
-    except Late:
+    except api.Late:
         _print_timeout(arguments)
         return 3
     except click.ClickException as error:
@@ -149,7 +147,7 @@ def _run_command(arguments: list[str]) -> int:
         hint = f"; fix: see `{ctx.command_path} --help`" if ctx is not None else ""
         print_error(f"{error.format_message().rstrip('.')}{hint}")
         return 2
-    except SurefootError as error:
+    except api.SurefootError as error:
         print_error(str(error))
         return error.exit_code
     except OSError as error:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.model_file import LoadedModel, file_sha256, read_model
-from surefoot.formats.policy_file import load_policy
-from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE
-from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
-from surefoot.reductions.discretise import in_time
-from surefoot_studies import STUDIES
+from surefoot import api
 
 normalise_flag = click.option(
     "--normalise", is_flag=True, help="Divide probabilities that add up to 1 within 1e-9 by their sum."
@@ -85,65 +78,57 @@ def time_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def set_time_semantics(loaded: LoadedModel, time: str | None, method: str | None) -> LoadedModel:
-    """The problems in that time; both are part of how they were read."""
-    if time is None:
-        if method is not None:
-            raise InvalidProblem(
-                "a method without a time", fix="add --time steps or --time continuous", where="--flow-method"
-            )
-        return loaded
-    problems = {name: in_time(problem, time, method) for name, problem in loaded.problems.items()}
-    more = {"time": time} | ({} if method is None else {"method": method})
-    return replace(loaded, problems=problems, source={**loaded.source, **more})
+def check_time_options(time: str | None, method: str | None) -> None:
+    """A method is one of a time."""
+    if time is None and method is not None:
+        raise api.InvalidProblem(
+            "a method without a time", fix="add --time steps or --time continuous", where="--flow-method"
+        )
 
 
-def load_model(model: Path, **options: Any) -> LoadedModel:
-    """The problems of a file, as `read_model` reads them; a name without a file may be that of a study."""
+def names_study(model: str) -> bool:
+    """Is this `STUDY/PROBLEM`, and not a file? The studies are imported only where it could be."""
+    if "." in model.partition("/")[0]:
+        return False
+    from surefoot.cli.study_problem import study_names
+
+    return model.partition("/")[0] in study_names() and not Path(model).exists()
+
+
+def load_named_model(model: str, wiring: Mapping[str, Any]) -> api.LoadedModel:
+    """The problems of a file, or the problem of a study."""
+    if not names_study(model):
+        return load_model(Path(model), **wiring)
+    from surefoot.cli.study_problem import load_study_model
+
+    return load_study_model(model, wiring)
+
+
+def check_model_file(model: Path) -> None:
+    """Refuse a name without a file, before all that reads files is imported; it may be meant for a study."""
     if not model.suffix and not model.exists():
-        fix = f"check the path; if a problem of a study is meant, {did_you_mean(model.parts[0], STUDIES)}"
-        raise InvalidProblem(NO_SUCH_FILE, fix=fix, where=str(model))
-    return read_model(model, **options)
+        from surefoot.cli.study_problem import study_names
+
+        meant = api.did_you_mean(model.parts[0], known) if (known := study_names()) else ""
+        fix = f"check the path; if a problem of a study is meant, {meant}" if meant else "check the path"
+        raise api.InvalidProblem(api.NO_SUCH_FILE, fix=fix, where=str(model))
+    api.require_file(model)
 
 
-def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> LoadedModel:
-    """Read the problem of a stored result again, as the result says it was read."""
-    fix = "give a file that --json wrote"
-    constants = source.get("constants", [])
-    others = [v for k, v in source.items() if k != "constants" and v is not None]
-    if not isinstance(constants, list) or not all(isinstance(v, str) for v in (*constants, *others)):
-        raise InvalidProblem("how the problem was read is not told in words", fix=fix, where="source")
-    loaded = set_time_semantics(
-        _reload_source(source, trust_python), source.get("time"), source.get("method")
-    )
-    if len(loaded.problems) != 1:
-        raise InvalidProblem("the result does not say which property it is about", fix=fix, where="source")
-    return loaded
+def load_model(model: Path, **options: Any) -> api.LoadedModel:
+    """The problems of a file, as `read_model` reads them."""
+    check_model_file(model)
+    return api.read_model(model, **options)
 
 
-def _reload_source(source: Mapping[str, Any], trust_python: bool) -> LoadedModel:
-    match source:
-        case {"kind": "vnnlib", "network": str(network), "specification": str(specification)}:
-            spec = read_vnnlib_file(Path(specification))
-            name = Path(specification).name
-            read = load_policy(network, output=source.get("output")).network
-            problem = problem_from_vnnlib(read, spec, name, float32=no_float32_point(spec) is None)
-            inputs = {path: file_sha256(Path(path)) for path in (network, specification)}
-            return LoadedModel({name: problem}, inputs, source)
-        case {"kind": "study", "study": str(name)}:
-            from surefoot.cli.study_problem import load_study_problem
+def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> api.LoadedModel:
+    """Read the problem of a stored result again, also that of a study."""
+    return api.reload_source(source, trust_python=trust_python, load_study=_reload_study)
 
-            asked: dict[str, Any] = {"constants": tuple(str(c) for c in source.get("constants", ()))}
-            asked |= {"policy": Path(source["policy"])} if source.get("policy") is not None else {}
-            return load_study_problem(name, output=source.get("output"), **asked)
-        case {"kind": "model", "model": str(model)}:
-            said = {k: v for k, v in source.items() if v is not None}
-            given: dict[str, Any] = {k: Path(said[k]) for k in ("policy", "normalize") if k in said}
-            given |= {k: str(said[k]) for k in ("observe", "actions", "choose", "output") if k in said}
-            given["constants"] = tuple(str(c) for c in source.get("constants", ()))
-            given |= {k: said.get(k) == "yes" for k in ("no_policy", "ignore_goal", "normalise")}
-            given["properties"] = (said["property"],) if "property" in said else ()
-            return load_model(Path(model), trust_python=trust_python, **given)
-        case _:
-            what = "the result does not say from which files its problem was read"
-            raise InvalidProblem(what, fix="give a file that --json wrote")
+
+def _reload_study(source: Mapping[str, Any]) -> api.LoadedModel:
+    from surefoot.cli.study_problem import load_study_problem
+
+    asked: dict[str, Any] = {"constants": tuple(str(c) for c in source.get("constants", ()))}
+    asked |= {"policy": Path(source["policy"])} if source.get("policy") is not None else {}
+    return load_study_problem(source["study"], output=source.get("output"), **asked)

@@ -13,28 +13,8 @@ from pathlib import Path
 
 import click
 
+from surefoot import api
 from surefoot.cli.terminal import print_error, print_line
-from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.formats.output_file import compact_json, write_file
-from surefoot.formats.result_json import annotated_result_to_json, certificate_relative_to, result_relative_to
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Threshold
-from surefoot.report.result_page import render_result_page
-from surefoot.report.result_text import render
-from surefoot.verdict.threshold import ThresholdAnswer, compare_with_threshold, threshold_of
-from surefoot.verdict.verdict import (
-    Estimated,
-    Exact,
-    Found,
-    Holds,
-    PerStart,
-    Proved,
-    Reason,
-    Result,
-    Unknown,
-    Vacuous,
-    Violated,
-)
 
 
 def check_positive_seconds(_: click.Context, option: click.Parameter, seconds: float) -> float:
@@ -53,45 +33,47 @@ ENDINGS = {  # of the files that an option writes
     "--png": (".png",),
 }
 WORST_FIRST = (130, 4, 1, 3, 0)
-THRESHOLD_CODES: dict[ThresholdAnswer, int] = {"met": 0, "missed": 1, "undecided": 3}
+THRESHOLD_CODES: dict[str, int] = {"met": 0, "missed": 1, "undecided": 3}
 
 
-def exit_code(result: Result, problem: Problem | None = None) -> int:
+def exit_code(result: api.Result, problem: api.Problem | None = None) -> int:
     """0 proved, or no violation in as many steps as the property speaks of; 1 violated; 130 interrupted.
 
     A value: 0, or 1 where it misses the threshold of the property; an estimate with its confidence.
     3: no full answer, or one about all runs that rests on the word of a solver.
     """
-    limit = None if problem is None else threshold_of(problem.property)
+    limit = None if problem is None else api.threshold_of(problem.property)
     match result.verdict:
-        case Violated():
+        case api.Violated():
             return 1
-        case Estimated() as found:
+        case api.Estimated() as found:
             return _estimate_code(found, limit)
-        case PerStart(table) if any(isinstance(v, Estimated) for _, v in table):
-            return worst_exit_code([_estimate_code(v, limit) for _, v in table if isinstance(v, Estimated)])
-        case Exact(certificate=certificate) | PerStart(certificate=certificate) if limit is not None:
-            answer = compare_with_threshold(limit, result.verdict)
+        case api.PerStart(table) if any(isinstance(v, api.Estimated) for _, v in table):
+            return worst_exit_code(
+                [_estimate_code(v, limit) for _, v in table if isinstance(v, api.Estimated)]
+            )
+        case api.Exact(certificate=certificate) | api.PerStart(certificate=certificate) if limit is not None:
+            answer = api.compare_with_threshold(limit, result.verdict)
             return 3 if answer == "met" and certificate is None else THRESHOLD_CODES[answer]
-        case Exact(stop=stop) if stop:
+        case api.Exact(stop=stop) if stop:
             return 3
-        case Proved() | Exact() | Found() | PerStart():
+        case api.Proved() | api.Exact() | api.Found() | api.PerStart():
             return 0
-        case Holds(up_to, as_asked=asked):
+        case api.Holds(up_to, as_asked=asked):
             return 0 if asked and up_to is not None else 3
-        case Unknown(reason=Reason.INTERRUPTED):
+        case api.Unknown(reason=api.Reason.INTERRUPTED):
             return 130
-        case Vacuous() | Unknown():
+        case api.Vacuous() | api.Unknown():
             return 3
 
 
-def _estimate_code(found: Estimated, threshold: Threshold | None) -> int:
+def _estimate_code(found: api.Estimated, threshold: api.Threshold | None) -> int:
     """0: as precise as was asked, on the asked side of a threshold; 1: on the other; 3: neither."""
-    if found.stop == Reason.INTERRUPTED.value:
+    if found.stop == api.Reason.INTERRUPTED.value:
         return 130
     if threshold is None:
         return 0 if found.complete else 3
-    return THRESHOLD_CODES[compare_with_threshold(threshold, found)]
+    return THRESHOLD_CODES[api.compare_with_threshold(threshold, found)]
 
 
 def worst_exit_code(codes: Sequence[int]) -> int:
@@ -111,25 +93,27 @@ def _check_writable(path: str | None, inputs: Sequence[Path], option: str = "--j
     if path is None or (path == "-" and option == "--json"):
         return
     if path == "-":
-        raise InvalidProblem("stdout is for the answer", fix="give the name of a file", where=option)
+        raise api.InvalidProblem("stdout is for the answer", fix="give the name of a file", where=option)
     target = Path(path)
     endings = ENDINGS.get(option, ())
     try:
         if target.is_dir():
-            raise InvalidProblem(f"`{path}` is a folder", fix="give the name of a file", where=option)
+            raise api.InvalidProblem(f"`{path}` is a folder", fix="give the name of a file", where=option)
         if not target.parent.is_dir():
-            raise InvalidProblem(
+            raise api.InvalidProblem(
                 f"folder `{target.parent}` does not exist", fix="create it first", where=option
             )
         if _path_exists(target) and any(target.samefile(i) for i in inputs if i.exists()):
-            raise InvalidProblem(f"`{path}` is an input of this run", fix="choose another name", where=option)
+            raise api.InvalidProblem(
+                f"`{path}` is an input of this run", fix="choose another name", where=option
+            )
         if endings and target.suffix and not target.name.endswith(endings):
             what = f"`{path}` does not end in {' or '.join(endings)}"
-            raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
+            raise api.InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
         _try_writing(target)
     except OSError as error:
         what = f"`{path}` cannot be written: {error.strerror or error}"
-        raise InvalidProblem(what, fix="choose another name", where=option) from None
+        raise api.InvalidProblem(what, fix="choose another name", where=option) from None
 
 
 def _path_exists(target: Path) -> bool:
@@ -163,7 +147,7 @@ def _check_distinct(outputs: Mapping[str, str | None]) -> None:
             continue  # a pipe or a device takes both, one after the other
         if (other := known.setdefault(place, option)) != option:
             what = f"`{path}` is the file of {other} too"
-            raise InvalidProblem(what, fix="choose another name", where=option)
+            raise api.InvalidProblem(what, fix="choose another name", where=option)
 
 
 def check_folder(folder: Path | None, option: str) -> None:
@@ -175,15 +159,15 @@ def check_folder(folder: Path | None, option: str) -> None:
         _try_writing(folder / "file")
     except OSError as error:
         what = f"folder `{folder}` cannot be used: {error.strerror or error}"
-        raise InvalidProblem(what, fix="choose another name", where=option) from None
+        raise api.InvalidProblem(what, fix="choose another name", where=option) from None
 
 
 def deliver_file(path: str | Path, make: Callable[[], str | bytes], quiet: bool = False) -> bool:
     """Write a file beside an answer, and say so on stderr. What goes wrong is an error line there: the answer
     is shown all the same, and the exit code is still that of the answer."""
     try:
-        write_file(Path(path), make())
-    except SurefootError as error:
+        api.write_file(Path(path), make())
+    except api.SurefootError as error:
         print_error(str(error))
     except OSError as error:
         print_error(f"`{path}` cannot be written: {error.strerror or error}")
@@ -197,7 +181,7 @@ def deliver_file(path: str | Path, make: Callable[[], str | bytes], quiet: bool 
 
 
 def write_results(
-    results: Sequence[tuple[Problem, Result]],
+    results: Sequence[tuple[api.Problem, api.Result]],
     json_path: str | None,
     quiet: bool = False,
     report: str | None = None,
@@ -218,7 +202,7 @@ def write_results(
             write_json(results, json_path, quiet, mark)
         else:
             for problem, result in results:
-                print(render(problem, result))
+                print(api.render(problem, result))
             if mark:
                 print_line(mark)
     if cut:
@@ -227,12 +211,12 @@ def write_results(
 
 
 def write_json(
-    results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool, mark: str = ""
+    results: Sequence[tuple[api.Problem, api.Result]], json_path: str | None, quiet: bool, mark: str = ""
 ) -> None:
     """The complete results as one JSON object, to stdout (`-`) or to a file."""
 
     def build_document() -> dict[str, object]:
-        documents = [annotated_result_to_json(problem, result) for problem, result in results]
+        documents = [api.annotated_result_to_json(problem, result) for problem, result in results]
         data = dict(documents[0]) if len(documents) == 1 else {"schema": 1, "results": documents}
         return data | ({"interrupted": mark} if mark else {})
 
@@ -242,7 +226,7 @@ def write_json(
         folder = Path(json_path).parent
         deliver_file(
             json_path,
-            lambda: json.dumps(result_relative_to(build_document(), folder), indent=1) + "\n",
+            lambda: json.dumps(api.result_relative_to(build_document(), folder), indent=1) + "\n",
             quiet,
         )
 
@@ -255,22 +239,26 @@ def write_facts(path: str, make: Callable[[], Mapping[str, object]], quiet: bool
         deliver_file(path, lambda: json.dumps(make(), indent=1) + "\n", quiet)
 
 
-def write_report(results: Sequence[tuple[Problem, Result]], path: str | None, quiet: bool) -> None:
+def write_report(results: Sequence[tuple[api.Problem, api.Result]], path: str | None, quiet: bool) -> None:
     """The results as one HTML file."""
     if path is not None:
-        deliver_file(path, lambda: render_result_page(results), quiet)
+        deliver_file(path, lambda: api.render_result_page(results), quiet)
 
 
-def write_certificate(result: Result, path: str, quiet: bool) -> None:
+def write_certificate(result: api.Result, path: str, quiet: bool) -> None:
     """The certificate alone, as the stand-alone checker reads it; on stderr what was done."""
     verdict = result.verdict
-    found = verdict.certificate if isinstance(verdict, Proved | Violated | Exact | PerStart) else None
+    found = (
+        verdict.certificate
+        if isinstance(verdict, api.Proved | api.Violated | api.Exact | api.PerStart)
+        else None
+    )
     late = found is None and result.unchecked is not None
     found = result.unchecked if late else found
     if found is None:
         print_line(f"not written: {path} (there is no proof)", error=True)
         return
-    seen = certificate_relative_to(found.content, Path(path).parent)
-    deliver_file(path, lambda: compact_json(seen, path), quiet)
+    seen = api.certificate_relative_to(found.content, Path(path).parent)
+    deliver_file(path, lambda: api.compact_json(seen, path), quiet)
     if late and not quiet:
         print_line(f"{path} was not checked in time: `surefoot certify {path}` does it", error=True)

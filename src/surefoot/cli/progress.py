@@ -15,13 +15,12 @@ from time import monotonic
 
 import click
 
+from surefoot import api
 from surefoot.cli.output import check_positive_seconds
 from surefoot.cli.terminal import Screen, print_line, rich_console
-from surefoot.visible import make_visible
-from surefoot.work.deadline import Alarm, end_alarm, set_alarm
 
 EVERY_SECONDS = 10.0
-_running_alarms: list[Alarm] = []
+_running_alarms: list[api.Alarm] = []
 
 
 @contextmanager
@@ -56,7 +55,7 @@ def _live_line() -> Iterator[Callable[[str], None]]:
     console = rich_console(sys.stderr)
 
     def render_text(text: str) -> Text:
-        return Text(make_visible(text), no_wrap=True, overflow="ellipsis")
+        return Text(api.make_visible(text), no_wrap=True, overflow="ellipsis")
 
     def make_room() -> None:
         console.file.write("\r\x1b[2K")
@@ -99,14 +98,14 @@ def limit_command(context: click.Context, option: click.Parameter, seconds: floa
     if seconds is None:
         return None
     check_positive_seconds(context, option, seconds)
-    alarm = Alarm(monotonic() + seconds + max(1.0, 0.05 * seconds))
+    alarm = api.Alarm(monotonic() + seconds + max(1.0, 0.05 * seconds))
     _running_alarms.append(alarm)
     context.call_on_close(_disarm_time_limit)
-    set_alarm(alarm)
+    api.set_alarm(alarm)
     return seconds
 
 
 def _disarm_time_limit() -> None:
     """The command has an answer, or has failed: nothing is ended any more."""
     while _running_alarms:
-        end_alarm(_running_alarms.pop())
+        api.end_alarm(_running_alarms.pop())

@@ -1,82 +1,69 @@
-"""A problem of a study on the command line, `aurora/safety-excellent`; its parameters are constants."""
+"""The door to the papers' studies: no other module of the tool imports `surefoot_studies`.
+
+`aurora/safety-excellent` is a problem of a study, its parameters are constants; `surefoot study` is a group
+of commands. Where the studies are not installed there is neither.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
-from inspect import signature
-from pathlib import Path
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
+from surefoot import api
 from surefoot.cli.model import model_option_flag
-from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.model_file import LoadedModel, file_sha256, parse_constants
-from surefoot.formats.policy_file import load_policy
-from surefoot.term.parser import parse_term
-from surefoot.term.term import Const
-from surefoot_studies import STUDIES
-from surefoot_studies.comparison import load_study
+
+if TYPE_CHECKING:
+    import click
+
+    from surefoot_studies.comparison import Simulated
 
 
-def names_study(model: str) -> bool:
-    """Is this `STUDY/PROBLEM`, and not a file?"""
-    return model.partition("/")[0] in STUDIES and not Path(model).exists()
+def study_names() -> tuple[str, ...]:
+    """The studies that are installed."""
+    if find_spec("surefoot_studies") is None:
+        return ()
+    from surefoot_studies import STUDIES
+
+    return tuple(STUDIES)
 
 
-def load_study_model(model: str, wiring: Mapping[str, Any]) -> LoadedModel:
+def load_study_model(model: str, wiring: Mapping[str, Any]) -> api.LoadedModel:
     """The problem that is meant; what else says how a model is read is refused."""
     taken = ("policy", "constants", "output")
     for name, given in wiring.items():
         if given and name not in taken:
             fix = "leave it out, or write the problem as a file"
-            raise InvalidProblem(
+            raise api.InvalidProblem(
                 "a problem of a study does not take it", fix=fix, where=model_option_flag(name)
             )
     return load_study_problem(model, **{name: wiring[name] for name in taken})
 
 
-def load_study_problem(
-    model: str, *, policy: Path | None = None, constants: tuple[str, ...] = (), output: str | None = None
-) -> LoadedModel:
+def load_study_problem(model: str, **parameters: Any) -> api.LoadedModel:
     """The problem with its parameters; a study that ships no network needs one."""
-    name, _, wanted = model.partition("/")
-    study = load_study(name)
-    known = {**study.problems, **study.needs_network}
-    if policy is not None and f"network-{wanted}" in study.needs_network:
-        wanted = f"network-{wanted}"  # the same problem, controlled by that network
-    if not wanted:
-        fix = f"choose one: {name}/{next(iter(known))}, …; `surefoot study {name}` lists them"
-        raise InvalidProblem(f"`{name}` is a study, not one of its problems", fix=fix)
-    if wanted not in known:
-        raise InvalidProblem(f"study `{name}` has no problem `{wanted}`", fix=did_you_mean(wanted, known))
-    source: dict[str, object] = {"kind": "study", "study": f"{name}/{wanted}", "constants": list(constants)}
-    given: list[Any] = []
-    inputs: dict[str, str] = {}
-    if wanted in study.needs_network:
-        if policy is None:
-            raise InvalidProblem(f"`{model}` needs a network", fix="give it with --policy FILE")
-        given.append(load_policy(policy, output=output).network)
-        inputs[str(policy)] = file_sha256(policy)
-        source |= {"policy": str(policy)} | ({} if output is None else {"output": output})
-    elif output is not None:
-        raise InvalidProblem(f"`{model}` has its own policy", fix="leave it out", where="--output")
-    elif policy is not None:
-        raise InvalidProblem(f"`{model}` has its own policy", fix="leave --policy out")
-    problem = known[wanted](*given, **_parse_parameters(known[wanted], constants, model))
-    return LoadedModel({wanted: problem}, inputs, source)
+    _require_studies()
+    from surefoot_studies.named_problem import load_named_problem
+
+    return load_named_problem(model, **parameters)
 
 
-def _parse_parameters(build: Any, constants: tuple[str, ...], model: str) -> Mapping[str, Any]:
-    """The keyword arguments of a problem that `--const NAME=VALUE` sets."""
-    known = [p.name for p in signature(build).parameters.values() if p.default is not p.empty]
-    given: dict[str, Any] = {}
-    for name, value in parse_constants(constants).items():
-        if name not in known:
-            fix = did_you_mean(name, known)
-            raise InvalidProblem(f"`{model}` has no parameter `{name}`", fix=fix, where="--const")
-        term = parse_term(value)
-        if not isinstance(term, Const) or isinstance(term.value, bool):
-            raise InvalidProblem(f"`{value}` is not a number", where="--const")
-        whole = isinstance(term.value, int) and name == "steps"
-        given[name] = term.value if whole else Fraction(term.value)
-    return given
+def replay_study_trace(study: str, problem: api.Problem, trace: api.Trace) -> Simulated | None:
+    """What becomes of a trace in the simulator of the study, if it has one."""
+    from surefoot_studies.training.realisation import replay_in_simulator
+
+    return replay_in_simulator(study, problem, trace)
+
+
+def load_study_commands() -> click.Group:
+    """`surefoot study` with its commands."""
+    _require_studies()
+    from surefoot_studies.commands import study_group
+
+    return study_group
+
+
+def _require_studies() -> None:
+    if find_spec("surefoot_studies") is None:
+        what = "the papers' studies are not installed here"
+        raise api.MissingBackend(what, fix="install the whole distribution, with `surefoot_studies`")

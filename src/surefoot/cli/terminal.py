@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from errno import EBADF
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
-from surefoot.visible import make_lines_visible, make_visible
+from surefoot import api
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,7 +107,7 @@ class Screen(_EncodingStream):
         if self._begins and text and self.make_room is not None:
             self.make_room()
         self._begins = text.endswith("\n") if text else self._begins
-        super().write(make_lines_visible(text))
+        super().write(api.make_lines_visible(text))
         return len(text)
 
 
@@ -142,7 +142,7 @@ def reopen_closed_streams() -> None:
 
 def print_line(line: str, *, error: bool = False) -> None:
     """One line: what stands in it cannot begin another one."""
-    print(make_visible(line), file=sys.stderr if error else sys.stdout, flush=error)
+    print(api.make_visible(line), file=sys.stderr if error else sys.stdout, flush=error)
 
 
 def print_error(text: str) -> None:

@@ -12,8 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from surefoot.errors import InvalidProblem
-from surefoot.problem.property import Eventually, Expected, Probability, Property, Recurs
+from surefoot import api
 
 
 def is_given(parameter: str) -> bool:
@@ -26,7 +25,7 @@ def refuse_given_options(options: Mapping[str, str], why: str, fix: str = "leave
     """Refuse the first of these options (with the names of their parameters) that is given."""
     for option, parameter in options.items():
         if is_given(parameter):
-            raise InvalidProblem(f"it has no effect {why}", fix=fix, where=option)
+            raise api.InvalidProblem(f"it has no effect {why}", fix=fix, where=option)
 
 
 def option_flag(parameter: str) -> str:
@@ -34,17 +33,17 @@ def option_flag(parameter: str) -> str:
     return f"--{parameter.replace('_', '-')}"
 
 
-def refuse_idle_options(given: Mapping[str, Any], asked: Iterable[Property]) -> None:
+def refuse_idle_options(given: Mapping[str, Any], asked: Iterable[api.Property]) -> None:
     """Refuse an option of an engine that another one, or what is asked, leaves without effect."""
     properties = list(asked)
     for name, why in _idle_beside_others(given):
         if given.get(name) is not None:
-            raise InvalidProblem(
+            raise api.InvalidProblem(
                 f"it has no effect {why}", fix="leave one of them out", where=option_flag(name)
             )
     for name, covered, why in _IDLE_FOR:
         if given.get(name) is not None and properties and not any(map(covered, properties)):
-            raise InvalidProblem(f"it has no effect {why}", fix="leave it out", where=option_flag(name))
+            raise api.InvalidProblem(f"it has no effect {why}", fix="leave it out", where=option_flag(name))
 
 
 def _idle_beside_others(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -62,32 +61,32 @@ def _idle_beside_others(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tests", "on a table of all states (--means table)"
 
 
-def _is_value(asked: Property) -> bool:
-    return isinstance(asked, Probability | Expected)
+def _is_value(asked: api.Property) -> bool:
+    return isinstance(asked, api.Probability | api.Expected)
 
 
-def _is_about_several_starts(asked: Property) -> bool:
-    return isinstance(asked, Probability | Expected) and asked.over == "values"
+def _is_about_several_starts(asked: api.Property) -> bool:
+    return isinstance(asked, api.Probability | api.Expected) and asked.over == "values"
 
 
-def _is_passed_through(asked: Property) -> bool:
-    return isinstance(asked, Probability | Expected) and asked.starts is None
+def _is_passed_through(asked: api.Property) -> bool:
+    return isinstance(asked, api.Probability | api.Expected) and asked.starts is None
 
 
-def _is_reward(asked: Property) -> bool:
-    return isinstance(asked, Expected)
+def _is_reward(asked: api.Property) -> bool:
+    return isinstance(asked, api.Expected)
 
 
-def _is_no_reward(asked: Property) -> bool:
-    return not isinstance(asked, Expected)
+def _is_no_reward(asked: api.Property) -> bool:
+    return not isinstance(asked, api.Expected)
 
 
-def _is_probability(asked: Property) -> bool:
-    return isinstance(asked, Probability)
+def _is_probability(asked: api.Property) -> bool:
+    return isinstance(asked, api.Probability)
 
 
-def _is_not_convergence(asked: Property) -> bool:
-    return not isinstance(asked, Eventually | Recurs)
+def _is_not_convergence(asked: api.Property) -> bool:
+    return not isinstance(asked, api.Eventually | api.Recurs)
 
 
 _IDLE_FOR = (

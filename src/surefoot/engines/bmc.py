@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt
+from surefoot.engines.engine_text import show_changes
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof
@@ -43,7 +44,7 @@ from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bmc:
     name: ClassVar[str] = "bmc"
 
@@ -51,6 +52,8 @@ class Bmc:
     """Who answers the queries."""
     depth: int | None = None
     """Stop after this many steps; without it k grows until the budget ends."""
+
+    __repr__ = show_changes
 
     def __post_init__(self) -> None:
         check_fields(self, solver=take_solver, depth=take_optional(whole_number))

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt, undecided_at, unfaithful_reason
+from surefoot.engines.engine_text import show_changes
 from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
@@ -54,7 +55,7 @@ class OpenObligations:
     sequence_at: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Induction:
     name: ClassVar[str] = "induction"
 
@@ -62,6 +63,8 @@ class Induction:
     """Who answers the queries."""
     depth: int | None = None
     """The largest k that is tried; without it k grows until the budget ends."""
+
+    __repr__ = show_changes
 
     def __post_init__(self) -> None:
         check_fields(self, solver=take_solver, depth=take_optional(whole_number))

@@ -27,6 +27,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from surefoot.engines.bounded_check import undecided_at
+from surefoot.engines.engine_text import show_changes
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
@@ -68,7 +69,7 @@ ROUNDS = 16  # of widening and cutting
 LEAST_SECONDS = 2.0  # for one candidate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recurrence:
     name: ClassVar[str] = "recurrence"
 
@@ -76,6 +77,8 @@ class Recurrence:
     """Who looks for runs; sets are always left to `native`, which has to prove them in the end."""
     depth: int | None = None
     """The longest run to a set that is looked for; without it 12 steps."""
+
+    __repr__ = show_changes
 
     def __post_init__(self) -> None:
         check_fields(self, solver=take_solver, depth=take_optional(whole_number))

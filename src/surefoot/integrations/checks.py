@@ -17,40 +17,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from surefoot.engines.explicit import Explicit
-from surefoot.engines.protocol import Engine
-from surefoot.errors import InvalidProblem
-from surefoot.formats.normalization import read_normalization
-from surefoot.formats.policy_file import load_policy
-from surefoot.problem.network import Network
-from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Expected, Probability, Threshold
-from surefoot.problem.property_printer import show_property
-from surefoot.problem.semantics import State
-from surefoot.report.drawing import render_svg
-from surefoot.report.heatmap.cells import varying_names
-from surefoot.report.heatmap.critical_starts import (
-    CriticalStart,
-    critical_data,
-    find_critical_starts,
-    read_threshold,
-)
-from surefoot.report.heatmap.heat_figure import Figure
-from surefoot.report.heatmap.layout import draw_figure
-from surefoot.report.heatmap.result_map import result_figure
-from surefoot.report.heatmap.start_values import (
-    StartValue,
-    Table,
-    aggregate_values,
-    value_from_verdict,
-    value_table,
-)
-from surefoot.run import verify
-from surefoot.verdict.verdict import Estimated, Exact, PerStart, Result, Unknown, Verdict
-from surefoot.work.budget import Budget
+from surefoot import api
 
-ProblemOfNetwork: TypeAlias = Callable[[Network], Problem]
+ProblemOfNetwork: TypeAlias = Callable[[api.Network], api.Problem]
 
 
 class _SavableModel(Protocol):
@@ -69,11 +38,11 @@ class _Logger(Protocol):
 class CheckSettings:
     """What is asked of a policy, how often, and where the answers go."""
 
-    problem: ProblemOfNetwork | Problem
+    problem: ProblemOfNetwork | api.Problem
     """A function from a network to the problem, or a problem whose network is replaced."""
     every: int = 10_000
     """Steps of training from one check to the next."""
-    engine: Engine = field(default_factory=Explicit)
+    engine: api.Engine = field(default_factory=api.Explicit)
     seconds: float = 60.0
     """For one check."""
     seed: int = 0
@@ -84,7 +53,7 @@ class CheckSettings:
     x: str | None = None
     y: str | None = None
     down: bool = False
-    on_critical: Callable[[Sequence[State]], None] | None = None
+    on_critical: Callable[[Sequence[api.State]], None] | None = None
     """Called with the starts that miss the threshold, the worst first: to train from there."""
 
 
@@ -93,12 +62,12 @@ class Check:
     """One check: bounds of the mean value and of the value at the least and the greatest start."""
 
     step: int
-    verdict: Verdict
-    mean: StartValue | None
-    least: StartValue | None
-    greatest: StartValue | None
-    critical: tuple[CriticalStart, ...]
-    figure: Figure | None
+    verdict: api.Verdict
+    mean: api.StartValue | None
+    least: api.StartValue | None
+    greatest: api.StartValue | None
+    critical: tuple[api.CriticalStart, ...]
+    figure: api.Figure | None
 
 
 @dataclass(slots=True)
@@ -106,15 +75,15 @@ class Checks:
     """The checks of one training."""
 
     settings: CheckSettings
-    threshold: Threshold | None = None
+    threshold: api.Threshold | None = None
     done: list[Check] = field(default_factory=list)
     last: int = 0
 
     def __post_init__(self) -> None:
         if self.settings.every < 1:
-            raise InvalidProblem("checks need at least one step between them", fix="every=10_000")
+            raise api.InvalidProblem("checks need at least one step between them", fix="every=10_000")
         if self.settings.threshold is not None:
-            self.threshold = read_threshold(self.settings.threshold)
+            self.threshold = api.read_threshold(self.settings.threshold)
         if self.settings.folder is not None:
             self.settings.folder.mkdir(parents=True, exist_ok=True)
 
@@ -127,41 +96,31 @@ class Checks:
         with tempfile.TemporaryDirectory() as place:
             network = _save_and_reload(model, self.settings.folder or Path(place), step)
         problem = start_value_problem(self.settings.problem, network)
-        budget = Budget(self.settings.seconds, self.settings.seed)
-        result = verify(problem, self.settings.engine, budget, certificates=False)
+        budget = api.Budget(self.settings.seconds, self.settings.seed)
+        result = api.verify(problem, self.settings.engine, budget, certificates=False)
         found = self._judge_result(problem, result, step)
         self.done.append(found)
         _record_check(found, logger)
         if self.settings.folder is not None:
-            self._write(found, show_property(problem.property), self.settings.folder)
+            self._write(found, api.show_property(problem.property), self.settings.folder)
         if found.critical and self.settings.on_critical is not None:
             self.settings.on_critical([c.start for c in found.critical])
         return found
 
-    def _judge_result(self, problem: Problem, result: Result, step: int) -> Check:
-        table = _value_table(result.verdict)
-        if not table:
-            return Check(step, result.verdict, None, None, None, (), None)
-        every = [value for _, value in table]
-        bad = () if self.threshold is None else find_critical_starts(table, self.threshold)
-        figure = None
-        if isinstance(result.verdict, PerStart) and (
-            self.settings.x is not None or 1 <= len(varying_names(s for s, _ in table)) <= 2
-        ):
-            x, y, down = self.settings.x, self.settings.y, self.settings.down
-            figure = result_figure(problem, result, x=x, y=y, down=down, title=f"step {step}")
-        mean, least, greatest = (
-            aggregate_values(every, "mean"),
-            aggregate_values(every, "min"),
-            aggregate_values(every, "max"),
+    def _judge_result(self, problem: api.Problem, result: api.Result, step: int) -> Check:
+        x, y, down = self.settings.x, self.settings.y, self.settings.down
+        seen = api.summarise_starts(
+            problem, result, self.threshold, x=x, y=y, down=down, title=f"step {step}"
         )
-        return Check(step, result.verdict, mean, least, greatest, bad, figure)
+        return Check(step, result.verdict, seen.mean, seen.least, seen.greatest, seen.critical, seen.figure)
 
     def _write(self, found: Check, words: str, folder: Path) -> None:
         if found.figure is not None:
-            (folder / f"heatmap-{found.step}.svg").write_text(render_svg(draw_figure(found.figure)), "utf-8")
+            (folder / f"heatmap-{found.step}.svg").write_text(
+                api.render_svg(api.draw_figure(found.figure)), "utf-8"
+            )
         if self.threshold is not None:
-            data = critical_data(found.critical, self.threshold, words)
+            data = api.critical_data(found.critical, self.threshold, words)
             (folder / f"critical-{found.step}.json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
         (folder / "checks.csv").write_text(self.curve(), "utf-8")
 
@@ -179,22 +138,22 @@ class Checks:
         return stream.getvalue()
 
 
-def start_value_problem(question: ProblemOfNetwork | Problem, network: Network) -> Problem:
+def start_value_problem(question: ProblemOfNetwork | api.Problem, network: api.Network) -> api.Problem:
     """The problem with this network; its property asks for the value of each start."""
-    if isinstance(question, Problem):
-        if not isinstance(question.policy, NeuralPolicy):
+    if isinstance(question, api.Problem):
+        if not isinstance(question.policy, api.NeuralPolicy):
             fix = "give a problem with a network, or a function from a network to a problem"
-            raise InvalidProblem("the policy of the problem is no network", fix=fix)
+            raise api.InvalidProblem("the policy of the problem is no network", fix=fix)
         problem = replace(question, policy=replace(question.policy, network=network))
     else:
         problem = question(network)
-    if not isinstance(problem.property, Probability | Expected):
+    if not isinstance(problem.property, api.Probability | api.Expected):
         fix = 'ask for one: "P=? [ F goal ]"'
-        raise InvalidProblem("checks while training need a probability or an expected value", fix=fix)
+        raise api.InvalidProblem("checks while training need a probability or an expected value", fix=fix)
     return replace(problem, property=replace(problem.property, over="values", threshold=None))
 
 
-def _save_and_reload(model: _SavableModel, folder: Path, step: int) -> Network:
+def _save_and_reload(model: _SavableModel, folder: Path, step: int) -> api.Network:
     """Save the model and read it back as it would be deployed, with the normalisation of its observations."""
     path = folder / f"agent-{step}.zip"
     model.save(str(path))
@@ -203,24 +162,13 @@ def _save_and_reload(model: _SavableModel, folder: Path, step: int) -> Network:
     if normalizing is not None and getattr(normalizing, "norm_obs", True):
         file = folder / f"agent-{step}.pkl"
         normalizing.save(str(file))
-        statistics = read_normalization(file)
-    return load_policy(path, normalization=statistics).network
-
-
-def _value_table(verdict: Verdict) -> Table:
-    """The values of a verdict; of one start only, a table of one row without a state. Unknown: none."""
-    match verdict:
-        case PerStart():
-            return value_table(verdict)
-        case Exact() | Estimated():
-            return [({}, value_from_verdict(verdict))]
-        case _:
-            return []
+        statistics = api.read_normalization(file)
+    return api.load_policy(path, normalization=statistics).network
 
 
 def _record_check(found: Check, logger: _Logger) -> None:
     """Bounds as numbers for a log; what is unknown is recorded as such and nothing else."""
-    logger.record("surefoot/unknown", int(isinstance(found.verdict, Unknown)))
+    logger.record("surefoot/unknown", int(isinstance(found.verdict, api.Unknown)))
     for name, value in (("mean", found.mean), ("least", found.least), ("greatest", found.greatest)):
         if value is not None and value.low is not None and value.high is not None:
             logger.record(f"surefoot/{name}_low", float(value.low))

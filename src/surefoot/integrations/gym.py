@@ -17,24 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from surefoot.engines.statistical.experiment import Experiment, Prefix, run_prefixes
-from surefoot.engines.statistical.question import (
-    ProbabilityQuestion,
-    RewardQuestion,
-    RunQuestion,
-    StartCell,
-    named_counts,
-)
-from surefoot.errors import missing_backend
-from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
-from surefoot.solvers.sampling import Betting, RewardRange, choose_plan
-from surefoot.solvers.sampling.boundary.store import user_folder
-from surefoot.verdict.verdict import Estimated
-from surefoot.work.budget import Budget
-from surefoot.work.philox import philox_words
-from surefoot.work.worker_pool import ProcessPool, SerialPool, WorkerPool
+from surefoot import api
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +51,22 @@ def estimate_success(
     method: str = "clopper-pearson",
     max_steps: int = 10_000,
     workers: int = 1,
-    budget: Budget | None = None,
-) -> Estimated:
+    budget: api.Budget | None = None,
+) -> api.Estimated:
     """How likely `judge` says True before it says False; None: not decided yet.
 
     An episode that terminates undecided has failed. One that is cut off (by `max_steps` or by the environment
     itself, `truncated`) is undecided and widens the interval.
     """
-    plan = choose_plan(method, eps, delta, folder=user_folder(os.environ))
-    return _estimate_episodes(
-        ProbabilityQuestion(plan), (environment, act, judge, max_steps), workers, budget or Budget()
+    return api.estimate_episode_success(
+        _make_episodes,
+        (environment, act, judge, max_steps),
+        eps=eps,
+        delta=delta,
+        method=method,
+        workers=workers,
+        budget=budget or api.Budget(),
+        environ=os.environ,
     )
 
 
@@ -91,12 +80,18 @@ def estimate_return(
     delta: Fraction = Fraction(1, 20),
     max_steps: int = 10_000,
     workers: int = 1,
-    budget: Budget | None = None,
-) -> Estimated:
+    budget: api.Budget | None = None,
+) -> api.Estimated:
     """The expected sum of rewards of an episode, none of which is outside of `least` and `most`."""
-    question = RewardQuestion(Betting(RewardRange(least, most), eps, delta), endless=False)
-    return _estimate_episodes(
-        question, (environment, act, _is_never_decided, max_steps), workers, budget or Budget()
+    return api.estimate_episode_reward(
+        _make_episodes,
+        (environment, act, _is_never_decided, max_steps),
+        least,
+        most,
+        eps=eps,
+        delta=delta,
+        workers=workers,
+        budget=budget or api.Budget(),
     )
 
 
@@ -104,29 +99,11 @@ def _is_never_decided(_: EpisodeStep) -> bool | None:
     return None
 
 
-def _estimate_episodes(
-    question: RunQuestion, made: tuple[Any, ...], workers: int, budget: Budget
-) -> Estimated:
-    crew: WorkerPool = (
-        SerialPool(_episode_prefixes(*made))
-        if workers == 1
-        else ProcessPool(workers, _episode_prefixes, *made)
-    )
-    cell = StartCell(None, question, question.begin())
-    try:
-        stop = Experiment([cell], budget.seed, budget, crew).execute()
-    finally:
-        crew.dismiss()
-    known = question.interval(cell.state)
-    counts = named_counts(cell.counts, negated=False)
-    return Estimated(known.low, known.high, known.confidence, counts, stop or str(cell.state.stop.value))
-
-
-def _episode_prefixes(environment: Make, act: Any, judge: Judge, max_steps: int) -> Callable[..., Prefix]:
-    """What makes episodes by their numbers."""
-    return run_prefixes(
-        EpisodeSampler(_make_environment(environment), _action_function(act), judge, max_steps).runs
-    )
+def _make_episodes(
+    environment: Make, act: Any, judge: Judge, max_steps: int
+) -> Callable[[int], tuple[bool | None, int, float]]:
+    """What makes an episode from its seed."""
+    return EpisodeSampler(_make_environment(environment), _action_function(act), judge, max_steps).episode
 
 
 def _make_environment(environment: Make) -> Any:
@@ -135,7 +112,7 @@ def _make_environment(environment: Make) -> Any:
     try:
         import gymnasium
     except ImportError:
-        raise missing_backend("gymnasium", "gym") from None
+        raise api.missing_backend("gymnasium", "gym") from None
     return gymnasium.make(environment)
 
 
@@ -154,29 +131,19 @@ class EpisodeSampler:
     judge: Judge
     max_steps: int
 
-    def runs(self, seed: int, _: int | None, first: int, count: int) -> RunOutcomes:
-        seeds = philox_words(seed, np.arange(first, first + count), 0, 1)[:, 0] >> np.uint64(33)
-        made = [self._episode(int(own)) for own in seeds]
-        gained = np.array([total for _, _, total in made], dtype=float)
-        return RunOutcomes(
-            np.array([outcome for outcome, _, _ in made], dtype=np.int8),
-            np.array([steps for _, steps, _ in made], dtype=np.int64),
-            gained,
-            gained.copy(),
-        )
-
-    def _episode(self, seed: int) -> tuple[int, int, float]:
+    def episode(self, seed: int) -> tuple[bool | None, int, float]:
+        """Did it succeed (None: undecided), after how many steps, with what sum of rewards?"""
         observation, info = self.environment.reset(seed=seed)
         step = EpisodeStep(observation, 0.0, 0.0, 0, False, info)
         truncated = False
         while True:
             judged = self.judge(step)
             if judged is not None:
-                return (SUCCEEDED if judged else FAILED), step.steps, step.total
+                return judged, step.steps, step.total
             if step.terminated:
-                return FAILED, step.steps, step.total
+                return False, step.steps, step.total
             if truncated or step.steps >= self.max_steps:
-                return UNDECIDED, step.steps, step.total
+                return None, step.steps, step.total
             observation, reward, terminated, truncated, info = self.environment.step(
                 self.act(step.observation)
             )

@@ -18,24 +18,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct, error
 
-from surefoot.errors import InvalidProblem
-from surefoot.shields.export.guard import StepFunction, c_symbol
+from surefoot import api
 
 
-def native(path: str | Path, name: str | None = None) -> StepFunction:
+def native(path: str | Path, name: str | None = None) -> api.StepFunction:
     """The step of a compiled shield; `name`: of the C file without `.c`, if the library has another."""
     file = Path(path).resolve()
-    symbol = c_symbol(file.stem if name is None else name)
+    symbol = api.c_symbol(file.stem if name is None else name)
     try:
         library = ctypes.PyDLL(str(file))  # the interpreter's lock is kept: a step is shorter than a switch
         function = getattr(library, f"{symbol}_step")
         states, controls = (ctypes.c_int * 2).in_dll(library, f"{symbol}_sizes")
     except OSError as problem:
         fix = "compile it: cc -O2 -std=c99 -shared -fPIC guard.c -o guard.so"
-        raise InvalidProblem(f"cannot be loaded: {problem}", fix=fix, where=str(path)) from None
+        raise api.InvalidProblem(f"cannot be loaded: {problem}", fix=fix, where=str(path)) from None
     except (AttributeError, ValueError):
         fix = "compile what `surefoot shield --c` wrote, and name its file"
-        raise InvalidProblem(f"there is no shield `{symbol}` in it", fix=fix, where=str(path)) from None
+        raise api.InvalidProblem(f"there is no shield `{symbol}` in it", fix=fix, where=str(path)) from None
     given, applied = (ctypes.c_double * (states + controls))(), (ctypes.c_double * controls)()
     proposal = ctypes.byref(given, states * ctypes.sizeof(ctypes.c_double))
     places = ctypes.byref(given), proposal, ctypes.byref(applied)

@@ -13,23 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.errors import InvalidProblem
-from surefoot.problem.policy import OraclePolicy
-from surefoot.term.evaluate import evaluate_term
-from surefoot.term.parser import parse_term
-from surefoot.term.term import Term
-from surefoot.term.value_types import Arithmetic
+from surefoot import api
 
 
 def oracle_policy(
-    box: Any, observe: Sequence[str | Term], actions: Sequence[str], name: str = ""
-) -> OraclePolicy:
+    box: Any, observe: Sequence[str | api.Term], actions: Sequence[str], name: str = ""
+) -> api.OraclePolicy:
     """The policy that asks the box in every state; it must answer the same about the same state."""
-    terms = tuple(parse_term(t) if isinstance(t, str) else t for t in observe)
+    terms = tuple(api.parse_term(t) if isinstance(t, str) else t for t in observe)
     shown = name or type(box).__name__
     if not callable(box) and not callable(getattr(box, "predict", None)):
-        raise InvalidProblem(f"`{shown}` is neither a function nor something with `predict`")
-    return OraclePolicy(shown, BlackBox(shown, box, terms, tuple(actions)), tuple(actions))
+        raise api.InvalidProblem(f"`{shown}` is neither a function nor something with `predict`")
+    return api.OraclePolicy(shown, BlackBox(shown, box, terms, tuple(actions)), tuple(actions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +33,11 @@ class BlackBox:
 
     name: str
     box: Any
-    observe: tuple[Term, ...]
+    observe: tuple[api.Term, ...]
     actions: tuple[str, ...]
 
     def __call__(self, state: Mapping[str, Any]) -> str:
-        seen = [float(evaluate_term(term, state, Arithmetic.EXACT)) for term in self.observe]
+        seen = [float(api.evaluate_term(term, state, api.Arithmetic.EXACT)) for term in self.observe]
         predict = getattr(self.box, "predict", None)
         return self._label(self.box(seen) if predict is None else predict([seen])[0])
 
@@ -53,6 +48,6 @@ class BlackBox:
         if not isinstance(told, str | bool) and told == int(told) and 0 <= int(told) < len(self.actions):
             return self.actions[int(told)]
         known = ", ".join(f"`{a}`" for a in self.actions)
-        raise InvalidProblem(
+        raise api.InvalidProblem(
             f"`{self.name}` answers {told!r}", fix=f"a number of an action, or one of {known}"
         )

@@ -10,21 +10,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot.engines.explicit import Explicit
-from surefoot.engines.protocol import Engine
-from surefoot.errors import missing_backend
+from surefoot import api
 from surefoot.integrations.checks import Check, Checks, CheckSettings, ProblemOfNetwork
-from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State
-from surefoot.report.drawing.png_file import render_pixels
-from surefoot.report.heatmap.layout import draw_figure
 
 
 def check_callback(
-    problem: ProblemOfNetwork | Problem,
+    problem: ProblemOfNetwork | api.Problem,
     *,
     every: int = 10_000,
-    engine: Engine | None = None,
+    engine: api.Engine | None = None,
     seconds: float = 60.0,
     seed: int = 0,
     threshold: str | None = None,
@@ -32,7 +26,7 @@ def check_callback(
     x: str | None = None,
     y: str | None = None,
     y_down: bool = False,
-    on_critical: Callable[[Sequence[State]], None] | None = None,
+    on_critical: Callable[[Sequence[api.State]], None] | None = None,
 ) -> Any:
     """A `BaseCallback`; its `checks.done` holds every check. The policy is asked as it acts when deployed:
     the problem says whether it takes the best output or draws.
@@ -40,11 +34,11 @@ def check_callback(
     try:
         from stable_baselines3.common.callbacks import BaseCallback
     except ImportError:
-        raise missing_backend("stable-baselines3", "train") from None
+        raise api.missing_backend("stable-baselines3", "train") from None
     settings = CheckSettings(
         problem,
         every,
-        engine or Explicit(),
+        engine or api.Explicit(),
         seconds,
         seed,
         threshold,
@@ -82,5 +76,5 @@ def _log_image(found: Check, logger: Any) -> None:
     from stable_baselines3.common.logger import Image
 
     if found.figure is not None:
-        picture = Image(render_pixels(draw_figure(found.figure), zoom=1), "HWC")
+        picture = Image(api.render_pixels(api.draw_figure(found.figure), zoom=1), "HWC")
         logger.record("surefoot/heatmap", picture, exclude=("stdout", "log", "json", "csv"))

@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import missing_backend
-from surefoot.shields.export.guard import StepFunction
+from surefoot import api
 
 try:
     import gymnasium
 except ImportError:
-    raise missing_backend("gymnasium", "gym") from None
+    raise api.missing_backend("gymnasium", "gym") from None
 
 _ARRAY = np.ndarray
 
@@ -86,7 +85,7 @@ class Shielded(_ShieldWrapper):
     """`state_of`: from an observation to the values of the model's variables, in their order."""
 
     def __init__(
-        self, env: Any, step: StepFunction, state_of: Callable[[Any], Sequence[float]] | None = None
+        self, env: Any, step: api.StepFunction, state_of: Callable[[Any], Sequence[float]] | None = None
     ) -> None:
         super().__init__(env, state_of)
         if not isinstance(env.action_space, gymnasium.spaces.Box):

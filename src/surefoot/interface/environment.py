@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.interface.expression import Expression, Operand, expression_from, merge_declarations
 from surefoot.problem.environment import Choice, Component, Control, Edge, Outcome, Update, Variable
-from surefoot.problem.environment import Environment as EnvironmentData
+from surefoot.problem.environment import Environment as _Environment
 from surefoot.term.arguments import describe_value, take_instance, take_optional, take_text, take_tuple
 from surefoot.term.term import TRUE, term_from_python
 from surefoot.term.value_types import Real
 
+EnvironmentData: TypeAlias = _Environment  # with all parts, as engines take it
 
-class Environment(EnvironmentData):
+
+class Environment(_Environment):
     """Where the policy acts: `start` says where runs begin, `edge` adds a step. Its variables are those that
     start and edges mention. It is never changed: `edge` gives a new one.
 
@@ -26,8 +28,8 @@ class Environment(EnvironmentData):
     >>> [edge.action for edge in counter.components[0].edges]
     ['up', 'reset']
 
-    The other arguments are those of the data that it is: `variables` with their order, `controls`,
-    `components` with locations, `arithmetic`, ….
+    `location` is where it begins, if edges lead from one location to another. The other arguments are those
+    of the data that it is: `variables` with their order, `controls`, `components`, `arithmetic`, ….
     """
 
     __slots__ = ()
@@ -41,6 +43,7 @@ class Environment(EnvironmentData):
         controls: Sequence[Control | Expression] = (),
         *others: Any,
         start: Operand | None = None,
+        location: str | None = None,
         **more: Any,
     ) -> None:
         if (initial is None) == (start is None):
@@ -52,6 +55,11 @@ class Environment(EnvironmentData):
             raise WrongType(what, fix="write Environment(name, start=x == 0)", where="Environment.start")
         if start is None and isinstance(initial, str):
             term_from_python(initial)  # type: ignore[arg-type]  # as all data: text is not read there
+        if location is not None and components is not None:
+            fix = "write it into the component: Component(name, edges, locations, initial)"
+            raise WrongType(
+                "both `location` and `components` are given", fix=fix, where="Environment.location"
+            )
         begin = expression_from(initial if start is None else start)
         declared = _take_all(variables, _declared_variables, "variables")
         driven = _take_all(controls, _declared_controls, "controls")
@@ -61,7 +69,7 @@ class Environment(EnvironmentData):
             name,
             tuple(v for v in merged if v.name not in names),
             begin.term,
-            (Component("main", ()),) if components is None else components,  # type: ignore[arg-type]
+            _first_component(location) if components is None else components,  # type: ignore[arg-type]
             driven,
             *others,
             **more,
@@ -73,7 +81,9 @@ class Environment(EnvironmentData):
         *,
         guard: Operand = TRUE,
         update: Mapping[Any, Operand] | None = None,
-        outcomes: Iterable[tuple[Operand, Mapping[Any, Operand]] | Outcome] | None = None,
+        outcomes: Iterable[tuple[Any, ...] | Outcome] | None = None,
+        source: str | None = None,
+        target: str | None = None,
         chosen: Sequence[Choice | Expression] = (),
         assuming: Operand = TRUE,
         rewards: Mapping[str, Operand] | None = None,
@@ -82,12 +92,17 @@ class Environment(EnvironmentData):
 
         `update` gives variables their next values, all at once; a random step has `outcomes`, pairs of a
         probability and an update. `chosen` are values that the environment picks freely such that
-        `assuming` holds; `rewards` are earned by the step.
+        `assuming` holds; `rewards` are earned by the step. An edge leads from the location `source` (by
+        default where the environment begins) to the location `target` (by default the same); an outcome may
+        name its own target as a third part.
 
         >>> from surefoot import Environment, integer
         >>> x = integer("x", 0, 9)
         >>> walk = Environment("walk", start=x == 4)
         >>> walk = walk.edge("go", outcomes=[("1/3", {x: x + 1}), ("2/3", {x: x - 1})])
+        >>> lamp = Environment("lamp", start=x == 0, location="off").edge("press", target="on")
+        >>> lamp.edge("press", source="on", target="off").components[0].locations
+        ('off', 'on')
         >>> walk.edge("go", update={x: 0}, outcomes=[])
         Traceback (most recent call last):
         surefoot.errors.InvalidProblem: edge `go`: both `update` and `outcomes` are given; fix: keep one
@@ -105,19 +120,24 @@ class Environment(EnvironmentData):
             picked = _take_all(chosen, _declared_choices, "chosen values")
             earned = {key: _term_of(value, declared) for key, value in (rewards or {}).items()}
             branches = [(1, update or {})] if outcomes is None else outcomes
+            own = self.components[0]
+            begins = own.initial[0] if source is None else take_text(source)
+            leads = begins if target is None else take_text(target)
             edge = Edge(
+                source=begins,
                 action=action,
                 guard=_term_of(guard, declared),
                 chosen=picked,
                 assuming=_term_of(assuming, declared),
-                outcomes=tuple(_build_outcome(branch, earned, declared) for branch in branches),
+                outcomes=tuple(_build_outcome(branch, leads, earned, declared) for branch in branches),
             )
             local = {c.name for c in picked} | {c.name for c in self.controls}
             variables = merge_declarations(self.variables, (v for v in declared if v.name not in local))
         except WrongType as error:
             raise error.at(place) from None
-        own = self.components[0]
-        return replace(self, variables=variables, components=(replace(own, edges=(*own.edges, edge)),))
+        places = (*own.locations, begins, *(outcome.target for outcome in edge.outcomes))
+        grown = replace(own, edges=(*own.edges, edge), locations=tuple(dict.fromkeys(places)))
+        return replace(self, variables=variables, components=(grown,))
 
     def __repr__(self) -> str:
         edges = sum(len(c.edges) for c in self.components)
@@ -131,18 +151,26 @@ def plain_environment(given: EnvironmentData) -> EnvironmentData:
     return EnvironmentData(**{field.name: getattr(given, field.name) for field in fields(EnvironmentData)})
 
 
-def _build_outcome(given: Any, rewards: Mapping[str, Any], declared: list[Variable]) -> Outcome:
+def _first_component(location: str | None) -> tuple[Component, ...]:
+    """The component that edges are added to."""
+    return (
+        (Component("main", ()),) if location is None else (Component("main", (), (location,), (location,)),)
+    )
+
+
+def _build_outcome(given: Any, leads: str, rewards: Mapping[str, Any], declared: list[Variable]) -> Outcome:
     if isinstance(given, Outcome):
         return replace(given, rewards=(*given.rewards, *rewards.items()))
-    if not isinstance(given, tuple | list) or len(given) != 2:
+    if not isinstance(given, tuple | list) or len(given) not in (2, 3):
         raise WrongType(f"{describe_value(given)} is not an outcome", fix="give (probability, {x: x + 1})")
-    probability, update = given
+    probability, update = given[:2]
     if not isinstance(update, Mapping):
         raise WrongType(f"{describe_value(update)} is not an update", fix="give {x: x + 1}")
     updates = tuple(
         Update(_term_of(target, declared), _term_of(value, declared)) for target, value in update.items()
     )
-    return Outcome(_term_of(probability, declared), updates, tuple(rewards.items()))
+    where: Any = given[2] if len(given) == 3 else leads
+    return Outcome(_term_of(probability, declared), updates, tuple(rewards.items()), where)
 
 
 def _term_of(given: Any, declared: list[Variable]) -> Any:

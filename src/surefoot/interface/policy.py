@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from surefoot.errors import WrongType
 from surefoot.interface.expression import Operand, expression_from
 from surefoot.problem.policy import Actions, Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy
+from surefoot.problem.policy import Policy as PolicyData
 from surefoot.term.arguments import describe_value, take_enum, take_tuple
+
+AnyPolicy: TypeAlias = PolicyData  # for annotations: a network, a program, a shield or an oracle
+
+
+@dataclass(frozen=True, slots=True)
+class FilePolicy(NeuralPolicy):
+    """A network from a file, which a result names with its digest."""
+
+    inputs: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # path -> sha256
+
+    def as_data(self) -> NeuralPolicy:
+        """The policy that engines read."""
+        return NeuralPolicy(self.network, self.observe, self.actions, self.choose, self.notes)
 
 
 class Policy:
@@ -35,7 +50,13 @@ class Policy:
 
         `choose`: "argmax", "argmax-applicable", "value" or "sample"; `output`: which one of an ONNX file;
         `normalize`: a file with observation statistics.
+
+        >>> from surefoot import Policy, integer
+        >>> x = integer("x", 0, 9)
+        >>> Policy.from_file("net.onnx", observe=[x / 9], actions=["up", "reset"]).actions
+        ('up', 'reset')
         """
+        from surefoot.formats.model_file import file_sha256
         from surefoot.formats.normalization import read_normalization
         from surefoot.formats.policy_file import load_policy
         from surefoot.formats.wiring import PolicyWiring, wire_network
@@ -48,7 +69,10 @@ class Policy:
         statistics = None if normalize is None else read_normalization(Path(normalize))
         loaded = load_policy(path, output=output)  # type: ignore[arg-type]
         wiring = PolicyWiring(observed, named, way, statistics, output)
-        return wire_network(loaded.network, wiring, loaded.notes)
+        wired = wire_network(loaded.network, wiring, loaded.notes)
+        files = [Path(path)] + ([] if normalize is None else [Path(normalize)])
+        inputs = {str(file): file_sha256(file) for file in files}
+        return FilePolicy(wired.network, wired.observe, wired.actions, wired.choose, wired.notes, inputs)
 
     @staticmethod
     def program(rules: Iterable[tuple[Operand, Any] | Branch], actions: Sequence[str] = ()) -> ProgramPolicy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import product
 from math import inf
 from os import PathLike
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
 from surefoot.formats.model_file import read_model
+from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Operand, expression_from, number_from
+from surefoot.interface.policy import FilePolicy
 from surefoot.interface.result import CheckResult, ProofFile
 from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
@@ -23,7 +26,7 @@ from surefoot.problem.property import Expected, Probability, Property, take_prop
 from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels
 from surefoot.run import verify_without_objection
-from surefoot.term.arguments import describe_value, whole_number
+from surefoot.term.arguments import describe_value, take_tuple, whole_number
 from surefoot.term.printer import show_term
 from surefoot.verdict.verdict import Certificate
 from surefoot.work.budget import Budget
@@ -32,7 +35,7 @@ from surefoot_checker.kernel.strict_json import BadCertificate
 
 if TYPE_CHECKING:
     from surefoot.interface.heatmap import Heatmap
-    from surefoot.interface.shield import CertifiedShield
+    from surefoot.interface.shield import ActionShield, CertifiedShield
 
 PathText: TypeAlias = str | PathLike[str]
 EngineChoice: TypeAlias = Engine | str | Sequence[Engine | str] | None
@@ -58,6 +61,7 @@ class LoadedProblem(Problem):
         )
 
 
+@tell_arguments
 def load(
     path: PathText,
     property: str | None = None,
@@ -79,6 +83,11 @@ def load(
     `property` is the name of one of its properties or one written out. Where the file has several and none
     is named, a list of problems. `policy` is the file of another network; the other arguments are the
     options of the same name of `surefoot check`.
+
+    >>> from surefoot import check, load
+    >>> problem = load("toy.toml", property="below_ten")
+    >>> check(problem, engine="bmc", timeout=60).violated
+    True
     """
     found = _read_problems(
         path,
@@ -150,6 +159,7 @@ def _option_text(given: object) -> str:
     return given if isinstance(given, str) else show_term(expression_from(given).term)
 
 
+@tell_arguments
 def check(
     problem: Problem | EnvironmentData | PathText,
     policy: Policy | PathText | None = None,
@@ -182,6 +192,7 @@ def check(
     return _answer(asked, engine, options, budget)
 
 
+@tell_arguments
 def probability(
     problem: Problem | EnvironmentData | PathText,
     property: Property | str | None = None,
@@ -211,6 +222,7 @@ def probability(
     return _answer(asked, engine, options, budget)
 
 
+@tell_arguments
 def heatmap(
     problem: Problem | EnvironmentData | PathText,
     property: Property | str | None = None,
@@ -219,13 +231,15 @@ def heatmap(
     x: Operand | None = None,
     y: Operand | None = None,
     where: Sequence[Operand] = (),
+    sweep: Mapping[str, Sequence[object]] | None = None,
     engine: EngineChoice = "explicit",
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
     **options: Any,
 ) -> Heatmap:
     """The values of all starts as a picture, over the expressions `x` and `y` of the state; by default over
-    the one or two variables in which the starts differ. `save` writes it.
+    the one or two variables in which the starts differ. `save` writes it. `sweep` draws a map for each value
+    of constants of a model file: `sweep={"noise": [0.1, 0.2]}`.
 
     >>> from surefoot import Environment, Policy, TRUE, integer, probability_of
     >>> n = integer("n", 0, 3)
@@ -235,14 +249,35 @@ def heatmap(
     >>> [start["n"] for start, value in drawn.result.verdict.table]
     [1, 2]
     """
-    from surefoot.interface.heatmap import draw_values
+    from surefoot.interface.heatmap import draw_variants
 
     budget = _make_budget(timeout, seed)
-    plain = plain_problem(_problem_from(problem, policy, property))
     engines = select_engines(engine, options)
-    return draw_values(plain, engines, budget.seconds, budget.seed, x=x, y=y, where=where)
+    if sweep is None:
+        plain = plain_problem(_problem_from(problem, policy, property))
+        return draw_variants({plain.name: plain}, engines, budget, x=x, y=y, where=where)
+    variants = _swept_problems(problem, policy, property, sweep)
+    return draw_variants(variants, engines, budget, x=x, y=y, where=where)
 
 
+def _swept_problems(given: object, policy: object, property: object, sweep: object) -> dict[str, Problem]:
+    """By title the problems of a model file for all combinations of the values of its constants."""
+    if not isinstance(given, str | PathLike) or not isinstance(sweep, Mapping) or not sweep:
+        fix = 'give the path of a model file and sweep={"noise": [0.1, 0.2]}'
+        raise WrongType("constants of a model file are swept", fix=fix, where="sweep")
+    found: dict[str, Problem] = {}
+    for values in product(*(take_tuple(lambda one: one, "values")(one) for one in sweep.values())):  # type: ignore[arg-type]
+        constants = dict(zip(sweep, values, strict=True))
+        title = ", ".join(f"{name} = {_constant_text(value)}" for name, value in constants.items())
+        found[title] = plain_problem(_problem_from(given, policy, property, constants=constants))
+    if not found:
+        raise WrongType(
+            "there are no values to sweep", fix='write sweep={"noise": [0.1, 0.2]}', where="sweep"
+        )
+    return found
+
+
+@tell_arguments
 def shield(
     problem: Problem | EnvironmentData | PathText,
     property: Property | str | None = None,
@@ -253,21 +288,34 @@ def shield(
     squares: str = "auto",
     rule: str = "",
     invariant: str = "",
+    bound: Any = 1,
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
-) -> CertifiedShield:
-    """A program with proved safe sets for a system with real controls, and a shield around its network.
+) -> CertifiedShield | ActionShield:
+    """A shield whose promise is certified: `covered`, `export_c`, `export_python`, `wrap`.
 
-    `degrees` of the polynomials that bound the sets: even numbers, tried in this order. `sets`: "auto",
-    "polynomial" or "polyhedron"; `squares`: "auto", "sos" or "sdsos"; `rule` and `invariant` are sketches,
-    lists of monomials as in the options of `surefoot shield`.
+    With real controls: a program with proved safe sets, and a shield around the network. `degrees` of the
+    polynomials that bound the sets: even numbers, tried in this order. `sets`: "auto", "polynomial" or
+    "polyhedron"; `squares`: "auto", "sos" or "sdsos"; `rule` and `invariant` are sketches, lists of monomials
+    as in the options of `surefoot shield`.
+
+    With actions and finitely many states: which actions may be taken where. `bound`: how probable safety must
+    stay after a permitted action.
+
+    >>> from surefoot import Environment, integer, never
+    >>> x = integer("x", 0, 9)
+    >>> env = Environment("counter", start=x == 0)
+    >>> env = env.edge("up", guard=x < 9, update={x: x + 1}).edge("reset", update={x: 0})
+    >>> made = shield(env, never(x == 5))
+    >>> made.accepted, made.covered
+    (True, Fraction(1, 1))
     """
     from surefoot.interface.shield import make_shield
     from surefoot.shields.certified_shield import Sketches
 
     budget = _make_budget(timeout, seed)
     plain = plain_problem(_problem_from(problem, policy, property, needs_policy=False))
-    return make_shield(plain, degrees, sets, squares, Sketches(rule, invariant), budget)
+    return make_shield(plain, degrees, sets, squares, Sketches(rule, invariant), bound, budget)
 
 
 def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], budget: Budget) -> CheckResult:
@@ -276,6 +324,8 @@ def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], bu
     source: Mapping[str, object] = {}
     if isinstance(asked, LoadedProblem) and asked.is_unchanged():
         inputs, source = asked.inputs, asked.source
+    elif isinstance(asked.policy, FilePolicy):
+        inputs = asked.policy.inputs
     plain = plain_problem(asked)
     engines = select_engines(engine, options)
     found = verify_without_objection(plain, engines, budget, inputs, source, named=engine is not None)
@@ -290,6 +340,8 @@ def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], bu
 def plain_problem(given: Problem) -> Problem:
     """The data that engines read; a program without a list of actions may take all of them."""
     environment, policy = plain_environment(given.environment), given.policy
+    if isinstance(policy, FilePolicy):
+        policy = policy.as_data()
     if isinstance(policy, ProgramPolicy) and not policy.actions and not environment.controls:
         policy = replace(policy, actions=environment_labels(environment))
     return Problem(given.name, environment, policy, given.property)
@@ -307,7 +359,14 @@ def _make_budget(timeout: object, seed: object) -> Budget:
         raise error.at("seed") from None
 
 
-def _problem_from(given: object, policy: object, property: object, *, needs_policy: bool = True) -> Problem:
+def _problem_from(
+    given: object,
+    policy: object,
+    property: object,
+    *,
+    needs_policy: bool = True,
+    constants: Mapping[str, object] | None = None,
+) -> Problem:
     """The one problem that is meant."""
     if isinstance(given, Problem):
         return _change_problem(given, policy, property)
@@ -318,7 +377,7 @@ def _problem_from(given: object, policy: object, property: object, *, needs_poli
         raise WrongType(f"{describe_value(given)} is not a problem", fix=fix)
     network = policy if isinstance(policy, str | PathLike) else None
     text = property if isinstance(property, str) else None
-    found = _read_problems(given, text, policy=network)
+    found = _read_problems(given, text, policy=network, constants=constants)
     if len(found) > 1 and (property is None or text is not None):
         known = ", ".join(f"`{p.source['property']}`" for p in found)
         fix = "name one with property=…, or ask about each of load(path)"

@@ -3,38 +3,104 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported, WrongType
 from surefoot.formats.output_file import write_file
+from surefoot.interface.expression import number_from
 from surefoot.interface.result import ProofFile, output_path
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
+from surefoot.search.finite_shield import FiniteSynthesis, is_moved_by_actions, make_finite_shield
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches, make_certified_shield, shapes_for
 from surefoot.term.arguments import describe_value, take_tuple, take_word, whole_number
+from surefoot.verdict.verdict import Exact, Proved
 from surefoot.work.budget import Budget
 
 
+class Shield(ABC):
+    """What both kinds of shields are: judged by the checker, exported as source code, put around an
+    environment. Nothing is exported that is not certified."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def accepted(self) -> bool:
+        """Did the independent checker accept the certificate?"""
+
+    @property
+    @abstractmethod
+    def reason(self) -> str:
+        """What is proved, or why nothing is."""
+
+    @property
+    @abstractmethod
+    def covered(self) -> Fraction:
+        """The share of the starts from which the shield is proved to keep the system safe."""
+
+    @property
+    @abstractmethod
+    def certificate(self) -> ProofFile | None:
+        """The proof for the stand-alone checker, if there is one."""
+
+    @abstractmethod
+    def _sources(self, name: str) -> tuple[str, str, str]:
+        """Python module, C header and C file."""
+
+    @abstractmethod
+    def wrap(self, env: Any, state_of: Callable[[Any], Sequence[float]] | None = None) -> Any:
+        """A Gymnasium environment in which the shield overrules what is not seen to be safe."""
+
+    def export_python(self, path: str | PathLike[str]) -> None:
+        """Write the shield as a Python module without imports."""
+        self._require_proof()
+        write_file(output_path(path), self._sources("shield")[0])
+
+    def export_c(self, prefix: str | PathLike[str]) -> None:
+        """Write the shield as `prefix.h` and `prefix.c`, with a test of itself."""
+        self._require_proof()
+        target = output_path(prefix)
+        _, header, body = self._sources(target.name)
+        write_file(target.with_name(f"{target.name}.h"), header)
+        write_file(target.with_name(f"{target.name}.c"), body)
+
+    def _require_proof(self) -> None:
+        if not self.accepted:
+            raise InvalidProblem(f"nothing is certified: {self.reason}", fix="give more time")
+
+    def _run_module(self) -> Mapping[str, Any]:
+        """What the exported module defines."""
+        self._require_proof()
+        with TemporaryDirectory() as folder:
+            module = Path(folder) / "shield.py"
+            module.write_text(self._sources("shield")[0], encoding="utf-8")
+            return runpy.run_path(str(module))
+
+    def _share(self) -> str:
+        return "100 %" if self.covered == 1 else f"{min(float(self.covered) * 100, 99.99):.2f} %"
+
+
 @dataclass(frozen=True, slots=True)
-class CertifiedShield:
+class CertifiedShield(Shield):
     """Rules with their safe sets, and the shield made of them, as the checker has judged them."""
 
     synthesis: ShieldSynthesis = field(repr=False)
 
     @property
     def accepted(self) -> bool:
-        """Did the independent checker accept the certificate?"""
         return self.synthesis.accepted
 
     @property
     def reason(self) -> str:
-        """What is proved, or why nothing is."""
         return self.synthesis.reason
 
     @property
@@ -59,42 +125,89 @@ class CertifiedShield:
         content = self.synthesis.certificate
         return None if content is None else ProofFile("barrier", content)
 
-    def export_python(self, path: str | PathLike[str]) -> None:
-        """Write the shield as a Python module without imports."""
-        self._require_proof()
-        write_file(output_path(path), self.synthesis.python())
-
-    def export_c(self, prefix: str | PathLike[str]) -> None:
-        """Write the shield as `prefix.h` and `prefix.c`, with a test of itself."""
-        self._require_proof()
-        target = output_path(prefix)
-        header, body = self.synthesis.c(target.name)
-        write_file(target.with_name(f"{target.name}.h"), header)
-        write_file(target.with_name(f"{target.name}.c"), body)
+    def _sources(self, name: str) -> tuple[str, str, str]:
+        return self.synthesis.python(), *self.synthesis.c(name)
 
     def wrap(self, env: Any, state_of: Callable[[Any], Sequence[float]] | None = None) -> Any:
-        """A Gymnasium environment in which the shield overrules actions that are not seen to be safe."""
-        self._require_proof()
+        """A Gymnasium environment in which the shield overrules controls that are not seen to be safe."""
+        step = self._run_module()["step"]
         from surefoot.integrations.shield import Shielded
 
-        with TemporaryDirectory() as folder:
-            module = Path(folder) / "shield.py"
-            module.write_text(self.synthesis.python(), encoding="utf-8")
-            step = runpy.run_path(str(module))["step"]
         return Shielded(env, step, state_of)
-
-    def _require_proof(self) -> None:
-        if not self.synthesis.accepted:
-            raise InvalidProblem(f"nothing is certified: {self.reason}", fix="give more time")
 
     def __str__(self) -> str:
         rules = len(self.synthesis.found.branches)
         word = "certified" if self.accepted else "not certified"
-        share = "100 %" if self.covered == 1 else f"{min(float(self.covered) * 100, 99.99):.2f} %"
-        return f"{word}: {rules} rules, {share} of the starts covered\n  {self.reason}"
+        return f"{word}: {rules} rules, {self._share()} of the starts covered\n  {self.reason}"
 
     def __repr__(self) -> str:
         return f"<CertifiedShield {self.synthesis.problem.name}: {str(self).partition(chr(10))[0]}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionShield(Shield):
+    """Which actions may be taken in which states of a finite system, as the checker has judged it."""
+
+    synthesis: FiniteSynthesis = field(repr=False)
+
+    @property
+    def accepted(self) -> bool:
+        return self.synthesis.is_accepted
+
+    @property
+    def reason(self) -> str:
+        if self.accepted:
+            return self.synthesis.certified_about()
+        kept, starts = self.synthesis.safe_start_count
+        return f"{kept} of {starts} starts can be kept safe, and that is not certified"
+
+    @property
+    def covered(self) -> Fraction:
+        """The share of the starts that the shield is proved to keep as safe as it was asked to."""
+        return Fraction(int(self.accepted and self.synthesis.kept_by_anybody))
+
+    @property
+    def problem(self) -> Problem | None:
+        """The problem with its policy behind the shield; None: it has no policy."""
+        return self.synthesis.shield.shielded_problem()
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy of the problem behind the shield."""
+        behind = self.problem
+        return None if behind is None else behind.policy
+
+    @property
+    def certificate(self) -> ProofFile | None:
+        found = None if self.synthesis.anybody is None else self.synthesis.anybody.verdict
+        held = found.certificate if isinstance(found, Proved | Exact) else None
+        return None if held is None else ProofFile(held.kind, held.content)
+
+    def _sources(self, name: str) -> tuple[str, str, str]:
+        return self.synthesis.python(), *self.synthesis.c(name)
+
+    def wrap(
+        self,
+        env: Any,
+        state_of: Callable[[Any], Sequence[float]] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Any:
+        """A Gymnasium environment in which actions that are not permitted are replaced by the safest one.
+
+        `names[i]` is the label of the environment's action i; by default labels in their own order.
+        """
+        module = SimpleNamespace(**self._run_module())
+        from surefoot.integrations.shield import Masked
+
+        return Masked(env, module, state_of, names)
+
+    def __str__(self) -> str:
+        kept, starts = self.synthesis.safe_start_count
+        word = "certified" if self.accepted else "not certified"
+        return f"{word}: {kept} of {starts} starts kept safe\n  {self.reason}"
+
+    def __repr__(self) -> str:
+        return f"<ActionShield {self.synthesis.shield.problem.name}: {str(self).partition(chr(10))[0]}>"
 
 
 def make_shield(
@@ -103,15 +216,29 @@ def make_shield(
     sets: object,
     squares: object,
     sketches: Sketches,
+    bound: object,
     budget: Budget,
-) -> CertifiedShield:
+) -> CertifiedShield | ActionShield:
     """Check the arguments, then synthesise, certify and check."""
     kind: Any = take_word("auto", "polynomial", "polyhedron")(sets)
     way: Any = take_word("auto", "sos", "sdsos")(squares)
+    least = _take_bound(bound)
+    if is_moved_by_actions(problem):
+        given = {"degrees": degrees, "rule": sketches.rule, "invariant": sketches.invariant}
+        given |= {"sets": "" if kind == "auto" else kind, "squares": "" if way == "auto" else way}
+        if name := next((n for n, value in given.items() if value), None):
+            what = "it is for models with real controls; this model is moved by actions"
+            raise InvalidProblem(what, fix="leave it out", where=name)
+        made = make_finite_shield(problem, least, budget)
+        if isinstance(made, str):
+            raise Unsupported(f"there is no shield yet: {made}", fix="give more time: timeout=600")
+        return ActionShield(made)
     if not problem.environment.controls:
-        what = "the environment has no real controls that a shield could set"
-        fix = "shields of actions are made by the command `surefoot shield`"
-        raise Unsupported(what, fix=fix)
+        what = "there are neither real controls nor finitely many states that actions move"
+        raise Unsupported(what, fix="bound the variables, or declare controls")
+    if least != 1:
+        what = "it is for models that are moved by actions; this one has real controls"
+        raise InvalidProblem(what, fix="leave it out", where="bound")
     tried: Any = (2, 4) if degrees is None else take_tuple(_take_degree, "degrees")(degrees)
     if degrees is not None and kind == "polyhedron":
         raise InvalidProblem("a polyhedron has no degree", fix="leave `degrees` or `sets` out")
@@ -120,6 +247,16 @@ def make_shield(
     return CertifiedShield(
         make_certified_shield(problem, shapes_for(kind, tried, way), budget, sketches=sketches)
     )
+
+
+def _take_bound(given: object) -> Fraction:
+    bound = Fraction(number_from(given))
+    if not 0 < bound <= 1:
+        fix = "give bound=0.99, or leave it out"
+        raise WrongType(
+            f"{describe_value(given)} is not a number above 0 and up to 1", fix=fix, where="bound"
+        )
+    return bound
 
 
 def _take_degree(given: object) -> int:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from surefoot.certify.evidence import IN_REALS, CheckedEvidence, certify_verdict, certify_with_aid
 from surefoot.certify.replay import replay
 from surefoot.certify.runs.argument import ProofAid
-from surefoot.engines.invariant_search import MovingBound, find_bounds
+from surefoot.engines.invariant_search import MovingBound, find_bounds, template_bounds
 from surefoot.engines.needed_inputs import needed_inputs
 from surefoot.engines.protocol import Engine
 from surefoot.engines.tipping_point import (
@@ -27,7 +27,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.reductions.abstraction import FreedValues, NetworkAbstraction, abstract_network_io
 from surefoot.reductions.abstraction_request import describe_inputs
-from surefoot.reductions.bound_template import BoundTemplate
+from surefoot.reductions.bound_template import BoundTemplate, parse_bound_template
 from surefoot.reductions.discretise import discretise
 from surefoot.reductions.proof_obligations import assume_invariant, invariance_problem
 from surefoot.run import arithmetic_of, in_reals_only, unanswered_result, verify
@@ -175,6 +175,14 @@ def _rests_on(trial: Trial) -> str:
 
 def _question_count(search: TippingPointSearch) -> str:
     return f"{len(search.trials)} questions" if len(search.trials) != 1 else "1 question"
+
+
+def parse_moving_bounds(
+    problem: Problem, text: str, low: Fraction, high: Fraction, precision: Fraction | None = None
+) -> tuple[MovingBound, ...]:
+    """The bounds of a template that move between two values, by default in a hundred steps."""
+    step = (high - low) / 100 if precision is None else precision
+    return template_bounds(problem, parse_bound_template(text, problem), low, high, step)
 
 
 def find_invariant(problem: Problem, moving: tuple[MovingBound, ...], asking: SearchSettings) -> Result:

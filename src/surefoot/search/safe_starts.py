@@ -52,7 +52,7 @@ from surefoot.work.deadline import call_in_time
 LEAST_SECONDS = 2.0  # for one part
 SHARE = 4  # of the time that is left, one of so many parts goes to the next question
 BY_TABLE = "starts sorted in a table of all states"
-INTERRUPTED = "it was interrupted"
+STARTS_INTERRUPTED = "it was interrupted"
 TABLE = 0.8  # of the time; what a table cannot tell by then is asked about part by part
 SAFE = Holds(None, "predicates", as_asked=True, argument=ProofArgument("graph", 0))
 
@@ -80,16 +80,16 @@ def _sort_by_table(problem: Problem, executed: Problem, asking: SearchSettings) 
         found = call_in_time(rest, lambda: sort_starts(ending, rest), lambda: None)
     except KeyboardInterrupt:
         nothing = Unknown(Reason.INTERRUPTED, "interrupted by the user before any start was decided")
-        left = SafeStarts(None, (StartGroup(TRUE, nothing, False, None),), INTERRUPTED)
+        left = SafeStarts(None, (StartGroup(TRUE, nothing, False, None),), STARTS_INTERRUPTED)
         return _starts_result(problem, left, None, asking, BY_TABLE)
     if found is None:
         raise OutOfTime
     if not found.count:
         return asking.result(problem, Vacuous("there is no start state"), False, BY_TABLE)
-    groups, stopped = [], INTERRUPTED if found.interrupted else ""
+    groups, stopped = [], STARTS_INTERRUPTED if found.interrupted else ""
     for part in found.safe:
         group = None if stopped else _certify_part(executed, part, asking)
-        stopped = stopped if group is not None else INTERRUPTED
+        stopped = stopped if group is not None else STARTS_INTERRUPTED
         groups.append(group or StartGroup(part.condition, SAFE, False, part.count))
     for part in found.refuted:
         assert part.trace is not None
@@ -179,7 +179,7 @@ def _sort_by_splitting(problem: Problem, asking: SearchSettings, parts: int) -> 
         group = StartGroup(changed, result.verdict, result.certified, _count_starts(sides, exact))
         if isinstance(result.verdict, Unknown) and result.verdict.reason is Reason.INTERRUPTED:
             groups.append(group)
-            stopped, parts = INTERRUPTED, asked
+            stopped, parts = STARTS_INTERRUPTED, asked
             continue
         if group.answer == "vacuous":
             continue

@@ -12,67 +12,70 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
-from surefoot.term.term import Const, Term, Var, conjunction_of, disjunction_of, equal
-from surefoot.term.value_types import Int
+from surefoot import api
 
 HAND, TABLE, FIRST = 0, 1, 2  # positions; FIRST + j: on block j
-EMPTY, ON_TABLE = Var("hand_empty"), Var("on_table")
+EMPTY, ON_TABLE = api.Var("hand_empty"), api.Var("on_table")
+Changes = dict[api.Var, api.Term]
 Tower = tuple[int, ...]  # the position of every block
 
 
-def _block_position(number: int) -> Var:
-    return Var(f"block_{number}")
+def _block_position(number: int) -> api.Var:
+    return api.Var(f"block_{number}")
 
 
-def _clear_flag(number: int) -> Var:
-    return Var(f"clear_{number}")
+def _clear_flag(number: int) -> api.Var:
+    return api.Var(f"clear_{number}")
 
 
 def block_actions(count: int) -> tuple[str, ...]:
     return ("choose_table", *(f"choose_block_{i}" for i in range(count)))
 
 
-def blocksworld_environment(count: int, room: int, failing: Fraction = Fraction(1, 4)) -> Environment:
+def blocksworld_environment(count: int, room: int, failing: Fraction = Fraction(1, 4)) -> api.EnvironmentData:
     """Starts: every arrangement with an empty hand and at most `room` blocks on the table."""
-    kinds = {EMPTY.name: Int(0, 1), ON_TABLE.name: Int(0, count)}
-    kinds |= {_block_position(i).name: Int(0, count + 1) for i in range(count)}
-    kinds |= {_clear_flag(i).name: Int(0, 1) for i in range(count)}
+    kinds = {EMPTY.name: api.Int(0, 1), ON_TABLE.name: api.Int(0, count)}
+    kinds |= {_block_position(i).name: api.Int(0, count + 1) for i in range(count)}
+    kinds |= {_clear_flag(i).name: api.Int(0, 1) for i in range(count)}
     starts = [tower_state(t) for t in enumerate_towers(count) if t.count(TABLE) <= room]
-    return Environment(
+    return api.EnvironmentData(
         name=f"blocksworld-{count}",
-        variables=tuple(Variable(name, kind) for name, kind in kinds.items()),
-        initial=disjunction_of(
-            tuple(conjunction_of(tuple(equal(Var(n), v) for n, v in s.items())) for s in starts)
+        variables=tuple(api.Variable(name, kind) for name, kind in kinds.items()),
+        initial=api.disjunction_of(
+            tuple(api.conjunction_of(tuple(api.equal(api.Var(n), v) for n, v in s.items())) for s in starts)
         ),
-        components=(Component("hand", tuple(_block_edges(count, failing))),),
+        components=(api.Component("hand", tuple(_block_edges(count, failing))),),
     )
 
 
-def _block_edges(count: int, failing: Fraction) -> Iterator[Edge]:
+def _block_edges(count: int, failing: Fraction) -> Iterator[api.Edge]:
     for i in range(count):
-        taken: dict[Var, Term] = {EMPTY: Const(0), _block_position(i): Const(HAND), _clear_flag(i): Const(0)}
+        taken: Changes = {
+            EMPTY: api.Const(0),
+            _block_position(i): api.Const(HAND),
+            _clear_flag(i): api.Const(0),
+        }
         free = (EMPTY >= 1, _clear_flag(i) >= 1)
-        below: list[tuple[int, dict[Var, Term]]] = [(TABLE, {ON_TABLE: ON_TABLE - 1})]
-        below += [(FIRST + j, {_clear_flag(j): Const(1)}) for j in range(count) if j != i]
+        below: list[tuple[int, Changes]] = [(TABLE, {ON_TABLE: ON_TABLE - 1})]
+        below += [(FIRST + j, {_clear_flag(j): api.Const(1)}) for j in range(count) if j != i]
         for place, change in below:
-            guard = conjunction_of((*free, equal(_block_position(i), place)))
+            guard = api.conjunction_of((*free, api.equal(_block_position(i), place)))
             yield _block_edge(f"choose_block_{i}", guard, {**taken, **change}, failing)
-        put: dict[Var, Term] = {EMPTY: Const(1), _clear_flag(i): Const(1)}
-        held = (EMPTY <= 0, equal(_block_position(i), HAND))
-        down = {**put, _block_position(i): Const(TABLE), ON_TABLE: ON_TABLE + 1}
-        yield _block_edge("choose_table", conjunction_of(held), down, Fraction(0))
+        put: Changes = {EMPTY: api.Const(1), _clear_flag(i): api.Const(1)}
+        held = (EMPTY <= 0, api.equal(_block_position(i), HAND))
+        down = {**put, _block_position(i): api.Const(TABLE), ON_TABLE: ON_TABLE + 1}
+        yield _block_edge("choose_table", api.conjunction_of(held), down, Fraction(0))
         for j in range(count):
             if j != i:
-                guard = conjunction_of((*held, _clear_flag(j) >= 1))
-                onto = {**put, _block_position(i): Const(FIRST + j), _clear_flag(j): Const(0)}
+                guard = api.conjunction_of((*held, _clear_flag(j) >= 1))
+                onto = {**put, _block_position(i): api.Const(FIRST + j), _clear_flag(j): api.Const(0)}
                 yield _block_edge(f"choose_block_{j}", guard, onto, Fraction(0))
 
 
-def _block_edge(action: str, guard: Term, changes: dict[Var, Term], failing: Fraction) -> Edge:
-    done = Outcome(Const(1 - failing), tuple(Update(v, t) for v, t in changes.items()))
-    outcomes = (done, Outcome(Const(failing), ())) if failing else (done,)
-    return Edge(action=action, guard=guard, outcomes=outcomes)
+def _block_edge(action: str, guard: api.Term, changes: Changes, failing: Fraction) -> api.Edge:
+    done = api.Outcome(api.Const(1 - failing), tuple(api.Update(v, t) for v, t in changes.items()))
+    outcomes = (done, api.Outcome(api.Const(failing), ())) if failing else (done,)
+    return api.Edge(action=action, guard=guard, outcomes=outcomes)
 
 
 def enumerate_towers(count: int) -> Iterator[Tower]:

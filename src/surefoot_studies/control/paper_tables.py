@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.policy_file import load_policy
-from surefoot.problem.network import Network
+from surefoot import api
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +37,8 @@ def read_paper_rows(table: int, only: tuple[str, ...] = ()) -> tuple[PaperRow, .
     known = [row.problem for row in rows]
     for name in only:
         if name not in known:
-            what = f"there is no row `{name}` in table {table}" if rows else f"there is no table {table}"
-            raise InvalidProblem(what, fix=did_you_mean(name, known), where="--problem")
-    if not rows:
-        raise InvalidProblem(
-            f"table {table} is not here", fix="--table 1, --table 2 or --table 3", where="--table"
-        )
+            what = f"there is no row `{name}` in table {table}"
+            raise api.InvalidProblem(what, fix=api.did_you_mean(name, known), where="--problem")
     return tuple(row for row in rows if not only or row.problem in only)
 
 
@@ -56,12 +50,12 @@ def network_file_of_row(problem: str, row: PaperRow | None, folder: Path | None)
     return next((path for path in tried if path.is_file()), None)
 
 
-def network_of_row(row: PaperRow, folder: Path | None) -> tuple[Network, str, Path] | None:
+def network_of_row(row: PaperRow, folder: Path | None) -> tuple[api.Network, str, Path] | None:
     """The network of a folder or the shipped one, whose it is, and its file."""
     path = network_file_of_row(row.problem, row, folder)
     if path is None:
         return None
-    return load_policy(path).network, path.name if path.parent == folder else "shipped", path
+    return api.load_policy(path).network, path.name if path.parent == folder else "shipped", path
 
 
 def paper_size(problem: str) -> str | None:

@@ -213,5 +213,5 @@ OTHERS: dict[str, PaperPlant] = {
         (None,),
         "0.01",
         ("x", "y"),
-    ),
+    )
 }

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
-from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of
-from surefoot.term.value_types import Int
+from surefoot import api
 
-PLACE, LOAD, WAITING, FUEL = (Var(n) for n in ("place", "load", "waiting", "fuel"))
-GEAR, CHARGE = Var("gear"), Var("charge")
+PLACE, LOAD, WAITING, FUEL = (api.Var(n) for n in ("place", "load", "waiting", "fuel"))
+GEAR, CHARGE = api.Var("gear"), api.Var("charge")
 ROAD = 2**20 - 1  # metres
 BRIDGE, BRIDGE_LOAD = 800_000, 40
 CAPACITY, PARCEL = 100, 5
@@ -25,16 +23,22 @@ STRIDES = ((2048, Fraction(1, 2)), (3072, Fraction(1, 4)), (4096, Fraction(1, 4)
 END = 1_000_000  # metres: the line of the truck that goes to and fro
 BEYOND = 8192  # metres that are left to represent a truck that has left the line
 STRIDE, GEARS = 1024, 3
+Changes = dict[api.Var, api.Term]
 TWO_WAYS = ("slower", "hold", "faster", "load", "unload")
 
 
-def one_way_environment() -> Environment:
+def one_way_environment() -> api.EnvironmentData:
     """Starts: anywhere on the first 600 km, any load, any number of packages waiting, 1000 units of fuel."""
-    kinds = {PLACE: Int(0, ROAD), LOAD: Int(0, CAPACITY), WAITING: Int(0, 1000), FUEL: Int(0, 10_000)}
-    more = Apply(Op.MIN, (Const(1000), WAITING + 8))
-    more_load: dict[Var, Term] = {LOAD: LOAD + PARCEL}
+    kinds = {
+        PLACE: api.Int(0, ROAD),
+        LOAD: api.Int(0, CAPACITY),
+        WAITING: api.Int(0, 1000),
+        FUEL: api.Int(0, 10_000),
+    }
+    more = api.Apply(api.Op.MIN, (api.Const(1000), WAITING + 8))
+    more_load: Changes = {LOAD: LOAD + PARCEL}
     drive = tuple(
-        Outcome(Const(share), _make_updates({PLACE: PLACE + metres, FUEL: FUEL - 1, WAITING: more}))
+        api.Outcome(api.Const(share), _make_updates({PLACE: PLACE + metres, FUEL: FUEL - 1, WAITING: more}))
         for metres, share in STRIDES
     )
     edges = (
@@ -42,21 +46,21 @@ def one_way_environment() -> Environment:
             "load", (LOAD <= CAPACITY - PARCEL, WAITING >= PARCEL), more_load | {WAITING: WAITING - PARCEL}
         ),
         _truck_edge("unload", (LOAD >= PARCEL,), {LOAD: LOAD - PARCEL}),
-        Edge(action="drive", guard=(FUEL >= 1) & (ROAD - STRIDES[-1][0] >= PLACE), outcomes=drive),
+        api.Edge(action="drive", guard=(FUEL >= 1) & (ROAD - STRIDES[-1][0] >= PLACE), outcomes=drive),
     )
     start = (PLACE <= 600_000) & (LOAD <= CAPACITY - PARCEL) & (FUEL >= 1000)
-    variables = tuple(Variable(v.name, k) for v, k in kinds.items())
-    return Environment("line-transport-one-way", variables, start, (Component("truck", edges),))
+    variables = tuple(api.Variable(v.name, k) for v, k in kinds.items())
+    return api.EnvironmentData("line-transport-one-way", variables, start, (api.Component("truck", edges),))
 
 
-def two_way_environment() -> Environment:
+def two_way_environment() -> api.EnvironmentData:
     """Starts: standing or moving in any gear, at least 100 km from both ends, with any load and charge."""
-    line = Int(-BEYOND, END + BEYOND)
-    kinds = {PLACE: line, GEAR: Int(-GEARS, GEARS), LOAD: Int(0, CAPACITY), CHARGE: Int(0, 1000)}
+    line = api.Int(-BEYOND, END + BEYOND)
+    kinds = {PLACE: line, GEAR: api.Int(-GEARS, GEARS), LOAD: api.Int(0, CAPACITY), CHARGE: api.Int(0, 1000)}
     on_line = (PLACE >= 0, PLACE <= END)
     standing = (GEAR >= 0, GEAR <= 0)
     driven = PLACE + STRIDE * GEAR
-    full = Apply(Op.MIN, (Const(1000), CHARGE + 10))
+    full = api.Apply(api.Op.MIN, (api.Const(1000), CHARGE + 10))
     edges = (
         _truck_edge("slower", (*on_line, GEAR >= 1 - GEARS), {GEAR: GEAR - 1, PLACE: driven - STRIDE}),
         _truck_edge("hold", on_line, {PLACE: driven, CHARGE: full}),
@@ -69,15 +73,14 @@ def two_way_environment() -> Environment:
         _truck_edge("unload", (*standing, LOAD >= PARCEL), {LOAD: LOAD - PARCEL}),
     )
     start = (PLACE >= 100_000) & (PLACE <= END - 100_000)
-    variables = tuple(Variable(v.name, k) for v, k in kinds.items())
-    return Environment("line-transport-two-ways", variables, start, (Component("truck", edges),))
+    variables = tuple(api.Variable(v.name, k) for v, k in kinds.items())
+    return api.EnvironmentData("line-transport-two-ways", variables, start, (api.Component("truck", edges),))
 
 
-def _truck_edge(action: str, guard: tuple[Term, ...], changes: dict[Var, Term]) -> Edge:
-    return Edge(
-        action=action, guard=conjunction_of(guard), outcomes=(Outcome(updates=_make_updates(changes)),)
-    )
+def _truck_edge(action: str, guard: tuple[api.Term, ...], changes: Changes) -> api.Edge:
+    done = api.Outcome(updates=_make_updates(changes))
+    return api.Edge(action=action, guard=api.conjunction_of(guard), outcomes=(done,))
 
 
-def _make_updates(changes: dict[Var, Term]) -> tuple[Update, ...]:
-    return tuple(Update(v, t) for v, t in changes.items())
+def _make_updates(changes: Changes) -> tuple[api.Update, ...]:
+    return tuple(api.Update(v, t) for v, t in changes.items())

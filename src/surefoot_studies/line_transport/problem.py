@@ -4,41 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
-from surefoot.term.term import Term, Var
+from surefoot import api
 from surefoot_studies.assets import shipped_model, shipped_network
-from surefoot_studies.line_transport.model import (
-    BRIDGE,
-    BRIDGE_LOAD,
-    END,
-    LOAD,
-    ONE_WAY,
-    PLACE,
-    TWO_WAYS,
-)
+from surefoot_studies.line_transport.model import BRIDGE, BRIDGE_LOAD, END, LOAD, ONE_WAY, PLACE, TWO_WAYS
 
 EARLY_BRIDGE = 610_000  # where the policy does not expect it
 
 
-def _transport_problem(name: str, actions: tuple[str, ...], bad: Term) -> Problem:
+def _transport_problem(name: str, actions: tuple[str, ...], bad: api.Term) -> api.Problem:
     """Never `bad`; the network reads every variable."""
     world = shipped_model("line-transport", name)
-    seen = tuple(Var(v.name) for v in world.variables)
-    policy = NeuralPolicy(shipped_network("line-transport", name), seen, actions)
-    return Problem(f"line-transport/{name}", world, policy, Never(bad))
+    seen = tuple(api.Var(v.name) for v in world.variables)
+    policy = api.NeuralPolicy(shipped_network("line-transport", name), seen, actions)
+    return api.Problem(f"line-transport/{name}", world, policy, api.Never(bad))
 
 
-def _one_way_problem(bad: Term) -> Problem:
+def _one_way_problem(bad: api.Term) -> api.Problem:
     return _transport_problem("one-way", ONE_WAY, bad)
 
 
-def _two_way_problem(bad: Term) -> Problem:
+def _two_way_problem(bad: api.Term) -> api.Problem:
     return _transport_problem("two-ways", TWO_WAYS, bad)
 
 
-PROBLEMS: dict[str, Callable[..., Problem]] = {
+PROBLEMS: dict[str, Callable[..., api.Problem]] = {
     "one-way": lambda: _one_way_problem((PLACE >= BRIDGE) & (LOAD > BRIDGE_LOAD)),
     "one-way-early": lambda: _one_way_problem((PLACE >= EARLY_BRIDGE) & (LOAD > BRIDGE_LOAD)),
     "two-ways": lambda: _two_way_problem((PLACE < 0) | (PLACE > END)),

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
-from surefoot.term.term import Term, Var, conjunction_of, disjunction_of, equal
-from surefoot.term.value_types import Int
+from surefoot import api
 
-EMPTY = Var("empty")
+EMPTY = api.Var("empty")
 Board = tuple[int, ...]  # the cell of the empty place, then that of every marked tile
 
 
-def _tile_position(number: int) -> Var:
-    return Var(f"tile_{number}")
+def _tile_position(number: int) -> api.Var:
+    return api.Var(f"tile_{number}")
 
 
 def empty_cell_moves(width: int) -> dict[str, int]:
@@ -31,7 +29,7 @@ def _board_cells(width: int, height: int) -> tuple[int, ...]:
     return tuple(row * (width + 1) + column for row in range(height) for column in range(width))
 
 
-def board_variables(marked: int) -> tuple[Var, ...]:
+def board_variables(marked: int) -> tuple[api.Var, ...]:
     """What a state consists of."""
     return EMPTY, *(_tile_position(i) for i in range(1, marked + 1))
 
@@ -42,43 +40,47 @@ def _solved_board(width: int, height: int, marked: int) -> Board:
     return places[-1], *places[:marked]
 
 
-def npuzzle_environment(width: int, height: int, marked: int, starts: Term) -> Environment:
+def npuzzle_environment(width: int, height: int, marked: int, starts: api.Term) -> api.EnvironmentData:
     places = _board_cells(width, height)
-    variables = tuple(Variable(v.name, Int(0, places[-1])) for v in board_variables(marked))
+    variables = tuple(api.Variable(v.name, api.Int(0, places[-1])) for v in board_variables(marked))
     edges = tuple(_move_edges(width, height, marked))
     name = f"npuzzle-{width}x{height}-{marked}"
-    return Environment(name, variables, starts, (Component("board", edges),))
+    return api.EnvironmentData(name, variables, starts, (api.Component("board", edges),))
 
 
-def _move_edges(width: int, height: int, marked: int) -> Iterator[Edge]:
+def _move_edges(width: int, height: int, marked: int) -> Iterator[api.Edge]:
     places = _board_cells(width, height)
     for direction, change in empty_cell_moves(width).items():
         there = EMPTY + change
         for number in range(1, marked + 1):
-            back = Update(_tile_position(number), _tile_position(number) - change)
-            yield Edge(
+            back = api.Update(_tile_position(number), _tile_position(number) - change)
+            yield api.Edge(
                 action=direction,
-                guard=equal(_tile_position(number), there),
-                outcomes=(Outcome(updates=(back, Update(EMPTY, there))),),
+                guard=api.equal(_tile_position(number), there),
+                outcomes=(api.Outcome(updates=(back, api.Update(EMPTY, there))),),
             )
         if marked < width * height - 1:
-            inside = disjunction_of(tuple(equal(EMPTY, c) for c in places if c + change in places))
-            others = conjunction_of(tuple(~equal(_tile_position(i), there) for i in range(1, marked + 1)))
-            yield Edge(
-                action=direction, guard=inside & others, outcomes=(Outcome(updates=(Update(EMPTY, there),)),)
+            inside = api.disjunction_of(tuple(api.equal(EMPTY, c) for c in places if c + change in places))
+            others = api.conjunction_of(
+                tuple(~api.equal(_tile_position(i), there) for i in range(1, marked + 1))
+            )
+            yield api.Edge(
+                action=direction,
+                guard=inside & others,
+                outcomes=(api.Outcome(updates=(api.Update(EMPTY, there),)),),
             )
 
 
-def board_condition(board: Board) -> Term:
+def board_condition(board: Board) -> api.Term:
     """The condition of being this board."""
-    return conjunction_of(
-        tuple(equal(v, c) for v, c in zip(board_variables(len(board) - 1), board, strict=True))
+    return api.conjunction_of(
+        tuple(api.equal(v, c) for v, c in zip(board_variables(len(board) - 1), board, strict=True))
     )
 
 
-def jam_condition(width: int) -> Term:
+def jam_condition(width: int) -> api.Term:
     """Tile 1 is in the middle of the second row, where the board is worn."""
-    return equal(_tile_position(1), _worn_cell(width))
+    return api.equal(_tile_position(1), _worn_cell(width))
 
 
 def _worn_cell(width: int) -> int:

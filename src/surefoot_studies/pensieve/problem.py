@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from surefoot.problem.problem import Problem
+from surefoot import api
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.pensieve.decision import (
     BITRATES,
@@ -17,7 +17,7 @@ from surefoot_studies.pensieve.decision import (
 )
 from surefoot_studies.pensieve.streaming import leaves_best, reaches_best
 
-QUESTIONS: dict[str, Callable[..., Problem]] = {
+QUESTIONS: dict[str, Callable[..., api.Problem]] = {
     "excellent-conditions-equal": excellent_conditions,
     "excellent-conditions-independent": partial(excellent_conditions, independent=True),
     "faster-than-playback-equal": partial(excellent_conditions, seconds=FASTER_THAN_PLAYBACK),
@@ -38,12 +38,12 @@ QUESTIONS: dict[str, Callable[..., Problem]] = {
 POLICY = "pensieve-32x16"
 
 
-def _shipped_problem(question: str) -> Problem:
+def _shipped_problem(question: str) -> api.Problem:
     """A question about the shipped policy."""
     return QUESTIONS[question](shipped_network("pensieve", POLICY))
 
 
-PROBLEMS: dict[str, Callable[[], Problem]] = {
+PROBLEMS: dict[str, Callable[[], api.Problem]] = {
     f"{question}/{POLICY}": partial(_shipped_problem, question) for question in QUESTIONS
 }
-NEEDS_NETWORK: dict[str, Callable[..., Problem]] = QUESTIONS
+NEEDS_NETWORK: dict[str, Callable[..., api.Problem]] = QUESTIONS

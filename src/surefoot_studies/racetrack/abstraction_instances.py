@@ -17,13 +17,10 @@ from itertools import zip_longest
 from random import Random
 from typing import Literal
 
-from surefoot.formats.racetrack_map import FREE, GOAL, START, Track
-from surefoot.problem.problem import Problem
-from surefoot.term.term import Term, Var
-from surefoot.term.value_types import Int
+from surefoot import api
 from surefoot_studies.racetrack.end_cell import WIDTHS, end_cell_environment, end_cell_problem, start_states
 from surefoot_studies.racetrack.model import ACCELERATIONS
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import FREE, GOAL, START, Track, shipped_track
 
 State = tuple[int, int, int, int]
 FASTEST = (13, 12)  # speeds in the direction of x and of y
@@ -41,12 +38,12 @@ class AbstractionInstance:
     predicates: int
     starts: int
 
-    def problem(self) -> Problem:
+    def problem(self) -> api.Problem:
         return end_cell_problem(
             self.width, start_states(abstraction_starts()[: self.starts]), largest_speed=FASTEST
         )
 
-    def predicate_set(self) -> tuple[Term, ...]:
+    def predicate_set(self) -> tuple[api.Term, ...]:
         return predicate_order()[: self.predicates]
 
 
@@ -90,19 +87,19 @@ def halving_bounds(low: int, high: int) -> Iterator[int]:
 
 
 @cache
-def predicate_order() -> tuple[Term, ...]:
+def predicate_order() -> tuple[api.Term, ...]:
     """All predicates; a set of n is the first n of them."""
     where = end_cell_environment(shipped_track("small"), largest_speed=FASTEST)
     kinds = {v.name: v.kind for v in where.variables}
-    spans = {n: (k.low or 0, k.high or 0) for n, k in kinds.items() if isinstance(k, Int)}
+    spans = {n: (k.low or 0, k.high or 0) for n, k in kinds.items() if isinstance(k, api.Int)}
     waiting = {name: list(halving_bounds(*span)) for name, span in spans.items()}
-    found: list[Term] = []
+    found: list[api.Term] = []
     taken = dict.fromkeys(spans, 0)
     while any(waiting.values()):
         open_names = [n for n in spans if waiting[n]]
         name = max(open_names, key=lambda n: (spans[n][1] - spans[n][0] + 1) / (taken[n] + 1))
         name = next((n for n in open_names if not taken[n]), name)
-        found.append(waiting[name].pop(0) <= Var(name))
+        found.append(waiting[name].pop(0) <= api.Var(name))
         taken[name] += 1
     return tuple(found)
 

@@ -8,10 +8,8 @@ from math import nan
 from statistics import median
 from typing import Any, TypeAlias
 
-from surefoot.engines.predicates import Predicates
-from surefoot.errors import Unsupported
-from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
-from surefoot.work.processor_time import ProcessorTime, processor_seconds
+from surefoot import api
+from surefoot_studies import Tell
 from surefoot_studies.racetrack.abstraction_instances import AbstractionFigure, AbstractionInstance
 
 DEFAULT = "native"
@@ -31,7 +29,7 @@ class AbstractionRun:
     transitions: int
     seconds: float
     solver_seconds: float  # of these, in solvers other than the native one
-    tests: tuple[QueryStatistics, ...]
+    tests: tuple[api.QueryStatistics, ...]
     known_from: int | None = None  # not run: it was stopped already with so many of its starts
 
     def facts(self) -> dict[str, Any]:
@@ -42,7 +40,7 @@ class AbstractionRun:
 def run_from_facts(facts: Mapping[str, Any]) -> AbstractionRun:
     instance = AbstractionInstance(**{k: facts[k] for k in ("width", "predicates", "starts")})
     rest = {k: v for k, v in facts.items() if k not in ("width", "predicates", "starts", "tests")}
-    return AbstractionRun(instance, **rest, tests=tuple(QueryStatistics(**t) for t in facts["tests"]))
+    return AbstractionRun(instance, **rest, tests=tuple(api.QueryStatistics(**t) for t in facts["tests"]))
 
 
 def run_known_stopped(instance: AbstractionInstance, one: AbstractionRun) -> AbstractionRun:
@@ -51,26 +49,24 @@ def run_known_stopped(instance: AbstractionInstance, one: AbstractionRun) -> Abs
     return AbstractionRun(instance, one.configuration, *nothing, known_from=one.instance.starts)
 
 
-def run_instance(
-    instance: AbstractionInstance, configuration: str, cap: float, tell: Callable[[str], None]
-) -> AbstractionRun:
+def run_instance(instance: AbstractionInstance, configuration: str, cap: float, tell: Tell) -> AbstractionRun:
     """Build the reachable abstraction as a whole, unsafe or not, for at most `cap` processor seconds."""
     return build_instance(instance, configuration, cap, tell)[0]
 
 
 def build_instance(
-    instance: AbstractionInstance, configuration: str, cap: float, tell: Callable[[str], None]
-) -> tuple[AbstractionRun, AbstractGraph | None]:
+    instance: AbstractionInstance, configuration: str, cap: float, tell: Tell
+) -> tuple[AbstractionRun, api.AbstractGraph | None]:
     """What was measured, and the abstraction itself as far as it was built."""
     problem = instance.problem()
-    engine = Predicates(instance.predicate_set(), fixed=True, configuration=configuration)
+    engine = api.Predicates(instance.predicate_set(), fixed=True, configuration=configuration)
     if configuration != DEFAULT and (why := engine.objection(problem)) is not None:
-        raise Unsupported(why)
-    budget = ProcessorTime(cap, 0, tell, begun=processor_seconds())
+        raise api.Unsupported(why)
+    budget = api.ProcessorTime(cap, 0, tell, begun=api.processor_seconds())
     verdict = engine.check(problem, budget)
     seconds = budget.elapsed_seconds()
     graph = getattr(verdict, "artifact", None)
-    if not isinstance(graph, AbstractGraph):
+    if not isinstance(graph, api.AbstractGraph):
         return AbstractionRun(instance, configuration, False, False, 0, 0, 0, 0, seconds, 0.0, ()), None
     others = sum(t.seconds for t in graph.tests if t.kind.endswith(")"))
     starts, unsafe = sum(s.start for s in graph.states), sum(s.unsafe for s in graph.states)
@@ -80,9 +76,8 @@ def build_instance(
 
 
 AbstractionRuns: TypeAlias = Sequence[AbstractionRun]
-RunMeasure: TypeAlias = Callable[
-    [AbstractionRuns], float
-]  # not a number: nothing was finished that could tell
+# Not a number: nothing was finished that could tell.
+RunMeasure: TypeAlias = Callable[[AbstractionRuns], float]
 
 
 def _native_runs(runs: AbstractionRuns) -> list[AbstractionRun]:

@@ -7,46 +7,43 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
-from surefoot.formats.racetrack_map import Track
-from surefoot.problem.network import Network, dense_network
-from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, Policy
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Path, Probability
-from surefoot.term.reserved_names import location_name
-from surefoot.term.term import Var
+from surefoot import api
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.racetrack.model import ACCELERATIONS, SLIP, X, racetrack_environment
 from surefoot_studies.racetrack.policies import racetrack_policy, reactive_policy
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import Track, shipped_track
 
-CRASHED, FINISHED = Var(location_name("car", "crashed")), Var(location_name("car", "finished"))
+CRASHED, FINISHED = (
+    api.Var(api.location_name("car", "crashed")),
+    api.Var(api.location_name("car", "finished")),
+)
 QUESTIONS = {
-    "crash": Probability(Path("F", CRASHED), over="values"),
-    "goal": Probability(Path("U", FINISHED, ~CRASHED), over="values"),
+    "crash": api.Probability(api.Path("F", CRASHED), over="values"),
+    "goal": api.Probability(api.Path("U", FINISHED, ~CRASHED), over="values"),
 }
 EARLIER, LATER = 65_003, 75_003  # episodes of the two checkpoints of `driver-big` that are shipped
 
 
-def driver_question(question: str, track: str, who: str) -> Callable[..., Problem]:
+def driver_question(question: str, track: str, who: str) -> Callable[..., api.Problem]:
     """`question` (crash or goal) about a driver, for every start on the track at velocity 0.
 
     `who`: the name of a shipped network, `by-hand`, `random` or `best`.
     """
 
-    def build(noise: Fraction = SLIP) -> Problem:
+    def build(noise: Fraction = SLIP) -> api.Problem:
         where = shipped_track(track)
         asked = QUESTIONS[question]
         if who == "best":
             asked = replace(asked, optimise="max" if question == "goal" else "min")
         name = f"racetrack/{question}/{track}/{who}"
-        return Problem(
+        return api.Problem(
             name, racetrack_environment(where, noise, anywhere=True), _driver_policy(who, where), asked
         )
 
     return build
 
 
-def _driver_policy(who: str, track: Track) -> Policy | None:
+def _driver_policy(who: str, track: Track) -> api.AnyPolicy | None:
     """None: whoever decides best."""
     match who:
         case "best":
@@ -59,18 +56,18 @@ def _driver_policy(who: str, track: Track) -> Policy | None:
             return racetrack_policy(shipped_network("racetrack", network), track)
 
 
-def random_policy() -> NeuralPolicy:
+def random_policy() -> api.NeuralPolicy:
     """Every acceleration is as likely as any other: a network without preferences, drawn from."""
-    return NeuralPolicy(
-        _uniform_network(), (X,), EdgesOf("car", tuple(range(len(ACCELERATIONS)))), Choose.SAMPLE
+    return api.NeuralPolicy(
+        _uniform_network(), (X,), api.EdgesOf("car", tuple(range(len(ACCELERATIONS)))), api.Choose.SAMPLE
     )
 
 
 @cache
-def _uniform_network() -> Network:
+def _uniform_network() -> api.Network:
     import numpy as np
 
-    return dense_network([(np.zeros((len(ACCELERATIONS), 1)), np.zeros(len(ACCELERATIONS)))])
+    return api.dense_network([(np.zeros((len(ACCELERATIONS), 1)), np.zeros(len(ACCELERATIONS)))])
 
 
 def _drivers_of_track(track: str) -> dict[str, str]:
@@ -83,7 +80,7 @@ def _drivers_of_track(track: str) -> dict[str, str]:
     return found
 
 
-DRIVEN: dict[str, Callable[..., Problem]] = {
+DRIVEN: dict[str, Callable[..., api.Problem]] = {
     f"{question}/{track}{end}": driver_question(question, track, who)
     for question in QUESTIONS
     for track in ("small", "big", "ring")

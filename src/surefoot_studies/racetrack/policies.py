@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from surefoot.formats.racetrack_map import GOAL, Track
-from surefoot.problem.network import Network
-from surefoot.problem.policy import Branch, EdgesOf, NeuralPolicy, ProgramPolicy
-from surefoot.term.term import Apply, Op, Term, equal, ite
-from surefoot_studies.racetrack.model import (
-    ACCELERATIONS,
-    DX,
-    DY,
-    X,
-    Y,
-    absolute_term,
-    constant_table,
-    maximum_term,
-    minimum_term,
-)
-from surefoot_studies.racetrack.track import DIRECTIONS, nearest_goal, wall_distance
+from surefoot import api
+from surefoot_studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, absolute_term, constant_table
+from surefoot_studies.racetrack.track import DIRECTIONS, GOAL, Track, nearest_goal, wall_distance
+from surefoot_studies.terms import maximum_term, minimum_term
 
 
-def _observe_position() -> tuple[Term, ...]:
+def _observe_position() -> tuple[api.Term, ...]:
     """Four inputs: position and velocity (policy predicate abstraction, section Experiments)."""
     return X, Y, DX, DY
 
 
-def _observe_surroundings(track: Track) -> tuple[Term, ...]:
+def _observe_surroundings(track: Track) -> tuple[api.Term, ...]:
     """The 15 integer inputs of the paper, in alphabetical order of their names in the published model.
 
     What depends on the position alone is a constant table: looking up is fast, whatever the engine.
@@ -38,24 +26,24 @@ def _observe_surroundings(track: Track) -> tuple[Term, ...]:
     return DX, DY, X, Y, *distances, apart, goal_x, goal_y
 
 
-def racetrack_policy(network: Network, track: Track) -> NeuralPolicy:
+def racetrack_policy(network: api.Network, track: Track) -> api.NeuralPolicy:
     """Output k stands for edge k of `car`; the width of the network tells which observation it reads."""
     observe = _observe_position() if network.width == 4 else _observe_surroundings(track)
-    return NeuralPolicy(network, observe, EdgesOf("car", tuple(range(len(ACCELERATIONS)))))
+    return api.NeuralPolicy(network, observe, api.EdgesOf("car", tuple(range(len(ACCELERATIONS)))))
 
 
-def careful_policy(track: Track) -> ProgramPolicy:
+def careful_policy(track: Track) -> api.ProgramPolicy:
     """A hand-made controller: never faster than one cell per step, and along a shortest way of free cells."""
     way, here = _shortest_way(track), _clipped_cell(track)
 
-    def wanted_acceleration(velocity: Term, axis: int) -> Term:
+    def wanted_acceleration(velocity: api.Term, axis: int) -> api.Term:
         towards = _look_up_cell(tuple(tuple(d[axis] for d in row) for row in way), here)
         return minimum_term(maximum_term(towards - velocity, -1), 1)
 
     return _acceleration_program(wanted_acceleration(DX, 0), wanted_acceleration(DY, 1))
 
 
-def reactive_policy(track: Track, top: int = 2) -> ProgramPolicy:
+def reactive_policy(track: Track, top: int = 2) -> api.ProgramPolicy:
     """A hand-made controller after the paper's: brake if a wall is near, otherwise accelerate to the goal.
 
     Per axis: a wall is near if the car would meet it when one acceleration slips and it brakes from then on.
@@ -65,43 +53,43 @@ def reactive_policy(track: Track, top: int = 2) -> ProgramPolicy:
     here = _clipped_cell(track)
     way = _shortest_way(track)
 
-    def wanted_acceleration(velocity: Term, axis: int, ahead: str, behind: str) -> Term:
+    def wanted_acceleration(velocity: api.Term, axis: int, ahead: str, behind: str) -> api.Term:
         speed = absolute_term(velocity)
         way_to_stop = speed * (speed + 1) / 2 + speed
-        room = ite(
+        room = api.ite(
             velocity > 0,
             _look_up_cell(wall_distance(track, ahead), here),
             _look_up_cell(wall_distance(track, behind), here),
         )
         towards = _look_up_cell(tuple(tuple(d[axis] for d in row) for row in way), here)
-        slower = -Apply(Op.SIGN, (velocity,))
-        near = ~equal(velocity, 0) & (way_to_stop >= room)
+        slower = -api.Apply(api.Op.SIGN, (velocity,))
+        near = ~api.equal(velocity, 0) & (way_to_stop >= room)
         faster = minimum_term(maximum_term(towards * top - velocity, -1), 1)
-        return ite(near, slower, faster)
+        return api.ite(near, slower, faster)
 
     return _acceleration_program(
         wanted_acceleration(DX, 0, "east", "west"), wanted_acceleration(DY, 1, "south", "north")
     )
 
 
-def _acceleration_program(wanted_x: Term, wanted_y: Term) -> ProgramPolicy:
+def _acceleration_program(wanted_x: api.Term, wanted_y: api.Term) -> api.ProgramPolicy:
     """The program that picks the edge with these accelerations, each -1, 0 or 1."""
 
-    def sideways(ax: int) -> ProgramPolicy:
+    def sideways(ax: int) -> api.ProgramPolicy:
         picks = [(ay, f"car#{ACCELERATIONS.index((ax, ay))}") for ay in (-1, 0, 1)]
-        return ProgramPolicy(tuple(Branch(equal(wanted_y, ay), edge) for ay, edge in picks))
+        return api.ProgramPolicy(tuple(api.Branch(api.equal(wanted_y, ay), edge) for ay, edge in picks))
 
-    return ProgramPolicy(tuple(Branch(equal(wanted_x, ax), sideways(ax)) for ax in (-1, 0, 1)))
+    return api.ProgramPolicy(tuple(api.Branch(api.equal(wanted_x, ax), sideways(ax)) for ax in (-1, 0, 1)))
 
 
-def _clipped_cell(track: Track) -> tuple[Term, Term]:
+def _clipped_cell(track: Track) -> tuple[api.Term, api.Term]:
     """Where the car is. A crashing car may be outside, where no policy is asked: the nearest cell will do."""
     return minimum_term(maximum_term(X, 0), track.width - 1), minimum_term(
         maximum_term(Y, 0), track.height - 1
     )
 
 
-def _look_up_cell(rows: tuple[tuple[int, ...], ...], place: tuple[Term, Term]) -> Term:
+def _look_up_cell(rows: tuple[tuple[int, ...], ...], place: tuple[api.Term, api.Term]) -> api.Term:
     x, y = place
     return constant_table(rows)[y][x]
 

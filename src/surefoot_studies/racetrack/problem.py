@@ -6,17 +6,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
-from surefoot.formats.racetrack_map import Track
-from surefoot.problem.policy import Policy
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Expected, Never, Path, Probability, Property
-from surefoot.term.reserved_names import STALLED
-from surefoot.term.term import Var
+from surefoot import api
 from surefoot_studies.racetrack.drivers import CRASHED, DRIVEN, FINISHED
 from surefoot_studies.racetrack.end_cell import WIDTHS, end_cell_problem
 from surefoot_studies.racetrack.model import SLIP, racetrack_environment
 from surefoot_studies.racetrack.policies import careful_policy
-from surefoot_studies.racetrack.track import shipped_track
+from surefoot_studies.racetrack.track import Track, shipped_track
 
 
 def bend_track() -> Track:
@@ -24,47 +19,47 @@ def bend_track() -> Track:
     return shipped_track("bend")
 
 
-def crash_probability() -> Probability:
+def crash_probability() -> api.Probability:
     """How likely is a crash: F crashed."""
-    return Probability(Path("F", CRASHED))
+    return api.Probability(api.Path("F", CRASHED))
 
 
-def goal_probability() -> Probability:
+def goal_probability() -> api.Probability:
     """How likely is the goal: not crashed until finished."""
-    return Probability(Path("U", FINISHED, ~CRASHED))
+    return api.Probability(api.Path("U", FINISHED, ~CRASHED))
 
 
-def decisions_to_goal() -> Expected:
+def decisions_to_goal() -> api.Expected:
     """How many decisions does it take on average."""
-    return Expected("decisions", FINISHED)
+    return api.Expected("decisions", FINISHED)
 
 
-def never_crashes() -> Never:
+def never_crashes() -> api.Never:
     """The safety property of policy predicate abstraction: not crashing."""
-    return Never(CRASHED)
+    return api.Never(CRASHED)
 
 
-def never_stalls() -> Never:
+def never_stalls() -> api.Never:
     """No inapplicable choice (definition 4): the accelerations have no guard, so none is possible."""
-    return Never(Var(STALLED))
+    return api.Never(api.Var(api.STALLED))
 
 
 def racetrack_problem(
-    asked: Property,
-    policy: Policy | None = None,
+    asked: api.Property,
+    policy: api.AnyPolicy | None = None,
     track: Track | None = None,
     slip: Fraction = SLIP,
     anywhere: bool = False,
-) -> Problem:
+) -> api.Problem:
     """A question about a policy on a track (default: the careful controller on our small track)."""
     where = track or bend_track()
     who = policy or careful_policy(where)
-    return Problem(
+    return api.Problem(
         f"racetrack/{where.name}", racetrack_environment(where, slip, anywhere=anywhere), who, asked
     )
 
 
-PROBLEMS: dict[str, Callable[..., Problem]] = {
+PROBLEMS: dict[str, Callable[..., api.Problem]] = {
     "crash-probability": lambda: racetrack_problem(crash_probability()),
     "goal-probability": lambda: racetrack_problem(goal_probability()),
     "goal-probability-slippery": lambda: racetrack_problem(goal_probability(), slip=Fraction(1, 2)),

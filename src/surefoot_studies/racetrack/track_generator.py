@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from surefoot.errors import InvalidProblem
-from surefoot.formats.racetrack_map import CELLS, FREE, GOAL, START, WALL, Track
+from surefoot import api
+from surefoot_studies.racetrack.track import CELLS, FREE, GOAL, START, WALL, Track
 
 SIGNS = {kind: sign for sign, kind in CELLS.items() if sign in ".xsg"}
 NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1))
@@ -14,7 +14,7 @@ NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 def refine_track(track: Track, factor: int) -> Track:
     """Every cell becomes factor x factor cells of its kind."""
     if factor < 1:
-        raise InvalidProblem(f"a grid cannot be {factor} times finer", fix="use a factor of at least 1")
+        raise api.InvalidProblem(f"a grid cannot be {factor} times finer", fix="use a factor of at least 1")
     rows = (tuple(c for c in row for _ in range(factor)) for row in track.cells)
     return Track(f"{track.name}-{factor}x", tuple(row for row in rows for _ in range(factor)))
 
@@ -35,7 +35,7 @@ def with_obstacles(track: Track, count: int, seed: int) -> Track:
         else:
             cells[y][x] = FREE
     if placed < count:
-        raise InvalidProblem(
+        raise api.InvalidProblem(
             f"track `{track.name}` has room for {placed} obstacles, not {count}", fix="ask for fewer"
         )
     return Track(f"{track.name}-{count}-obstacles-{seed}", tuple(map(tuple, cells)))
@@ -44,7 +44,7 @@ def with_obstacles(track: Track, count: int, seed: int) -> Track:
 def random_road(width: int, height: int, seed: int, breadth: int = 4) -> Track:
     """A road from the left edge to the right one whose middle wanders up and down."""
     if width < 3 or height < breadth + 2 or breadth < 1:
-        raise InvalidProblem(
+        raise api.InvalidProblem(
             f"no road of breadth {breadth} fits into {width} x {height} cells",
             fix="take at least 3 columns, and two rows more than its breadth",
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import MissingBackend
+from surefoot import api
 from surefoot_studies.training.simulators import SIMULATORS
 from surefoot_studies.training.simulators.protocol import BatchSimulator
 
@@ -16,9 +16,7 @@ def make_simulator_env(name: str) -> Any:
     try:
         import gymnasium
     except ImportError:
-        raise MissingBackend(
-            "the simulators as environments need gymnasium", fix="pip install 'surefoot[gym]'"
-        ) from None
+        raise api.missing_backend("gymnasium", "gym") from None
     kind = SIMULATORS[name]
 
     class Environment(gymnasium.Env):

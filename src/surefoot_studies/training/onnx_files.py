@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -71,6 +73,21 @@ def write_network(path: Path, layers: Layers, recipe: AnyRecipe) -> str:
     content = onnx_bytes(layers, recipe.activation, recipe.name)
     path.write_bytes(content)
     return hashlib.sha256(content).hexdigest()
+
+
+def save_policy(
+    folder: Path,
+    recipe: AnyRecipe,
+    seed: int,
+    layers: Layers,
+    entry: Mapping[str, Any],
+    packages: Sequence[str] = ("numpy", "onnx"),
+    **about: str,
+) -> None:
+    """Write the network and what this seed gave; `about` and the versions of the packages go with it."""
+    digest = write_network(network_file(folder, recipe, seed), layers, recipe)
+    about |= {"python": platform.python_version()} | {package: version(package) for package in packages}
+    write_recipe(folder, recipe, about, seed, {**entry, "sha256": digest})
 
 
 def write_recipe(

@@ -16,16 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from surefoot_studies import Tell
+from surefoot_studies.training import rollout
 from surefoot_studies.training.recipes import Recipe
-from surefoot_studies.training.rollout import (
-    Act,
-    EpisodeBatch,
-    Layers,
-    forward_dense,
-    greedy_actor,
-    held_out_returns,
-    play_episodes,
-)
 from surefoot_studies.training.simulators import SIMULATORS
 from surefoot_studies.training.simulators.protocol import Actions, BatchSimulator, Floats
 
@@ -41,17 +34,17 @@ class PpoCheckpoint:
     iteration: int
     decisions: int
     mean_return: float
-    layers: Layers
+    layers: rollout.Layers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PpoPolicy:
-    layers: Layers
+    layers: rollout.Layers
     curve: tuple[PpoCheckpoint, ...]
     cpu_seconds: float
 
 
-def train_ppo(recipe: Recipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> PpoPolicy:
+def train_ppo(recipe: Recipe, seed: int, tell: Tell = lambda _: None) -> PpoPolicy:
     """The policy of a recipe, from scratch."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -65,7 +58,9 @@ def train_ppo(recipe: Recipe, seed: int, tell: Callable[[str], None] = lambda _:
     def look(iteration: int) -> None:
         layers = learner.layers()
         mean = float(
-            held_out_returns(kind, greedy_actor(layers, recipe.activation, kind), CURVE_EPISODES).mean()
+            rollout.held_out_returns(
+                kind, rollout.greedy_actor(layers, recipe.activation, kind), CURVE_EPISODES
+            ).mean()
         )
         curve.append(PpoCheckpoint(iteration, decisions, mean, layers))
         tell(f"{recipe.name}, seed {seed}: iteration {iteration}, mean return {mean:.4g}")
@@ -74,7 +69,7 @@ def train_ppo(recipe: Recipe, seed: int, tell: Callable[[str], None] = lambda _:
     rounds = recipe.imitation + recipe.iterations
     for iteration in range(1, rounds + 1):
         imitating = iteration <= recipe.imitation
-        episodes = play_episodes(kind, learner.sampling(rng), recipe.episodes, rng, advised=imitating)
+        episodes = rollout.play_episodes(kind, learner.sampling(rng), recipe.episodes, rng, advised=imitating)
         decisions += int(episodes.alive.sum())
         remaining = 1 - (iteration - 1) / rounds
         if imitating:
@@ -112,7 +107,7 @@ class PpoLearner:
         self.memory: list[tuple[Any, Any]] = []
         self.penalty: Callable[[Any], Any] | None = None  # of the actor, added to every loss
 
-    def start_from(self, layers: Layers, spread: float) -> None:
+    def start_from(self, layers: rollout.Layers, spread: float) -> None:
         """Begin with a policy that is trained already; the critic knows nothing of it yet."""
         linear = [m for m in self.actor if isinstance(m, torch.nn.Linear)]
         with torch.no_grad():
@@ -121,15 +116,15 @@ class PpoLearner:
                 module.bias.copy_(torch.from_numpy(np.array(bias, dtype=np.float32)))
             self.log_spread.fill_(float(np.log(spread)))
 
-    def layers(self) -> Layers:
+    def layers(self) -> rollout.Layers:
         linear = [m for m in self.actor if isinstance(m, torch.nn.Linear)]
         return [(m.weight.detach().numpy().copy(), m.bias.detach().numpy().copy()) for m in linear]
 
-    def sampling(self, rng: np.random.Generator) -> Act:
+    def sampling(self, rng: np.random.Generator) -> rollout.Act:
         layers, spread = self.layers(), float(self.log_spread.detach().exp())
 
         def act(_: BatchSimulator, observations: Floats) -> Actions:
-            outputs = forward_dense(layers, self.recipe.activation, observations)
+            outputs = rollout.forward_dense(layers, self.recipe.activation, observations)
             chosen: Actions
             if self.kind.actions:
                 chosen = np.argmax(outputs + rng.gumbel(size=outputs.shape), axis=1)
@@ -145,7 +140,7 @@ class PpoLearner:
             return torch.distributions.Categorical(logits=outputs)
         return torch.distributions.Normal(outputs[:, 0], self.log_spread.exp())
 
-    def imitate(self, episodes: EpisodeBatch, rng: np.random.Generator) -> None:
+    def imitate(self, episodes: rollout.EpisodeBatch, rng: np.random.Generator) -> None:
         """Learn what the baseline advised in all states met so far."""
         alive = episodes.alive
         self.memory.append(
@@ -160,7 +155,7 @@ class PpoLearner:
                 loss.backward()
                 self.imitator.step()
 
-    def appraise(self, episodes: EpisodeBatch, rng: np.random.Generator) -> None:
+    def appraise(self, episodes: rollout.EpisodeBatch, rng: np.random.Generator) -> None:
         """The critic alone learns what the episodes were worth."""
         alive = episodes.alive
         seen = torch.from_numpy(episodes.observations)
@@ -175,7 +170,7 @@ class PpoLearner:
                 loss.backward()
                 self.optimiser.step()
 
-    def improve(self, episodes: EpisodeBatch, rng: np.random.Generator, remaining: float) -> None:
+    def improve(self, episodes: rollout.EpisodeBatch, rng: np.random.Generator, remaining: float) -> None:
         """One PPO update; the rate of learning falls linearly."""
         recipe, alive = self.recipe, episodes.alive
         self.memory.clear()
@@ -213,7 +208,7 @@ class PpoLearner:
         self.optimiser.step()
 
 
-def _estimate_advantages(episodes: EpisodeBatch, values: Floats, recipe: Recipe) -> Floats:
+def _estimate_advantages(episodes: rollout.EpisodeBatch, values: Floats, recipe: Recipe) -> Floats:
     advantage, later, value = np.zeros_like(values), np.zeros(values.shape[1]), np.zeros(values.shape[1])
     for t in reversed(range(len(values))):
         alive = episodes.alive[t]

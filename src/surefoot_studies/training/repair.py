@@ -16,12 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from surefoot.problem.meaning.decision import observation_vector
-from surefoot.problem.meaning.inference import infer_all_values
-from surefoot.problem.network import Affine, Network, freeze_float32
-from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Result, Trace, Violated
+from surefoot import api
+from surefoot_studies import Tell
+from surefoot_studies.training import rollout
 from surefoot_studies.training.ppo import PpoLearner
 from surefoot_studies.training.realisation.compare_runs import (
     Floats,
@@ -31,14 +28,6 @@ from surefoot_studies.training.realisation.compare_runs import (
 )
 from surefoot_studies.training.recipes import Recipe
 from surefoot_studies.training.robustness import robustness_degree
-from surefoot_studies.training.rollout import (
-    EpisodeBatch,
-    Layers,
-    baseline_returns,
-    greedy_actor,
-    held_out_returns,
-    play_episodes,
-)
 from surefoot_studies.training.simulators import SIMULATORS
 
 
@@ -72,16 +61,16 @@ class RepairRound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepairedPolicy:
-    layers: Layers
+    layers: rollout.Layers
     rounds: tuple[RepairRound, ...]
 
 
 def repair_policy(
     recipe: Recipe,
-    problem: Problem,
-    decide: Callable[[Problem], Result],
+    problem: api.Problem,
+    decide: Callable[[api.Problem], api.Result],
     how: RepairSettings | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Tell = lambda _: None,
 ) -> RepairedPolicy:
     """Train the policy of a problem on until it is no longer violated, or the rounds are over."""
     how = how or RepairSettings()
@@ -91,7 +80,7 @@ def repair_policy(
     kind = SIMULATORS[recipe.study]
     learner = PpoLearner(recipe, kind)
     learner.start_from(policy_weights(problem), how.spread)
-    baseline = float(baseline_returns(kind).mean())
+    baseline = float(rollout.baseline_returns(kind).mean())
     rounds: list[RepairRound] = []
     found: list[Floats] = []
     spent = 0.0
@@ -99,16 +88,18 @@ def repair_policy(
         layers = learner.layers()
         asked = replace_policy_weights(problem, layers)
         result = decide(asked)
-        own = float(held_out_returns(kind, greedy_actor(layers, recipe.activation, kind)).mean())
+        own = float(
+            rollout.held_out_returns(kind, rollout.greedy_actor(layers, recipe.activation, kind)).mean()
+        )
         word = type(result.verdict).__name__.lower()
-        if isinstance(result.verdict, Violated):
+        if isinstance(result.verdict, api.Violated):
             found.append(_broken_observations(asked, result.verdict.trace))
         count = sum(map(len, found))
         rounds.append(
             RepairRound(number, count, word, result.certified, own, _baseline_share(own, baseline), spent)
         )
         tell(f"round {number}: {word}, return {own:.4g}")
-        if not isinstance(result.verdict, Violated) or number == how.rounds:
+        if not isinstance(result.verdict, api.Violated) or number == how.rounds:
             break
         began = time.process_time()
         learner.penalty = _make_penalty(problem, np.concatenate(found), how, rng)
@@ -121,8 +112,10 @@ def repair_policy(
     return RepairedPolicy(layers, tuple(rounds))
 
 
-def _play_sampled(learner: PpoLearner, rng: np.random.Generator) -> EpisodeBatch:
-    return play_episodes(learner.kind, learner.sampling(rng), learner.recipe.episodes, rng, advised=False)
+def _play_sampled(learner: PpoLearner, rng: np.random.Generator) -> rollout.EpisodeBatch:
+    return rollout.play_episodes(
+        learner.kind, learner.sampling(rng), learner.recipe.episodes, rng, advised=False
+    )
 
 
 def _baseline_share(own: float, baseline: float) -> float:
@@ -130,18 +123,18 @@ def _baseline_share(own: float, baseline: float) -> float:
     return baseline / own if own < 0 and baseline < 0 else own / baseline
 
 
-def _broken_observations(problem: Problem, trace: Trace) -> Floats:
+def _broken_observations(problem: api.Problem, trace: api.Trace) -> Floats:
     """What the policy saw in the states of a trace in which the property is broken."""
     policy = problem.policy
-    assert isinstance(policy, NeuralPolicy)
+    assert isinstance(policy, api.NeuralPolicy)
     seen = np.array(
-        [observation_vector(policy, problem.environment, s) for s in trace.states], dtype=np.float64
+        [api.observation_vector(policy, problem.environment, s) for s in trace.states], dtype=np.float64
     )
     return np.unique(seen[violating_rows(problem, seen)], axis=0)
 
 
 def _make_penalty(
-    problem: Problem, found: Floats, how: RepairSettings, rng: np.random.Generator
+    problem: api.Problem, found: Floats, how: RepairSettings, rng: np.random.Generator
 ) -> Callable[[Any], Any]:
     """The mean distance to keeping the property by the margin, over counterexamples and their neighbours."""
     low, high = declared_ranges(problem)
@@ -159,36 +152,36 @@ def _make_penalty(
     return penalty
 
 
-def _policy_layers(problem: Problem) -> tuple[NeuralPolicy, list[Affine]]:
+def _policy_layers(problem: api.Problem) -> tuple[api.NeuralPolicy, list[api.Affine]]:
     policy = problem.policy
-    assert isinstance(policy, NeuralPolicy)
-    return policy, [node for node in policy.network.nodes if isinstance(node, Affine)]
+    assert isinstance(policy, api.NeuralPolicy)
+    return policy, [node for node in policy.network.nodes if isinstance(node, api.Affine)]
 
 
-def policy_weights(problem: Problem) -> Layers:
+def policy_weights(problem: api.Problem) -> rollout.Layers:
     """Weights and biases of the policy's layers."""
     return [(node.weights, node.bias) for node in _policy_layers(problem)[1]]
 
 
-def replace_policy_weights(problem: Problem, layers: Layers) -> Problem:
+def replace_policy_weights(problem: api.Problem, layers: rollout.Layers) -> api.Problem:
     """The same problem about a policy with these weights; what comes before the layers stays."""
     policy, _ = _policy_layers(problem)
     left = iter(layers)
     nodes = tuple(
-        _replace_weights(n, *next(left)) if isinstance(n, Affine) else n for n in policy.network.nodes
+        _replace_weights(n, *next(left)) if isinstance(n, api.Affine) else n for n in policy.network.nodes
     )
-    network = Network(policy.network.width, nodes, policy.network.name, policy.network.notes)
+    network = api.Network(policy.network.width, nodes, policy.network.name, policy.network.notes)
     return replace(problem, policy=replace(policy, network=network))
 
 
-def _replace_weights(node: Affine, weights: Any, bias: Any) -> Affine:
-    return replace(node, weights=freeze_float32(weights), bias=freeze_float32(bias))
+def _replace_weights(node: api.Affine, weights: Any, bias: Any) -> api.Affine:
+    return replace(node, weights=api.freeze_float32(weights), bias=api.freeze_float32(bias))
 
 
-def _first_layer_inputs(problem: Problem, points: Floats) -> Any:
+def _first_layer_inputs(problem: api.Problem, points: Floats) -> Any:
     """What the first layer reads; a problem may compute it from its observation, such as size / time."""
     policy, affine = _policy_layers(problem)
-    return infer_all_values(policy.network, points.astype(np.float32))[affine[0].source].copy()
+    return api.infer_all_values(policy.network, points.astype(np.float32))[affine[0].source].copy()
 
 
 def render_rounds(rounds: tuple[RepairRound, ...]) -> str:

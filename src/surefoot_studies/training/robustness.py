@@ -13,33 +13,30 @@ from typing import Any
 
 import torch
 
-from surefoot.errors import Unsupported
-from surefoot.term.printer import show_term
-from surefoot.term.reserved_names import output_index
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot import api
 
-RULES: dict[Op, Callable[..., Any]] = {
-    Op.ADD: lambda *parts: sum(parts[1:], parts[0]),
-    Op.SUB: lambda left, right: left - right,
-    Op.NEG: lambda part: -part,
-    Op.MUL: lambda *parts: reduce(lambda a, b: a * b, parts),
-    Op.LT: lambda left, right: right - left,
-    Op.LE: lambda left, right: right - left,
-    Op.NOT: lambda part: -part,
-    Op.AND: lambda *parts: reduce(torch.minimum, parts),
-    Op.OR: lambda *parts: reduce(torch.maximum, parts),
+RULES: dict[api.Op, Callable[..., Any]] = {
+    api.Op.ADD: lambda *parts: sum(parts[1:], parts[0]),
+    api.Op.SUB: lambda left, right: left - right,
+    api.Op.NEG: lambda part: -part,
+    api.Op.MUL: lambda *parts: reduce(lambda a, b: a * b, parts),
+    api.Op.LT: lambda left, right: right - left,
+    api.Op.LE: lambda left, right: right - left,
+    api.Op.NOT: lambda part: -part,
+    api.Op.AND: lambda *parts: reduce(torch.minimum, parts),
+    api.Op.OR: lambda *parts: reduce(torch.maximum, parts),
 }
 
 
-def robustness_degree(condition: Term, outputs: Any) -> Any:
+def robustness_degree(condition: api.Term, outputs: Any) -> Any:
     """One number per row of outputs."""
     match condition:
-        case Var(name) if (index := output_index(name)) is not None:
+        case api.Var(name) if (index := api.output_index(name)) is not None:
             return outputs[:, index]
-        case Const(value) if not isinstance(value, bool):
+        case api.Const(value) if not isinstance(value, bool):
             return torch.full_like(outputs[:, 0], float(value))
-        case Apply(op, parts) if op in RULES:
+        case api.Apply(op, parts) if op in RULES:
             return RULES[op](*(robustness_degree(part, outputs) for part in parts))
         case other:
-            what = f"`{show_term(other)}` cannot be learnt"
-            raise Unsupported(what, fix="ask about outputs of the network, with linear comparisons")
+            what = f"`{api.show_term(other)}` cannot be learnt"
+            raise api.Unsupported(what, fix="ask about outputs of the network, with linear comparisons")

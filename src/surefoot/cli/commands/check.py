@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -16,33 +17,15 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.graph_file import (
-    check_graph_format,
-    number_of_splits,
-    omit_large_graph,
-    with_splits_tried,
-    write_graph,
-)
-from surefoot.cli.model import load_model, model_flags, set_time_semantics, time_flags
+from surefoot.cli.graph_file import check_graph_format, number_of_splits, write_graph
+from surefoot.cli.model import check_time_options, load_named_model, model_flags, names_study, time_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, write_certificate, write_results
 from surefoot.cli.progress import limit_command, report_progress
-from surefoot.cli.read_json_file import read_invariant
-from surefoot.cli.study_problem import load_study_model, names_study
-from surefoot.cli.study_training import replay_in_simulator
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.errors import InvalidProblem
-from surefoot.problem.policy import RANDOM, NeuralPolicy
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Expected, Probability
-from surefoot.reductions.abstraction_request import parse_abstraction_request
-from surefoot.run import verify_without_objection
-from surefoot.search import SearchSettings, verify_abstracted, verify_assuming
-from surefoot.verdict.sentences import interruption_note
-from surefoot.verdict.verdict import Result, Violated, is_interrupted
-from surefoot.work.budget import Budget
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", type=click.Path(path_type=Path))
 @model_flags
 @time_flags
@@ -107,29 +90,31 @@ def check(
     Without --property every property of the file is checked. The properties share the timeout equally, and
     the exit code is that of the worst answer.
     """
-    started = Budget(timeout, seed)
+    started = api.Budget(timeout, seed)
     outputs = {"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph}
     check_output_files(outputs, [model])
     check_graph_format(graph)
     if splits is not None and graph is None and report is None and json_path is None:
         refuse_given_options({"--splits": "splits"}, "without --graph, --report or --json, which show them")
     if abstract is not None and assume_invariant is not None:
-        raise InvalidProblem("--abstract and --assume-invariant do not go together", fix="give one of them")
+        raise api.InvalidProblem(
+            "--abstract and --assume-invariant do not go together", fix="give one of them"
+        )
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
-    study = str(model).partition("/")[0] if names_study(str(model)) else None
-    loaded = set_time_semantics(
-        load_study_model(str(model), wiring) if study else load_model(model, **wiring), time, flow_method
-    )
-    check_output_files(outputs, loaded.inputs)
-    for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):
-        if given is not None and len(loaded.problems) > 1:
-            fix = "name one with --property"
-            raise InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
     refuse_options_of_others("predicates" if graph or splits is not None else engine_name, options)
     if engine_name not in (None, "predicates"):
         refuse_given_options(
             {"--graph": "graph", "--splits": "splits"}, f"on `{engine_name}`: of `predicates` only"
         )
+    check_time_options(time, flow_method)
+    study = str(model).partition("/")[0] if names_study(str(model)) else None
+    loaded = load_named_model(str(model), wiring)
+    loaded = api.set_time_semantics(loaded, time, flow_method)
+    check_output_files(outputs, loaded.inputs)
+    for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):
+        if given is not None and len(loaded.problems) > 1:
+            fix = "name one with --property"
+            raise api.InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
     shown = "predicates" if engine_name is None and (graph is not None or splits is not None) else engine_name
     built = build_engines(shown, options, dump_queries)
     if options.get("uniform"):
@@ -138,18 +123,22 @@ def check(
         _refuse_to_abstract(loaded.problems)
     if abstract is None and assume_invariant is None:
         refuse_what_is_unused(shown, options, loaded.problems, built)
-    results: list[tuple[Problem, Result]] = []
+    results: list[tuple[api.Problem, api.Result]] = []
 
-    def ask(name: str, problem: Problem, budget: Budget) -> Result:
+    def ask(name: str, problem: api.Problem, budget: api.Budget) -> api.Result:
         source = {**loaded.source, "property": name}
         named = shown is not None or options.get("solver") is not None
         engines, about = with_predicates(built, options.get("predicates"), loaded.predicates.get(name, ()))
         if abstract is not None or assume_invariant is not None:
-            asking = SearchSettings(engines, budget, loaded.inputs, source)
+            asking = api.SearchSettings(engines, budget, loaded.inputs, source)
             result = _verify_indirectly(problem, abstract, assume_invariant, asking)
         else:
-            result = verify_without_objection(problem, engines, budget, loaded.inputs, source, named=named)
-        result = with_splits_tried(problem, result, engines, number_of_splits(splits, report, graph), budget)
+            result = api.verify_without_objection(
+                problem, engines, budget, loaded.inputs, source, named=named
+            )
+        result = api.with_splits_tried(
+            problem, result, engines, number_of_splits(splits, report, graph), budget
+        )
         result = replace(result, notes=(*result.notes, *about))
         return _simulate_violation(study, problem, result) if study else result
 
@@ -158,68 +147,70 @@ def check(
             tell(f"{name}: starting")
             share = started.remaining() / (len(loaded.problems) - number)
             try:
-                results.append((problem, ask(name, problem, Budget(share, seed, tell))))
+                results.append((problem, ask(name, problem, api.Budget(share, seed, tell))))
             except KeyboardInterrupt:
                 if not results:
                     raise
                 break
-            if is_interrupted(results[-1][1].verdict):
+            if api.is_interrupted(results[-1][1].verdict):
                 break
     mark = _describe_rest(list(loaded.problems), [result for _, result in results])
     if certificate is not None:
         write_certificate(results[0][1], certificate, quiet)
     if graph is not None:
         write_graph(results[0][0], results[0][1].verdict, graph, quiet)
-    written = [(problem, omit_large_graph(result)) for problem, result in results]
+    written = [(problem, api.omit_large_graph(result)) for problem, result in results]
     code = write_results(written, json_path, quiet, report, mark)
     return 130 if mark else code
 
 
-def _describe_rest(names: Sequence[str], results: Sequence[Result]) -> str:
+def _describe_rest(names: Sequence[str], results: Sequence[api.Result]) -> str:
     """How far it came, where an interrupt has left properties that were not asked."""
     rest = names[len(results) :]
     if not rest:
         return ""
-    done = len(results) - is_interrupted(results[-1].verdict)
-    return f"{interruption_note(done, len(names), 'properties')}; not asked: {', '.join(rest)}"
+    done = len(results) - api.is_interrupted(results[-1].verdict)
+    return f"{api.interruption_note(done, len(names), 'properties')}; not asked: {', '.join(rest)}"
 
 
-def _refuse_to_abstract(problems: Mapping[str, Problem]) -> None:
+def _refuse_to_abstract(problems: Mapping[str, api.Problem]) -> None:
     """Fewer inputs than a network has, for a proof."""
     for name, problem in problems.items():
-        if not isinstance(problem.policy, NeuralPolicy):
+        if not isinstance(problem.policy, api.NeuralPolicy):
             what = f"it has no effect on `{name}`: its policy is no network"
-            raise InvalidProblem(what, fix="leave it out", where="--abstract")
-        if isinstance(problem.property, Probability | Expected):
+            raise api.InvalidProblem(what, fix="leave it out", where="--abstract")
+        if isinstance(problem.property, api.Probability | api.Expected):
             what = f"it has no effect on `{name}`: a number is asked for, not a proof"
-            raise InvalidProblem(what, fix="leave it out", where="--abstract")
+            raise api.InvalidProblem(what, fix="leave it out", where="--abstract")
 
 
-def _simulate_violation(study: str, problem: Problem, result: Result) -> Result:
+def _simulate_violation(study: str, problem: api.Problem, result: api.Result) -> api.Result:
     """A trace is looked for in the simulator of the study; what came of it is a note."""
-    if not isinstance(result.verdict, Violated):
+    if not isinstance(result.verdict, api.Violated):
         return result
-    found = replay_in_simulator(study, problem, result.verdict.trace)
+    from surefoot.cli.study_problem import replay_study_trace
+
+    found = replay_study_trace(study, problem, result.verdict.trace)
     return (
         result if found is None else replace(result, notes=(*result.notes, f"in the simulator {found.words}"))
     )
 
 
-def _with_random_policy(problem: Problem) -> Problem:
+def _with_random_policy(problem: api.Problem) -> api.Problem:
     """Without a policy: the random one, whose value is asked for instead of an optimum."""
-    if problem.policy is not None or not isinstance(problem.property, Probability | Expected):
+    if problem.policy is not None or not isinstance(problem.property, api.Probability | api.Expected):
         return problem
-    return replace(problem, policy=RANDOM, property=replace(problem.property, optimise=None))
+    return replace(problem, policy=api.RANDOM, property=replace(problem.property, optimise=None))
 
 
 def _verify_indirectly(
-    problem: Problem, abstract: str | None, assumed: Path | None, asking: SearchSettings
-) -> Result:
+    problem: api.Problem, abstract: str | None, assumed: Path | None, asking: api.SearchSettings
+) -> api.Result:
     """The answer by way of an abstraction or of an invariant."""
     if assumed is not None:
-        return verify_assuming(problem, read_invariant(assumed), asking)
-    request = parse_abstraction_request(abstract or "auto", problem)
-    return verify_abstracted(problem, request.freed, asking, request.ranges)
+        return api.verify_assuming(problem, api.read_invariant(assumed), asking)
+    request = api.parse_abstraction_request(abstract or "auto", problem)
+    return api.verify_abstracted(problem, request.freed, asking, request.ranges)
 
 
 MODEL_OPTIONS = (

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
+from surefoot import api
 from surefoot.cli.output import check_folder
 from surefoot.cli.terminal import print_line
-from surefoot.errors import InvalidProblem
-from surefoot.verdict.sentences import interruption_note
 
 ASSETS = ("toy.toml", "toy.onnx", "below_thirteen.vnnlib")
 
@@ -23,7 +22,7 @@ def demo(folder: Path) -> int:
     from surefoot.cli import run_command_line
 
     if folder.exists() and not folder.is_dir():
-        raise InvalidProblem(f"`{folder}` is a file", fix="choose another --folder")
+        raise api.InvalidProblem(f"`{folder}` is a file", fix="choose another --folder")
     check_folder(folder, "--folder")
     for asset in ASSETS:
         (folder / asset).write_bytes(files("surefoot_studies.toy").joinpath("assets", asset).read_bytes())
@@ -58,7 +57,7 @@ def demo(folder: Path) -> int:
         print_line(f"$ surefoot {' '.join(command)}")
         found = run_command_line(command)
         if found == 130:
-            print_line(interruption_note(number, len(commands), "commands"))
+            print_line(api.interruption_note(number, len(commands), "commands"))
             return found
         as_expected &= found == code
         print()

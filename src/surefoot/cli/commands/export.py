@@ -7,16 +7,11 @@ from typing import Any, Literal
 
 import click
 
-from surefoot.cli.model import load_model, normalise_flag
+from surefoot import api
+from surefoot.cli.model import load_model, names_study, normalise_flag
 from surefoot.cli.output import check_output_files
-from surefoot.cli.study_problem import load_study_problem, names_study
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.errors import InvalidProblem
-from surefoot.formats.jani import write_jani
-from surefoot.formats.output_file import write_file
-from surefoot.reductions.discretise import discretise
-from surefoot.verdict.sentences import count_noun
 
 
 @click.command()
@@ -54,27 +49,31 @@ def export(
     A policy has no counterpart in JANI: if the model has one, only the environment is written.
     """
     if file.suffix != ".jani":
-        raise InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
+        raise api.InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
     check_output_files({"FILE": str(file)}, [model])
     if names_study(str(model)):
         studies = {"--property": "properties", "--normalise": "normalise"}
         refuse_given_options(
             studies, "on a problem of a study: it has one property, with its own probabilities"
         )
+        from surefoot.cli.study_problem import load_study_problem
+
         loaded = load_study_problem(str(model), constants=constants)
     else:
         given: dict[str, Any] = {"properties": properties, "constants": constants, "normalise": normalise}
         loaded = load_model(model, **given, trust_python=trust_python, bare=True)
     check_output_files({"FILE": str(file)}, loaded.inputs)
-    problems = {name: discretise(problem) for name, problem in loaded.problems.items()}
+    problems = {name: api.discretise(problem) for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):
-        raise InvalidProblem("the problems have different environments", fix="name one with --property")
+        raise api.InvalidProblem("the problems have different environments", fix="name one with --property")
     asked = {name: p.property for name, p in problems.items() if p.policy is None}
-    write_file(file, write_jani(environments[0], asked, kind=kind))
+    api.write_file(file, api.write_jani(environments[0], asked, kind=kind))
     left_out = len(problems) - len(asked)
     told = (
-        f" (without the policy, and without {count_noun(left_out, 'question')} about it)" if left_out else ""
+        f" (without the policy, and without {api.count_noun(left_out, 'question')} about it)"
+        if left_out
+        else ""
     )
     print_line(f"written: {file}{told}", error=True)
     return 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.engine_options import (
     build_engines,
@@ -17,25 +18,12 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.model import load_model, model_flags
+from surefoot.cli.model import load_named_model, model_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
 from surefoot.cli.progress import limit_command, report_progress
-from surefoot.cli.study_problem import load_study_model, names_study
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.engines.invariant_search import MovingBound, template_bounds
-from surefoot.errors import InvalidProblem
-from surefoot.formats.model_file import LoadedModel
-from surefoot.problem.problem import Problem
-from surefoot.reductions.bound_template import parse_bound_template
-from surefoot.report.search_plots import tipping_point_svg
-from surefoot.search import SearchSettings, find_invariant, find_tipping_point
-from surefoot.term.parser import parse_term
-from surefoot.term.printer import show_term
-from surefoot.term.term import Const
-from surefoot.verdict.artifact import TippingPoint
-from surefoot.verdict.verdict import Found, Reason, Result, Violated
-from surefoot.work.budget import Budget
 
 
 def _parse_numbers(_: click.Context, option: click.Parameter, given: Any) -> Any:
@@ -49,10 +37,10 @@ def _parse_numbers(_: click.Context, option: click.Parameter, given: Any) -> Any
 
 def _parse_exact_number(text: str, option: click.Parameter | None) -> Fraction:
     try:
-        term = parse_term(text)
-    except InvalidProblem:
+        term = api.parse_term(text)
+    except api.InvalidProblem:
         term = None
-    if not isinstance(term, Const) or isinstance(term.value, bool):
+    if not isinstance(term, api.Const) or isinstance(term.value, bool):
         raise click.BadParameter(f"`{text}` is not a number", param=option)
     return Fraction(term.value)
 
@@ -65,7 +53,7 @@ def _parse_templates(_: click.Context, option: click.Parameter, given: Any) -> A
     )
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @click.option(
     "--tighten", metavar="BOUND", help="`output[0]>=`, `send_ratio<=`, `x,-x,y-1<=`; needs --between."
@@ -124,78 +112,73 @@ def invariant(
     trace. Exit 0: found to the precision asked for, 1: violated in the whole range, 3: only in part.
     """
     if (tighten is None) == (not inductive):
-        raise InvalidProblem(
+        raise api.InvalidProblem(
             "what should move?", fix="give --tighten BOUND --between LOW HIGH, or --inductive"
         )
     if tighten is not None and between is None:
-        raise InvalidProblem("where should the bound move?", fix="give --between LOW HIGH")
+        raise api.InvalidProblem("where should the bound move?", fix="give --between LOW HIGH")
     if inductive:
         why = "on an inductive invariant: it is about a tipping point (--tighten)"
         refuse_given_options({"--between": "between", "--probe": "probe", "--plot": "plot"}, why)
     outputs = {"--json": json_path, "--plot": plot, "--report": report}
     check_output_files(outputs, [model])
     if plot is not None and not plot.endswith(".svg"):
-        raise InvalidProblem(f"`{plot}` does not end in .svg", fix="choose such a name", where="--plot")
+        raise api.InvalidProblem(f"`{plot}` does not end in .svg", fix="choose such a name", where="--plot")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
+    refuse_options_of_others(engine_name, options)
     name, problem, loaded = load_single_problem(model, wiring)
     check_output_files(outputs, loaded.inputs)
-    refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
     refuse_what_is_unused(engine_name, options, {name: problem}, engines)
     if loaded.predicates.get(name):
         engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates[name])
     with report_progress(quiet) as tell:
         source = {**loaded.source, "property": name}
-        asking = SearchSettings(engines, Budget(timeout, seed, tell), loaded.inputs, source)
+        asking = api.SearchSettings(engines, api.Budget(timeout, seed, tell), loaded.inputs, source)
         if tighten is not None and between is not None:
             step = (between[1] - between[0]) / 1000 if precision is None else precision
-            moving = parse_bound_template(tighten, problem)
-            about, result = find_tipping_point(problem, moving, between, step, asking, probe)
+            moving = api.parse_bound_template(tighten, problem)
+            about, result = api.find_tipping_point(problem, moving, between, step, asking, probe)
             easy = between[0] if moving.rises else between[1]
             result = replace(result, source={**source, "tighten": tighten, **_replayed_value(result, easy)})
         else:
             made = [
                 b
                 for text, low, high in inductive
-                for b in _moving_bounds(problem, text, low, high, precision)
+                for b in api.parse_moving_bounds(problem, text, low, high, precision)
             ]
-            about, result = problem, find_invariant(problem, tuple(made), asking)
+            about, result = problem, api.find_invariant(problem, tuple(made), asking)
     if plot is not None:
         match result.verdict:
-            case Found(TippingPoint() as found):
-                deliver_file(plot, lambda: tipping_point_svg(found), quiet)
+            case api.Found(api.TippingPoint() as found):
+                deliver_file(plot, lambda: api.tipping_point_svg(found), quiet)
             case _:
                 print_line(f"not written: {plot} (there is no tipping point)", error=True)
     write_results([(about, result)], json_path, quiet, report)
     return _search_exit_code(result)
 
 
-def _replayed_value(result: Result, easy: Fraction) -> dict[str, str]:
+def _replayed_value(result: api.Result, easy: Fraction) -> dict[str, str]:
     """Where a trace is to be replayed: it violates the property at the easy end of the range."""
-    return {"at": show_term(Const(easy))} if isinstance(result.verdict, Violated) else {}
+    return {"at": api.show_term(api.Const(easy))} if isinstance(result.verdict, api.Violated) else {}
 
 
-def _moving_bounds(
-    problem: Problem, text: str, low: Fraction, high: Fraction, precision: Fraction | None
-) -> tuple[MovingBound, ...]:
-    step = (high - low) / 100 if precision is None else precision
-    return template_bounds(problem, parse_bound_template(text, problem), low, high, step)
-
-
-def load_single_problem(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, LoadedModel]:
+def load_single_problem(model: str, wiring: dict[str, Any]) -> tuple[str, api.Problem, api.LoadedModel]:
     """The one problem that is meant."""
-    loaded = load_study_model(model, wiring) if names_study(model) else load_model(Path(model), **wiring)
+    loaded = load_named_model(model, wiring)
     if len(loaded.problems) != 1:
         names = ", ".join(f"`{n}`" for n in loaded.problems)
-        raise InvalidProblem("the model has several properties", fix=f"choose one with --property: {names}")
+        raise api.InvalidProblem(
+            "the model has several properties", fix=f"choose one with --property: {names}"
+        )
     ((name, problem),) = loaded.problems.items()
     return name, problem, loaded
 
 
-def _search_exit_code(result: Result) -> int:
+def _search_exit_code(result: api.Result) -> int:
     """As for every verdict; a tipping point that is known less precisely than asked is a part."""
     match result.verdict:
-        case Found(TippingPoint(stopped=stopped, reason=reason)) if stopped:
-            return 130 if reason is Reason.INTERRUPTED else 3
+        case api.Found(api.TippingPoint(stopped=stopped, reason=reason)) if stopped:
+            return 130 if reason is api.Reason.INTERRUPTED else 3
         case _:
             return exit_code(result)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import load_single_problem
 from surefoot.cli.engine_options import (
@@ -17,18 +18,13 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import model_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, exit_code, write_results
 from surefoot.cli.progress import limit_command, report_progress
 from surefoot.cli.unused_options import option_flag
-from surefoot.errors import InvalidProblem
-from surefoot.search import SearchSettings
-from surefoot.search.safe_starts import INTERRUPTED, find_safe_starts
-from surefoot.verdict.artifact import SafeStarts
-from surefoot.verdict.verdict import Found, Holds, Result
-from surefoot.work.budget import Budget
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @click.option("--parts", type=click.IntRange(min=1, max=100_000), default=32, show_default=True, metavar="N",
               help="Ask about so many parts, where the starts have to be split.")  # fmt: skip
@@ -65,6 +61,7 @@ def starts(
     outputs = {"--json": json_path, "--report": report}
     check_output_files(outputs, [model])
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
+    refuse_options_of_others(engine_name, options)
     name, problem, loaded = load_single_problem(model, wiring)
     check_output_files(outputs, loaded.inputs)
     asked = {option for option, value in options.items() if value is not None} - {"means"}
@@ -72,26 +69,25 @@ def starts(
     by_table = by_table and not asked and dump_queries is None  # else they would change nothing
     if asked and options.get("means") == "table":
         what = "a table of all states is made without it"
-        raise InvalidProblem(what, fix="leave it, or --means table, out", where=option_flag(min(asked)))
-    refuse_options_of_others(engine_name, options)
+        raise api.InvalidProblem(what, fix="leave it, or --means table, out", where=option_flag(min(asked)))
     engines = build_engines(engine_name, options, dump_queries)
     refuse_what_is_unused(engine_name, options, {name: problem}, engines)
     engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates.get(name, ()))
     with report_progress(quiet) as tell:
         source = {**loaded.source, "property": name}
-        asking = SearchSettings(engines, Budget(timeout, seed, tell), loaded.inputs, source)
-        result = find_safe_starts(problem, asking, parts, by_table)
+        asking = api.SearchSettings(engines, api.Budget(timeout, seed, tell), loaded.inputs, source)
+        result = api.find_safe_starts(problem, asking, parts, by_table)
     write_results([(problem, result)], json_path, quiet, report)
     return _starts_exit_code(result)
 
 
-def _starts_exit_code(result: Result) -> int:
+def _starts_exit_code(result: api.Result) -> int:
     """By the worst group; the word of a solver is no proof."""
-    if not isinstance(result.verdict, Found) or not isinstance(result.verdict.artifact, SafeStarts):
+    if not isinstance(result.verdict, api.Found) or not isinstance(result.verdict.artifact, api.SafeStarts):
         return exit_code(result)
     groups = result.verdict.artifact.groups
-    if result.verdict.artifact.stopped == INTERRUPTED:
+    if result.verdict.artifact.stopped == api.STARTS_INTERRUPTED:
         return 130
     if any(g.answer == "refuted" for g in groups):
         return 1
-    return 3 if any(g.answer == "unknown" or isinstance(g.verdict, Holds) for g in groups) else 0
+    return 3 if any(g.answer == "unknown" or isinstance(g.verdict, api.Holds) for g in groups) else 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from surefoot.engines.engine_text import show_changes
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from surefoot.engines.barrier.invariant_set import InvariantSet
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Barrier:
     name: ClassVar[str] = "barrier"
 
@@ -37,6 +38,8 @@ class Barrier:
 
     squares: Literal["auto", "sos", "sdsos"] = "auto"
     """Sums of squares with any matrices, with sums of 2x2 ones (sdsos: many variables), or by their size."""
+
+    __repr__ = show_changes
 
     def __post_init__(self) -> None:
         check_fields(self, degree=whole_number, squares=take_word("auto", "sos", "sdsos"))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from surefoot.engines.engine_text import show_changes
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
@@ -29,7 +30,7 @@ from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explicit:
     name: ClassVar[str] = "explicit"
 
@@ -45,6 +46,8 @@ class Explicit:
     """Pass through states with a single way on that the question cannot see; there is no certificate then."""
     tier: Literal["auto", "interpreter", "llvm"] = "auto"
     """How states are explored; the answer is the same."""
+
+    __repr__ = show_changes
 
     def __post_init__(self) -> None:
         whole = take_optional(whole_number)

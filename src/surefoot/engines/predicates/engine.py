@@ -10,10 +10,11 @@ table (`tabulated`), otherwise each test of Algorithm 2 is a question to a solve
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar, Literal
 
+from surefoot.engines.engine_text import show_changes
 from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configuration
 from surefoot.engines.predicates.dynamics import Dynamics, build_dynamics
 from surefoot.engines.predicates.enumerative import probability_bounds
@@ -38,7 +39,6 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.reductions.transition_system import encoding_objection as encoding_objection
 from surefoot.term.arguments import check_fields, take_tuple, whole_number
-from surefoot.term.printer import show_term
 from surefoot.term.term import Term, term_from_python
 from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
 from surefoot.verdict.sentences import count_noun
@@ -52,7 +52,7 @@ QUICKLY = 2.0  # seconds for a look at whether questions can be asked at all
 MANY = 50_000  # states, of which an exploration does not see the end at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Predicates:
     name: ClassVar[str] = "predicates"
 
@@ -71,15 +71,11 @@ class Predicates:
     bounds: bool = False
     """Bound the probability of a property `P`, from a table of all states."""
 
+    __repr__ = show_changes
+
     def __post_init__(self) -> None:
         terms = take_tuple(term_from_python, "conditions")
         check_fields(self, predicates=terms, max_predicates=whole_number)
-
-    def __repr__(self) -> str:
-        """As any engine, with predicates as they are written in a model."""
-        texts = tuple(map(show_term, self.predicates))
-        values = ((f.name, texts if f.name == "predicates" else getattr(self, f.name)) for f in fields(self))
-        return f"Predicates({', '.join(f'{name}={value!r}' for name, value in values)})"
 
     def objection(self, problem: Problem) -> str | None:
         if isinstance(problem.property, Probability):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from surefoot.engines.engine_text import show_changes
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
@@ -28,7 +29,7 @@ WAYS = (  # of choosing a plan; those between the first and the last are `solve.
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Statistical:
     name: ClassVar[str] = "statistical"
     last_resort: ClassVar[bool] = True  # an estimate is no answer where a computed value can be had
@@ -64,6 +65,8 @@ class Statistical:
     """Results are recorded in this folder as they arrive."""
     resume: bool = False
     """Go on with what the folder has."""
+
+    __repr__ = show_changes
 
     def __post_init__(self) -> None:
         number, whole = take_optional(exact_fraction), take_optional(whole_number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from surefoot.certify.barrier.claim import read_claimed_sets
 from surefoot.problem.problem import Problem
@@ -21,6 +21,9 @@ from surefoot.reductions.discretise import discretise, in_time
 from surefoot.report.region.sample_runs import SampleRun, sample_shield_runs
 from surefoot.term.printer import show_term
 from surefoot.term.term import Term
+
+if TYPE_CHECKING:
+    from surefoot.shields.certified_shield import ShieldSynthesis
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 Box: TypeAlias = tuple[Range, ...]
@@ -92,6 +95,18 @@ def certified_scene(problem: Problem, content: Mapping[str, Any], title: str, se
     drawn = executed if system.motion is None else discretise(in_time(problem, "steps", "rk4"))
     runs, proposed = sample_shield_runs(drawn, system, [system.initial], seed)
     return make_scene(title, system, read_claimed_sets(content), runs, proposed, certified=True)
+
+
+def synthesis_scene(made: ShieldSynthesis, title: str, seed: int) -> Scene:
+    """The sets of a synthesis and runs from the starts that they cover."""
+    from surefoot.shields.evaluation.plant import covered_boxes
+
+    branches = made.found.branches
+    covered = [tuple(box) for box in covered_boxes([b.set.proof for b in branches], made.system.initial)]
+    drawn = discretise(in_time(made.problem, "steps", "rk4")) if made.system.motion else made.problem
+    runs, proposed = sample_shield_runs(drawn, made.system, covered, seed) if branches else ((), "")
+    sets = [(b.set.domain, b.set.barrier, b.then) for b in branches]
+    return make_scene(title, made.system, sets, runs, proposed, certified=made.accepted)
 
 
 def scene_to_json(scene: Scene) -> dict[str, Any]:

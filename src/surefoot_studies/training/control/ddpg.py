@@ -10,26 +10,14 @@ the run and costs `unsafe`. The actor that is kept is the best one of the looks 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import process_time
 
 import numpy as np
 
-from surefoot.errors import Unsupported
-from surefoot.reductions.barrier import ControlSystem
-from surefoot.shields.evaluation.baselines import baseline_regulator
-from surefoot.shields.evaluation.plant import BatchPlant, draw_start_states
-from surefoot_studies.training.control.dense import (
-    Adam,
-    Floats,
-    Layers,
-    backpropagate_layers,
-    copy_layers,
-    forward_layers,
-    initialise_layers,
-    update_target,
-)
+from surefoot import api
+from surefoot_studies import Tell
+from surefoot_studies.training.control import dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +48,8 @@ class ActorRecipe:
 class TrainedActor:
     """`layers` read the plant's variables; tanh and the reach of the controls come after them."""
 
-    layers: Layers
-    reach: Floats
+    layers: dense.Layers
+    reach: dense.Floats
     curve: tuple[tuple[int, float, int], ...]  # after so many updates: mean return, unsafe runs
     cpu_seconds: float
     interrupted: bool = False
@@ -72,16 +60,18 @@ class TrainedActor:
 
 
 def train_actor(
-    system: ControlSystem, recipe: ActorRecipe, seed: int, tell: Callable[[str], None] = lambda _: None
+    system: api.ControlSystem, recipe: ActorRecipe, seed: int, tell: Tell = lambda _: None
 ) -> TrainedActor:
     """An actor for a plant; the same seed gives the same actor on the same machine.
 
     An interruption after the first look keeps the best actor so far.
     """
     began, learner = process_time(), _Learner(system, recipe, seed)
-    held_out = draw_start_states([list(system.initial)], recipe.held_out, np.random.default_rng((seed, 1)))
+    held_out = api.draw_start_states(
+        [list(system.initial)], recipe.held_out, np.random.default_rng((seed, 1))
+    )
     curve: list[tuple[int, float, int]] = []
-    best, most = copy_layers(learner.actor), -np.inf
+    best, most = dense.copy_layers(learner.actor), -np.inf
     interrupted = False
     try:
         if recipe.imitation:
@@ -93,7 +83,7 @@ def train_actor(
             if update * recipe.looks // recipe.updates > (update - 1) * recipe.looks // recipe.updates:
                 worth, fallen = learner.evaluate_actor(held_out)
                 if worth > most:
-                    best, most = copy_layers(learner.actor), worth
+                    best, most = dense.copy_layers(learner.actor), worth
                 curve.append((update, worth, fallen))
                 told = f"mean return {worth:.4g}, {fallen} runs unsafe"
                 tell(f"ddpg: update {update} of {recipe.updates}, {told}")
@@ -109,26 +99,28 @@ def train_actor(
 class _Learner:
     """Actor, critic, their targets, the memory and the plants that are running."""
 
-    def __init__(self, system: ControlSystem, recipe: ActorRecipe, seed: int) -> None:
-        self.plant, self.recipe = BatchPlant(system), recipe
+    def __init__(self, system: api.ControlSystem, recipe: ActorRecipe, seed: int) -> None:
+        self.plant, self.recipe = api.BatchPlant(system), recipe
         self.generator = np.random.default_rng((seed, 0))
         low, high = self.plant.ends()
         if not np.all(np.isfinite(high - low)) or np.any(low != -high):
-            raise Unsupported("an actor is trained for controls between -c and c")
+            raise api.Unsupported("an actor is trained for controls between -c and c")
         self.reach = high
         self.widths = np.array([max(abs(float(a)), abs(float(b)), 1e-2) for a, b in system.initial])
         states, controls = len(system.variables), len(high)
         self.kind = np.float32 if recipe.single else np.float64
-        self.actor = initialise_layers((states, *recipe.hidden, controls), self.generator, 1e-2, self.kind)
-        self.critic = initialise_layers(
+        self.actor = dense.initialise_layers(
+            (states, *recipe.hidden, controls), self.generator, 1e-2, self.kind
+        )
+        self.critic = dense.initialise_layers(
             (states + controls, *recipe.critic, 1), self.generator, 1e-2, self.kind
         )
-        self.slow_actor, self.slow_critic = copy_layers(self.actor), copy_layers(self.critic)
+        self.slow_actor, self.slow_critic = dense.copy_layers(self.actor), dense.copy_layers(self.critic)
         self.of_actor, self.of_critic = (
-            Adam(self.actor, recipe.actor_rate),
-            Adam(self.critic, recipe.critic_rate),
+            dense.Adam(self.actor, recipe.actor_rate),
+            dense.Adam(self.critic, recipe.critic_rate),
         )
-        self.of_imitation = Adam(self.actor, 1e-3)
+        self.of_imitation = dense.Adam(self.actor, 1e-3)
         self.memory = np.zeros((recipe.memory, 2 * states + controls + 2))
         self.filled = 0
         self.states = self._starts(recipe.lanes)
@@ -149,14 +141,18 @@ class _Learner:
             states = np.where(bad[:, None], 0.0, states)
         return float(bad.mean())
 
-    def _starts(self, count: int) -> Floats:
-        return draw_start_states([list(self.plant.system.initial)], count, self.generator)
+    def _starts(self, count: int) -> dense.Floats:
+        return api.draw_start_states([list(self.plant.system.initial)], count, self.generator)
 
-    def _acts(self, actor: Layers, states: Floats) -> Floats:
-        found: Floats = np.tanh(forward_layers(actor, (states / self.widths).astype(self.kind))[-1])
+    def _acts(self, actor: dense.Layers, states: dense.Floats) -> dense.Floats:
+        found: dense.Floats = np.tanh(
+            dense.forward_layers(actor, (states / self.widths).astype(self.kind))[-1]
+        )
         return found
 
-    def _step_plants(self, states: Floats, acts: Floats) -> tuple[Floats, Floats, Floats]:
+    def _step_plants(
+        self, states: dense.Floats, acts: dense.Floats
+    ) -> tuple[dense.Floats, dense.Floats, dense.Floats]:
         """Next states, rewards, and 1 where the run goes on."""
         following = self.plant.step(
             states, acts * self.reach, self.plant.draw_disturbances(len(states), self.generator)
@@ -183,47 +179,47 @@ class _Learner:
 
     def imitate(self) -> None:
         """What a regulator does in states twice as far as starts, as the actor's first idea."""
-        gain = baseline_regulator(self.plant.system)
+        gain = api.baseline_regulator(self.plant.system)
         if gain is None:
-            raise Unsupported("there is no regulator to imitate")
+            raise api.Unsupported("there is no regulator to imitate")
         for _ in range(self.recipe.imitation):
             rows = self.generator.uniform(-2, 2, (self.recipe.batch, len(self.widths))).astype(self.kind)
             wanted = self.plant.clip_controls(rows * self.widths @ gain.matrix.T + gain.offset) / self.reach
             wanted = wanted.astype(self.kind)
-            own = forward_layers(self.actor, rows)
+            own = dense.forward_layers(self.actor, rows)
             chosen = np.tanh(own[-1])
             slopes = (chosen - wanted) * (1 - chosen**2) / self.recipe.batch
-            self.of_imitation.step(self.actor, backpropagate_layers(self.actor, own, slopes)[0])
-        self.slow_actor = copy_layers(self.actor)
+            self.of_imitation.step(self.actor, dense.backpropagate_layers(self.actor, own, slopes)[0])
+        self.slow_actor = dense.copy_layers(self.actor)
 
     def improve(self, actor: bool) -> None:
         """Critic towards its target, actor (if it is to learn already) up the critic."""
         recipe, states = self.recipe, len(self.widths)
         known = min(self.filled, recipe.memory)
-        rows: Floats = self.memory[self.generator.integers(0, known, recipe.batch)].astype(self.kind)
+        rows: dense.Floats = self.memory[self.generator.integers(0, known, recipe.batch)].astype(self.kind)
         now, acts = rows[:, :states], rows[:, states : -states - 2]
         later, rewards, goes_on = rows[:, -states - 2 : -2], rows[:, -2], rows[:, -1]
-        then = np.tanh(forward_layers(self.slow_actor, later)[-1])
-        ahead = forward_layers(self.slow_critic, np.column_stack([later, then]))[-1][:, 0]
+        then = np.tanh(dense.forward_layers(self.slow_actor, later)[-1])
+        ahead = dense.forward_layers(self.slow_critic, np.column_stack([later, then]))[-1][:, 0]
         worst = -recipe.unsafe / (1 - recipe.discount)
         target = rewards + recipe.discount * goes_on * np.clip(ahead, worst, 0.0)
-        values = forward_layers(self.critic, np.column_stack([now, acts]))
+        values = dense.forward_layers(self.critic, np.column_stack([now, acts]))
         gap = values[-1][:, 0] - target
         slopes = np.clip(gap, -10, 10)[:, None] / recipe.batch
-        self.of_critic.step(self.critic, backpropagate_layers(self.critic, values, slopes)[0])
-        update_target(self.slow_critic, self.critic, recipe.share)
+        self.of_critic.step(self.critic, dense.backpropagate_layers(self.critic, values, slopes)[0])
+        dense.update_target(self.slow_critic, self.critic, recipe.share)
         if not actor:
             return
-        own = forward_layers(self.actor, now)
+        own = dense.forward_layers(self.actor, now)
         chosen = np.tanh(own[-1])
-        judged = forward_layers(self.critic, np.column_stack([now, chosen]))
+        judged = dense.forward_layers(self.critic, np.column_stack([now, chosen]))
         down = np.full((recipe.batch, 1), -1.0 / recipe.batch, dtype=self.kind)
-        upward = backpropagate_layers(self.critic, judged, down)[1]
+        upward = dense.backpropagate_layers(self.critic, judged, down)[1]
         through = upward[:, states:] * (1 - chosen**2)
-        self.of_actor.step(self.actor, backpropagate_layers(self.actor, own, through)[0])
-        update_target(self.slow_actor, self.actor, recipe.share)
+        self.of_actor.step(self.actor, dense.backpropagate_layers(self.actor, own, through)[0])
+        dense.update_target(self.slow_actor, self.actor, recipe.share)
 
-    def evaluate_actor(self, starts: Floats) -> tuple[float, int]:
+    def evaluate_actor(self, starts: dense.Floats) -> tuple[float, int]:
         """The mean return without noise, and how many of these runs became unsafe."""
         states, total, alive = starts, np.zeros(len(starts)), np.ones(len(starts), dtype=bool)
         for _ in range(self.recipe.horizon):

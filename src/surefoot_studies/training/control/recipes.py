@@ -44,7 +44,7 @@ def training_text(problem: str, recipe: ActorRecipe, seed: int, made: TrainedAct
         "cpu_seconds": round(made.cpu_seconds, 1),
         "interrupted": made.interrupted,
     }
-    lines = ["# How this actor was trained: surefoot study control --train", "", "[about]"]
+    lines = ["# How this actor was trained: surefoot study train", "", "[about]"]
     lines += [f"{name} = {toml_text(value)}" for name, value in about.items()]
     lines += ["", "[settings]"]
     lines += [f"{name} = {toml_text(value)}" for name, value in asdict(recipe).items()]

@@ -12,12 +12,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.formats.jani import read_jani
-from surefoot.problem.environment import Environment
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
-from surefoot.problem.semantics import Move, State, apply_move, holds_in_state, permitted_transitions
-from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, equal
+from surefoot import api
 
 Floats32: TypeAlias = NDArray[np.float32]
 Integers: TypeAlias = NDArray[np.int64]
@@ -33,9 +28,9 @@ class Adviser(Protocol):
         ...
 
 
-def _read_study_model(study: str, name: str) -> Environment:
+def _read_study_model(study: str, name: str) -> api.EnvironmentData:
     with as_file(files("surefoot_studies").joinpath(study, "assets", f"{name}.jani")) as path:
-        return read_jani(path).environment
+        return api.read_jani(path).environment
 
 
 class _PlanningAdviser:
@@ -52,22 +47,22 @@ class _PlanningAdviser:
 
 
 def _plan_first_actions(
-    environment: Environment, actions: tuple[str, ...], goal: Term, bad: Term, *, beyond: bool
+    environment: api.EnvironmentData, actions: tuple[str, ...], goal: api.Term, bad: api.Term, *, beyond: bool
 ) -> dict[Values, int]:
     """The number of the best action in every start, and (`beyond`) in all that can be reached past dangers.
 
     Of an action that may fail the first outcome counts.
     """
-    free = Problem("planned", environment, None, Never(FALSE))
-    known: dict[Values, State] = {tuple(s.values()): s for s in _enumerate_starts(environment)}
+    free = api.Problem("planned", environment, None, api.Never(api.FALSE))
+    known: dict[Values, api.State] = {tuple(s.values()): s for s in _enumerate_starts(environment)}
     before: dict[Values, list[tuple[Values, int]]] = {}
     wave = list(known.values())
     while wave:
         state = wave.pop()
-        for transition in permitted_transitions(free, state):
-            after = apply_move(free, state, Move(transition, tuple(0 for _ in transition.edges), {}))
+        for transition in api.permitted_transitions(free, state):
+            after = api.apply_move(free, state, api.Move(transition, tuple(0 for _ in transition.edges), {}))
             key = _state_values(environment, after)
-            if holds_in_state(free, after, bad) or (key not in known and not beyond):
+            if api.holds_in_state(free, after, bad) or (key not in known and not beyond):
                 continue
             assert transition.label is not None
             here = (_state_values(environment, state), actions.index(transition.label))
@@ -75,7 +70,7 @@ def _plan_first_actions(
             if key not in known:
                 known[key] = after
                 wave.append(after)
-    behind = [key for key, s in known.items() if holds_in_state(free, s, goal)]
+    behind = [key for key, s in known.items() if api.holds_in_state(free, s, goal)]
     done, advice = set(behind), {}
     for key in behind:  # grows
         for earlier, action in before.get(key, ()):
@@ -86,26 +81,26 @@ def _plan_first_actions(
     return advice
 
 
-def _state_values(environment: Environment, state: State) -> Values:
+def _state_values(environment: api.EnvironmentData, state: api.State) -> Values:
     return tuple(int(state[v.name]) for v in environment.variables)
 
 
-def _enumerate_starts(environment: Environment) -> Iterator[dict[str, int]]:
+def _enumerate_starts(environment: api.EnvironmentData) -> Iterator[dict[str, int]]:
     """The start states, where they are a list."""
     match environment.initial:
-        case Apply(Op.OR, several):
+        case api.Apply(api.Op.OR, several):
             pass
         case one:
             several = (one,)
     for start in several:
-        assert isinstance(start, Apply)
+        assert isinstance(start, api.Apply)
         found = dict(_fixed_value(part) for part in start.args)
         yield {v.name: found[v.name] for v in environment.variables}
 
 
-def _fixed_value(part: Term) -> tuple[str, int]:
+def _fixed_value(part: api.Term) -> tuple[str, int]:
     match part:
-        case Apply(Op.EQ, (Var(name), Const(int() as value))):
+        case api.Apply(api.Op.EQ, (api.Var(name), api.Const(int() as value))):
             return name, value
     raise AssertionError(part)
 
@@ -169,10 +164,10 @@ def _two_way_adviser() -> _RuleAdviser:
 def _blocks_adviser() -> _PlanningAdviser:
     """Build the tower by the fewest actions, with at most three blocks on the table at any time."""
     actions = ("choose_table", *(f"choose_block_{i}" for i in range(4)))
-    built = [equal(Var(f"block_{i}"), i + 3) for i in range(3)]
-    goal = conjunction_of((equal(Var("hand_empty"), 1), *built, equal(Var("block_3"), 1)))
+    built = [api.equal(api.Var(f"block_{i}"), i + 3) for i in range(3)]
+    goal = api.conjunction_of((api.equal(api.Var("hand_empty"), 1), *built, api.equal(api.Var("block_3"), 1)))
     found = _plan_first_actions(
-        _read_study_model("blocksworld", "blocks-4"), actions, goal, Var("on_table") > 3, beyond=True
+        _read_study_model("blocksworld", "blocks-4"), actions, goal, api.Var("on_table") > 3, beyond=True
     )
     return _PlanningAdviser(found, len(actions))
 
@@ -180,10 +175,14 @@ def _blocks_adviser() -> _PlanningAdviser:
 def _puzzle_adviser() -> _PlanningAdviser:
     """Solve the puzzle by the fewest moves that keep tile 1 out of the middle."""
     actions = ("left", "right", "up", "down")
-    ordered = (equal(Var(f"tile_{i}"), cell) for i, cell in ((1, 0), (2, 1), (3, 2), (4, 4)))
-    goal = conjunction_of((equal(Var("empty"), 10), *ordered))
+    ordered = (api.equal(api.Var(f"tile_{i}"), cell) for i, cell in ((1, 0), (2, 1), (3, 2), (4, 4)))
+    goal = api.conjunction_of((api.equal(api.Var("empty"), 10), *ordered))
     found = _plan_first_actions(
-        _read_study_model("npuzzle", "puzzle-3x3"), actions, goal, equal(Var("tile_1"), 5), beyond=False
+        _read_study_model("npuzzle", "puzzle-3x3"),
+        actions,
+        goal,
+        api.equal(api.Var("tile_1"), 5),
+        beyond=False,
     )
     return _PlanningAdviser(found, len(actions))
 

@@ -10,19 +10,21 @@ numpy; the same seed on the same machine gives the same weights.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from surefoot_studies import Tell
 from surefoot_studies.training.imitation.advisers import ADVISERS, Adviser
 from surefoot_studies.training.imitation.recipes import ImitationRecipe
 from surefoot_studies.training.racetrack.dqn import (
+    AdamMoments,
     Floats32,
     backpropagate_error,
     layer_activations,
     layer_views,
+    random_weights,
 )
 from surefoot_studies.training.rollout import Layers
 
@@ -37,19 +39,15 @@ class ClonedPolicy:
     cpu_seconds: float
 
 
-def clone_adviser(
-    recipe: ImitationRecipe, seed: int, tell: Callable[[str], None] = lambda _: None
-) -> ClonedPolicy:
+def clone_adviser(recipe: ImitationRecipe, seed: int, tell: Tell = lambda _: None) -> ClonedPolicy:
     """The policy of a recipe, from scratch."""
     rng, began = np.random.default_rng(seed), time.process_time()
     adviser = ADVISERS[recipe.adviser]()
     shapes = list(pairwise((len(adviser.scales), *recipe.hidden, adviser.actions)))
-    weights = np.concatenate(
-        [rng.uniform(-1, 1, before * after + after) / np.sqrt(before) for before, after in shapes]
-    ).astype(np.float32)
+    weights = random_weights(shapes, rng)
     network, gradient = layer_views(weights, shapes), np.zeros_like(weights)
     slopes = layer_views(gradient, shapes)
-    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    moments = AdamMoments(weights)
     every = recipe.batches // CURVE_POINTS
     curve: list[tuple[int, float]] = []
     for batch in range(recipe.batches + 1):
@@ -60,11 +58,8 @@ def clone_adviser(
         passed = layer_activations(network, seen * adviser.scales)
         backpropagate_error(network, passed, margin_gradient(passed[-1], wanted, recipe.margin), slopes)
         gradient += np.float32(recipe.decay) * weights
-        mean += np.float32(0.1) * (gradient - mean)
-        square += np.float32(0.001) * (gradient * gradient - square)
         rate = recipe.rate * (1 - batch / (recipe.batches + 1)) + recipe.last_rate
-        rate *= float(np.sqrt(1 - 0.999 ** (batch + 1)) / (1 - 0.9 ** (batch + 1)))
-        weights -= np.float32(rate) * mean / (np.sqrt(square) + np.float32(1e-8))
+        moments.descend(weights, gradient, rate)
     batches, shares = zip(*curve, strict=True)
     (first, bias), *rest = network
     return ClonedPolicy([(first * adviser.scales, bias), *rest], batches, shares, time.process_time() - began)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -23,6 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot_studies import Tell
 from surefoot_studies.training.racetrack.driver_values import evaluate_driver
 from surefoot_studies.training.racetrack.recipes import DriverRecipe
 from surefoot_studies.training.racetrack.track_tables import (
@@ -59,7 +59,7 @@ class TrainedDriver:
     cpu_seconds: float
 
 
-def train_dqn(recipe: DriverRecipe, seed: int, tell: Callable[[str], None] = lambda _: None) -> TrainedDriver:
+def train_dqn(recipe: DriverRecipe, seed: int, tell: Tell = lambda _: None) -> TrainedDriver:
     """The driver of a recipe, from scratch."""
     rng = np.random.default_rng(seed)
     began = time.process_time()
@@ -171,15 +171,12 @@ class DqnLearner:
         self.recipe, self.course = recipe, course
         self.scale = course.scale(recipe.inputs)
         shapes = list(pairwise((recipe.inputs, *recipe.hidden, len(ACCELERATIONS))))
-        self.weights = np.concatenate(
-            [rng.uniform(-1, 1, before * after + after) / np.sqrt(before) for before, after in shapes]
-        ).astype(np.float32)
+        self.weights = random_weights(shapes, rng)
         self.target = self.weights.copy()
         self.network, self.judge = layer_views(self.weights, shapes), layer_views(self.target, shapes)
         self.gradient = np.zeros_like(self.weights)
         self.slopes = layer_views(self.gradient, shapes)
-        self.mean, self.square = np.zeros_like(self.weights), np.zeros_like(self.weights)
-        self.updates = 0
+        self.moments = AdamMoments(self.weights)
 
     def layers(self) -> Layers:
         """The network over plain inputs."""
@@ -205,16 +202,29 @@ class DqnLearner:
         error = np.zeros_like(passed[-1])
         error[rows, actions] = np.clip(passed[-1][rows, actions] - wanted, -1, 1) / len(actions)
         backpropagate_error(self.network, passed, error, self.slopes)
-        self._descend(rate)
+        self.moments.descend(self.weights, self.gradient, rate)
         self.target += np.float32(1 / recipe.target_every) * (self.weights - self.target)
 
-    def _descend(self, rate: float) -> None:
-        """Adam (Kingma and Ba, 2015)."""
+
+class AdamMoments:
+    """Of one vector of weights (Kingma and Ba, 2015)."""
+
+    def __init__(self, weights: Floats32) -> None:
+        self.mean, self.square, self.updates = np.zeros_like(weights), np.zeros_like(weights), 0
+
+    def descend(self, weights: Floats32, gradient: Floats32, rate: float) -> None:
+        """Down the gradient, in place."""
         self.updates += 1
-        self.mean += np.float32(0.1) * (self.gradient - self.mean)
-        self.square += np.float32(0.001) * (self.gradient * self.gradient - self.square)
+        self.mean += np.float32(0.1) * (gradient - self.mean)
+        self.square += np.float32(0.001) * (gradient * gradient - self.square)
         rate *= float(np.sqrt(1 - 0.999**self.updates) / (1 - 0.9**self.updates))
-        self.weights -= np.float32(rate) * self.mean / (np.sqrt(self.square) + np.float32(1e-8))
+        weights -= np.float32(rate) * self.mean / (np.sqrt(self.square) + np.float32(1e-8))
+
+
+def random_weights(shapes: list[tuple[int, int]], rng: np.random.Generator) -> Floats32:
+    """Of all layers in one vector."""
+    drawn = [rng.uniform(-1, 1, before * after + after) / np.sqrt(before) for before, after in shapes]
+    return np.concatenate(drawn).astype(np.float32)
 
 
 def layer_views(weights: Floats32, shapes: list[tuple[int, int]]) -> Layers:

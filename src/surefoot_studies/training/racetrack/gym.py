@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, MissingBackend
-from surefoot.formats.racetrack_map import Track
+from surefoot import api
+from surefoot_studies.racetrack.track import Track
 from surefoot_studies.training.racetrack.track_tables import (
     ACCELERATIONS,
     ARRIVED,
@@ -35,11 +35,9 @@ def make_racetrack_env(
     try:
         import gymnasium
     except ImportError:
-        raise MissingBackend(
-            "Racetrack as an environment needs gymnasium", fix="pip install 'surefoot[gym]'"
-        ) from None
+        raise api.missing_backend("gymnasium", "gym") from None
     if start not in ("anywhere", "line") or inputs not in (4, 15):
-        raise InvalidProblem(
+        raise api.InvalidProblem(
             "a start is `anywhere` or `line`, and there are 4 or 15 inputs", fix="use one of these"
         )
     road = (

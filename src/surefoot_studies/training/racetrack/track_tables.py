@@ -11,7 +11,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.formats.racetrack_map import FREE, GOAL, START, WALL, Track, parse_track
+from surefoot_studies.racetrack.track import FREE, GOAL, START, WALL, Track, parse_track
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]

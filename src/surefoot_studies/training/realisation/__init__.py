@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
-from surefoot.problem.meaning.decision import observation_vector
-from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Trace
+from surefoot import api
+from surefoot_studies.comparison import Simulated
 from surefoot_studies.training.realisation import aurora, deeprm, pensieve
 from surefoot_studies.training.realisation.compare_runs import (
     SimulatorDriver,
@@ -15,7 +15,7 @@ from surefoot_studies.training.realisation.compare_runs import (
     judge_attempt,
 )
 
-__all__ = ["TraceRealisation", "realise_trace"]
+__all__ = ["TraceRealisation", "realise_trace", "replay_in_simulator"]
 
 DRIVERS: dict[str, SimulatorDriver] = {
     "aurora": aurora.DRIVER,
@@ -24,9 +24,15 @@ DRIVERS: dict[str, SimulatorDriver] = {
 }
 
 
-def realise_trace(study: str, problem: Problem, trace: Trace) -> TraceRealisation | None:
+def replay_in_simulator(study: str, problem: api.Problem, trace: api.Trace) -> Simulated | None:
+    """Is the trace real? Asked of the study's simulator, if it has one."""
+    found = realise_trace(study, problem, trace)
+    return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
+
+
+def realise_trace(study: str, problem: api.Problem, trace: api.Trace) -> TraceRealisation | None:
     """Look for a run of the simulator that shows the trace; None for a study without simulator."""
-    if study not in DRIVERS or not isinstance(problem.policy, NeuralPolicy):
+    if study not in DRIVERS or not isinstance(problem.policy, api.NeuralPolicy):
         return None
     driver = DRIVERS[study]
     policy = problem.policy
@@ -34,7 +40,9 @@ def realise_trace(study: str, problem: Problem, trace: Trace) -> TraceRealisatio
     if trace.loop is not None:
         while len(states) < driver.longest:
             states += trace.states[trace.loop + 1 :]
-    wanted = np.array([observation_vector(policy, problem.environment, s) for s in states], dtype=np.float64)
+    wanted = np.array(
+        [api.observation_vector(policy, problem.environment, s) for s in states], dtype=np.float64
+    )
     reason = driver.impossible(problem, wanted)
     judged = [
         judge_attempt(problem, wanted[: len(a.seen)], a, driver.quantities, loops=trace.loop is not None)

@@ -12,10 +12,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from surefoot.network.evaluate import evaluate_network_batch
-from surefoot.network.interval import interval_bounds
-from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.problem import Problem
+from surefoot import api
 from surefoot_studies.training.realisation.compare_runs import (
     Attempt,
     Floats,
@@ -73,16 +70,16 @@ class _Driven(Aurora):
         return np.clip(np.stack([(moved - half) / early, (moved + half) / late]), *JITTER)
 
 
-def aurora_attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
+def aurora_attempts(problem: api.Problem, wanted: Floats) -> list[Attempt]:
     """One run per combination of link, first rate, first jitter and what is kept."""
-    assert isinstance(problem.policy, NeuralPolicy)
+    assert isinstance(problem.policy, api.NeuralPolicy)
     network = problem.policy.network
     links = np.array(list(product(BANDWIDTHS, FIRST_RATES, LOSSES, ROOMS, FIRST_JITTERS, (0.0, 1.0))))
     simulator = _Driven(links)
     intervals = [(0.0, 1.0), *wanted[0].reshape(HISTORY, 3)[:, :2], *wanted[1:, -3:-1]]
     seen = []
     for gradient, ratio in intervals:
-        outputs = evaluate_network_batch(network, simulator.observe().astype(np.float32)).outputs
+        outputs = api.evaluate_network_batch(network, simulator.observe().astype(np.float32)).outputs
         simulator.wanted = (float(gradient), float(ratio))
         simulator.step(outputs[:, 0].astype(np.float64))
         seen.append(simulator.observe())
@@ -94,15 +91,15 @@ def aurora_attempts(problem: Problem, wanted: Floats) -> list[Attempt]:
     ]
 
 
-def _obstacle_to_trace(problem: Problem, wanted: Floats) -> str | None:
+def _obstacle_to_trace(problem: api.Problem, wanted: Floats) -> str | None:
     """The rate of an overloaded link follows from the send ratio, and no decision changes it by more.
 
     If more is sent than the bandwidth, exactly the bandwidth is served, so that the send ratio is
     rate / (bandwidth (1 - loss)), of which only the rate changes. Otherwise it is at most 1 / (1 - loss).
     """
-    assert isinstance(problem.policy, NeuralPolicy)
+    assert isinstance(problem.policy, api.NeuralPolicy)
     ends = np.tile(np.array([GRADIENTS, LATENCY_RATIOS, SEND_RATIOS]), (HISTORY, 1))
-    box = interval_bounds(problem.policy.network, ends[:, 0], ends[:, 1])[-1]
+    box = api.interval_bounds(problem.policy.network, ends[:, 0], ends[:, 1])[-1]
     most = 1 + CHANGE * float(max(box.magnitude[0], 0.0)) + 1e-6
     rows = [wanted[0].reshape(HISTORY, 3)[:, 2], wanted[1:, -1]]
     ratios = np.concatenate(rows)

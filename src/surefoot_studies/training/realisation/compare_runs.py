@@ -19,14 +19,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.evaluate import evaluate_network_batch as network_outputs
-from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.term.evaluate import evaluate_term
-from surefoot.term.reserved_names import network_output_name
-from surefoot.term.term import Const, Term, Var
-from surefoot.term.value_types import Real
+from surefoot import api
 
 Floats: TypeAlias = NDArray[np.float64]
 Outcome: TypeAlias = Literal["real", "real nearby", "not reproduced", "impossible"]
@@ -57,8 +50,8 @@ class SimulatorDriver:
 
     quantities: tuple[ObservedQuantity, ...]
     longest: int  # states of a loop that are followed, at most
-    impossible: Callable[[Problem, Floats], str | None]
-    attempts: Callable[[Problem, Floats], Sequence[Attempt]]
+    impossible: Callable[[api.Problem, Floats], str | None]
+    attempts: Callable[[api.Problem, Floats], Sequence[Attempt]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +108,7 @@ class JudgedAttempt:
 
 
 def judge_attempt(
-    problem: Problem,
+    problem: api.Problem,
     wanted: Floats,
     attempt: Attempt,
     quantities: tuple[ObservedQuantity, ...],
@@ -141,43 +134,43 @@ def _is_beyond_noise(row: Floats, quantity: ObservedQuantity) -> bool:
     return bool(row[list(quantity.inputs)].max() > quantity.noise + ROUNDING)
 
 
-def violating_rows(problem: Problem, seen: Floats) -> NDArray[np.bool_]:
+def violating_rows(problem: api.Problem, seen: Floats) -> NDArray[np.bool_]:
     """Is this a bad state (of `Never`), or one that is not good (of the others)?"""
-    assert isinstance(problem.policy, NeuralPolicy)
-    outputs = network_outputs(problem.policy.network, seen.astype(np.float32)).outputs
+    assert isinstance(problem.policy, api.NeuralPolicy)
+    outputs = api.evaluate_network_batch(problem.policy.network, seen.astype(np.float32)).outputs
     condition, bad = violation_condition(problem)
     different, which = np.unique(outputs, axis=0, return_inverse=True)
     found = np.array([_holds_for_outputs(condition, row) == bad for row in different], dtype=np.bool_)
     return found[which.reshape(-1)]
 
 
-def violation_condition(problem: Problem) -> tuple[Term, bool]:
+def violation_condition(problem: api.Problem) -> tuple[api.Term, bool]:
     """The condition of the property, and whether satisfying it breaks the property."""
     match problem.property:
-        case Never(bad):
+        case api.Never(bad):
             return bad, True
-        case Recurs(good) | Eventually(good) | Within(good):
+        case api.Recurs(good) | api.Eventually(good) | api.Within(good):
             return good, False
         case other:
             raise TypeError(f"no trace violates {other!r}")
 
 
-def _holds_for_outputs(condition: Term, outputs: NDArray[np.float32]) -> bool:
-    names = {network_output_name(i): Fraction(float(v)) for i, v in enumerate(outputs)}
-    return bool(evaluate_term(condition, names))
+def _holds_for_outputs(condition: api.Term, outputs: NDArray[np.float32]) -> bool:
+    names = {api.network_output_name(i): Fraction(float(v)) for i, v in enumerate(outputs)}
+    return bool(api.evaluate_term(condition, names))
 
 
-def declared_ranges(problem: Problem) -> tuple[Floats, Floats]:
+def declared_ranges(problem: api.Problem) -> tuple[Floats, Floats]:
     """What the problem admits, per input of the network; terms that are no variable are not limited."""
-    assert isinstance(problem.policy, NeuralPolicy)
+    assert isinstance(problem.policy, api.NeuralPolicy)
     kinds = {v.name: v.kind for v in problem.environment.variables}
     ends: list[tuple[float, float]] = []
     for seen in problem.policy.observe:
         match seen:
-            case Var(name) if isinstance(kind := kinds.get(name), Real):
+            case api.Var(name) if isinstance(kind := kinds.get(name), api.Real):
                 low, high = kind.low, kind.high
                 ends.append((-np.inf if low is None else float(low), np.inf if high is None else float(high)))
-            case Const(value):
+            case api.Const(value):
                 ends.append((float(value), float(value)))
             case _:
                 ends.append((-np.inf, np.inf))

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.network.evaluate import evaluate_network_batch
-from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.problem import Problem
-from surefoot.verdict.sentences import count_noun
+from surefoot import api
 from surefoot_studies.training.realisation.compare_runs import (
     ROUNDING,
     Attempt,
@@ -40,7 +37,7 @@ EPISODES = 32
 QUANTITIES = (ObservedQuantity("cells", tuple(range(HORIZON * COLUMNS)), 0.0),)
 
 
-def _obstacle_to_trace(problem: Problem, wanted: Floats) -> str | None:
+def _obstacle_to_trace(problem: api.Problem, wanted: Floats) -> str | None:
     for picture in wanted.reshape(len(wanted), HORIZON, COLUMNS):
         if (why := _obstacle_to_image(picture)) is not None:
             return why
@@ -56,7 +53,7 @@ def _obstacle_to_image(picture: Floats) -> str | None:
         needs = sorted(both)
         if not length and not needs[1]:
             continue
-        lasts = f"no job of the simulator lasts {count_noun(length, 'step')}"
+        lasts = f"no job of the simulator lasts {api.count_noun(length, 'step')}"
         if length not in LENGTHS or needs[0] not in SMALLER_NEEDS or needs[1] not in LARGER_NEEDS:
             return f"{lasts} and needs {needs[1]} and {needs[0]} units"
     if any((np.diff(part[:, 0], axis=1) > ROUNDING).any() for part in _resource_parts(picture)):
@@ -80,9 +77,9 @@ def _jobs_of(picture: Floats) -> list[tuple[int, ...]]:
     ]
 
 
-def _attempt_episodes(problem: Problem, wanted: Floats) -> list[Attempt]:
+def _attempt_episodes(problem: api.Problem, wanted: Floats) -> list[Attempt]:
     """The closest pictures of every episode."""
-    assert isinstance(problem.policy, NeuralPolicy)
+    assert isinstance(problem.policy, api.NeuralPolicy)
     if _obstacle_to_trace(problem, wanted) is not None:
         return []
     drawn = DeepRM(EPISODES, np.random.default_rng(HELD_OUT))
@@ -92,13 +89,15 @@ def _attempt_episodes(problem: Problem, wanted: Floats) -> list[Attempt]:
 
 
 def _closest_images(
-    policy: NeuralPolicy, simulator: DeepRM, wanted: Floats, about: list[dict[str, float]]
+    policy: api.NeuralPolicy, simulator: DeepRM, wanted: Floats, about: list[dict[str, float]]
 ) -> list[Attempt]:
     seen, going = [], np.ones(len(about), dtype=np.bool_)
     while going.any():
         observed = simulator.observe().astype(np.float32)
         seen.append(observed)
-        _, over = simulator.step(np.argmax(evaluate_network_batch(policy.network, observed).outputs, axis=1))
+        _, over = simulator.step(
+            np.argmax(api.evaluate_network_batch(policy.network, observed).outputs, axis=1)
+        )
         going &= ~over
     pictures = np.stack(seen, axis=1)
     found = []

@@ -15,9 +15,7 @@ from math import ceil
 
 import numpy as np
 
-from surefoot.network.evaluate import evaluate_network_batch
-from surefoot.problem.policy import Choose, NeuralPolicy
-from surefoot.problem.problem import Problem
+from surefoot import api
 from surefoot_studies.training.realisation.compare_runs import (
     ROUNDING,
     Attempt,
@@ -82,15 +80,15 @@ class _Driven(Pensieve):
         return seconds
 
 
-def _attempt_episodes(problem: Problem, wanted: Floats) -> list[Attempt]:
+def _attempt_episodes(problem: api.Problem, wanted: Floats) -> list[Attempt]:
     """Runs in which the trace's first decision is the one after 8, 9, … chunks."""
     policy = problem.policy
-    assert isinstance(policy, NeuralPolicy)
+    assert isinstance(policy, api.NeuralPolicy)
     if not policy.notes or policy.network.width != 25:  # not the layout with sizes and times
         return []
     qualities = _download_qualities(wanted)
     ways = [(False, drain) for drain in DRAINS]
-    ways += [(True, np.inf)] if policy.choose is Choose.SAMPLE else []
+    ways += [(True, np.inf)] if policy.choose is api.Choose.SAMPLE else []
     starts, forced, drain = map(
         np.array, zip(*((n, f, d) for f, d in ways for n in range(HISTORY, CHUNKS)), strict=True)
     )
@@ -102,7 +100,7 @@ def _attempt_episodes(problem: Problem, wanted: Floats) -> list[Attempt]:
     for chunk in range(CHUNKS):
         observed = _policy_inputs(simulator.observe(), simulator)
         seen.append(observed)
-        outputs = evaluate_network_batch(policy.network, observed.astype(np.float32)).outputs.astype(
+        outputs = api.evaluate_network_batch(policy.network, observed.astype(np.float32)).outputs.astype(
             np.float64
         )
         step = chunk - starts + HISTORY  # which download of the trace comes now; negative: none yet
@@ -122,7 +120,7 @@ def _attempt_episodes(problem: Problem, wanted: Floats) -> list[Attempt]:
         bandwidths = simulator.trace[row, FIRST_SECOND : simulator.fixed[row]] * 8
         parameters = {"chunks before": float(start), "least bandwidth": float(bandwidths.min())}
         parameters["largest bandwidth"] = float(bandwidths.max())
-        if policy.choose is Choose.SAMPLE:
+        if policy.choose is api.Choose.SAMPLE:
             parameters["probability of the decisions before"] = float(np.exp(chance[row]))
         found.append(Attempt(runs[row, start : start + len(wanted)], parameters, not forced[row]))
     return found
@@ -147,7 +145,7 @@ def _policy_inputs(observed: Floats, simulator: Pensieve) -> Floats:
     return read
 
 
-def pensieve_obstacle(problem: Problem, wanted: Floats) -> str | None:
+def pensieve_obstacle(problem: api.Problem, wanted: Floats) -> str | None:
     """What the player's own arithmetic forbids."""
     sizes, times = wanted[0, SIZES] * 10, wanted[0, TIMES] * 10
     buffers, remaining = wanted[:, 1] * 10, wanted[:, 24] * CHUNKS

@@ -9,40 +9,17 @@ from typing import Any
 
 import click
 
+from surefoot import api
 from surefoot.cli.commands.check import MODEL_OPTIONS
-from surefoot.cli.commands.heatmap.compose_figure import (
-    HeatmapOptions,
-    compose_figure,
-    drawn_start_values,
-    read_limits,
-)
 from surefoot.cli.commands.heatmap.flags import heat_flags, value_flags
 from surefoot.cli.commands.heatmap.outputs import Outputs
-from surefoot.cli.commands.heatmap.problem_variants import (
-    CheckpointFile,
-    Sweep,
-    enumerate_variants,
-    list_checkpoint_files,
-    read_sweep,
-)
-from surefoot.cli.commands.heatmap.start_tables import StartTables, StartTableSolver, solve_variants
-from surefoot.cli.commands.heatmap.stored_results import read_start_tables
 from surefoot.cli.engine_options import build_engines, refuse_options_of_others
-from surefoot.cli.model import model_flags, model_option_flag
+from surefoot.cli.model import check_model_file, load_named_model, model_flags, model_option_flag, names_study
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import worst_exit_code
 from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import is_given, option_flag, refuse_given_options, refuse_idle_options
-from surefoot.engines.explicit import Explicit
-from surefoot.engines.statistical import Statistical
-from surefoot.errors import InvalidProblem
-from surefoot.problem.property import Optimise, Threshold
-from surefoot.report.heatmap.critical_starts import find_critical_starts, misses_threshold, read_threshold
-from surefoot.report.heatmap.learning_curve import Curve, read_curve
-from surefoot.report.heatmap.start_values import Which
-from surefoot.term.parser import parse_term
-from surefoot.verdict.sentences import interruption_note
-from surefoot.work.budget import Budget
 
 LOOK = ("x", "y", "down", "where", "aggregate", "end", "limits", "title", "columns")
 ASKING = ("engine_name", "starts", "sweeps", "folder", "curve", "uncertified")
@@ -50,7 +27,7 @@ SAID = {"engine_name": "engine", "sweeps": "sweep", "folder": "checkpoints", "un
 FILES = ("svg", "png", "json", "report", "critical", "quiet")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
 @model_flags
 @value_flags
@@ -58,8 +35,8 @@ FILES = ("svg", "png", "json", "report", "critical", "quiet")
 def heatmap(
     models: tuple[Path, ...],
     engine_name: str | None,
-    quantities: tuple[Which, ...],
-    optimise: Optimise | None,
+    quantities: tuple[api.Which, ...],
+    optimise: api.Optimise | None,
     starts: str | None,
     sweeps: tuple[str, ...],
     folder: Path | None,
@@ -76,31 +53,35 @@ def heatmap(
 
     Exit 0, or with a threshold: 1 if a start misses it for certain, 3 if one possibly does.
     """
-    started = Budget(timeout, seed)
+    started = api.Budget(timeout, seed)
     outputs = Outputs(*(options.pop(name) for name in FILES))
     outputs.check(models)
+    for model in models:
+        if not names_study(str(model)):
+            check_model_file(model)
     given = {name: options.pop(name) for name in LOOK}
-    look = HeatmapOptions(**given | {"limits": read_limits(given["limits"])})
+    look = api.HeatmapOptions(**given | {"limits": api.read_limits(given["limits"])})
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
-    limit = None if threshold is None else read_threshold(threshold)
+    limit = None if threshold is None else api.read_threshold(threshold)
     saved, line = _read_training(folder, curve, wiring["policy"])
     swept = _read_sweeps(sweeps)
-    wanted: tuple[Which, ...] = tuple(dict.fromkeys(quantities)) or ("value",)
+    wanted: tuple[api.Which, ...] = tuple(dict.fromkeys(quantities)) or ("value",)
     if limit is not None and "value" not in wanted:
-        raise InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
+        raise api.InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
     _refuse_unseen(wanted)
     mark = ""
     if any(model.suffix == ".json" for model in models):
         why = "on stored results: nothing is computed again"
         refuse_given_options({option_flag(SAID.get(name, name)): name for name in (*ASKING, *options)}, why)
         refuse_given_options({model_option_flag(name): name for name in MODEL_OPTIONS}, why)
-        answered = read_start_tables(models, wanted)
+        answered = api.read_start_tables(models, wanted)
         _check_critical(outputs, [one.subject.threshold for one in answered], limit)
     else:
-        places = None if starts is None else parse_term(starts)
+        places = None if starts is None else api.parse_term(starts)
         unit = line.x if line is not None else "step"
-        only = tuple(map(parse_term, look.where)) if places is None else ()
-        found = list(enumerate_variants(models, wiring, swept, saved, places, only, unit))
+        only = tuple(map(api.parse_term, look.where)) if places is None else ()
+        reading: Any = {"load": _load_variant, "title_of": _model_title, "named": is_given("properties")}
+        found = list(api.enumerate_variants(models, wiring, swept, saved, places, only, unit, **reading))
         _check_critical(outputs, [one.threshold for one in found], limit)
         outputs.check([Path(file) for one in found for file in one.inputs])
         chosen = engine_name or _infer_engine(options, wanted)
@@ -108,14 +89,16 @@ def heatmap(
             refuse_options_of_others(chosen, options)
         refuse_idle_options(options, [one.problem.property for one in found])
         engine = build_engines(chosen, options, None)[0]
-        if not isinstance(engine, Explicit) and not {"optimum", "gap"} & set(wanted):
+        if not isinstance(engine, api.Explicit) and not {"optimum", "gap"} & set(wanted):
             refuse_given_options({"--no-certificates": "uncertified"}, "on estimates, which have none")
-        if "effort" in wanted and isinstance(engine, Explicit):
-            raise InvalidProblem("`explicit` makes no runs", fix="draw the effort with --engine statistical")
-        best = build_engines(Explicit.name, options, None)[0]
-        asker = StartTableSolver(engine, best, wanted, optimise, certificates=not uncertified)
+        if "effort" in wanted and isinstance(engine, api.Explicit):
+            raise api.InvalidProblem(
+                "`explicit` makes no runs", fix="draw the effort with --engine statistical"
+            )
+        best = build_engines(api.Explicit.name, options, None)[0]
+        asker = api.StartTableSolver(engine, best, wanted, optimise, certificates=not uncertified)
         with report_progress(outputs.quiet) as tell:
-            answered = solve_variants(found, asker, started, tell)
+            answered = api.solve_variants(found, asker, started, tell)
         mark = _interruption_note(answered, len(found))
     for one in answered:
         if one.trouble:
@@ -124,14 +107,22 @@ def heatmap(
     if any(one.tables for one in answered):
         across = len(wanted) if len(wanted) > 1 else len(swept[-1].values) if len(swept) == 2 else None
         written = _write_critical(answered[0], look, limit, outputs)
-        written &= outputs.write(compose_figure(answered, look, wanted, across, line, mark))
+        written &= outputs.write(api.compose_figure(answered, look, wanted, across, line, mark))
     elif mark:
         print_line(mark)
     code = worst_exit_code([_exit_code(one, look, limit) for one in answered])
     return code if written or code else 4  # the pictures are what was asked for
 
 
-def _refuse_unseen(wanted: Sequence[Which]) -> None:
+def _load_variant(model: Path, settings: Mapping[str, Any]) -> api.LoadedModel:
+    return load_named_model(str(model), settings)
+
+
+def _model_title(model: Path) -> str:
+    return str(model) if names_study(str(model)) else model.stem
+
+
+def _refuse_unseen(wanted: Sequence[api.Which]) -> None:
     """What is about a picture that is not drawn."""
     if not {"optimum", "gap"} & set(wanted):
         refuse_given_options({"--optimise": "optimise"}, "unless --quantity optimum or gap is drawn")
@@ -139,72 +130,74 @@ def _refuse_unseen(wanted: Sequence[Which]) -> None:
         refuse_given_options({"--y-down": "down"}, "without --y: there is one row")
 
 
-def _infer_engine(options: Mapping[str, Any], wanted: Sequence[Which]) -> str:
+def _infer_engine(options: Mapping[str, Any], wanted: Sequence[api.Which]) -> str:
     """Without a name: the engine that has the options, of two the one that computes."""
     given = {name for name, value in options.items() if value is not None}
-    sampled = given & {f.name for f in fields(Statistical)}
+    sampled = given & {f.name for f in fields(api.Statistical)}
     if sampled and given <= sampled and not {"optimum", "gap"} & set(wanted):
-        return Statistical.name
-    return Explicit.name
+        return api.Statistical.name
+    return api.Explicit.name
 
 
-def _interruption_note(answered: Sequence[StartTables], wanted: int) -> str:
+def _interruption_note(answered: Sequence[api.StartTables], wanted: int) -> str:
     """How far it came, if it was interrupted; of the last map there may be estimates from few runs."""
     if not answered or not answered[-1].interrupted:
         return ""
     partly = (
         f"; `{answered[-1].subject.title}` is drawn from a part of the work" if answered[-1].tables else ""
     )
-    return f"{interruption_note(len(answered) - 1, wanted, 'maps')}{partly}; no threshold is judged"
+    return f"{api.interruption_note(len(answered) - 1, wanted, 'maps')}{partly}; no threshold is judged"
 
 
 def _read_training(
     folder: Path | None, curve: Path | None, policy: Path | None
-) -> tuple[tuple[CheckpointFile, ...], Curve | None]:
+) -> tuple[tuple[api.CheckpointFile, ...], api.Curve | None]:
     """The checkpoints, and the learning curve with their places on it."""
     if folder is None:
         if curve is not None:
-            raise InvalidProblem("a learning curve belongs to checkpoints", fix="give --checkpoints FOLDER")
+            raise api.InvalidProblem(
+                "a learning curve belongs to checkpoints", fix="give --checkpoints FOLDER"
+            )
         return (), None
     if policy is not None:
-        raise InvalidProblem("the checkpoints are the policies", fix="leave --policy out")
-    saved = list_checkpoint_files(folder)
+        raise api.InvalidProblem("the checkpoints are the policies", fix="leave --policy out")
+    saved = api.list_checkpoint_files(folder)
     if curve is None:
         return saved, None
-    line = read_curve(curve)
+    line = api.read_curve(curve)
     marks = tuple((float(c.step), c.path.name) for c in saved)
-    return saved, Curve(line.x, line.y, line.points, marks)
+    return saved, api.Curve(line.x, line.y, line.points, marks)
 
 
-def _read_sweeps(sweeps: Sequence[str]) -> tuple[Sweep, ...]:
-    found = tuple(map(read_sweep, sweeps))
+def _read_sweeps(sweeps: Sequence[str]) -> tuple[api.Sweep, ...]:
+    found = tuple(map(api.read_sweep, sweeps))
     if len(found) > 2:
-        raise InvalidProblem("more than two parameters cannot be drawn at once", where="--sweep")
+        raise api.InvalidProblem("more than two parameters cannot be drawn at once", where="--sweep")
     return found
 
 
 def _check_critical(
-    outputs: Outputs, thresholds: Sequence[Threshold | None], limit: Threshold | None
+    outputs: Outputs, thresholds: Sequence[api.Threshold | None], limit: api.Threshold | None
 ) -> None:
     if outputs.critical is not None and (len(thresholds) != 1 or (limit or thresholds[0]) is None):
         fix = "draw one problem, with --threshold '<= 0.1'"
-        raise InvalidProblem("critical starts are about one problem and a threshold", fix=fix)
+        raise api.InvalidProblem("critical starts are about one problem and a threshold", fix=fix)
 
 
 def _write_critical(
-    answers: StartTables, look: HeatmapOptions, limit: Threshold | None, outputs: Outputs
+    answers: api.StartTables, look: api.HeatmapOptions, limit: api.Threshold | None, outputs: Outputs
 ) -> bool:
     kept = limit or answers.subject.threshold
     if answers.interrupted and outputs.critical is not None:
         print_line(f"not written: {outputs.critical} (interrupted)", error=True)
         return False
     if outputs.critical is not None and kept is not None and "value" in answers.tables:
-        found = find_critical_starts(drawn_start_values(answers, look), kept)
+        found = api.find_critical_starts(api.drawn_start_values(answers, look), kept)
         return outputs.write_critical(found, kept, answers.subject.words)
     return True
 
 
-def _exit_code(answers: StartTables, look: HeatmapOptions, limit: Threshold | None) -> int:
+def _exit_code(answers: api.StartTables, look: api.HeatmapOptions, limit: api.Threshold | None) -> int:
     """As `surefoot check`: a threshold is kept by every start, missed by one, or neither is known."""
     if answers.interrupted:
         return 130
@@ -213,7 +206,7 @@ def _exit_code(answers: StartTables, look: HeatmapOptions, limit: Threshold | No
     kept = limit or answers.subject.threshold
     if kept is None or "value" not in answers.tables:
         return 0
-    judged = {misses_threshold(value, kept) for _, value in drawn_start_values(answers, look)}
+    judged = {api.misses_threshold(value, kept) for _, value in api.drawn_start_values(answers, look)}
     if "certain" in judged:
         return 1
     sampled = all(value.confidence is not None for _, value in answers.tables["value"])

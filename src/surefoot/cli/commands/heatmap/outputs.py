@@ -9,18 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from surefoot import api
 from surefoot.cli.output import check_output_files, deliver_file
 from surefoot.cli.terminal import rich_console
-from surefoot.errors import InvalidProblem
-from surefoot.problem.property import Threshold
-from surefoot.report.drawing import render_png, render_svg
-from surefoot.report.heatmap.critical_starts import CriticalStart, critical_csv, critical_data
-from surefoot.report.heatmap.figure_data import figure_to_json
-from surefoot.report.heatmap.heat_figure import Figure
-from surefoot.report.heatmap.html import heat_page
-from surefoot.report.heatmap.layout import draw_figure
-from surefoot.report.heatmap.terminal import terminal_lines, terminal_text
-from surefoot.visible import make_visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +31,38 @@ class Outputs:
         check_output_files({f"--{option}": getattr(self, option) for option in wanted}, inputs)
         if self.critical is not None and Path(self.critical).suffix not in (".json", ".csv"):
             fix = "end its name in .json or .csv"
-            raise InvalidProblem("critical starts are written as JSON or CSV", fix=fix, where="--critical")
+            raise api.InvalidProblem(
+                "critical starts are written as JSON or CSV", fix=fix, where="--critical"
+            )
 
-    def write(self, figure: Figure) -> bool:
+    def write(self, figure: api.Figure) -> bool:
         """The figure in every form that was asked for, files first; false: one of them is not written."""
         written = [
-            self._file(self.svg, lambda: render_svg(draw_figure(figure))),
-            self._file(self.png, lambda: render_png(draw_figure(figure))),
-            self._file(None if self.json == "-" else self.json, lambda: _render_json(figure_to_json(figure))),
-            self._file(self.report, lambda: heat_page([figure])),
+            self._file(self.svg, lambda: api.render_svg(api.draw_figure(figure))),
+            self._file(self.png, lambda: api.render_png(api.draw_figure(figure))),
+            self._file(
+                None if self.json == "-" else self.json, lambda: _render_json(api.figure_to_json(figure))
+            ),
+            self._file(self.report, lambda: api.heat_page([figure])),
         ]
         if self.json == "-":
-            sys.stdout.write(_render_json(figure_to_json(figure)))
+            sys.stdout.write(_render_json(api.figure_to_json(figure)))
         else:
             _print_figure(figure)
         return all(written)
 
-    def write_critical(self, found: Sequence[CriticalStart], threshold: Threshold, asked: str) -> bool:
+    def write_critical(
+        self, found: Sequence[api.CriticalStart], threshold: api.Threshold, asked: str
+    ) -> bool:
         """The starts that miss the threshold; false: they are not written."""
         as_csv = (self.critical or "").endswith(".csv")
         return self._file(
             self.critical,
-            lambda: critical_csv(found) if as_csv else _render_json(critical_data(found, threshold, asked)),
+            lambda: (
+                api.critical_csv(found)
+                if as_csv
+                else _render_json(api.critical_data(found, threshold, asked))
+            ),
         )
 
     def _file(self, path: str | None, make: Callable[[], str | bytes]) -> bool:
@@ -72,19 +73,19 @@ def _render_json(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=1) + "\n"
 
 
-def _print_figure(figure: Figure) -> None:
+def _print_figure(figure: api.Figure) -> None:
     """The figure on the terminal; digits on colours, or digits alone."""
     from rich.text import Text
 
     console = rich_console(sys.stdout)
     if not console.is_terminal or console.color_system is None:
-        sys.stdout.write(terminal_text(figure, 160 if not console.is_terminal else console.width))
+        sys.stdout.write(api.terminal_text(figure, 160 if not console.is_terminal else console.width))
         return
-    for line in terminal_lines(figure, console.width):
+    for line in api.terminal_lines(figure, console.width):
         whole = Text()
         for piece in line:
             whole.append(
-                make_visible(piece.text), style="" if piece.colour is None else _cell_style(piece.colour)
+                api.make_visible(piece.text), style="" if piece.colour is None else _cell_style(piece.colour)
             )
         console.print(whole)
 

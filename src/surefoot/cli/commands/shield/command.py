@@ -12,48 +12,16 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from surefoot import api
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import load_single_problem
-from surefoot.cli.commands.shield.certified_synthesis import read_old_rules
-from surefoot.cli.commands.shield.evaluation import (
-    EvaluationSize,
-    evaluate_shield,
-    evaluation_to_json,
-    render_evaluation,
-)
-from surefoot.cli.commands.shield.finite_shield import (
-    ShieldFiles,
-    is_moved_by_actions,
-    reachability_goals,
-    run_finite_shield,
-)
-from surefoot.cli.commands.shield.region_figures import write_shield_page
-from surefoot.cli.commands.shield.synthesis_text import render_synthesis, synthesis_to_json
-from surefoot.cli.model import load_model, model_flags, set_time_semantics, time_flags
+from surefoot.cli.commands.shield.finite_shield import ShieldFiles, run_finite_shield
+from surefoot.cli.model import check_time_options, load_model, model_flags, names_study, time_flags
+from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import limit_command, report_progress
-from surefoot.cli.study_problem import names_study
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
-from surefoot.engines.barrier.sos_candidate import Shape
-from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.formats.output_file import compact_json
-from surefoot.problem.environment import Environment
-from surefoot.problem.problem import Problem
-from surefoot.report.region import scene_to_json
-from surefoot.shields.certified_shield import (
-    SetKind,
-    ShieldSynthesis,
-    Sketches,
-    make_certified_shield,
-    shapes_for,
-)
-from surefoot.solvers.sos import Squares
-from surefoot.term.term import Term
-from surefoot.term.value_types import Arithmetic
-from surefoot.work.budget import Budget
-from surefoot.work.child import processor_time
-from surefoot.work.deadline import call_in_time
 
 OF_CONTROLS = {"--degree": "tried", "--set": "kind", "--squares": "squares", "--runs": "runs"}
 OF_ACTIONS = {"--bound": "bound"}
@@ -81,7 +49,7 @@ def _parse_share(_: click.Context, option: click.Parameter, given: str) -> Fract
     return found
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @model_flags
 @time_flags
@@ -121,8 +89,8 @@ def shield(
     time: str | None,
     flow_method: str | None,
     tried: tuple[int, ...],
-    kind: SetKind,
-    squares: Squares,
+    kind: api.SetKind,
+    squares: api.Squares,
     rule: str,
     invariant: str,
     timeout: float,
@@ -149,37 +117,40 @@ def shield(
     Exit 0: every start is covered and the certificate accepted, 3: a part of them or nothing, 130:
     interrupted, with what was found.
     """
-    whole = Budget(timeout, seed)
+    whole = api.Budget(timeout, seed)
     outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
     outputs |= {"--c": c_prefix and f"{c_prefix}.c", "the header of --c": c_prefix and f"{c_prefix}.h"}
     if c_prefix is not None and Path(f"{c_prefix}.c").name == ".c":
         what = f"`{c_prefix}` is a folder"
-        raise InvalidProblem(what, fix="give the beginning of a file's name: guard", where="--c")
+        raise api.InvalidProblem(what, fix="give the beginning of a file's name: guard", where="--c")
     check_output_files(outputs, [model, *([] if recheck is None else [recheck])])
     if python_path is not None and not python_path.endswith(".py"):
-        raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
+        raise api.InvalidProblem(
+            f"`{python_path}` is no Python module", fix="end it with .py", where="--python"
+        )
     if not runs:
         refuse_given_options({"--steps": "steps"}, "without --runs")
     reading = {name: options.pop(name) for name in MODEL_OPTIONS}
+    check_time_options(time, flow_method)
     name, problem, loaded = load_single_problem(model, reading)
     check_output_files(outputs, loaded.inputs)
-    loaded = set_time_semantics(loaded, time, flow_method)
+    loaded = api.set_time_semantics(loaded, time, flow_method)
     problem = loaded.problems[name]
     if runs and problem.environment.flow is not None and problem.environment.flow.continuous:
         what = "simulated runs are steps, and the problem is about continuous time"
-        raise InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
-    if recheck is not None and is_moved_by_actions(problem):
+        raise api.InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
+    if recheck is not None and api.is_moved_by_actions(problem):
         what = "old sets are of real controls; this model is moved by actions"
-        raise InvalidProblem(what, fix="leave it out", where="--recheck")
-    _refuse_options_of_others(is_moved_by_actions(problem))
-    if is_moved_by_actions(problem):
+        raise api.InvalidProblem(what, fix="leave it out", where="--recheck")
+    _refuse_options_of_others(api.is_moved_by_actions(problem))
+    if api.is_moved_by_actions(problem):
         what = "on a model that is moved by actions: pictures are of sets in real variables"
         refuse_given_options({"--report": "report"}, what)
-    old = () if recheck is None else read_old_rules(recheck, problem)
-    shapes = _set_shapes(kind, tried, invariant, squares)
-    sketches = _check_sketches(rule, invariant, recheck is not None, is_moved_by_actions(problem))
+    old = () if recheck is None else api.read_old_rules(recheck, problem)
+    shapes = api.shapes_for(_kind_of_set(kind, invariant, squares), tried, squares)
+    sketches = _check_sketches(rule, invariant, recheck is not None, api.is_moved_by_actions(problem))
     sketches = replace(sketches, squares=squares)
-    if is_moved_by_actions(problem):
+    if api.is_moved_by_actions(problem):
         wanted = ShieldFiles(certificate, python_path, c_prefix, json_path)
         goals = _read_goals(model, reading, problem)
         source = {**loaded.source, "property": name}
@@ -196,18 +167,18 @@ def shield(
     for option, path in (("--python", python_path), ("--c", c_prefix)):
         if path is not None:
             _check_source_code(problem.environment, option)
-    began = processor_time()
+    began = api.processor_time()
     with report_progress(quiet) as tell:
         whole = replace(whole, progress=tell)
         making = replace(whole, seconds=(MAKING if runs else 1.0) * timeout)
-        made = make_certified_shield(problem, shapes, making, old, sketches)
-        seconds = processor_time() - began
+        made = api.make_certified_shield(problem, shapes, making, old, sketches)
+        seconds = api.processor_time() - began
         simulated = None
         if runs and not made.found.interrupted:
             part = whole.remaining() / SIMULATIONS
-            size = EvaluationSize(runs, steps, seed, part, adversarial=runs * min(steps, ATTACKED))
-            simulated = call_in_time(
-                whole, lambda: evaluate_shield(made, problem.policy, size, tell), lambda: None
+            size = api.EvaluationSize(runs, steps, seed, part, adversarial=runs * min(steps, ATTACKED))
+            simulated = api.call_in_time(
+                whole, lambda: api.evaluate_shield(made, problem.policy, size, tell), lambda: None
             )
     for path, content in _certified_files(made, certificate, python_path, c_prefix):
         deliver_file(path, content, quiet)
@@ -219,7 +190,7 @@ def shield(
     unpictured = report is not None and scene is None and not stopped and not whole.is_spent()
     if json_path is not None:
         source = {**loaded.source, "property": name}
-        data = synthesis_to_json(
+        data = api.synthesis_to_json(
             made,
             seconds,
             seed=seed,
@@ -230,15 +201,15 @@ def shield(
             source=source,
             inputs=loaded.inputs,
         )
-        data |= {} if simulated is None else {"simulated": evaluation_to_json(simulated)}
+        data |= {} if simulated is None else {"simulated": api.evaluation_to_json(simulated)}
         data |= {"interrupted": True} if stopped or unpictured else {}
-        data |= {} if scene is None else {"picture": scene_to_json(scene)}
+        data |= {} if scene is None else {"picture": api.scene_to_json(scene)}
         write_facts(json_path, lambda: data, quiet)
     if json_path != "-":
-        print(render_synthesis(made, seconds))
+        print(api.render_synthesis(made, seconds))
         if simulated is not None:
             print_line(f"simulated    {runs} runs of at most {steps} steps from covered starts")
-            print(render_evaluation(simulated))
+            print(api.render_evaluation(simulated))
         elif runs and not made.found.interrupted:
             print_line("simulated    nothing: the time is over")
         if unpictured:
@@ -248,29 +219,48 @@ def shield(
     return 0 if made.accepted and not made.found.uncovered else 3
 
 
-def _read_goals(model: str, reading: dict[str, Any], problem: Problem) -> dict[str, Term]:
+def write_shield_page(
+    made: api.ShieldSynthesis, path: str, budget: api.Budget, seconds: float, quiet: bool
+) -> api.Scene | None:
+    """Write the page; None if that was interrupted, or the time is over: all else is known by then."""
+    try:
+        scene = api.call_in_time(
+            budget, lambda: api.synthesis_scene(made, made.problem.name, budget.seed), lambda: None
+        )
+    except KeyboardInterrupt:
+        print_line(f"not written: {path} (interrupted)", error=True)
+        return None
+    if scene is None:
+        print_line(f"not written: {path} (the time is over)", error=True)
+        return None
+    shown = scene
+    deliver_file(path, lambda: api.render_shield_page(made, shown, seconds), quiet)
+    return scene
+
+
+def _read_goals(model: str, reading: dict[str, Any], problem: api.Problem) -> dict[str, api.Term]:
     """What the other properties of the model want to be reached; none if one of them cannot be read."""
     if names_study(model):
         return {}
     try:
-        return reachability_goals(load_model(Path(model), **reading | {"properties": ()}).problems, problem)
-    except SurefootError:
+        return api.reachability_goals(
+            load_model(Path(model), **reading | {"properties": ()}).problems, problem
+        )
+    except api.SurefootError:
         return {}
 
 
-def _set_shapes(
-    kind: SetKind, degrees: tuple[int, ...], invariant: str, squares: Squares
-) -> tuple[Shape, ...]:
+def _kind_of_set(kind: api.SetKind, invariant: str, squares: api.Squares) -> api.SetKind:
     """Who asks for degrees means polynomials."""
     context = click.get_current_context()
     asked = context.get_parameter_source("tried") is not ParameterSource.DEFAULT
     if kind == "polyhedron" and (asked or invariant):
         what, fix = "a polyhedron has no degree and no monomials", "leave --degree, --invariant or --set out"
-        raise InvalidProblem(what, fix=fix, where="--set")
+        raise api.InvalidProblem(what, fix=fix, where="--set")
     if kind == "polyhedron" and squares != "auto":
         what, fix = "a polyhedron is proved without sums of squares", "leave --squares or --set out"
-        raise InvalidProblem(what, fix=fix, where="--squares")
-    return shapes_for("polynomial" if kind == "auto" and asked else kind, degrees, squares)
+        raise api.InvalidProblem(what, fix=fix, where="--squares")
+    return "polynomial" if kind == "auto" and asked else kind
 
 
 def _refuse_options_of_others(finite: bool) -> None:
@@ -280,40 +270,42 @@ def _refuse_options_of_others(finite: bool) -> None:
     for option, name in others.items():
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             kind = "real controls; this model is moved by actions" if finite else "actions; this one has none"
-            raise InvalidProblem(f"it is for models with {kind}", fix="leave it out", where=option)
+            raise api.InvalidProblem(f"it is for models with {kind}", fix="leave it out", where=option)
 
 
-def _check_source_code(environment: Environment, option: str) -> None:
+def _check_source_code(environment: api.EnvironmentData, option: str) -> None:
     """Refuse what cannot be written as source code, before any work."""
-    if environment.arithmetic is not Arithmetic.FLOAT64:
+    if environment.arithmetic is not api.Arithmetic.FLOAT64:
         what = "source code computes in float64, this environment in exact numbers"
-        raise InvalidProblem(what, fix='write arithmetic = "float64" in the problem file', where=option)
+        raise api.InvalidProblem(what, fix='write arithmetic = "float64" in the problem file', where=option)
     if not environment.controls:
         what = "there are no controls that a shield could set"
-        raise InvalidProblem(what, fix="leave it out", where=option)
+        raise api.InvalidProblem(what, fix="leave it out", where=option)
 
 
-def _check_sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:
+def _check_sketches(rule: str, invariant: str, again: bool, finite: bool) -> api.Sketches:
     """As they were given, if they can be meant here."""
     context = click.get_current_context()
     if finite and (rule or invariant):
         what, fix = "sketches are of real controls; this model is moved by actions", "leave it out"
-        raise InvalidProblem(what, fix=fix, where="--rule" if rule else "--invariant")
+        raise api.InvalidProblem(what, fix=fix, where="--rule" if rule else "--invariant")
     if rule and again:
         what, fix = "rules are those of the old shield first", "leave --rule or --recheck out"
-        raise InvalidProblem(what, fix=fix, where="--rule")
+        raise api.InvalidProblem(what, fix=fix, where="--rule")
     if invariant and context.get_parameter_source("tried") is not ParameterSource.DEFAULT:
         what, fix = "the monomials have degrees of their own", "leave --degree or --invariant out"
-        raise InvalidProblem(what, fix=fix, where="--invariant")
+        raise api.InvalidProblem(what, fix=fix, where="--invariant")
     for option in ("rule", "invariant"):
         given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
         if given and not str(context.params[option]).strip():
-            raise InvalidProblem("there is no monomial", fix="write some like `1, x`", where=f"--{option}")
-    return Sketches(rule, invariant)
+            raise api.InvalidProblem(
+                "there is no monomial", fix="write some like `1, x`", where=f"--{option}"
+            )
+    return api.Sketches(rule, invariant)
 
 
 def _certified_files(
-    made: ShieldSynthesis, certificate: str | None, python_path: str | None, c_prefix: str | None
+    made: api.ShieldSynthesis, certificate: str | None, python_path: str | None, c_prefix: str | None
 ) -> list[tuple[str, Callable[[], str | bytes]]]:
     """What is written: nothing that is not certified."""
     wanted = [p for p in (certificate, python_path, c_prefix) if p is not None]
@@ -323,7 +315,7 @@ def _certified_files(
         return []
     found: list[tuple[str, Callable[[], str | bytes]]] = []
     if certificate is not None:
-        found.append((certificate, partial(compact_json, made.certificate, certificate)))
+        found.append((certificate, partial(api.compact_json, made.certificate, certificate)))
     if python_path is not None:
         found.append((python_path, made.python))
     if c_prefix is not None:

@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TypeAlias
 
-from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns
-from surefoot.verdict.sentences import count_noun
-from surefoot.work.worker_pool import ProcessPool, SerialPool, WorkerPool
+from surefoot import api
+from surefoot_studies import Tell
 from surefoot_studies.racetrack.abstraction_instances import AbstractionInstance
+from surefoot_studies.racetrack.abstraction_log import StoredRuns
 from surefoot_studies.racetrack.abstraction_runs import AbstractionRun, run_instance
 
 PlannedRun: TypeAlias = tuple[AbstractionInstance, str, float]  # with a configuration, for so many seconds
-Tell: TypeAlias = Callable[[str], None]
 _LOOK_UP = 1.0  # seconds
 _TELL = 10.0  # seconds
 
@@ -29,8 +28,8 @@ def run_missing_instances(wanted: Sequence[PlannedRun], stored: StoredRuns, tell
     rest = [one for one in ordered if stored.of(*one) is None]
     if not rest:
         return
-    crew: WorkerPool = (
-        SerialPool(_local_runner(tell)) if workers == 1 else ProcessPool(workers, _worker_runner)
+    crew: api.WorkerPool = (
+        api.SerialPool(_local_runner(tell)) if workers == 1 else api.ProcessPool(workers, _worker_runner)
     )
     try:
         _dispatch_runs(rest, stored, tell, crew)
@@ -40,7 +39,7 @@ def run_missing_instances(wanted: Sequence[PlannedRun], stored: StoredRuns, tell
         crew.dismiss()
 
 
-def _dispatch_runs(rest: list[PlannedRun], stored: StoredRuns, tell: Tell, crew: WorkerPool) -> None:
+def _dispatch_runs(rest: list[PlannedRun], stored: StoredRuns, tell: Tell, crew: api.WorkerPool) -> None:
     total, busy, told = len(rest), dict[int, PlannedRun](), monotonic()
     tickets = iter(range(total))
     while rest or busy:
@@ -79,6 +78,5 @@ def _worker_runner() -> Callable[[AbstractionInstance, str, float], AbstractionR
 
 
 def _describe_instance(instance: AbstractionInstance) -> str:
-    return (
-        f"network {instance.width}, {instance.predicates} predicates, {count_noun(instance.starts, 'start')}"
-    )
+    starts = api.count_noun(instance.starts, "start")
+    return f"network {instance.width}, {instance.predicates} predicates, {starts}"

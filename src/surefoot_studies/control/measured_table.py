@@ -1,29 +1,18 @@
-"""`surefoot study control --table 1|3`: the paper's tables made again, its numbers beside ours."""
+"""Tables 1 and 3 of the shield paper made again, its numbers beside ours."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.shield.certified_synthesis import render_share
-from surefoot.cli.commands.shield.evaluation import (
-    EvaluationSize,
-    ShieldEvaluation,
-    evaluate_shield,
-    evaluation_to_json,
-)
-from surefoot.cli.commands.shield.runtime_overhead import Overhead, overhead_cells, shield_overhead
-from surefoot.problem.network import Affine, Network
-from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield, shapes_for
-from surefoot.shields.evaluation.simulation import Campaign
-from surefoot.verdict.sentences import interruption_note
-from surefoot.work.budget import Budget
-from surefoot.work.child import processor_time
+from surefoot import api
+from surefoot_studies import Tell
 from surefoot_studies.control.paper_tables import PaperRow, network_of_row, read_paper_rows
 from surefoot_studies.control.problem import stays_safe
+from surefoot_studies.control.runtime_overhead import Overhead, overhead_cells, shield_overhead
 from surefoot_studies.training.control.recipes import training_seconds
 
 HEAD = (
@@ -33,51 +22,36 @@ HEAD = (
 )  # fmt: skip
 
 
-def print_paper_table(
-    table: int,
-    only: tuple[str, ...],
-    folder: Path | None,
-    size: EvaluationSize,
-    tell: Callable[[str], None],
-    as_json: bool,
-) -> int:
-    """Print the rows as they are done; exit 1 if a shielded run was unsafe."""
-    done: list[dict[str, Any]] = []
-    mark = ""
-    rows = read_paper_rows(table, only)
-    if not as_json:
-        print("In each cell: measured / printed in the paper. Overhead: one step of the shield in percent of")
-        print(
-            "the network alone. Steps: until a steady state. ?: not all runs, interrupted or out of time.\n"
-        )
-        print(_table_line(HEAD), _table_line(["---"] * len(HEAD)), sep="\n")
-    try:
-        for row in rows:
-            done.append(_measure_row(row, folder, size, tell))
-            if not as_json:
-                print(_table_line(done[-1]["cells"]), flush=True)
-    except KeyboardInterrupt:
-        mark = interruption_note(len(done), len(rows), "rows")
-    if as_json:
-        facts = {"study": "control", "table": table, "size": asdict(size), "rows": done}
-        print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
-    elif mark:
-        print(f"\n{mark}")
-    if mark:
-        return 130
-    return 1 if any(row["unsafe with shield"] for row in done) else 0
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """A table of the paper whose rows are measured one after the other; each has its `cells` and facts."""
+
+    legend: tuple[str, ...]
+    head: tuple[str, ...]
+    rows: tuple[Callable[[], dict[str, Any]], ...]
+    facts: Mapping[str, Any]
 
 
-def _measure_row(
-    row: PaperRow, folder: Path | None, size: EvaluationSize, tell: Callable[[str], None]
-) -> dict[str, Any]:
+def shield_table(
+    table: int, only: tuple[str, ...], folder: Path | None, size: api.EvaluationSize, tell: Tell
+) -> MeasuredTable:
+    """Table 1 or 3, or some rows of it."""
+    legend = (
+        "In each cell: measured / printed in the paper. Overhead: one step of the shield in percent of",
+        "the network alone. Steps: until a steady state. ?: not all runs, interrupted or out of time.",
+    )
+    rows = tuple(partial(_measure_row, row, folder, size, tell) for row in read_paper_rows(table, only))
+    return MeasuredTable(legend, HEAD, rows, {"table": table, "size": asdict(size)})
+
+
+def _measure_row(row: PaperRow, folder: Path | None, size: api.EvaluationSize, tell: Tell) -> dict[str, Any]:
     found = network_of_row(row, folder)
     network, whose, file = (None, "none", None) if found is None else found
     problem = stays_safe(row.problem, network)
-    began = processor_time()
-    made = make_certified_shield(problem, shapes_for(), Budget(size.seconds, size.seed, tell))
-    seconds = processor_time() - began
-    known = evaluate_shield(made, problem.policy, size, tell)
+    began = api.processor_time()
+    made = api.make_certified_shield(problem, api.shapes_for(), api.Budget(size.seconds, size.seed, tell))
+    seconds = api.processor_time() - began
+    known = api.evaluate_shield(made, problem.policy, size, tell)
     if made.found.interrupted or known.interrupted:  # a row is measured whole or not at all
         raise KeyboardInterrupt
     trained = None if file is None else training_seconds(file)
@@ -91,7 +65,7 @@ def _measure_row(
         "covered": str(made.found.covered_share(made.system.initial)),
         "certified": made.accepted,
         "synthesis cpu seconds": round(seconds, 1),
-        "campaigns": evaluation_to_json(known),
+        "campaigns": api.evaluation_to_json(known),
         "shielded steps": sum(c.taken for c in guarded),
         "unsafe with shield": sum(c.failures for c in guarded),
         "overhead": None if costs is None else costs.facts(),
@@ -99,23 +73,23 @@ def _measure_row(
     }
 
 
-def _guarded_campaigns(known: ShieldEvaluation) -> list[Campaign]:
+def _guarded_campaigns(known: api.ShieldEvaluation) -> list[api.Campaign]:
     """Everything that happened under the program or the shield."""
     return [c for c in (known.shielded, known.program, *(c for _, c in known.adversaries)) if c is not None]
 
 
-def hidden_sizes(network: Network | None) -> str:
+def hidden_sizes(network: api.Network | None) -> str:
     """The sizes of the hidden layers."""
     if network is None:
         return "none"
-    sizes = [node.weights.shape[0] for node in network.nodes if isinstance(node, Affine)]
+    sizes = [node.weights.shape[0] for node in network.nodes if isinstance(node, api.Affine)]
     return "x".join(map(str, sizes[:-1]))
 
 
 def _row_cells(
     row: PaperRow,
-    made: ShieldSynthesis,
-    known: ShieldEvaluation,
+    made: api.ShieldSynthesis,
+    known: api.ShieldEvaluation,
     costs: Overhead | None,
     seconds: tuple[float | None, float],
     sizes: str,
@@ -131,7 +105,7 @@ def _row_cells(
         f"{'–' if seconds[0] is None else f'{seconds[0]:.1f}'} / {_show_number(row.training_seconds)}",
         f"{_show_failures(known.alone)} / {row.failures}",
         f"{len(made.found.branches)} / {row.branches}",
-        render_share(made.found.covered_share(made.system.initial)),
+        api.render_share(made.found.covered_share(made.system.initial)),
         f"{seconds[1]:.1f} / {row.synthesis_seconds:g}",
         f"{'–' if shielded is None else shielded.interventions} / {row.interventions}",
         share,
@@ -144,17 +118,13 @@ def _row_cells(
     ]
 
 
-def _show_failures(campaign: Campaign | None) -> str:
+def _show_failures(campaign: api.Campaign | None) -> str:
     return "–" if campaign is None else f"{campaign.failures}{'' if campaign.complete else '?'}"
 
 
-def _show_steps(campaign: Campaign | None) -> str:
+def _show_steps(campaign: api.Campaign | None) -> str:
     return "–" if campaign is None or campaign.steps_to_steady is None else f"{campaign.steps_to_steady:.1f}"
 
 
 def _show_number(value: float | None) -> str:
     return "–" if value is None else f"{value:g}"
-
-
-def _table_line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

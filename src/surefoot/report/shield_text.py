@@ -1,22 +1,27 @@
-"""A synthesis as readable code, and as JSON."""
+"""A synthesis as readable code, as JSON, as a page, and as a result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.cli.commands.shield.certified_synthesis import render_share
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.property_printer import show_property
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import barrier_rows, polynomial_of
+from surefoot.report.region import Scene, region_page
+from surefoot.report.search_page import preformatted_html
+from surefoot.run import unanswered_result
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches
 from surefoot.shields.start_regions import Box
 from surefoot.shields.synthesis import ShieldRule
 from surefoot.term.printer import show_term
 from surefoot.term.term import Term
+from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
 from surefoot.visible import join_visible
+from surefoot.work.budget import Budget
 
 STAGES = {
     "kept": "all: its sets hold here too",
@@ -203,3 +208,38 @@ def _recheck_to_json(made: ShieldSynthesis) -> dict[str, Any]:
             "cpu seconds": again.seconds,
         }
     }
+
+
+def result_from_synthesis(made: ShieldSynthesis, seconds: float, budget: Budget) -> Result:
+    """A synthesis as an answer about the problem: proved where all starts are covered, else unknown."""
+    if made.accepted and made.certificate is not None and not made.found.uncovered:
+        verdict: Verdict = Proved(Certificate("barrier", made.certificate))
+    else:
+        reason = Reason.TIMEOUT if budget.is_spent() else Reason.INCOMPLETE
+        verdict = Unknown(reason, made.found.trouble or made.reason)
+    count, share = len(made.found.branches), made.found.covered_share(made.system.initial)
+    told = [f"{count} {'rule' if count == 1 else 'rules'}, {render_share(share)} of the starts covered"]
+    if made.found.lost:
+        told.append(f"{len(made.found.lost)} starts or sides of starts are lost under every control")
+    if made.found.uncovered and made.accepted:
+        told.append("the certificate about the covered part is accepted")
+    result = unanswered_result(made.problem, verdict, budget, {}, {})
+    return replace(
+        result,
+        engine="shield",
+        certified=made.accepted and isinstance(verdict, Proved),
+        seconds=seconds,
+        notes=tuple(told),
+    )
+
+
+def render_share(share: Fraction) -> str:
+    """Never 100 % for less than everything."""
+    return "100 %" if share == 1 else f"{min(float(share) * 100, 99.99):.2f} %"
+
+
+def render_shield_page(made: ShieldSynthesis, scene: Scene, seconds: float) -> str:
+    """The pictures, and below them what the command prints."""
+    return region_page(
+        f"surefoot: {made.problem.name}", [scene], [preformatted_html(render_synthesis(made, seconds))]
+    )

@@ -14,22 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidProblem
-from surefoot.problem.network import Affine
+from surefoot import api
 from surefoot_studies.assets import shipped_network
-from surefoot_studies.racetrack.abstraction_instances import (
-    FASTEST,
-    STEPS,
-    AbstractionInstance,
-    abstraction_starts,
-    predicate_order,
-)
-from surefoot_studies.racetrack.abstraction_runs import (
-    DEFAULT,
-    AbstractionRun,
-    run_from_facts,
-    run_known_stopped,
-)
+from surefoot_studies.racetrack import abstraction_instances as instances
+from surefoot_studies.racetrack import abstraction_runs
 from surefoot_studies.racetrack.end_cell import WIDTHS
 
 NAME = "racetrack-abstractions.jsonl"
@@ -38,10 +26,12 @@ NAME = "racetrack-abstractions.jsonl"
 @cache
 def _instance_digest() -> str:
     """Of everything that instances are made of."""
-    total = sha256(repr((FASTEST, predicate_order(), abstraction_starts())).encode())
+    total = sha256(
+        repr((instances.FASTEST, instances.predicate_order(), instances.abstraction_starts())).encode()
+    )
     for width in WIDTHS:
         for node in shipped_network("racetrack", f"end-cell-{width}").nodes:
-            if isinstance(node, Affine):
+            if isinstance(node, api.Affine):
                 total.update(node.weights.tobytes() + node.bias.tobytes())
     return total.hexdigest()
 
@@ -51,23 +41,25 @@ class StoredRuns:
     """`path` None: nothing is written, runs are remembered until the end."""
 
     path: Path | None
-    known: dict[tuple[AbstractionInstance, str], tuple[AbstractionRun, float]] = field(
-        default_factory=dict
+    known: dict[tuple[instances.AbstractionInstance, str], tuple[abstraction_runs.AbstractionRun, float]] = (
+        field(default_factory=dict)
     )  # with their caps
 
-    def of(self, instance: AbstractionInstance, configuration: str, cap: float) -> AbstractionRun | None:
+    def of(
+        self, instance: instances.AbstractionInstance, configuration: str, cap: float
+    ) -> abstraction_runs.AbstractionRun | None:
         """This run, if it finished or had as long as this; or what one from fewer starts tells of it."""
         one, had = self.known.get((instance, configuration), (None, 0.0))
         if one is not None and (one.finished or had >= cap):
             return one
-        if configuration == DEFAULT:
+        if configuration == abstraction_runs.DEFAULT:
             return None
-        fewer = (replace(instance, starts=n) for n in STEPS if n < instance.starts)
+        fewer = (replace(instance, starts=n) for n in instances.STEPS if n < instance.starts)
         known = (self.known.get((few, configuration), (None, 0.0)) for few in fewer)
         stopped = [one for one, had in known if one is not None and not one.finished and had >= cap]
-        return run_known_stopped(instance, stopped[0]) if stopped else None
+        return abstraction_runs.run_known_stopped(instance, stopped[0]) if stopped else None
 
-    def add(self, one: AbstractionRun, cap: float) -> None:
+    def add(self, one: abstraction_runs.AbstractionRun, cap: float) -> None:
         self.known[one.instance, one.configuration] = (one, cap)
         if self.path is not None:
             line = json.dumps({"study": _instance_digest(), "cap": cap, **one.facts()})
@@ -94,10 +86,10 @@ def read_stored_runs(folder: Path | None) -> StoredRuns:
             continue
         try:
             cap = float(facts.pop("cap"))
-            one = run_from_facts(facts)
+            one = abstraction_runs.run_from_facts(facts)
         except (KeyError, TypeError, ValueError):
             where = f"{found.path}:{number}"
-            raise InvalidProblem(
+            raise api.InvalidProblem(
                 "this line is no run", fix="remove it, or use another folder", where=where
             ) from None
         found.known[one.instance, one.configuration] = (one, cap)

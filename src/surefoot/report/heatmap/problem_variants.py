@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.model import load_model
-from surefoot.cli.study_problem import load_study_model, names_study
-from surefoot.cli.unused_options import is_given
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.environment import Environment, expand_definitions
@@ -147,10 +144,15 @@ def enumerate_variants(
     starts: Term | None,
     where: tuple[Term, ...] = (),
     unit: str = "step",
+    *,
+    load: Callable[[Path, Mapping[str, Any]], LoadedModel],
+    title_of: Callable[[Path], str],
+    named: bool = False,
 ) -> Iterator[Variant]:
     """Everything that is drawn, model by model, in the order of training and of the swept values.
 
-    `unit`: what the number in the name of a checkpoint counts.
+    `unit`: what the number in the name of a checkpoint counts. `load` reads a model with the settings;
+    `named`: the properties were named, so that each must have something to draw.
     """
     choices = [[(s.name, value) for value in s.values] for s in sweeps]
     for model, one, swept in product(models, saved or (None,), product(*choices)):
@@ -158,13 +160,13 @@ def enumerate_variants(
         settings["constants"] = (*wiring["constants"], *(f"{n}={v}" for n, v in swept))
         if one is not None:
             settings["policy"] = one.path
-        loaded = _load_variant(model, settings)
-        asked = _quantitative_problems(loaded, model)
+        loaded = load(model, settings)
+        asked = _quantitative_problems(loaded, model, named)
         for name, problem in asked.items():
-            words = [*([_model_title(model)] if len(models) > 1 else []), *([name] if len(asked) > 1 else [])]
+            words = [*([title_of(model)] if len(models) > 1 else []), *([name] if len(asked) > 1 else [])]
             words += [f"{unit} {one.step}"] if one is not None else []
             words += [f"{n} = {v}" for n, v in swept]
-            title = ", ".join(words) or (_model_title(model) if "[" in name else name)
+            title = ", ".join(words) or (title_of(model) if "[" in name else name)
             source = {**loaded.source, "property": name}
             drawn = _restrict_starts(problem, where)
             yield _make_variant(title, str(model), drawn, loaded.inputs, source, starts)
@@ -180,19 +182,9 @@ def _restrict_starts(problem: Problem, where: tuple[Term, ...]) -> Problem:
     return replace(problem, environment=replace(environment, initial=initial))
 
 
-def _load_variant(model: Path, settings: Mapping[str, Any]) -> LoadedModel:
-    return (
-        load_study_model(str(model), settings) if names_study(str(model)) else load_model(model, **settings)
-    )
-
-
-def _model_title(model: Path) -> str:
-    return str(model) if names_study(str(model)) else model.stem
-
-
-def _quantitative_problems(loaded: LoadedModel, model: Path) -> dict[str, Problem]:
+def _quantitative_problems(loaded: LoadedModel, model: Path, named: bool) -> dict[str, Problem]:
     found = {n: p for n, p in loaded.problems.items() if isinstance(p.property, Probability | Expected)}
-    if is_given("properties") and (others := [n for n in loaded.problems if n not in found]):
+    if named and (others := [n for n in loaded.problems if n not in found]):
         what = f"`{others[0]}` is no probability and no expected value: there is nothing to draw"
         raise Unsupported(what, fix="leave it out", where="--property")
     if not found:

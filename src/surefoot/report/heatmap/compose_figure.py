@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from surefoot.cli.commands.heatmap.start_tables import StartTables, result_provenance
 from surefoot.errors import InvalidProblem
 from surefoot.report.heatmap.cells import MapView, common_axes, heat_map, parse_view, satisfies_filter
 from surefoot.report.heatmap.heat_figure import Figure, Limits, Panel, build_figure, unit_of
 from surefoot.report.heatmap.learning_curve import Curve
+from surefoot.report.heatmap.start_tables import StartTables, result_provenance
 from surefoot.report.heatmap.start_values import Aggregate, End, Table, Which
 
 WORDS: dict[Which, str] = {"value": "", "optimum": "optimum", "gap": "gap to the optimum", "effort": "effort"}

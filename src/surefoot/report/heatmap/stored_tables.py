@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from surefoot.cli.commands.certify import read_stored_results
-from surefoot.cli.commands.heatmap.problem_variants import LONGEST, Subject
-from surefoot.cli.commands.heatmap.start_tables import StartTables
-from surefoot.cli.read_json_file import read_json
 from surefoot.errors import InvalidProblem
+from surefoot.formats.json_file import read_json, read_stored_results
 from surefoot.formats.result_json.read import StoredResult
+from surefoot.report.heatmap.problem_variants import LONGEST, Subject
+from surefoot.report.heatmap.start_tables import StartTables
 from surefoot.report.heatmap.start_values import Table, Which, effort_table, value_table
 from surefoot.term.lexer import shorten_text
 from surefoot.verdict.verdict import PerStart

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json import result_from_json
+from surefoot.formats.result_json import StoredResult, result_from_json
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.term.parser import parse_term
 from surefoot.term.term import Term
@@ -52,5 +52,16 @@ def read_invariant(path: Path) -> Term:
         raise InvalidProblem("the result holds no invariant", fix=fix, where=str(path))
     try:
         return parse_term(condition)
+    except InvalidProblem as error:
+        raise error.at(str(path)) from None
+
+
+def read_stored_results(data: object, path: Path) -> list[StoredResult]:
+    """The results in a JSON file, one or several."""
+    documents = data.get("results", [data]) if isinstance(data, dict) else []
+    if not isinstance(documents, list) or not documents:
+        raise InvalidProblem("not a result of surefoot", fix="give a file that --json wrote", where=str(path))
+    try:
+        return [result_from_json(d) for d in documents]
     except InvalidProblem as error:
         raise error.at(str(path)) from None

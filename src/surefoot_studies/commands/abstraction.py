@@ -1,26 +1,26 @@
-"""`surefoot study racetrack --figure pa-1`: the figures of policy predicate abstraction, and their claims."""
+"""`surefoot study abstraction racetrack pa-1`: figures of policy predicate abstraction, and their claims."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.heatmap.abstraction_log import StoredRuns, read_stored_runs
-from surefoot.cli.commands.heatmap.abstraction_workers import PlannedRun, run_missing_instances
-from surefoot.cli.commands.heatmap.study_figures import claim_to_json, claims_exit_code, render_claims
-from surefoot.cli.output import deliver_file
-from surefoot.cli.terminal import print_line
-from surefoot.engines.predicates.configurations import CONFIGURATIONS
-from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
-from surefoot.verdict.sentences import interruption_note
+import click
+
+from surefoot import api
+from surefoot.cli import plugin
+from surefoot_studies import Tell
+from surefoot_studies.commands import options
+from surefoot_studies.commands.figure import claim_to_json, claims_exit_code, render_claims
+from surefoot_studies.comparison import Study
 from surefoot_studies.paper_figures import CheckedClaim, Claim, check_claim, read_claims
 from surefoot_studies.racetrack.abstraction_instances import ABSTRACTIONS, AbstractionFigure
+from surefoot_studies.racetrack.abstraction_log import StoredRuns, read_stored_runs
 from surefoot_studies.racetrack.abstraction_runs import (
     DEFAULT,
     MEASURES,
@@ -28,16 +28,17 @@ from surefoot_studies.racetrack.abstraction_runs import (
     AbstractionRun,
     known_figures,
 )
+from surefoot_studies.racetrack.abstraction_workers import PlannedRun, run_missing_instances
 
 
 @dataclass(frozen=True, slots=True)
 class AbstractionSettings:
     """`configurations` beside the default, `cap` seconds for an instance of theirs, every so many-th."""
 
-    configurations: tuple[str, ...]
-    cap: float
-    every: int
     seconds: float  # for an instance of the default
+    configurations: tuple[str, ...] = ()
+    cap: float = 60.0
+    every: int = 1
     sample: bool = False  # only what the study names as enough to measure the claims
     workers: int = 1
 
@@ -60,16 +61,45 @@ class MeasuredAbstraction:
     claims: tuple[CheckedClaim, ...]
 
 
-def is_abstraction_figure(name: str) -> bool:
-    return name == "pa" or name.startswith("pa-")
+@click.command("abstraction")
+@options.study_argument
+@click.argument("figures", metavar="FIGURE…|pa", nargs=-1, required=True)
+@options.folder_option
+@click.option("--configuration", "configurations", multiple=True, metavar="NAME|paper",
+              help="Run this configuration of `predicates` too; paper: those of the figure.")  # fmt: skip
+@options.seconds_option("--cap", 60.0, "Of --configuration: per instance.")
+@click.option("--every", type=click.IntRange(1), default=1, show_default=True,
+              help="Of --configuration: only every so many-th instance.")  # fmt: skip
+@click.option("--sample", is_flag=True, help="Only instances that the study names.")
+@options.workers_option("So many runs at the same time.")
+@options.seconds_option("--timeout", 300.0, "Per instance of the default.")
+@options.json_flag
+@options.with_progress
+def draw_abstractions(
+    study: Study,
+    figures: tuple[str, ...],
+    folder: Path | None,
+    timeout: float,
+    as_json: bool,
+    tell: Tell,
+    **how: Any,
+) -> int:
+    """Make the figures pa-1 to pa-5 of predicate abstraction again (pa: all), and measure their claims.
+
+    With --folder an interrupted command goes on from there. Exit 0 if every claim is as recorded, 1 if one is
+    not.
+    """
+    if study.name != "racetrack":
+        fix = "surefoot study abstraction racetrack"
+        raise api.InvalidProblem(f"study `{study.name}` has no figures of predicate abstraction", fix=fix)
+    if not how["configurations"]:
+        plugin.refuse_given_options({"--cap": "cap", "--every": "every"}, "without --configuration")
+    plugin.check_folder(folder, "--folder")
+    return draw_abstraction_figures(figures, AbstractionSettings(timeout, **how), folder, tell, as_json)
 
 
 def draw_abstraction_figures(
-    names: Sequence[str],
-    how: AbstractionSettings,
-    folder: Path | None,
-    tell: Callable[[str], None],
-    as_json: bool,
+    names: Sequence[str], how: AbstractionSettings, folder: Path | None, tell: Tell, as_json: bool
 ) -> int:
     """Run every instance once, draw, and measure what the paper claims. Exit 1 if one is not as recorded.
 
@@ -80,7 +110,7 @@ def draw_abstraction_figures(
         figure, runs = made.figure, made.runs
         checked += made.claims
         missing |= set(made.missing)
-        mark = interruption_note(len(runs), len(runs) + len(made.missing), "runs") if made.missing else ""
+        mark = api.interruption_note(len(runs), len(runs) + len(made.missing), "runs") if made.missing else ""
         documents.append({"figure": figure.name, "title": figure.title, "runs": [r.facts() for r in runs]}
                          | ({"interrupted": mark} if mark else {}))  # fmt: skip
         if folder is not None and runs:
@@ -92,8 +122,8 @@ def draw_abstraction_figures(
                 "missing": len(made.missing),
                 "claims": list(map(claim_to_json, made.claims)),
             }
-            deliver_file(stem.with_suffix(".svg"), partial(_render_figure, figure, runs, mark))
-            deliver_file(stem.with_suffix(".json"), partial(_render_json, data))
+            plugin.deliver_file(stem.with_suffix(".svg"), partial(_render_figure, figure, runs, mark))
+            plugin.deliver_file(stem.with_suffix(".json"), partial(_render_json, data))
         elif not as_json and folder is None:
             print(_render_run_table(figure, runs) + (f"\n{mark}; no claim is judged" if mark else ""))
     if as_json:
@@ -106,7 +136,7 @@ def draw_abstraction_figures(
         rest = (
             "run it again with the same --folder to go on" if folder else "use --folder to keep what is made"
         )
-        print_line(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
+        plugin.print_line(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
         return 130
     return claims_exit_code(checked)
 
@@ -116,13 +146,13 @@ def _render_json(data: dict[str, Any]) -> str:
 
 
 def measure_abstractions(
-    names: Sequence[str], how: AbstractionSettings, tell: Callable[[str], None], stored: StoredRuns
+    names: Sequence[str], how: AbstractionSettings, tell: Tell, stored: StoredRuns
 ) -> Iterator[MeasuredAbstraction]:
     """The named figures; an instance that occurs in several is run once. Interrupted: as far as it came."""
     claims, figures = abstraction_claims(), []
     for name in list(ABSTRACTIONS) if "pa" in names else names:
         if name not in ABSTRACTIONS:
-            raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, ABSTRACTIONS))
+            raise api.InvalidProblem(f"there is no figure `{name}`", fix=api.did_you_mean(name, ABSTRACTIONS))
         several = _select_configurations(ABSTRACTIONS[name], how)
         figures.append((ABSTRACTIONS[name], several, how.planned_runs(ABSTRACTIONS[name], several)))
     run_missing_instances([one for *_, wanted in figures for one in wanted], stored, tell, how.workers)
@@ -138,9 +168,9 @@ def measure_abstractions(
 def _select_configurations(figure: AbstractionFigure, how: AbstractionSettings) -> list[str]:
     found = [DEFAULT]
     for name in how.configurations:
-        if name != "paper" and name not in CONFIGURATIONS:
-            fix = did_you_mean(name, ["paper", *CONFIGURATIONS])
-            raise InvalidProblem(f"there is no configuration `{name}`", fix=fix, where="--configuration")
+        if name != "paper" and name not in api.CONFIGURATIONS:
+            fix = api.did_you_mean(name, ["paper", *api.CONFIGURATIONS])
+            raise api.InvalidProblem(f"there is no configuration `{name}`", fix=fix, where="--configuration")
         found += figure.configurations if name == "paper" else (name,)
     return list(dict.fromkeys(found))
 
@@ -176,25 +206,25 @@ def _render_figure(figure: AbstractionFigure, runs: Sequence[AbstractionRun], ma
     if figure.name == "pa-3":
         parts = [[r for r in runs if r.instance.width == w] for w in widths]
         panels = [
-            LinePanel(
+            api.LinePanel(
                 f"network {w}", across, "seconds", _figure_lines(part, figure, "seconds"), logarithmic=True
             )
             for w, part in zip(widths, parts, strict=True)
         ]
     else:
         panels = [
-            LinePanel("time", across, "seconds", _figure_lines(runs, figure, "seconds"), logarithmic=True),
-            LinePanel("reachable abstract states", across, "", _figure_lines(runs, figure, "states")),
+            api.LinePanel("time", across, "seconds", _figure_lines(runs, figure, "seconds"), logarithmic=True),
+            api.LinePanel("reachable abstract states", across, "", _figure_lines(runs, figure, "states")),
         ]
     if figure.name == "pa-4":
         own = [r for r in runs if r.configuration == DEFAULT and r.instance.width == widths[0]]
-        panels.append(LinePanel("abstract starts", across, "", _figure_lines(own, figure, "abstract_starts")))
-    return line_panels_svg(f"{figure.name}: {figure.title}{f' ({mark})' if mark else ''}", panels)
+        panels.append(api.LinePanel("abstract starts", across, "", _figure_lines(own, figure, "abstract_starts")))
+    return api.line_panels_svg(f"{figure.name}: {figure.title}{f' ({mark})' if mark else ''}", panels)
 
 
 def _figure_lines(
     runs: Sequence[AbstractionRun], figure: AbstractionFigure, what: str
-) -> tuple[DataLine, ...]:
+) -> tuple[api.DataLine, ...]:
     over = figure.across
     found: dict[tuple[int, int, str], list[AbstractionRun]] = {}
     for one in runs:
@@ -209,5 +239,5 @@ def _figure_lines(
         done = tuple((x, y) for x, y, finished in place if finished)
         late = tuple((x, y) for x, y, finished in place if not finished)
         gaps = tuple(x for x, _ in late)
-        lines.append(DataLine(name, kind, done, late if what == "seconds" else (), gaps))
+        lines.append(api.DataLine(name, kind, done, late if what == "seconds" else (), gaps))
     return tuple(lines)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from surefoot.cli.commands.heatmap.problem_variants import Subject, Variant
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability, Property
+from surefoot.report.heatmap.problem_variants import Subject, Variant
 from surefoot.report.heatmap.start_values import Table, Which, effort_table, gap_table, value_table
 from surefoot.run import unanswered_result, verify
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Result, Unknown, is_interrupted

@@ -21,23 +21,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Network, Shape
-from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
-from surefoot.shields.batch_guard import BatchGuard
-from surefoot.shields.certified_shield import ShieldSynthesis
-from surefoot.shields.evaluation.plant import (
-    BatchPlant,
-    Floats,
-    by_network,
-    covered_boxes,
-    draw_start_states,
-)
+from surefoot import api
+from surefoot_studies import Tell
 
-STATES, LANES, APART = (
-    1024,
-    64,
-    10,
-)  # states asked about; runs they are taken from; steps between two of a run
+# states asked about; runs they are taken from; steps between two of a run
+STATES, LANES, APART = 1024, 64, 10
 ROUNDS = 15
 FLAGS = ("-O2", "-std=c99", "-Wall", "-Wextra", "-Werror")
 Work: TypeAlias = Callable[[], object]
@@ -112,15 +100,17 @@ class Overhead:
 
 
 def shield_overhead(
-    made: ShieldSynthesis, policy: Policy | None, file: Path | None, tell: Callable[[str], None]
+    made: api.ShieldSynthesis, policy: api.AnyPolicy | None, file: Path | None, tell: Tell
 ) -> Overhead | None:
     """Of the shield of a synthesis, if it has one; `file`: the network for onnxruntime."""
-    if not made.accepted or not isinstance(made.problem.policy, ShieldedPolicy):
+    if not made.accepted or not isinstance(made.problem.policy, api.ShieldedPolicy):
         return None
     tell("overhead: timing the shield and the network")
     states, proposed = sample_proposals(made, policy)
-    network = policy.network if isinstance(policy, NeuralPolicy) else None
-    works = step_works(_load_exported_step(made), states, proposed) | network_works(network, file, states)
+    network = policy.network if isinstance(policy, api.NeuralPolicy) else None
+    with TemporaryDirectory() as folder:
+        step = import_exported_step(made, Path(folder))
+    works = step_works(step, states, proposed) | network_works(network, file, states)
     least = time_in_turns(works)
     by = "onnxruntime" if "onnxruntime" in least else "numpy"
     own = least["python"] - least["idle"]
@@ -135,14 +125,16 @@ def overhead_cells(costs: Overhead | None, paper: float | None) -> tuple[str, st
     return f"{texts[0]} / {printed}", f"{texts[1]} / {printed}"
 
 
-def sample_proposals(made: ShieldSynthesis, policy: Policy | None) -> tuple[Floats, Floats]:
+def sample_proposals(
+    made: api.ShieldSynthesis, policy: api.AnyPolicy | None
+) -> tuple[api.Floats, api.Floats]:
     """States along runs from covered starts and what the network proposes there; without one, anything."""
-    generator, guard = np.random.default_rng(0), BatchGuard(made.guard())
-    plant = BatchPlant(made.system)
+    generator, guard = np.random.default_rng(0), api.BatchGuard(made.guard())
+    plant = api.BatchPlant(made.system)
     low, high = (np.clip(ends, -1e3, 1e3) for ends in plant.ends())
-    propose = by_network(policy, made.system) if isinstance(policy, NeuralPolicy) else None
-    states = draw_start_states(
-        covered_boxes([b.set.proof for b in made.found.branches], made.system.initial), LANES, generator
+    propose = api.by_network(policy, made.system) if isinstance(policy, api.NeuralPolicy) else None
+    states = api.draw_start_states(
+        api.covered_boxes([b.set.proof for b in made.found.branches], made.system.initial), LANES, generator
     )
     rows, wanted = [], []
     for step in range(APART * STATES // LANES):
@@ -170,13 +162,7 @@ def time_in_turns(works: Mapping[str, Work]) -> dict[str, float]:
     return least
 
 
-def _load_exported_step(made: ShieldSynthesis) -> Callable[[Any, Any], Any]:
-    """The step of the exported Python module."""
-    with TemporaryDirectory() as folder:
-        return import_exported_step(made, Path(folder))
-
-
-def import_exported_step(made: ShieldSynthesis, folder: Path) -> Callable[[Any, Any], Any]:
+def import_exported_step(made: api.ShieldSynthesis, folder: Path) -> Callable[[Any, Any], Any]:
     """The step of the Python module, written to a folder."""
     path = folder / "surefoot_guard.py"
     path.write_text(made.python(), "utf-8")
@@ -193,7 +179,7 @@ def import_exported_step(made: ShieldSynthesis, folder: Path) -> Callable[[Any, 
     return step
 
 
-def step_works(step: Callable[[Any, Any], Any], states: Floats, proposed: Floats) -> dict[str, Work]:
+def step_works(step: Callable[[Any, Any], Any], states: api.Floats, proposed: api.Floats) -> dict[str, Work]:
     """The step, and the loop around it."""
     pairs = [(tuple(s), tuple(p)) for s, p in zip(states.tolist(), proposed.tolist(), strict=True)]
 
@@ -208,7 +194,7 @@ def step_works(step: Callable[[Any, Any], Any], states: Floats, proposed: Floats
     return {"python": stepping, "idle": idle}
 
 
-def network_works(network: Network | None, file: Path | None, states: Floats) -> dict[str, Work]:
+def network_works(network: api.Network | None, file: Path | None, states: api.Floats) -> dict[str, Work]:
     """One evaluation for each state, as it is given by a plant in float64."""
     asks = {
         "onnxruntime": _onnxruntime_network(file),
@@ -217,7 +203,7 @@ def network_works(network: Network | None, file: Path | None, states: Floats) ->
     return {name: _evaluate_each(ask, list(states)) for name, ask in asks.items() if ask is not None}
 
 
-def _evaluate_each(ask: Ask, rows: list[Floats]) -> Work:
+def _evaluate_each(ask: Ask, rows: list[api.Floats]) -> Work:
     def asking() -> None:
         for row in rows:
             ask(row)
@@ -238,20 +224,20 @@ def _onnxruntime_network(file: Path | None) -> Ask | None:
     return lambda state: session.run(None, {name: state[None].astype(np.float32)})[0][0]
 
 
-def _numpy_network(network: Network) -> Ask | None:
+def _numpy_network(network: api.Network) -> Ask | None:
     """Layer after layer; None: the network is not made of such layers alone."""
     parts: list[Ask] = []
     for number, node in enumerate(network.nodes):
         if getattr(node, "source", None) != number:
             return None
         match node:
-            case Affine(_, weights, bias):
+            case api.Affine(_, weights, bias):
                 parts.append(lambda x, w=weights, b=bias: w @ x + b)  # type: ignore[misc]
-            case Activation(_, Shape.RELU):
+            case api.Activation(_, api.Shape.RELU):
                 parts.append(lambda x: np.maximum(x, 0))
-            case Activation(_, Shape.TANH):
+            case api.Activation(_, api.Shape.TANH):
                 parts.append(np.tanh)
-            case Elementwise(_, Constant.MULTIPLY, constant):
+            case api.Elementwise(_, api.Constant.MULTIPLY, constant):
                 parts.append(lambda x, c=constant: x * c)  # type: ignore[misc]
             case _:
                 return None
@@ -265,7 +251,7 @@ def _numpy_network(network: Network) -> Ask | None:
     return ask
 
 
-def time_c_step(made: ShieldSynthesis, states: Floats, proposed: Floats) -> float | None:
+def time_c_step(made: api.ShieldSynthesis, states: api.Floats, proposed: api.Floats) -> float | None:
     """Nanoseconds of the exported C; None: there is no compiler."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
