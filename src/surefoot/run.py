@@ -286,7 +286,7 @@ def build_engines_of(
 
 def require_applicable(problem: Problem, engines: Sequence[Engine]) -> None:
     """An error with all objections, unless one of the engines can take the problem as it is executed."""
-    applicable_engines(end_at_goal(discretise(problem, continuous=True)[0]), engines)
+    applicable_engines(end_at_goal(discretise(problem, continuous=True)), engines)
 
 
 def portfolio_objections(problem: Problem) -> list[tuple[Engine, str | None]]:
@@ -294,7 +294,7 @@ def portfolio_objections(problem: Problem) -> list[tuple[Engine, str | None]]:
     found: list[tuple[Engine, str | None]] = []
     for engine in build_portfolio():
         try:
-            why = engine_objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
+            why = engine_objection(engine, end_at_goal(discretise(problem, continuous=True)))
         except SurefootError as error:
             why = str(error)
         found.append((engine, why))

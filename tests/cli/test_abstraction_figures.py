@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InvalidProblem
+from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
 from surefoot_studies.commands import abstraction
 from surefoot_studies.commands.abstraction import (
     AbstractionSettings,
     abstraction_claims,
     draw_abstraction_figures,
 )
-from surefoot.report.line_panels import DataLine, LinePanel, line_panels_svg
 from surefoot_studies.paper_figures import Claim
 from surefoot_studies.racetrack import abstraction_workers
 from surefoot_studies.racetrack.abstraction_instances import ABSTRACTIONS, SAMPLE, AbstractionInstance

@@ -68,8 +68,8 @@ def relax_node(
             case Elementwise(source, kind, constant):
                 return _relax_constant(source, kind, constant.astype(np.float64), boxes[source])
             case Activation(source, Shape.RELU, _):
-                slope, chord, constant = relu_lines(boxes[source].low, boxes[source].high)
-                return Relaxation((source,), (slope,), np.zeros_like(slope), (chord,), constant)
+                slope, chord, intercept = relu_lines(boxes[source].low, boxes[source].high)
+                return Relaxation((source,), (slope,), np.zeros_like(slope), (chord,), intercept)
             case Activation(source, shape, parameters):
                 steps = FINE if certified and needs_slopes(node) else None
                 relax = _relax_smooth if shape in _SMOOTH else _relax_piecewise

@@ -214,9 +214,9 @@ def _problem_mismatch(content: Mapping[str, Any], stored: StoredResult, reload: 
         case {"kind": "graph"}:
             same = matches_graph_claim(content, problem, loaded.inputs)
         case {"kind": "barrier"}:
-            same = matches_barrier_claim(content, discretise(problem, continuous=True)[0])
+            same = matches_barrier_claim(content, discretise(problem, continuous=True))
         case {"kind": "convergence"}:
-            same = matches_convergence_claim(content, discretise(problem)[0])
+            same = matches_convergence_claim(content, discretise(problem))
         case _:
             same = is_certificate_about(content, problem, loaded.inputs)
     if not same:
@@ -230,7 +230,7 @@ def _value_mismatch(verdict: Exact | PerStart, stored: StoredResult, reload: Rel
     if isinstance(found, str):
         return found
     loaded, problem = found
-    if not matches_process_claim(verdict, discretise(problem)[0], loaded.inputs):
+    if not matches_process_claim(verdict, discretise(problem), loaded.inputs):
         return "the certificate is about another problem, or other numbers, than the result"
     return _statement_mismatch(stored, problem)
 
@@ -283,7 +283,7 @@ def _trace_objection(stored: StoredResult, loaded: LoadedModel, verdict: Violate
     (problem,) = loaded.problems.values()
     if problem.name != stored.problem:
         return f"the files describe problem `{problem.name}`"
-    executed, _ = discretise(problem)
+    executed = discretise(problem)
     shown = violation_objection(
         executed, verdict, loaded.inputs, partial(judge_certificate_content, folder=Path())
     )

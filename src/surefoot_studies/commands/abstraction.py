@@ -213,12 +213,16 @@ def _render_figure(figure: AbstractionFigure, runs: Sequence[AbstractionRun], ma
         ]
     else:
         panels = [
-            api.LinePanel("time", across, "seconds", _figure_lines(runs, figure, "seconds"), logarithmic=True),
+            api.LinePanel(
+                "time", across, "seconds", _figure_lines(runs, figure, "seconds"), logarithmic=True
+            ),
             api.LinePanel("reachable abstract states", across, "", _figure_lines(runs, figure, "states")),
         ]
     if figure.name == "pa-4":
         own = [r for r in runs if r.configuration == DEFAULT and r.instance.width == widths[0]]
-        panels.append(api.LinePanel("abstract starts", across, "", _figure_lines(own, figure, "abstract_starts")))
+        panels.append(
+            api.LinePanel("abstract starts", across, "", _figure_lines(own, figure, "abstract_starts"))
+        )
     return api.line_panels_svg(f"{figure.name}: {figure.title}{f' ({mark})' if mark else ''}", panels)
 
 

@@ -55,7 +55,9 @@ def _png_chunk(kind: bytes, data: bytes) -> bytes:
 def _draw_shape(image: Pixels, shape: Shape, zoom: int) -> None:
     match shape:
         case Rectangle(x, y, width, height, fill):
-            _fill_rectangle(image, *(round(n * zoom) for n in (x, y, width, height)), fill)
+            _fill_rectangle(
+                image, round(x * zoom), round(y * zoom), round(width * zoom), round(height * zoom), fill
+            )
         case Cells():
             _draw_cells(image, shape, zoom)
         case Polyline():
@@ -96,8 +98,9 @@ def _draw_mark(image: Pixels, mark: Mark, zoom: int) -> None:
             _draw_polyline(image, Polyline(line, mark.colour), zoom)
         return
     for size, colour in ((mark.size, mark.colour), (mark.size - 1, "#ffffff"))[: 1 + (mark.form == "ring")]:
-        corner, side = [round((c - size) * zoom) for c in (mark.x, mark.y)], round(2 * size * zoom)
-        _fill_rectangle(image, *corner, side, side, colour)
+        side = round(2 * size * zoom)
+        left, top = round((mark.x - size) * zoom), round((mark.y - size) * zoom)
+        _fill_rectangle(image, left, top, side, side, colour)
 
 
 def _draw_polyline(image: Pixels, line: Polyline, zoom: int) -> None:

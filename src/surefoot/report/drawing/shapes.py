@@ -86,7 +86,9 @@ def shift_shapes(shapes: Iterable[Shape], right: int, down: int) -> tuple[Shape,
     """The same shapes at another place."""
     moved: list[Shape] = []
     for shape in shapes:
-        if isinstance(shape, Polyline):
+        if isinstance(shape, Cells):
+            moved.append(replace(shape, x=shape.x + right, y=shape.y + down))
+        elif isinstance(shape, Polyline):
             moved.append(replace(shape, points=tuple((x + right, y + down) for x, y in shape.points)))
         else:
             moved.append(replace(shape, x=shape.x + right, y=shape.y + down))
