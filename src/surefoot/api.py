@@ -490,16 +490,15 @@ def _find_homes(sections: tuple[dict[str, str], ...]) -> dict[str, str]:
 USER_NAMES = tuple(sorted(_find_homes(_USER_SECTIONS)))
 HOMES = _find_homes(_USER_SECTIONS + _TOOL_SECTIONS)  # name -> the module that defines it
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # who sees this believes that every name is there
     __all__ = sorted(HOMES)
 
-
-def __getattr__(name: str) -> object:
-    if name not in HOMES:
-        raise AttributeError(f"module `surefoot.api` has no attribute `{name}`")
-    found: object = getattr(import_module(HOMES[name]), name)
-    globals()[name] = found  # the next time it is an attribute as any other
-    return found
+    def __getattr__(name: str) -> object:
+        if name not in HOMES:
+            raise AttributeError(f"module `surefoot.api` has no attribute `{name}`")
+        found: object = getattr(import_module(HOMES[name]), name)
+        globals()[name] = found  # the next time it is an attribute as any other
+        return found
 
 
 def __dir__() -> list[str]:
