@@ -266,7 +266,8 @@ def _swept_problems(given: object, policy: object, property: object, sweep: obje
         fix = 'give the path of a model file and sweep={"noise": [0.1, 0.2]}'
         raise WrongType("constants of a model file are swept", fix=fix, where="sweep")
     found: dict[str, Problem] = {}
-    for values in product(*(take_tuple(lambda one: one, "values")(one) for one in sweep.values())):  # type: ignore[arg-type]
+    take_values: Any = take_tuple(lambda one: one, "values")
+    for values in product(*(take_values(one) for one in sweep.values())):
         constants = dict(zip(sweep, values, strict=True))
         title = ", ".join(f"{name} = {_constant_text(value)}" for name, value in constants.items())
         found[title] = plain_problem(_problem_from(given, policy, property, constants=constants))
