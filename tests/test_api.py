@@ -8,6 +8,8 @@ import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from hashlib import sha256
+from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import surefoot as sf
-from surefoot.interface import environment, expression, heatmap, policy, properties, questions, result
+from surefoot import api
 from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.property import Never
 from surefoot.term.term import Var, equal
@@ -95,13 +97,9 @@ def counter() -> tuple[Any, Any]:
     return x, env.edge("up", guard=x < 9, update={x: x + 1}).edge("reset", update={x: 0})
 
 
-@pytest.mark.parametrize(
-    "module",
-    [environment, expression, heatmap, policy, properties, questions, result],
-    ids=lambda m: m.__name__,
-)
-def test_the_examples_of_the_docstrings_run(module: Any) -> None:
-    assert doctest.testmod(module).failed == 0
+@pytest.mark.parametrize("module", sorted({api.HOMES[name] for name in api.USER_NAMES}))
+def test_the_examples_of_the_docstrings_run(module: str, here: Path) -> None:
+    assert doctest.testmod(import_module(module)).failed == 0
 
 
 def test_a_problem_is_loaded_checked_saved_and_its_certificate_checked(here: Path) -> None:
@@ -166,6 +164,42 @@ def test_an_environment_is_written_with_edges_and_a_network_from_a_file(here: Pa
     assert found.trace.actions == ("up",) * 4
     assert sf.check(env, pi, sf.recurs(x == 0), engine="explicit").proved
     assert sf.check(env, pi, sf.within(x == 4, 3)).violated
+
+
+def test_a_network_from_a_file_is_named_in_the_result(here: Path) -> None:
+    x, env = counter()
+    pi = sf.Policy.from_file("net.onnx", observe=[x / 9], actions=["up", "reset"])
+    found = sf.check(env, pi, sf.never(x == 5))
+    assert found.data.inputs == {"net.onnx": sha256(Path("net.onnx").read_bytes()).hexdigest()}
+    assert found.certificate is not None
+    found.certificate.save("c.json")
+    assert sf.check_certificate("c.json").accepted
+
+
+def test_edges_lead_from_location_to_location() -> None:
+    x = sf.integer("x", 0, 3)
+    lamp = sf.Environment("lamp", start=x == 0, location="off")
+    lamp = lamp.edge("press", target="on", update={x: 1})
+    lamp = lamp.edge("press", source="on", outcomes=[(0.5, {x: 0}, "off"), (0.5, {x: 3}, "broken")])
+    lamp = lamp.edge("press", source="broken")
+    pi = sf.Policy.program([(sf.TRUE, "press")])
+    assert lamp.components[0].locations == ("off", "on", "broken")
+    assert sf.check(lamp, pi, sf.never(x == 2)).proved
+    trace = sf.check(lamp, pi, sf.never(x == 3)).trace
+    assert trace is not None
+    assert [state["x"] for state in trace.states] == [0, 1, 3]
+    with pytest.raises(sf.WrongType, match="both `location` and `components` are given"):
+        sf.Environment("two", start=x == 0, location="a", components=[sf.Component("c", ())])
+
+
+def test_an_engine_shows_what_differs_from_the_default() -> None:
+    assert repr(sf.Bmc()) == "Bmc()"
+    assert repr(sf.Bmc(depth=8)) == "Bmc(depth=8)"
+    assert repr(sf.Statistical(eps="0.1")) == "Statistical(eps=Fraction(1, 10))"
+    assert repr(sf.Predicates(predicates=[sf.parse_term("x < 3")])) == "Predicates(predicates=('x < 3',))"
+    x, env = counter()
+    told = sf.check(env, sf.Policy.program([(x >= 0, "reset")]), sf.never(x == 5), engine=sf.Bmc()).engine
+    assert told == "Bmc(solver=Milp(seed=0), depth=None)"
 
 
 def test_edges_leave_the_environment_as_it_was() -> None:
@@ -244,7 +278,11 @@ def test_ten_natural_calls_work_or_say_what_to_write(here: Path) -> None:
         (lambda: sf.integer("x", 0.5), "is not a whole number"),
         (lambda: sf.real("x", "low"), "the text 'low' is not a number"),
         (lambda: sf.shield("lane.toml", degrees=(3,)), "`3` is not a degree; fix: give even numbers"),
-        (lambda: sf.shield(env, "never x = 5"), "has no real controls"),
+        (lambda: sf.shield(env, "never x = 5", degrees=(2,)), "degrees: it is for models with real controls"),
+        (lambda: sf.shield("lane.toml", bound=0.9), "bound: it is for models that are moved by actions"),
+        (lambda: sf.shield(env, "never x = 5", bound=2), "bound: `2` is not a number above 0 and up to 1"),
+        (lambda: sf.load("toy.toml", property="never zz > 1"), "^property:1:7: unknown name `zz`"),
+        (lambda: sf.load("toy.toml", no_policy=True, policy="toy.onnx"), "^no_policy: .* `policy` could be"),
     ):
         with pytest.raises(sf.SurefootError, match=sentence) as raised:
             call()
@@ -274,6 +312,20 @@ def test_a_probability_has_two_ends_and_a_heat_map(here: Path) -> None:
     assert rough.high - rough.low <= Fraction(1, 10)
     with pytest.raises(sf.InvalidProblem, match="is no value"):
         _ = sf.check("walk.toml", property="never n = 4").low
+
+
+def test_a_heat_map_is_drawn_for_each_value_of_a_constant(here: Path) -> None:
+    Path("swept.toml").write_text(WALK.replace("[variables]", "[constants]\nlast = 3\n[variables]").replace(
+        'initial = "1 <= n <= 3"', 'initial = "1 <= n <= last"'
+    ))  # fmt: skip
+    drawn = sf.heatmap("swept.toml", "high", x="n", sweep={"last": [2, 3]})
+    assert [panel.title for panel in drawn.figure.panels] == ["last = 2", "last = 3"]
+    assert [len(one.verdict.table) for one in drawn.results] == [2, 3]
+    drawn.save("m.svg")
+    with pytest.raises(sf.WrongType, match="sweep: constants of a model file are swept"):
+        sf.heatmap(sf.load("swept.toml", "high"), sweep={"last": [2]})
+    with pytest.raises(sf.InvalidProblem, match="no constant `first`"):
+        sf.heatmap("swept.toml", "high", sweep={"first": [2]})
 
 
 def test_a_shield_is_made_certified_exported_and_put_around_an_environment(here: Path) -> None:
@@ -314,6 +366,38 @@ def test_a_shield_is_made_certified_exported_and_put_around_an_environment(here:
     assert max(float(step[0][0]) for step in seen) <= 1
     assert any(step[4]["shield"]["intervened"] for step in seen)
     assert "(" in said.stdout
+
+
+def test_a_shield_of_actions_is_made_exported_and_put_around_an_environment(here: Path) -> None:
+    x, env = counter()
+    s = sf.shield(env, sf.never(x == 5))
+    assert (s.accepted, s.covered) == (True, 1)
+    assert "1 of 1 starts kept safe" in str(s)
+    assert sf.check_certificate(s.certificate).accepted
+    s.export_c("actions")
+    s.export_python("actions.py")
+    assert Path("actions.h").is_file()
+    code = "from actions import step; print(step((3,), 'up'), step((4,), 'up'))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "('up', 0) ('reset', 1)"
+    gymnasium = pytest.importorskip("gymnasium")
+
+    class Counter(gymnasium.Env):  # type: ignore[misc, name-defined]
+        observation_space = gymnasium.spaces.MultiDiscrete([10])
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, **_: Any) -> Any:
+            self.x = 0
+            return [self.x], {}
+
+        def step(self, action: Any) -> Any:
+            self.x = self.x + 1 if action == 0 else 0
+            return [self.x], 0.0, False, False, {}
+
+    wrapped = s.wrap(Counter(), names=["up", "reset"])
+    wrapped.reset()
+    seen = [wrapped.step(0)[0][0] for _ in range(12)]
+    assert max(seen) == 4
 
 
 def test_a_trace_becomes_a_data_frame_or_says_what_is_missing(here: Path) -> None:

@@ -90,6 +90,10 @@ def verify(
     An engine is an object with its options, or a name: then it works with the solvers tried unasked.
     Without `certificates` a proof is the word of the solver: for searches that certify in the end. The budget
     is for all of it, evidence included: what was found late is not certified, and says so.
+
+    >>> from surefoot import Budget, load, verify
+    >>> verify(load("toy.toml", property="below_ten"), "bmc", Budget(60)).certified
+    True
     """
     stop_if_interrupted()
     budget = Budget() if budget is None else take_instance(Budget, fix="give Budget(seconds=60)")(budget)

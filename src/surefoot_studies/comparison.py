@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
 
 from surefoot import api
 from surefoot_studies import STUDIES
@@ -86,8 +86,8 @@ def judge_claim(as_recorded: bool, differs: bool) -> str:
     return ("differs (as recorded)" if differs else "met") if as_recorded else "NOT MET"
 
 
-Verify = Callable[[api.Problem, str, Mapping[str, Any]], api.Result]
-Simulate = Callable[[str, api.Problem, api.Trace], Simulated | None]  # by the name of the study
+Verify: TypeAlias = "Callable[[api.Problem, str, Mapping[str, Any]], api.Result]"
+Simulate: TypeAlias = "Callable[[str, api.Problem, api.Trace], Simulated | None]"  # by the name of the study
 
 
 def load_study(name: str) -> Study:

@@ -70,7 +70,7 @@ class SampledValue:
         return Fraction(self.succeeded, self.runs) if self.runs else (self.low + self.high) / 2
 
 
-SampledValues: TypeAlias = Sequence[tuple[api.State, SampledValue]]
+SampledValues: TypeAlias = "Sequence[tuple[api.State, SampledValue]]"
 Measure: TypeAlias = Callable[[Any], float]  # of what the panels show, by their names
 
 

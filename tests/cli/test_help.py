@@ -15,7 +15,6 @@ from surefoot.cli import COMMANDS
 HEAVY = ("numpy", "scipy", "onnx", "highspy", "z3", "clarabel", "llvmlite", "rich")
 LATER = ("engines", "solvers", "run", "problem", "formats.model_file", "report", "search", "shields")
 MOST_MODULES = 150  # beside those of click; with the engines there are more than 500
-OTHERS = ("study",)  # its commands are those of another package
 WRONG = (
     ("check",),
     ("check", "toy.toml", "--nonsense"),
@@ -57,7 +56,7 @@ def assert_light(modules: list[str]) -> None:
     assert len(set(modules) - modules_of_click()) <= MOST_MODULES
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in OTHERS])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_imports_no_engine(name: str) -> None:
     assert_light(imported_modules(name, "--help"))
 

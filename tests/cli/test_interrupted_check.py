@@ -10,7 +10,6 @@ from tests.cli.conftest import Command
 from tests.cli.test_predicates import counter as counter
 
 from surefoot import api
-from surefoot.cli import output
 from surefoot.cli.commands import check as check_command
 from surefoot.work.deadline import Alarm, Late
 
@@ -22,7 +21,7 @@ def interrupt(*_: object, **__: object) -> object:
 def test_an_answer_is_whole_though_its_page_is_not_written(
     toy: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "render_result_page", interrupt)
+    monkeypatch.setattr(api, "render_result_page", interrupt)
     page, result = toy.with_name("r.html"), toy.with_name("r.json")
     code, out, _ = command("check", toy, "--property", "below_ten", "--report", page, "--json", result)
     assert code == 130
@@ -33,7 +32,7 @@ def test_an_answer_is_whole_though_its_page_is_not_written(
 
 
 def test_the_same_with_json_on_stdout(toy: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "render_result_page", interrupt)
+    monkeypatch.setattr(api, "render_result_page", interrupt)
     page = toy.with_name("r.html")
     code, out, err = command("check", toy, "--property", "below_ten", "--report", page, "--json", "-")
     assert code == 130
@@ -83,7 +82,7 @@ def test_a_result_that_was_cut_off_while_reading_can_be_read(
     def late(*_: object, **__: object) -> None:
         raise Late(Alarm(0.0))
 
-    monkeypatch.setattr(check_command, "load_model", late)
+    monkeypatch.setattr(check_command, "load_named_model", late)
     result = toy.with_name("r.json")
     code, out, err = command("check", toy, "--json", result)
     assert code == 3, err

@@ -243,7 +243,7 @@ def test_a_model_that_is_not_read_in_time(
 ) -> None:
     model = tmp_path / "model.toml"
     model.write_text("")
-    monkeypatch.setattr(check_command, "load_model", go_on)
+    monkeypatch.setattr(check_command, "load_named_model", go_on)
     assert run_command_line(["check", str(model), "--timeout", str(LONG)]) == 3
     assert "unknown (timeout)" in capsys.readouterr().out
 

@@ -137,6 +137,6 @@ def test_a_command_that_is_late_still_answers_in_json(
     def too_slow(*_: object, **__: object) -> None:
         raise deadline.Late(deadline.Alarm(0.0))
 
-    monkeypatch.setattr("surefoot.cli.commands.check.load_model", too_slow)
+    monkeypatch.setattr("surefoot.cli.commands.check.load_named_model", too_slow)
     assert run_command_line(["check", "any.toml", *form]) == 3
     assert json.loads(capsys.readouterr().out)["verdict"]["kind"] == "unknown"

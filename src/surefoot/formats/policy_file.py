@@ -37,7 +37,13 @@ def load_policy(
     normalization: Normalization | None = None,
     activation: str | None = None,
 ) -> LoadedPolicy:
-    """The policy in a file; `output` names an ONNX output, `activation` what an SB3 file keeps to itself."""
+    """The policy in a file; `output` names an ONNX output, `activation` what an SB3 file keeps to itself.
+
+    >>> from surefoot import load_policy
+    >>> network = load_policy("net.onnx").network
+    >>> network.width, network.outputs
+    (1, 2)
+    """
     if not isinstance(path, str | PathLike):
         raise WrongType(f"{describe_value(path)} is not the path of a file", fix="give a str or a Path")
     path = Path(path)

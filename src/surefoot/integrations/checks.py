@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias
 
 from surefoot import api
 
-ProblemOfNetwork: TypeAlias = Callable[[api.Network], api.Problem]
+ProblemOfNetwork: TypeAlias = "Callable[[api.Network], api.Problem]"
 
 
 class _SavableModel(Protocol):

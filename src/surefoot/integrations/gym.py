@@ -11,6 +11,7 @@ answer can be repeated if everything random comes from that seed. This is the sl
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -65,6 +66,7 @@ def estimate_success(
         method=method,
         workers=workers,
         budget=budget or api.Budget(),
+        environ=os.environ,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
@@ -37,6 +37,7 @@ class Heatmap:
 
     result: CheckResult
     figure: Figure = field(repr=False)
+    results: tuple[CheckResult, ...] = field(default=(), repr=False)  # of each map, where several are drawn
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it as a picture (.svg, .png), a page (.html) or as data (.json)."""
@@ -74,25 +75,56 @@ def draw_values(
     where: Sequence[Operand] = (),
 ) -> Heatmap:
     """Ask for the value of every start, and draw it over one or two expressions of the state."""
+    return draw_variants({problem.name: problem}, engines, Budget(seconds, seed), x=x, y=y, where=where)
+
+
+def draw_variants(
+    variants: Mapping[str, Problem],
+    engines: Any,
+    budget: Budget,
+    *,
+    x: Operand | None = None,
+    y: Operand | None = None,
+    where: Sequence[Operand] = (),
+) -> Heatmap:
+    """One map for each problem, by its title, on common axes and one scale; they share the time equally."""
+    answers: list[CheckResult] = []
+    for number, problem in enumerate(variants.values()):
+        share = Budget(budget.remaining() / (len(variants) - number), budget.seed, budget.progress)
+        answers.append(_ask_values(problem, engines, share))
+    tables = [value_table(_verdict_table(answer)) for answer in answers]
+    texts = [None if one is None else show_term(expression_from(one).term) for one in (x, y)]
+    conditions = [show_term(expression_from(one).term) for one in where]
+    environment = answers[0].problem.environment
+    view = parse_view(tables, texts[0], texts[1], conditions, environment)
+    axes = common_axes(tables, view, environment)
+    panels = []
+    for title, answer, table in zip(variants, answers, tables, strict=True):
+        asked = answer.problem.property
+        assert isinstance(asked, Probability | Expected)
+        words = show_property(replace(asked, over="max", starts=None))
+        drawn = heat_map("value", table, view, axes, environment=answer.problem.environment)
+        panels.append(Panel(title, drawn, unit_of("value", measure_of(asked)), words, _facts(answer)))
+    titles = dict.fromkeys(panel.asked for panel in panels)
+    return Heatmap(answers[0], build_figure(" / ".join(titles), panels), tuple(answers))
+
+
+def _ask_values(problem: Problem, engines: Any, budget: Budget) -> CheckResult:
     asked = problem.property
     if not isinstance(asked, Probability | Expected):
         fix = 'ask probability_of(condition), or a text such as "P=? [ F x = 3 ]"'
         raise InvalidProblem("a heat map shows probabilities or expected rewards", fix=fix)
     every = replace(problem, property=replace(asked, over="values", threshold=None))
-    found = verify(every, engines, Budget(seconds, seed))
-    answer = CheckResult(every, found)
-    if not isinstance(found.verdict, PerStart):
+    answer = CheckResult(every, verify(every, engines, budget))
+    if not isinstance(answer.verdict, PerStart):
         what = f"there is no table of starts to draw: {answer!r}"
         raise Unsupported(what, fix="let the model start in several states, or give more time")
-    table = value_table(found.verdict)
-    texts = [None if one is None else show_term(expression_from(one).term) for one in (x, y)]
-    conditions = [show_term(expression_from(one).term) for one in where]
-    view = parse_view([table], texts[0], texts[1], conditions, problem.environment)
-    axes = common_axes([table], view, problem.environment)
-    drawn = heat_map("value", table, view, axes, environment=problem.environment)
-    words = show_property(replace(asked, over="max", starts=None))
-    panel = Panel(problem.name, drawn, unit_of("value", measure_of(asked)), words, _facts(answer))
-    return Heatmap(answer, build_figure(words, [panel]))
+    return answer
+
+
+def _verdict_table(answer: CheckResult) -> PerStart:
+    assert isinstance(answer.verdict, PerStart)
+    return answer.verdict
 
 
 def _facts(answer: CheckResult) -> dict[str, Any]:

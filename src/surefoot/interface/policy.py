@@ -50,6 +50,11 @@ class Policy:
 
         `choose`: "argmax", "argmax-applicable", "value" or "sample"; `output`: which one of an ONNX file;
         `normalize`: a file with observation statistics.
+
+        >>> from surefoot import Policy, integer
+        >>> x = integer("x", 0, 9)
+        >>> Policy.from_file("net.onnx", observe=[x / 9], actions=["up", "reset"]).actions
+        ('up', 'reset')
         """
         from surefoot.formats.model_file import file_sha256
         from surefoot.formats.normalization import read_normalization

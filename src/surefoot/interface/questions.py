@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import product
 from math import inf
 from os import PathLike
 from pathlib import Path
@@ -25,7 +26,7 @@ from surefoot.problem.property import Expected, Probability, Property, take_prop
 from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels
 from surefoot.run import verify_without_objection
-from surefoot.term.arguments import describe_value, whole_number
+from surefoot.term.arguments import describe_value, take_tuple, whole_number
 from surefoot.term.printer import show_term
 from surefoot.verdict.verdict import Certificate
 from surefoot.work.budget import Budget
@@ -82,6 +83,11 @@ def load(
     `property` is the name of one of its properties or one written out. Where the file has several and none
     is named, a list of problems. `policy` is the file of another network; the other arguments are the
     options of the same name of `surefoot check`.
+
+    >>> from surefoot import check, load
+    >>> problem = load("toy.toml", property="below_ten")
+    >>> check(problem, engine="bmc", timeout=60).violated
+    True
     """
     found = _read_problems(
         path,
@@ -225,13 +231,15 @@ def heatmap(
     x: Operand | None = None,
     y: Operand | None = None,
     where: Sequence[Operand] = (),
+    sweep: Mapping[str, Sequence[object]] | None = None,
     engine: EngineChoice = "explicit",
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
     **options: Any,
 ) -> Heatmap:
     """The values of all starts as a picture, over the expressions `x` and `y` of the state; by default over
-    the one or two variables in which the starts differ. `save` writes it.
+    the one or two variables in which the starts differ. `save` writes it. `sweep` draws a map for each value
+    of constants of a model file: `sweep={"noise": [0.1, 0.2]}`.
 
     >>> from surefoot import Environment, Policy, TRUE, integer, probability_of
     >>> n = integer("n", 0, 3)
@@ -241,12 +249,33 @@ def heatmap(
     >>> [start["n"] for start, value in drawn.result.verdict.table]
     [1, 2]
     """
-    from surefoot.interface.heatmap import draw_values
+    from surefoot.interface.heatmap import draw_variants
 
     budget = _make_budget(timeout, seed)
-    plain = plain_problem(_problem_from(problem, policy, property))
     engines = select_engines(engine, options)
-    return draw_values(plain, engines, budget.seconds, budget.seed, x=x, y=y, where=where)
+    if sweep is None:
+        plain = plain_problem(_problem_from(problem, policy, property))
+        return draw_variants({plain.name: plain}, engines, budget, x=x, y=y, where=where)
+    variants = _swept_problems(problem, policy, property, sweep)
+    return draw_variants(variants, engines, budget, x=x, y=y, where=where)
+
+
+def _swept_problems(given: object, policy: object, property: object, sweep: object) -> dict[str, Problem]:
+    """By title the problems of a model file for all combinations of the values of its constants."""
+    if not isinstance(given, str | PathLike) or not isinstance(sweep, Mapping) or not sweep:
+        fix = 'give the path of a model file and sweep={"noise": [0.1, 0.2]}'
+        raise WrongType("constants of a model file are swept", fix=fix, where="sweep")
+    found: dict[str, Problem] = {}
+    take_values: Any = take_tuple(lambda one: one, "values")
+    for values in product(*(take_values(one) for one in sweep.values())):
+        constants = dict(zip(sweep, values, strict=True))
+        title = ", ".join(f"{name} = {_constant_text(value)}" for name, value in constants.items())
+        found[title] = plain_problem(_problem_from(given, policy, property, constants=constants))
+    if not found:
+        raise WrongType(
+            "there are no values to sweep", fix='write sweep={"noise": [0.1, 0.2]}', where="sweep"
+        )
+    return found
 
 
 @tell_arguments
@@ -331,7 +360,14 @@ def _make_budget(timeout: object, seed: object) -> Budget:
         raise error.at("seed") from None
 
 
-def _problem_from(given: object, policy: object, property: object, *, needs_policy: bool = True) -> Problem:
+def _problem_from(
+    given: object,
+    policy: object,
+    property: object,
+    *,
+    needs_policy: bool = True,
+    constants: Mapping[str, object] | None = None,
+) -> Problem:
     """The one problem that is meant."""
     if isinstance(given, Problem):
         return _change_problem(given, policy, property)
@@ -342,7 +378,7 @@ def _problem_from(given: object, policy: object, property: object, *, needs_poli
         raise WrongType(f"{describe_value(given)} is not a problem", fix=fix)
     network = policy if isinstance(policy, str | PathLike) else None
     text = property if isinstance(property, str) else None
-    found = _read_problems(given, text, policy=network)
+    found = _read_problems(given, text, policy=network, constants=constants)
     if len(found) > 1 and (property is None or text is not None):
         known = ", ".join(f"`{p.source['property']}`" for p in found)
         fix = "name one with property=…, or ask about each of load(path)"

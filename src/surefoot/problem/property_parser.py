@@ -49,7 +49,12 @@ def parse_property(
     constants: Mapping[str, Term] | None = None,
     hidden: Mapping[str, str] | None = None,
 ) -> Property:
-    """The property a text stands for; `names` and `constants` as for terms, `hidden` says why not others."""
+    """The property a text stands for; `names` and `constants` as for terms, `hidden` says why not others.
+
+    >>> from surefoot import Never, parse_property, parse_term
+    >>> parse_property("never x >= 5") == Never(parse_term("x >= 5"))
+    True
+    """
     reader = TermReader(text, names=names, constants=constants, hidden=hidden, reserved=_RESERVED)
     result = _read_property(reader)
     reader.finish("the end of the property", "for", "after", "before", "over")

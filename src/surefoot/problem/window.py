@@ -41,7 +41,12 @@ class Window:
 
 
 def window(name: str, length: int, kind: ValueType) -> Window:
-    """A history buffer of `length` values of one kind."""
+    """A history buffer of `length` values of one kind.
+
+    >>> from surefoot import Real, window
+    >>> [variable.name for variable in window("delay", 3, Real(0, 1)).variables]
+    ['delay_0', 'delay_1', 'delay_2']
+    """
     return Window(name, length, kind)
 
 

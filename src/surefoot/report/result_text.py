@@ -50,7 +50,13 @@ ROUNDED_RUN = "rounded   some numbers of the trace are; --json has them as they 
 
 
 def render(problem: Problem, result: Result) -> str:
-    """The whole result; every line ends without trailing space."""
+    """The whole result; every line ends without trailing space.
+
+    >>> from surefoot import load, render, verify
+    >>> problem = load("toy.toml", property="below_ten")
+    >>> render(problem, verify(problem, "bmc")).splitlines()[0]
+    'violated after 2 steps: never output[0] >= 10'
+    """
     take_instance(Problem)(problem)
     take_instance(Result)(result)
     asked = show_property(problem.property)  # with a map inside it may fill pages

@@ -56,7 +56,12 @@ _FLATTEN = "split it, or write sum(a, b, …) for a long chain of additions"
 def parse_term(
     text: str, *, names: Iterable[str] | None = None, constants: Mapping[str, Term] | None = None
 ) -> Term:
-    """The term a text stands for; `names` lists what may occur, `constants` are replaced while reading."""
+    """The term a text stands for; `names` lists what may occur, `constants` are replaced while reading.
+
+    >>> from surefoot import Var, parse_term
+    >>> parse_term("2 * x + 1") == 2 * Var("x") + 1
+    True
+    """
     reader = TermReader(text, names=names, constants=constants)
     result = reader.term()
     reader.finish("an operator")

@@ -241,6 +241,12 @@ _take_pairs = take_tuple(_take_pair, "pairs of a name and a term")
 
 
 def equal(left: Operand, right: Operand) -> Apply:
+    """The equation of two terms, whose own `==` compares them as data.
+
+    >>> from surefoot import Var, equal
+    >>> equal(Var("x"), 5) == equal(Var("x"), 5)
+    True
+    """
     return Apply(Op.EQ, (term_from_python(left), term_from_python(right)))
 
 
@@ -288,6 +294,12 @@ def divide_terms(left: Operand, right: Operand) -> Term:
 
 
 def ite(condition: Operand, then: Operand, otherwise: Operand) -> Apply:
+    """One of two terms, as a condition decides.
+
+    >>> from surefoot import Var, ite
+    >>> [part for part in ite(Var("x") > 3, 0, 1).args[1:]]
+    [Const(value=0), Const(value=1)]
+    """
     return Apply(Op.ITE, (term_from_python(condition), term_from_python(then), term_from_python(otherwise)))
 
 

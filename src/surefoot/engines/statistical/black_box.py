@@ -6,8 +6,7 @@ from r and the seed of the experiment.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -43,9 +42,13 @@ def estimate_episode_success(
     method: str,
     workers: int,
     budget: Budget,
+    environ: Mapping[str, str],
 ) -> Estimated:
-    """How likely an episode of `make(*given)` succeeds; each worker makes its own box."""
-    plan = choose_plan(method, eps, delta, folder=user_folder(os.environ))
+    """How likely an episode of `make(*given)` succeeds; each worker makes its own box.
+
+    `environ`: where the user keeps the tables of plans.
+    """
+    plan = choose_plan(method, eps, delta, folder=user_folder(environ))
     return _estimate_episodes(ProbabilityQuestion(plan), make, given, workers, budget)
 
 

@@ -43,6 +43,14 @@ def normalise_probabilities(environment: Environment) -> Environment:
 
     The edges are named in `normalised`. Other sums stay as they are, and so are errors; probabilities that
     depend on the state stay as they are too, and have to add up to exactly 1 wherever they are used.
+
+    >>> from surefoot import Environment, integer, normalise_probabilities
+    >>> x = integer("x", 0, 3)
+    >>> dice = Environment("dice", start=x == 0)
+    >>> dice = dice.edge("roll", outcomes=[(0.3333333333, {x: n}) for n in (1, 2, 3)])
+    >>> rolled = normalise_probabilities(dice).components[0].edges[0].outcomes
+    >>> [outcome.probability.value for outcome in rolled]
+    [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     """
     named: list[str] = []
     components = []
