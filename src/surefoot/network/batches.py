@@ -17,7 +17,8 @@ class BatchRecord:
 
     def pick(self, index: Any) -> Self:
         """The same of some members: a mask, positions or a slice."""
-        names = _field_names(type(self))
+        kind: type = type(self)
+        names = _field_names(kind)
         return type(self)(**{name: _pick_part(getattr(self, name), index) for name in names})
 
 
@@ -54,7 +55,8 @@ def _join_parts(several: Sequence[Any]) -> Any:
     if isinstance(first, np.ndarray):
         return np.concatenate(several)
     if isinstance(first, BatchRecord):
-        names = _field_names(type(first))
+        kind: type = type(first)
+        names = _field_names(kind)
         return type(first)(**{name: _join_parts([getattr(part, name) for part in several]) for name in names})
     if isinstance(first, dict):
         common = [key for key in first if all(key in part for part in several)]
