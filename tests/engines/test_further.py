@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from surefoot.engines.barrier.unsafe import unsafety_score
 
 from surefoot.certify.barrier.claim import build_barrier_certificate
+from surefoot.engines.barrier.falsify import unsafety_score
 from surefoot.engines.barrier.float_system import Floats, float_system
 from surefoot.engines.barrier.polyhedron.linear_loop import HalfSpace, LinearLoop
 from surefoot.engines.barrier.sos_candidate import FEW
