@@ -115,7 +115,8 @@ def descend_atom_violation(
         slope = input_gradient(problem.network, values, seeds) * width
         momentum = 0.7 * momentum + slope / (np.abs(slope).max(axis=1, keepdims=True, initial=0.0) + 1e-300)
         rate = first_rate * (1.0 - step / steps) ** 2 + 1e-4
-        return np.clip(points - rate * width * np.clip(momentum, -1, 1), low, high)
+        moved: Array = np.clip(points - rate * width * np.clip(momentum, -1, 1), low, high)
+        return moved
 
     return descend_violation(points, look, move, steps, enough)
 
