@@ -21,6 +21,16 @@ class BatchRecord:
         found: Self = kind(**{n: _pick_part(getattr(self, n), index) for n in _field_names(kind)})
         return found
 
+    def keep(self, index: Any) -> None:
+        """The same in place, part by part, so that memory is free for the next one: if nothing is frozen."""
+        kind: Any = type(self)
+        for name in _field_names(kind):
+            part = getattr(self, name)
+            if isinstance(part, BatchRecord):
+                part.keep(index)
+            else:
+                setattr(self, name, _pick_part(part, index))
+
 
 @lru_cache(maxsize=64)
 def _field_names(record: type) -> tuple[str, ...]:

@@ -299,7 +299,9 @@ def ascend_dual_bound(
             count = int(np.count_nonzero(closed))
         if count and (last or len(domains) - count < _CROWDED * len(s.rows)):
             still = ~closed[s.rows]
-            s, found, error = s.pick(still), found.pick(still), error[still]
+            s.keep(still)
+            found.keep(still)
+            error = error[still]
         if last or not len(s.rows):
             break
         before, violation = dual_forward_pass(c, s.r, found)
