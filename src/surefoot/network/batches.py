@@ -17,9 +17,19 @@ class BatchRecord:
 
     def pick(self, index: Any) -> Self:
         """The same of some members: a mask, positions or a slice."""
-        kind: type = type(self)
-        names = _field_names(kind)
-        return type(self)(**{name: _pick_part(getattr(self, name), index) for name in names})
+        kind: Any = type(self)
+        found: Self = kind(**{n: _pick_part(getattr(self, n), index) for n in _field_names(kind)})
+        return found
+
+    def keep(self, index: Any) -> None:
+        """The same in place, part by part, so that memory is free for the next one: if nothing is frozen."""
+        kind: Any = type(self)
+        for name in _field_names(kind):
+            part = getattr(self, name)
+            if isinstance(part, BatchRecord):
+                part.keep(index)
+            else:
+                setattr(self, name, _pick_part(part, index))
 
 
 @lru_cache(maxsize=64)
@@ -55,9 +65,8 @@ def _join_parts(several: Sequence[Any]) -> Any:
     if isinstance(first, np.ndarray):
         return np.concatenate(several)
     if isinstance(first, BatchRecord):
-        kind: type = type(first)
-        names = _field_names(kind)
-        return type(first)(**{name: _join_parts([getattr(part, name) for part in several]) for name in names})
+        kind: Any = type(first)
+        return kind(**{n: _join_parts([getattr(part, n) for part in several]) for n in _field_names(kind)})
     if isinstance(first, dict):
         common = [key for key in first if all(key in part for part in several)]
         return {key: _join_parts([part[key] for part in several]) for key in common}
@@ -79,24 +88,29 @@ class BatchStack(Generic[S]):
     """Open members of a search, the last pushed first."""
 
     def __init__(self, *batches: S) -> None:
-        self.parts = list(batches)
+        self._parts: list[S] = []
+        self._count = 0
+        for batch in batches:
+            self.push(batch)
 
     def __len__(self) -> int:
-        return sum(map(len, self.parts))
+        return self._count
 
     def push(self, batch: S) -> None:
         if len(batch):
-            self.parts.append(batch)
+            self._parts.append(batch)
+            self._count += len(batch)
 
     def pop(self, most: int) -> S:
         """Up to that many members; there must be one."""
         taken: list[S] = []
-        while self.parts and most > 0:
-            last = self.parts.pop()
+        while self._parts and most > 0:
+            last = self._parts.pop()
             if len(last) > most:
-                self.parts.append(last.pick(slice(0, len(last) - most)))
+                self._parts.append(last.pick(slice(0, len(last) - most)))
                 last = last.pick(slice(len(last) - most, len(last)))
             taken.append(last)
             most -= len(last)
+            self._count -= len(last)
         found: S = _join_parts(taken[::-1])
         return found

@@ -68,8 +68,8 @@ def relax_node(
             case Elementwise(source, kind, constant):
                 return _relax_constant(source, kind, constant.astype(np.float64), boxes[source])
             case Activation(source, Shape.RELU, _):
-                slope, chord, intercept = relu_lines(boxes[source].low, boxes[source].high)
-                return Relaxation((source,), (slope,), np.zeros_like(slope), (chord,), intercept)
+                below, above, above_constant = relu_lines(boxes[source].low, boxes[source].high)
+                return Relaxation((source,), (below,), np.zeros_like(below), (above,), above_constant)
             case Activation(source, shape, parameters):
                 steps = FINE if certified and needs_slopes(node) else None
                 relax = _relax_smooth if shape in _SMOOTH else _relax_piecewise
@@ -110,17 +110,24 @@ def _quantise_slopes(slopes: Array, steps: int | None, largest: float) -> Array:
 def relu_gap(low: Array, high: Array) -> Array:
     """How far the chord above a ReLU is from it at most."""
     with np.errstate(all="ignore"):
-        return np.where((low < 0) & (high > 0), -low * high / (high - low), 0.0)
+        found: Array = np.maximum(-low, 0.0) * np.maximum(high, 0.0) / np.maximum(high - low, TINY)
+    return found
+
+
+def relu_chords(low: Array, high: Array) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Which ReLUs are open, and slope and constant of the line above each: the chord, or the ReLU itself."""
+    on = low >= 0
+    is_open = ~on & (high > 0)
+    width = np.where(is_open, high - low, 1.0)
+    slope = np.where(is_open, high / width, on)
+    # The computed chord may be a few units too flat or steep; the constant makes up for it.
+    return is_open, slope, np.where(is_open, 16 * UNIT * width - slope * low + TINY, 0.0)
 
 
 def relu_lines(low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """Of each ReLU the slope below (of the piece that covers more), slope and constant of the chord above."""
-    is_open = (low < 0) & (high > 0)
-    width = np.where(is_open, high - low, 1.0)
-    below = np.where(is_open, high > -low, low >= 0).astype(np.float64)
-    above = np.where(is_open, high / width, below)
-    # The computed chord may be a few units too flat or steep; the constant makes up for it.
-    return below, above, np.where(is_open, 16 * UNIT * width - above * low + TINY, 0.0)
+    """The slope below (of the piece that covers more), slope and constant above each ReLU."""
+    is_open, above, constant = relu_chords(low, high)
+    return np.where(is_open, high > -low, low >= 0).astype(np.float64), above, constant
 
 
 def _least_offset(points: Sequence[Array], values: Sequence[BoxArray], slope: Array) -> Array:

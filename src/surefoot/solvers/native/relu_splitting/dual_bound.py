@@ -17,7 +17,7 @@ import numpy as np
 
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, Array
-from surefoot.network.relaxation import relu_lines
+from surefoot.network.relaxation import relu_chords
 from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainProblem,
     Indices,
@@ -121,9 +121,8 @@ class DomainRelaxation(BatchRecord):
 
 def relax_relu_domains(domains: ReluDomains) -> DomainRelaxation:
     lower, upper = domains.lower, domains.upper
+    unstable, chord, intercept = relu_chords(lower, upper)
     on = lower >= 0.0
-    unstable = ~on & (upper > 0.0)
-    _, chord, intercept = relu_lines(lower, upper)
     phase = domains.phase.astype(np.float64)
     return DomainRelaxation(
         unstable.astype(np.float64), on.astype(np.float64), chord, intercept, phase, np.abs(phase)
@@ -300,7 +299,9 @@ def ascend_dual_bound(
             count = int(np.count_nonzero(closed))
         if count and (last or len(domains) - count < _CROWDED * len(s.rows)):
             still = ~closed[s.rows]
-            s, found, error = s.pick(still), found.pick(still), error[still]
+            s.keep(still)
+            found.keep(still)
+            error = error[still]
         if last or not len(s.rows):
             break
         before, violation = dual_forward_pass(c, s.r, found)
