@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor
+from math import ceil, floor, inf, nextafter
 from typing import TypeAlias
 
 import numpy as np
@@ -30,6 +30,19 @@ Box: TypeAlias = Mapping[str, Interval]
 _FINE = 1 << 60  # tightened bounds of real quantities are multiples of 1/_FINE, rounded outward
 _SMALL = 1 << 64  # numbers and their quotients that neither overflow nor vanish in float32
 _WORTH = Fraction(1, 1000)  # a tightening that gains less than this part of the width is not made
+
+
+def rounded_down(value: Fraction | None) -> float:
+    """The largest float64 not above; without a bound, minus infinity."""
+    if value is None or abs(value) >= 2**1023:
+        return -inf
+    near = float(value)
+    return near if near <= value else nextafter(near, -inf)
+
+
+def rounded_up(value: Fraction | None) -> float:
+    """The smallest float64 not below; without a bound, infinity."""
+    return -rounded_down(None if value is None else -value)
 
 
 def declared_box(quantities: Iterable[QueryVariable]) -> dict[str, Interval]:

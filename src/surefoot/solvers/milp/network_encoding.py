@@ -12,9 +12,10 @@ from fractions import Fraction
 from math import inf
 
 from surefoot.network.directed_rounding import BoxArray
+from surefoot.query.bounds import rounded_down, rounded_up
 from surefoot.query.network_constraints import Factor, Place, ReluWriter, write_network
 from surefoot.query.query import NetworkCall
-from surefoot.solvers.milp.program import MixedIntegerProgram, rounded_down, rounded_up
+from surefoot.solvers.milp.program import MixedIntegerProgram
 from surefoot.term.linear import LinearForm, linearise_term
 
 

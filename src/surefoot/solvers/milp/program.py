@@ -12,25 +12,12 @@ from fractions import Fraction
 from math import inf, nextafter
 
 from surefoot.errors import Unsupported
-from surefoot.query.bounds import Interval, linear_range
+from surefoot.query.bounds import Interval, linear_range, rounded_down, rounded_up
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
 from surefoot.term.linear import LinearForm
 
 DROPPED = 1e-9  # HiGHS silently drops matrix entries up to this size
 _ROUNDING = Fraction(1, 2**50)  # relative error of a coefficient and of its product with a value
-
-
-def rounded_down(value: Fraction | None) -> float:
-    """The largest float64 not above; without a bound, minus infinity."""
-    if value is None or abs(value) >= 2**1023:
-        return -inf
-    near = float(value)
-    return near if near <= value else nextafter(near, -inf)
-
-
-def rounded_up(value: Fraction | None) -> float:
-    """The smallest float64 not below; without a bound, infinity."""
-    return -rounded_down(None if value is None else -value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,12 @@ from surefoot.query.bounds import (
     intersect_intervals,
     is_empty,
     linear_range,
+    rounded_down,
+    rounded_up,
     tighten_box,
 )
 from surefoot.query.formula import Formula
 from surefoot.query.query import NetworkCall, Query
-from surefoot.solvers.milp.program import rounded_down, rounded_up
 from surefoot.term.linear import linearise_term
 
 

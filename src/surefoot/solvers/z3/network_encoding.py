@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.errors import Unsupported
 from surefoot.network.back_substitution import linear_bounds
 from surefoot.network.directed_rounding import BoxArray as Range
-from surefoot.query.bounds import Box, linear_range
+from surefoot.query.bounds import Box, linear_range, rounded_down, rounded_up
 from surefoot.query.network_constraints import ChoiceWriter, Factor, Place, exact_weight, write_network
 from surefoot.query.query import NetworkCall
 from surefoot.solvers.z3.term_encoding import term_to_z3
@@ -27,17 +27,10 @@ def neuron_bounds(call: NetworkCall, box: Box) -> tuple[Range, ...] | None:
     ends = [(low, high) for low, high in inputs if low is not None and high is not None and low <= high]
     if len(ends) < len(inputs):
         return None
-    low = np.array([_round_towards(a, -np.inf) for a, _ in ends])
-    high = np.array([_round_towards(b, np.inf) for _, b in ends])
+    low = np.array([rounded_down(a) for a, _ in ends])
+    high = np.array([rounded_up(b) for _, b in ends])
     found = linear_bounds(call.network, low, high).values
     return found if all(np.isfinite(r.low).all() and np.isfinite(r.high).all() for r in found) else None
-
-
-def _round_towards(value: Fraction, side: float) -> float:
-    """The number itself, or the next float on that side."""
-    near = float(value)
-    outside = near < value if side > 0 else near > value
-    return float(np.nextafter(near, side)) if outside else near
 
 
 class _Z3Writer(ChoiceWriter[Any]):
