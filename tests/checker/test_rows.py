@@ -8,12 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.checker.making import affine, claim, opened
+from tests.checker.making import affine, claim, floats, opened
 from tests.checker.meaning import exact_values
 
 from surefoot_checker.bounds.back_substitution import entry_form
 from surefoot_checker.bounds.row_batch import row_forms
 from surefoot_checker.bounds.subdomain import PrecisionGrid, SubdomainState
+from surefoot_checker.bounds.variable_box import separate_box
+from surefoot_checker.claims.unsat.proof_steps import apply_proof_step
 
 CASE: dict[str, Any] = {"atoms": [["<=", {"y0": 1}]], "sets": [[0]], "steps": []}
 
@@ -60,18 +62,21 @@ def test_below_the_truth_at_a_point() -> None:
                     taken += 1
                     assert Fraction(bound, grid.one**2) <= truth
                     assert Fraction(bound, grid.one**2) >= truth - Fraction(1, 1 << 16)
-    assert taken > 1500
+    assert taken > 2000
 
 
 def _bounds(
     grid: PrecisionGrid, state: SubdomainState, v: int, rows: list[tuple[int, int]]
 ) -> list[list[int]]:
-    """The bounds of each row: by itself, and of all together."""
+    """The bounds of each row: by itself, and twice of all together."""
     found = [[entry_form(grid, state, v, *row).minimum()] for row in rows]
     together = row_forms(grid, state, v, rows)
     if together is None:
         return found
-    return [[*one, form.minimum()] for one, form in zip(found, together, strict=True)]
+    box = separate_box(grid, state, together.place)
+    assert box is not None
+    minima = [together.minima(box), [form.minimum() for form in together.forms()]]
+    return [[*one, *several] for one, *several in zip(found, *minima, strict=True)]
 
 
 @pytest.mark.parametrize("arithmetic", ["real", "float32"])
@@ -83,7 +88,7 @@ def test_together_and_one_by_one(arithmetic: str) -> None:
             for one, *several in _bounds(grid, state, v, _rows(grid, v)):
                 taken += len(several)
                 assert all(abs(each - one) <= grid.one**2 >> 14 for each in several)
-    assert taken > 250
+    assert taken > 500
 
 
 @pytest.mark.parametrize("arithmetic", ["real", "float32"])
@@ -129,3 +134,17 @@ def test_many_affine_values_in_a_row() -> None:
     for one, *several in _bounds(grid, state, last, _rows(grid, last)):
         assert several
         assert all(abs(each - one) <= grid.one**2 >> 16 for each in several)
+
+
+def test_a_box_depends_on_the_free_variables_alone() -> None:
+    """The parts of a split at the input of a call have the same free variables, but other roundings."""
+    nodes = [["add", 0, floats(0.1)], affine(1, [[1.0]], [0.0])]
+    claimed = claim([["x0", -1024, 1024, "real"]], nodes, CASE["atoms"][0], ["y0"])
+    grid, state = opened(claimed, CASE, "float32", coarse=True)
+    alone = separate_box(grid, opened(claimed, CASE, "float32", coarse=True)[1], 2)
+    parts = apply_proof_step(grid, state, ["split", 1, 0, -1000])
+    assert parts is not None
+    apply_proof_step(grid, parts[1], ["split", 1, 0, 1000])
+    for part in parts:
+        apply_proof_step(grid, part, ["forward", 2])
+        assert separate_box(grid, part, 2) == alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checker.twins import plain_numbers
@@ -77,13 +78,26 @@ def test_covers_of_formulas(parts: list[Formula], data: st.DataObject) -> None:
         frozenset(s)
         for s in data.draw(st.lists(st.lists(places, max_size=2) if atoms else st.just([]), max_size=3))
     ]
-    expected = plain_numbers.covers_formula(parts, atoms, sets)
+    check_cover(parts, atoms, sets)
+
+
+def check_cover(parts: list[Formula], atoms: list[Formula], sets: list[frozenset[int]]) -> None:
     try:
         check_atom_cover(parts, atoms, sets)
         found = True
     except Refused:
         found = False
-    assert found == expected
+    assert found == plain_numbers.covers_formula(parts, atoms, sets)
+
+
+@pytest.mark.parametrize("factor", [Fraction(n) for n in (-2, -1, 1, 3)])
+@pytest.mark.parametrize("relation", ["<=", "<", "="])
+@pytest.mark.parametrize("weaker", ["<=", "<", "="])
+def test_multiples_of_comparisons(factor: Fraction, relation: str, weaker: str) -> None:
+    """The opposite of an inequality is no multiple of it; that of an equation is."""
+    form = {"x": Fraction(2), "y": Fraction(-1), "": Fraction(1, 3)}
+    scaled = {name: factor * c for name, c in form.items()}
+    check_cover([(relation, form)], [(weaker, scaled)], [frozenset({0})])
 
 
 def _comparisons_in(whole: Any) -> list[Formula]:

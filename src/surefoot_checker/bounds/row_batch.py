@@ -11,8 +11,8 @@ What is lost by rounding is the same for every row, and is subtracted at the end
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress
-from operator import itemgetter, mul
+from itertools import compress, repeat
+from operator import add, itemgetter, mul, sub
 
 from ..kernel.network import ActivationNode, AffineNode
 from .back_substitution import BackwardForm
@@ -38,7 +38,7 @@ MOST = ROOM - SLOPE - 1  # before it is multiplied by a slope
 
 def row_forms(
     grid: PrecisionGrid, state: SubdomainState, v: int, rows: Sequence[tuple[int, int]]
-) -> list[BackwardForm] | None:
+) -> RowBatch | None:
     """Forms below the entries of an affine value (`side` 1: their negatives), substituted as far as possible.
 
     None: the numbers are too large for this way of doing it.
@@ -66,7 +66,7 @@ def row_forms(
     work.fit()
     while work.step():
         pass
-    return work.forms()
+    return work
 
 
 class RowBatch:
@@ -229,6 +229,19 @@ class RowBatch:
         self.places += kernel.rows.places
         self.size = min(ROOM, self.size + kernel.rows.norm.bit_length())
         self.fit()
+
+    def minima(self, box: tuple[list[int], list[int]]) -> list[int]:
+        """Lower bounds of the rows over the box of the value where they are, in squares of the unit."""
+        twice = [0] * self.count
+        for j, column in self.columns.items():
+            least, most = box[0][j], box[1][j]
+            entries = unpack_fields(column, self.count, 1, 0)
+            middle = map(mul, entries, repeat(least + most))
+            twice = list(map(add, twice, map(sub, middle, map(mul, map(abs, entries), repeat(most - least)))))
+        shift = self.grid.bits - self.places - 1
+        return [
+            c - self.lost - _scale_round_up(-t, shift) for c, t in zip(self.constants, twice, strict=True)
+        ]
 
     def forms(self) -> list[BackwardForm]:
         """What is left, row by row."""

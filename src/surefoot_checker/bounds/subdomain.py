@@ -14,7 +14,7 @@ from math import frexp
 from operator import add, gt, or_, sub
 
 from ..kernel.network import AffineNode, ElementwiseNode, Numbers
-from .case_problem import CaseProblem, GraphValue
+from .case_problem import CallInput, CaseProblem, GraphValue
 from .packed_vectors import DIGIT, ROOM, PackedMatrix, scale_to_integers
 
 Contents = tuple[Numbers, Numbers, int, int, bool]  # weights, bias, columns and the precision of a kernel
@@ -40,6 +40,7 @@ class PrecisionGrid:
         self.root: SubdomainState | None = None  # the whole search space
         self._matrices = matrices
         self.coarse = coarse  # whether weights have one digit, if they can
+        self.is_separate = _separable_values(problem.values)
         self._kernels: list[AffineKernel | None] = [None] * len(self.values)
         self._ratios: dict[int, list[tuple[int, int]]] = {}
 
@@ -63,6 +64,20 @@ class PrecisionGrid:
                 found = self._matrices[contents] = AffineKernel.of(node, self.bits, self.coarse)
             self._kernels[v] = found
         return found
+
+
+def _separable_values(values: tuple[GraphValue, ...]) -> list[bool]:
+    """Which values have in each entry a linear function of one free variable, no two of the same."""
+    found = [True]
+    for value in values[1:]:
+        node = value.node
+        if isinstance(node, CallInput):
+            read = [(v, i) for row in node.rows for v, i, _ in row]
+            alone = all(len(row) <= 1 for row in node.rows) and len(set(read)) == len(read)
+            found.append(alone and all(v == 0 for v, _ in read))
+        else:
+            found.append(isinstance(node, ElementwiseNode) and found[value.sources[0]])
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +182,7 @@ class SubdomainState:
     radii: dict[int, list[int] | None] = field(default_factory=dict)
     totals: dict[int, int] = field(default_factory=dict)
     middles: tuple[list[int], list[int]] | None = None
+    boxes: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
 
     def sizes(self, v: int) -> list[int]:
         """The largest absolute value of every entry: high or -low, since low <= high."""
@@ -197,6 +213,7 @@ class SubdomainState:
         self.totals.pop(v, None)
         if v == 0:
             self.middles = None
+            self.boxes = {}
         for reader in grid.readers[v]:
             self.lines.pop(reader, None)
             self.radii.pop(reader, None)
@@ -217,4 +234,5 @@ class SubdomainState:
             self.radii.copy(),
             self.totals.copy(),
             self.middles,
+            self.boxes,
         )

@@ -39,6 +39,30 @@ def root_state(grid: PrecisionGrid) -> SubdomainState:
     return state
 
 
+def separate_box(
+    grid: PrecisionGrid, state: SubdomainState, place: int
+) -> tuple[list[int], list[int]] | None:
+    """The box of a value whose entries depend on one free variable each, from the bounds of these now.
+
+    Over it a linear function has the minimum that it has over the box of the free variables, but for
+    rounding. None: the value is of another kind.
+    """
+    if not grid.is_separate[place]:
+        return None
+    if place == 0:
+        return state.low[0], state.high[0]
+    found = state.boxes.get(place)
+    if found is None:
+        now = state.copy()
+        now.radii = {}  # those known may be of a part whose other parts have the same box
+        source = grid.values[place].sources[0] if grid.values[place].sources else 0
+        box = separate_box(grid, state, source)
+        assert box is not None
+        now.low[source], now.high[source] = box
+        found = state.boxes[place] = propagate_interval(grid, now, place)
+    return found
+
+
 def _exact_bounds(problem: CaseProblem) -> tuple[list[Fraction], list[Fraction]]:
     """The bounds of the free variables, moved inward to numbers that a variable can be."""
     lows, highs = [], []

@@ -16,7 +16,7 @@ from ...bounds.case_problem import evaluate_exactly, sum_terms
 from ...bounds.interval_propagation import propagate_interval
 from ...bounds.row_batch import MANY, row_forms
 from ...bounds.subdomain import PrecisionGrid, SubdomainState
-from ...bounds.variable_box import exact_ends, narrow_box
+from ...bounds.variable_box import exact_ends, narrow_box, separate_box
 from ...kernel.query import holds_with_zero
 from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expect_list, expect_ratio
 from .multipliers import add_cut_multiple, bound_exact_sum, read_slopes, sum_inequalities
@@ -96,7 +96,13 @@ def _apply_bounds(grid: PrecisionGrid, state: SubdomainState, value: object, ent
 
 def _row_minima(grid: PrecisionGrid, state: SubdomainState, v: int, rows: list[list[Any]]) -> Iterator[int]:
     """What backward substitution finds: many rows together, or one by one."""
-    forms = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows]) if len(rows) >= MANY else None
+    together = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows]) if len(rows) >= MANY else None
+    if together is not None and all(len(row) == 2 for row in rows):
+        box = separate_box(grid, state, together.place)
+        if box is not None:
+            yield from together.minima(box)
+            return
+    forms = None if together is None else together.forms()
     for place, (i, side, *price) in enumerate(rows):
         form = entry_form(grid, state, v, i, side) if forms is None else forms[place]
         if price:
