@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Command
@@ -13,6 +15,7 @@ from surefoot_studies import STUDIES
 from surefoot_studies.commands import COMMANDS
 from surefoot_studies.commands.old_spelling import translate_old_spelling
 
+ROOT = Path(__file__).parents[2]
 OLD = {  # what was written: what is written
     "": "list",
     "toy": "show toy",
@@ -82,6 +85,18 @@ def test_options_of_another_command_are_refused(command: Command) -> None:
         assert error.splitlines()[1].startswith("error: ")
     assert "requires an argument" in command("study", "toy", "--figure")[2]
     assert "does not take a value" in command("study", "toy", "--compare=yes")[2]
+
+
+def test_pages_use_the_spelling_of_today() -> None:
+    """Whatever stands in a page as `surefoot study WORD …` or `study WORD …` begins with a command."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/surefoot_studies/**/*.md")]
+    words = set()
+    for page in pages:
+        if page.name != "CHANGELOG.md":
+            found = re.findall(r"(?:`|surefoot )study\s+([\w-]+|--[a-z]+)", page.read_text("utf-8"))
+            assert set(found) <= set(COMMANDS), (page, sorted(set(found) - set(COMMANDS)))
+            words |= set(found)
+    assert words >= {"compare", "figure", "abstraction", "table", "checkpoints", "train", "retrain", "show"}
 
 
 def test_help_is_short(command: Command) -> None:
