@@ -13,16 +13,15 @@ from surefoot.api import USER_NAMES as _USER_NAMES
 
 if TYPE_CHECKING:
     from surefoot.api import *  # noqa: F403 - exactly the names of its table
-else:
+else:  # who checks types and saw this would believe that every name is there
     __all__ = list(_USER_NAMES)
 
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module `surefoot` has no attribute `{name}`")
+        from surefoot import api
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module `surefoot` has no attribute `{name}`")
-    from surefoot import api
-
-    return getattr(api, name)
+        return getattr(api, name)
 
 
 def __dir__() -> list[str]:

@@ -156,14 +156,11 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.report.heatmap.figure_data import figure_to_json as figure_to_json
     from surefoot.report.heatmap.heat_figure import measure_of as measure_of, unit_of as unit_of
-    from surefoot.report.heatmap.learning_curve import Curve as Curve, read_curve as read_curve
-    from surefoot.report.heatmap.problem_variants import (
-        CheckpointFile as CheckpointFile, Sweep as Sweep, enumerate_variants as enumerate_variants,
-        list_checkpoint_files as list_checkpoint_files, read_sweep as read_sweep,
-    )
+    from surefoot.report.heatmap.learning_curve import Curve as Curve
+    from surefoot.report.heatmap.problem_variants import read_map_plan as read_map_plan
     from surefoot.report.heatmap.start_summary import summarise_starts as summarise_starts
     from surefoot.report.heatmap.start_tables import (
-        StartTableSolver as StartTableSolver, StartTables as StartTables, solve_variants as solve_variants,
+        StartTables as StartTables, solve_start_tables as solve_start_tables,
     )
     from surefoot.report.heatmap.start_values import StartValue as StartValue, Which as Which
     from surefoot.report.heatmap.stored_tables import read_start_tables as read_start_tables
@@ -269,8 +266,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         is_interrupted as is_interrupted,
     )
     from surefoot.visible import (
-        escape_html as escape_html,
-        join_visible as join_visible, make_lines_visible as make_lines_visible,
+        escape_html as escape_html, join_visible as join_visible, make_lines_visible as make_lines_visible,
         make_visible as make_visible,
     )
     from surefoot.work.budget import Budget as Budget
@@ -458,12 +454,10 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ),
         ".report.heatmap.figure_data": "figure_to_json",
         ".report.heatmap.heat_figure": "measure_of unit_of",
-        ".report.heatmap.learning_curve": "Curve read_curve",
-        ".report.heatmap.problem_variants": (
-            "CheckpointFile Sweep enumerate_variants list_checkpoint_files read_sweep"
-        ),
+        ".report.heatmap.learning_curve": "Curve",
+        ".report.heatmap.problem_variants": "read_map_plan",
         ".report.heatmap.start_summary": "summarise_starts",
-        ".report.heatmap.start_tables": "StartTableSolver StartTables solve_variants",
+        ".report.heatmap.start_tables": "StartTables solve_start_tables",
         ".report.heatmap.start_values": "StartValue Which",
         ".report.heatmap.stored_tables": "read_start_tables",
         ".report.heatmap.terminal": "terminal_lines terminal_text",
@@ -496,16 +490,15 @@ def _find_homes(sections: tuple[dict[str, str], ...]) -> dict[str, str]:
 USER_NAMES = tuple(sorted(_find_homes(_USER_SECTIONS)))
 HOMES = _find_homes(_USER_SECTIONS + _TOOL_SECTIONS)  # name -> the module that defines it
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # who sees this believes that every name is there
     __all__ = sorted(HOMES)
 
-
-def __getattr__(name: str) -> object:
-    if name not in HOMES:
-        raise AttributeError(f"module `surefoot.api` has no attribute `{name}`")
-    found: object = getattr(import_module(HOMES[name]), name)
-    globals()[name] = found  # the next time it is an attribute as any other
-    return found
+    def __getattr__(name: str) -> object:
+        if name not in HOMES:
+            raise AttributeError(f"module `surefoot.api` has no attribute `{name}`")
+        found: object = getattr(import_module(HOMES[name]), name)
+        globals()[name] = found  # the next time it is an attribute as any other
+        return found
 
 
 def __dir__() -> list[str]:

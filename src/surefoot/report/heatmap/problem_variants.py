@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -16,7 +16,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.problem.property_printer import show_property
 from surefoot.report.heatmap.heat_figure import measure_of
-from surefoot.report.heatmap.learning_curve import checkpoint_step
+from surefoot.report.heatmap.learning_curve import Curve, checkpoint_step, read_curve
 from surefoot.term.decimal_literals import show_number
 from surefoot.term.lexer import shorten_text
 from surefoot.term.parser import parse_term
@@ -80,7 +80,85 @@ class Variant:
         return Subject(self.title, self.group, words, measure, environment, self.threshold)
 
 
-def read_sweep(text: str) -> Sweep:
+@dataclass(frozen=True, slots=True)
+class MapPlan:
+    """Which maps are drawn of each model: one for each checkpoint and each combination of swept values."""
+
+    sweeps: tuple[Sweep, ...]
+    saved: tuple[CheckpointFile, ...]
+    curve: Curve | None  # of the training, with the places of the checkpoints on it
+
+    @property
+    def across(self) -> int | None:
+        """How many maps stand beside each other, where two parameters make a table."""
+        return len(self.sweeps[-1].values) if len(self.sweeps) == 2 else None
+
+    def variants(
+        self,
+        models: tuple[Path, ...],
+        wiring: Mapping[str, Any],
+        starts: Term | None,
+        where: tuple[Term, ...] = (),
+        *,
+        load: Callable[[Path, Mapping[str, Any]], LoadedModel],
+        title_of: Callable[[Path], str],
+        named: bool = False,
+    ) -> Iterator[Variant]:
+        """Everything that is drawn, model by model, in the order of training and of the swept values.
+
+        `load` reads a model with the settings; `named`: the properties were named, so that each must have
+        something to draw.
+        """
+        unit = "step" if self.curve is None else self.curve.x
+        choices = [[(s.name, value) for value in s.values] for s in self.sweeps]
+        for model, one, swept in product(models, self.saved or (None,), product(*choices)):
+            settings = dict(wiring)
+            settings["constants"] = (*wiring["constants"], *(f"{n}={v}" for n, v in swept))
+            if one is not None:
+                settings["policy"] = one.path
+            loaded = load(model, settings)
+            asked = _quantitative_problems(loaded, model, named)
+            for name, problem in asked.items():
+                words = [title_of(model)] if len(models) > 1 else []
+                words += [name] if len(asked) > 1 else []
+                words += [f"{unit} {one.step}"] if one is not None else []
+                words += [f"{n} = {v}" for n, v in swept]
+                title = ", ".join(words) or (title_of(model) if "[" in name else name)
+                source = {**loaded.source, "property": name}
+                drawn = _restrict_starts(problem, where)
+                yield _make_variant(title, str(model), drawn, loaded.inputs, source, starts)
+
+
+def read_map_plan(
+    sweeps: Sequence[str], folder: Path | None, curve: Path | None, policy: Path | None
+) -> MapPlan:
+    """From texts like `noise=0.1:0.5:0.1`, a folder of checkpoints and the file of their learning curve."""
+    saved, line = _read_training(folder, curve, policy)
+    found = tuple(map(_read_sweep, sweeps))
+    if len(found) > 2:
+        raise InvalidProblem("more than two parameters cannot be drawn at once", where="--sweep")
+    return MapPlan(found, saved, line)
+
+
+def _read_training(
+    folder: Path | None, curve: Path | None, policy: Path | None
+) -> tuple[tuple[CheckpointFile, ...], Curve | None]:
+    """The checkpoints, and the learning curve with their places on it."""
+    if folder is None:
+        if curve is not None:
+            raise InvalidProblem("a learning curve belongs to checkpoints", fix="give --checkpoints FOLDER")
+        return (), None
+    if policy is not None:
+        raise InvalidProblem("the checkpoints are the policies", fix="leave --policy out")
+    saved = _list_checkpoint_files(folder)
+    if curve is None:
+        return saved, None
+    line = read_curve(curve)
+    marks = tuple((float(c.step), c.path.name) for c in saved)
+    return saved, Curve(line.x, line.y, line.points, marks)
+
+
+def _read_sweep(text: str) -> Sweep:
     """`noise=0.1:0.5:0.1` (first, last, step) or `noise=0.1,0.2,0.5`."""
     name, equals, said = (part.strip() for part in text.partition("="))
     if not equals or not name or not said:
@@ -121,7 +199,7 @@ def _parse_number(text: str) -> Fraction:
     return Fraction(term.value)
 
 
-def list_checkpoint_files(folder: Path) -> tuple[CheckpointFile, ...]:
+def _list_checkpoint_files(folder: Path) -> tuple[CheckpointFile, ...]:
     """The networks of a folder in the order of the last number in their names."""
     if not folder.is_dir():
         raise InvalidProblem("not a folder", fix="give the folder of the checkpoints", where=str(folder))
@@ -134,42 +212,6 @@ def list_checkpoint_files(folder: Path) -> tuple[CheckpointFile, ...]:
         fix = f"their names end in the step and one of {', '.join(NETWORKS)}: agent-70000.onnx"
         raise InvalidProblem("there is no checkpoint here", fix=fix, where=str(folder))
     return tuple(sorted(found, key=lambda c: c.step))
-
-
-def enumerate_variants(
-    models: tuple[Path, ...],
-    wiring: Mapping[str, Any],
-    sweeps: tuple[Sweep, ...],
-    saved: tuple[CheckpointFile, ...],
-    starts: Term | None,
-    where: tuple[Term, ...] = (),
-    unit: str = "step",
-    *,
-    load: Callable[[Path, Mapping[str, Any]], LoadedModel],
-    title_of: Callable[[Path], str],
-    named: bool = False,
-) -> Iterator[Variant]:
-    """Everything that is drawn, model by model, in the order of training and of the swept values.
-
-    `unit`: what the number in the name of a checkpoint counts. `load` reads a model with the settings;
-    `named`: the properties were named, so that each must have something to draw.
-    """
-    choices = [[(s.name, value) for value in s.values] for s in sweeps]
-    for model, one, swept in product(models, saved or (None,), product(*choices)):
-        settings = dict(wiring)
-        settings["constants"] = (*wiring["constants"], *(f"{n}={v}" for n, v in swept))
-        if one is not None:
-            settings["policy"] = one.path
-        loaded = load(model, settings)
-        asked = _quantitative_problems(loaded, model, named)
-        for name, problem in asked.items():
-            words = [*([title_of(model)] if len(models) > 1 else []), *([name] if len(asked) > 1 else [])]
-            words += [f"{unit} {one.step}"] if one is not None else []
-            words += [f"{n} = {v}" for n, v in swept]
-            title = ", ".join(words) or (title_of(model) if "[" in name else name)
-            source = {**loaded.source, "property": name}
-            drawn = _restrict_starts(problem, where)
-            yield _make_variant(title, str(model), drawn, loaded.inputs, source, starts)
 
 
 def _restrict_starts(problem: Problem, where: tuple[Term, ...]) -> Problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,7 +31,7 @@ class StartTables:
 
 
 @dataclass(slots=True)
-class StartTableSolver:
+class _StartTableSolver:
     """Asks the engine, and for the optimum the explicit one; an optimum is computed once."""
 
     engine: Engine
@@ -131,10 +131,18 @@ def _verdict_table(result: Result) -> PerStart:
     return result.verdict
 
 
-def solve_variants(
-    found: Sequence[Variant], asker: StartTableSolver, started: Budget, tell: Callable[[str], None]
+def solve_start_tables(
+    found: Sequence[Variant],
+    engine: Engine,
+    explicit: Engine,
+    quantities: Sequence[Which],
+    optimise: Optimise | None,
+    certificates: bool,
+    started: Budget,
 ) -> list[StartTables]:
     """One after the other; they share the time equally, and an interrupt ends the work with what there is."""
+    asker = _StartTableSolver(engine, explicit, quantities, optimise, certificates)
+    tell = started.progress
     answered: list[StartTables] = []
     for number, variant in enumerate(found):
         tell(f"{number + 1} of {len(found)}: {variant.title}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,7 @@ def heatmap(
     look = api.HeatmapOptions(**given | {"limits": api.read_limits(given["limits"])})
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     limit = None if threshold is None else api.read_threshold(threshold)
-    saved, line = _read_training(folder, curve, wiring["policy"])
-    swept = _read_sweeps(sweeps)
+    plan = api.read_map_plan(sweeps, folder, curve, wiring["policy"])
     wanted: tuple[api.Which, ...] = tuple(dict.fromkeys(quantities)) or ("value",)
     if limit is not None and "value" not in wanted:
         raise api.InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
@@ -78,10 +77,9 @@ def heatmap(
         _check_critical(outputs, [one.subject.threshold for one in answered], limit)
     else:
         places = None if starts is None else api.parse_term(starts)
-        unit = line.x if line is not None else "step"
         only = tuple(map(api.parse_term, look.where)) if places is None else ()
         reading: Any = {"load": _load_variant, "title_of": _model_title, "named": is_given("properties")}
-        found = list(api.enumerate_variants(models, wiring, swept, saved, places, only, unit, **reading))
+        found = list(plan.variants(models, wiring, places, only, **reading))
         _check_critical(outputs, [one.threshold for one in found], limit)
         outputs.check([Path(file) for one in found for file in one.inputs])
         chosen = engine_name or _infer_engine(options, wanted)
@@ -96,18 +94,19 @@ def heatmap(
                 "`explicit` makes no runs", fix="draw the effort with --engine statistical"
             )
         best = build_engines(api.Explicit.name, options, None)[0]
-        asker = api.StartTableSolver(engine, best, wanted, optimise, certificates=not uncertified)
         with report_progress(outputs.quiet) as tell:
-            answered = api.solve_variants(found, asker, started, tell)
+            answered = api.solve_start_tables(
+                found, engine, best, wanted, optimise, not uncertified, replace(started, progress=tell)
+            )
         mark = _interruption_note(answered, len(found))
     for one in answered:
         if one.trouble:
             print_line(f"{one.subject.title}: {one.trouble}", error=True)
     written = True
     if any(one.tables for one in answered):
-        across = len(wanted) if len(wanted) > 1 else len(swept[-1].values) if len(swept) == 2 else None
+        across = len(wanted) if len(wanted) > 1 else plan.across
         written = _write_critical(answered[0], look, limit, outputs)
-        written &= outputs.write(api.compose_figure(answered, look, wanted, across, line, mark))
+        written &= outputs.write(api.compose_figure(answered, look, wanted, across, plan.curve, mark))
     elif mark:
         print_line(mark)
     code = worst_exit_code([_exit_code(one, look, limit) for one in answered])
@@ -147,33 +146,6 @@ def _interruption_note(answered: Sequence[api.StartTables], wanted: int) -> str:
         f"; `{answered[-1].subject.title}` is drawn from a part of the work" if answered[-1].tables else ""
     )
     return f"{api.interruption_note(len(answered) - 1, wanted, 'maps')}{partly}; no threshold is judged"
-
-
-def _read_training(
-    folder: Path | None, curve: Path | None, policy: Path | None
-) -> tuple[tuple[api.CheckpointFile, ...], api.Curve | None]:
-    """The checkpoints, and the learning curve with their places on it."""
-    if folder is None:
-        if curve is not None:
-            raise api.InvalidProblem(
-                "a learning curve belongs to checkpoints", fix="give --checkpoints FOLDER"
-            )
-        return (), None
-    if policy is not None:
-        raise api.InvalidProblem("the checkpoints are the policies", fix="leave --policy out")
-    saved = api.list_checkpoint_files(folder)
-    if curve is None:
-        return saved, None
-    line = api.read_curve(curve)
-    marks = tuple((float(c.step), c.path.name) for c in saved)
-    return saved, api.Curve(line.x, line.y, line.points, marks)
-
-
-def _read_sweeps(sweeps: Sequence[str]) -> tuple[api.Sweep, ...]:
-    found = tuple(map(api.read_sweep, sweeps))
-    if len(found) > 2:
-        raise api.InvalidProblem("more than two parameters cannot be drawn at once", where="--sweep")
-    return found
 
 
 def _check_critical(
