@@ -16,7 +16,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from surefoot import api
-from surefoot.cli import run_command_line
+from surefoot.cli import output, run_command_line
 from surefoot.cli.terminal import spell_in_encoding
 
 WALK = """
