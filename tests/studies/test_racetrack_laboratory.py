@@ -22,6 +22,7 @@ from surefoot.problem.property import Never, Probability
 from surefoot.problem.semantics import enumerate_successors, holds_in_state, policy_decision
 from surefoot.verdict.verdict import Exact, PerStart, Reason, Result, Unknown
 from surefoot.work.budget import Budget
+from surefoot_studies import paper_figures
 from surefoot_studies.assets import shipped_network
 from surefoot_studies.commands import figure as study_figures
 from surefoot_studies.paper_figures import (
@@ -318,7 +319,7 @@ def test_a_figure_is_drawn_and_measured(tmp_path, monkeypatch, capsys) -> None: 
     for bound, code in ((0.0, 0), (1.0, 1)):
         claims = (Claim("tiny", "least", "paper", "says", at_least=bound),)
         monkeypatch.setattr(
-            study_figures, "load_study_figures", lambda _, c=claims: StudyFigures({"tiny": tiny}, measures, c)
+            paper_figures, "load_study_figures", lambda _, c=claims: StudyFigures({"tiny": tiny}, measures, c)
         )
         how = study_figures.Sampling("explicit", {}, 60.0, 0)
         assert (
@@ -349,7 +350,7 @@ def test_a_figure_without_time_leaves_its_claims_open(monkeypatch, capsys) -> No
     made = {name: FigureSpec(name, name, (late(name),), columns=1) for name in ("first", "second")}
     measures = {"least": lambda f: min(float(v.estimate) for p in f.values() for _, v in p)}
     claims = tuple(Claim(name, "least", "paper", "says", at_least=0.0) for name in made)
-    monkeypatch.setattr(study_figures, "load_study_figures", lambda _: StudyFigures(made, measures, claims))
+    monkeypatch.setattr(paper_figures, "load_study_figures", lambda _: StudyFigures(made, measures, claims))
     asked = study_figures._verify_panel
 
     def answer(problem: Problem, engine: Engine, budget: Budget) -> Result:
