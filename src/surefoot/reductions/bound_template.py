@@ -19,7 +19,7 @@ from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
 from surefoot.reductions.restriction import restrict_variables
-from surefoot.term.defined_range import Span, span_of
+from surefoot.term.interval import Span, span_of
 from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.term.parser import parse_term
 from surefoot.term.printer import show_term

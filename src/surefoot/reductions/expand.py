@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.term.evaluate import LAZY, Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.interval import Kinds, decide_by_bounds
 from surefoot.term.printer import show_term
-from surefoot.term.scalar_types import is_whole
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -26,6 +25,8 @@ from surefoot.term.term import (
     disjunction_of,
     equal,
 )
+from surefoot.term.traverse import LAZY
+from surefoot.term.types import is_whole
 
 ScalarTree: TypeAlias = "Term | tuple[ScalarTree, ...]"
 TreeScope: TypeAlias = Mapping[str, ScalarTree]

@@ -24,9 +24,9 @@ from surefoot.reductions.expand import (
     undefined_condition,
 )
 from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars
+from surefoot.term.float32 import is_float32
 from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
 from surefoot.term.reserved_names import location_key
-from surefoot.term.scalar_types import is_float32
 from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 from surefoot.term.value_types import Bool, Int, Real, ValueType
 

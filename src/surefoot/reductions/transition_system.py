@@ -39,7 +39,6 @@ from surefoot.reductions.transition_branch import (
 )
 from surefoot.term.interval import Kinds, Scalar
 from surefoot.term.reserved_names import STALLED, chosen_action, output_index
-from surefoot.term.scalar_types import is_rounded
 from surefoot.term.term import (
     FALSE,
     Term,
@@ -49,6 +48,7 @@ from surefoot.term.term import (
     free_names,
     substitute_names,
 )
+from surefoot.term.types import is_rounded
 from surefoot.term.value_types import Arithmetic
 
 _GuardedBranches: TypeAlias = tuple[

@@ -13,17 +13,16 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.term.evaluate import EXACT, LAZY, TABLES, Undefined, evaluate_term, is_real
+from surefoot.term.evaluate import EXACT, TABLES, Undefined, evaluate_term
 from surefoot.term.number import as_doubles, check_bit_length
 from surefoot.term.term import Apply, Const, Op, Term, Var
-from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
+from surefoot.term.traverse import LAZY
+from surefoot.term.types import REAL, sort_of, sort_of_type, term_sort
+from surefoot.term.value_types import Arithmetic, ValueType
 
 Row: TypeAlias = tuple[Any, ...]
 Closure: TypeAlias = Callable[[Row], Any]
 UNDEFINED_ERRORS = (Undefined, ZeroDivisionError, OverflowError)
-_TRUTH = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})
-_ROUNDING = frozenset({Op.FLOOR, Op.CEIL, Op.TRUNC, Op.SIGN})
-_CLOSED = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MIN, Op.MAX, Op.ABS, Op.MOD})
 
 
 def compile_closure(
@@ -79,17 +78,10 @@ def _convert_branches(
     """Both branches of a choice; an integer one gives a double where the other is real."""
     if any(sort_of(branch, kinds) is bool for branch in branches):
         return parts
-    real = [is_real(branch, lambda name: _is_real_kind(kinds.get(name))) for branch in branches]
+    real = [term_sort(branch, lambda name: sort_of_type(kinds.get(name))) is REAL for branch in branches]
     if not any(real):
         return parts
     return [part if own else _in_doubles(part) for part, own in zip(parts, real, strict=True)]
-
-
-def _is_real_kind(kind: ValueType | None) -> bool:
-    """Controls and outputs, which have no kind here, are real numbers."""
-    while isinstance(kind, Array):
-        kind = kind.element
-    return kind is None or isinstance(kind, Real)
 
 
 def _in_doubles(part: Closure) -> Closure:
@@ -99,31 +91,6 @@ def _in_doubles(part: Closure) -> Closure:
 def _are_whole(terms: tuple[Term, ...], kinds: Mapping[str, ValueType]) -> bool:
     """Are the values of all of these surely whole numbers or truth values?"""
     return all(sort_of(t, kinds) is not None for t in terms)
-
-
-def sort_of(term: Term, kinds: Mapping[str, ValueType]) -> type[int] | type[bool] | None:
-    """`int` or `bool` where the value is surely that, else None; an array has the sort of its elements."""
-    match term:
-        case Const(value):
-            return bool if isinstance(value, bool) else int if isinstance(value, int) else None
-        case Var(name):
-            kind = kinds.get(name)
-            while isinstance(kind, Array):
-                kind = kind.element
-            return bool if isinstance(kind, Bool) else int if isinstance(kind, Int) else None
-        case Apply(op, args):
-            if op in _TRUTH:
-                return bool
-            if op in _ROUNDING:
-                return int
-            if op is Op.SELECT:
-                return sort_of(args[0], kinds)
-            if op in (Op.ITE, Op.ARRAY):
-                sorts = {sort_of(a, kinds) for a in (args[1:] if op is Op.ITE else args)}
-                return sorts.pop() if len(sorts) == 1 else None
-            if op in _CLOSED and all(sort_of(a, kinds) is int for a in args):
-                return int
-            return None
 
 
 def _constant_closure(value: Any) -> Closure:

@@ -11,10 +11,11 @@ from surefoot.errors import InvalidProblem
 from surefoot.explore.row_layout import RowLayout
 from surefoot.problem.environment import Environment, Update
 from surefoot.problem.semantics import has_value_type
-from surefoot.term.closures import Closure, Row, compile_closure, sort_of
+from surefoot.term.closures import Closure, Row, compile_closure
 from surefoot.term.evaluate import Undefined
 from surefoot.term.number import as_doubles, brief_number, check_bit_length
 from surefoot.term.term import Apply, Op, Term, Var
+from surefoot.term.types import sort_of
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 
