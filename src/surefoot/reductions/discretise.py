@@ -22,7 +22,8 @@ from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
-from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, substitute_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, split_target
+from surefoot.term.traverse import count_term_parts, substitute_names
 from surefoot.verdict.verdict import Verdict
 
 _MOST_NODES = 200_000  # of one new value, counted as often as they are computed
@@ -46,7 +47,7 @@ def discretise(problem: Problem, *, continuous: bool = False) -> tuple[Problem, 
     _refuse_joint_steps(environment)
     values = _next_values(environment.flow)
     for name, value in values.items():
-        if (size := _term_size(value, {})) > _MOST_NODES:
+        if (size := count_term_parts(value)) > _MOST_NODES:
             raise Unsupported(
                 f"the next value of `{name}` by {environment.flow.method} has {size} operations",
                 fix="use method `euler` or simpler derivatives",
@@ -141,26 +142,7 @@ def _edge_with_flow(edge: Edge, values: Mapping[str, Term], environment: Environ
 
 
 def _outcome_with_flow(outcome: Outcome, values: Mapping[str, Term]) -> Outcome:
-    written = {_written_name(update.target) for update in outcome.updates}
+    written = {split_target(update.target)[0] for update in outcome.updates}
     first = min((u.index for u in outcome.updates), default=0)  # before anything else of this step is written
     flow = tuple(Update(Var(name), value, first) for name, value in values.items() if name not in written)
     return replace(outcome, updates=outcome.updates + flow)
-
-
-def _written_name(target: Term) -> str:
-    match target:
-        case Var(name):
-            return name
-        case Apply(Op.SELECT, (array, _)):
-            return _written_name(array)
-        case _:
-            raise InvalidProblem("an update's target must be a variable or an array element")
-
-
-def _term_size(term: Term, seen: dict[int, int]) -> int:
-    """The number of nodes of a term; parts that are the same object are looked at once."""
-    if not isinstance(term, Apply):
-        return 1
-    if id(term) not in seen:
-        seen[id(term)] = 1 + sum(_term_size(a, seen) for a in term.args)
-    return seen[id(term)]

@@ -20,7 +20,8 @@ from surefoot.problem.environment import Choice, Edge, Environment, Outcome, Var
 from surefoot.problem.problem import Problem
 from surefoot.term.interval import Span, defined_span, span_of
 from surefoot.term.printer import show_term
-from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Arithmetic, Int, Real, ValueType
 
 

@@ -14,7 +14,8 @@ from surefoot.problem.environment import Environment
 from surefoot.reductions.expand import ScalarTree, TreeScope, require_scalar
 from surefoot.term.interval import Scalar
 from surefoot.term.reserved_names import location_key, location_name
-from surefoot.term.term import FALSE, TRUE, Term, Var, equal, map_variables
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal
+from surefoot.term.traverse import map_variables
 from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 

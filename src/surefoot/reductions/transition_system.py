@@ -39,15 +39,8 @@ from surefoot.reductions.transition_branch import (
 )
 from surefoot.term.interval import Kinds, Scalar
 from surefoot.term.reserved_names import STALLED, chosen_action, output_index
-from surefoot.term.term import (
-    FALSE,
-    Term,
-    Var,
-    conjunction_of,
-    disjunction_of,
-    free_names,
-    substitute_names,
-)
+from surefoot.term.term import FALSE, Term, Var, conjunction_of, disjunction_of, free_names
+from surefoot.term.traverse import substitute_names
 from surefoot.term.types import is_rounded
 from surefoot.term.value_types import Arithmetic
 

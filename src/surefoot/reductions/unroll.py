@@ -31,15 +31,14 @@ from surefoot.term.reserved_names import location_key
 from surefoot.term.term import (
     FALSE,
     TRUE,
-    Apply,
     Const,
-    Op,
     Term,
     Var,
     conjunction_of,
     disjunction_of,
     equal,
     free_names,
+    split_conjunction,
 )
 from surefoot.term.value_types import Arithmetic, Bool, Int, ValueType
 
@@ -246,10 +245,8 @@ def _encode_step(system: TransitionSystem, step: int) -> Iterator[Term]:
 def _branch_constraints(when: Term, leap: TransitionBranch, step: int) -> list[Term]:
     """What a leap demands, in the order in which it must be looked at, and the next state."""
     demanded = at_step(conjunction_of((when, leap.possible)), step)
-    parts = list(demanded.args) if isinstance(demanded, Apply) and demanded.op is Op.AND else [demanded]
-    return parts + [
-        _assignment_term(f"{name}@{step + 1}", at_step(v, step)) for name, v in leap.after.items()
-    ]
+    following = (_assignment_term(f"{name}@{step + 1}", at_step(v, step)) for name, v in leap.after.items())
+    return [*split_conjunction(demanded), *following]
 
 
 def _assignment_term(name: str, value: Term) -> Term:

@@ -7,7 +7,7 @@ Anything undefined (division by zero, an index out of range, overflow) raises `U
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from surefoot.errors import InvalidProblem
 from surefoot.term import elementary
 from surefoot.term.number import as_doubles, brief_number, check_bit_length, holds_doubles, integer_power
-from surefoot.term.term import Apply, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.term.traverse import LAZY, Leaf, fold_term, needed_arguments
 from surefoot.term.types import ELEMENTARY, INT, REAL, term_sort
 from surefoot.term.value_types import Arithmetic
@@ -57,6 +57,18 @@ def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic =
         return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
     return fold_term(term, leaf, apply, needed_arguments)
+
+
+def constant_value(op: Op, parts: Sequence[Term]) -> Const | None:
+    """The value of an operator on constants; None if a part is no constant, or if there is no such value."""
+    for part in parts:
+        if part.__class__ is not Const:
+            return None
+    try:
+        value = evaluate_term(Apply(op, tuple(parts)), {})
+    except Undefined:
+        return None
+    return None if isinstance(value, tuple) else Const(value)
 
 
 def _promote_branch(term: Apply, values: list[Any], names: Mapping[str, Any]) -> Any:

@@ -5,7 +5,7 @@ The stack is a list, so that no term is too deep for Python's own. Arguments are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from surefoot.term.term import Apply, Const, Op, Term, Var
@@ -24,11 +24,12 @@ def fold_term(
     """Bottom up: what the rules make of the whole; a part that is one object in many places is visited once.
 
     `arguments` says instead what to visit below a part: some of its arguments, by the values found so far, or
-    other terms. Then nothing is remembered.
+    other terms.
     """
     if not isinstance(whole, Apply):
         return leaf(whole)
     done: dict[int, T] = {}  # by identity: comparing by value would traverse every part again
+    alive: list[Apply] = []  # an identity is that of a term which still exists
     above: list[tuple[Apply, list[T], Iterator[Term]]] = []
     part: Apply = whole
     values: list[T] = []
@@ -48,8 +49,9 @@ def fold_term(
             value = apply(part, values)
             if not above:
                 return value
-            if arguments is None:
-                done[id(part)] = value
+            done[id(part)] = value
+            if arguments is not None:
+                alive.append(part)
             part, values, rest = above.pop()
             values.append(value)
 
@@ -94,9 +96,14 @@ def count_term_parts(whole: Term) -> int:
     return fold_term(whole, lambda _: 1, lambda _, sizes: 1 + sum(sizes))
 
 
-def map_leaves(whole: Term, new: Callable[[Leaf], Term]) -> Term:
-    """The same term with every leaf replaced; parts in which nothing changes stay the same objects."""
-    return fold_term(whole, new, rebuild_term)
+def substitute_names(t: Term, values: Mapping[str, Term]) -> Term:
+    """Replace names by terms, everywhere at once."""
+    return map_variables(t, lambda v: values.get(v.name, v))
+
+
+def map_variables(t: Term, new: Callable[[Var], Term]) -> Term:
+    """The same term with every `Var` replaced by `new(var)`; what does not change stays the same object."""
+    return fold_term(t, lambda leaf: new(leaf) if isinstance(leaf, Var) else leaf, rebuild_term)
 
 
 def rebuild_term(term: Apply, args: list[Term]) -> Term:

@@ -1,4 +1,4 @@
-"""Twice on purpose: the range of a term that has a value everywhere, as it was computed apart from the bounds.
+"""Twice on purpose: the range of a term that has a value everywhere, computed apart from its bounds.
 
 It knows fewer operators and looks at each product and each branch alone, so that its ranges may be wider.
 """

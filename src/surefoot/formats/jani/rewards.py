@@ -23,7 +23,8 @@ from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Edge, Outcome, Synchronisation
 from surefoot.problem.property import STEPS
 from surefoot.term.reserved_names import location_key
-from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, substitute_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
+from surefoot.term.traverse import substitute_names
 from surefoot.term.types import REAL
 from surefoot.term.value_types import Int, Real
 

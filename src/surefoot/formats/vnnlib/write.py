@@ -7,7 +7,7 @@ from fractions import Fraction
 from surefoot.errors import Unsupported
 from surefoot.formats.vnnlib.specification import Specification, vnnlib_input_name, vnnlib_output_name
 from surefoot.term.decimal_literals import show_number
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var, split_conjunction
 
 _WORDS = {
     Op.ADD: "+",
@@ -26,10 +26,8 @@ def write_vnnlib(specification: Specification) -> str:
     """Declarations, then one assertion for each part of the constraint."""
     names = [vnnlib_input_name(i) for i in range(specification.inputs)]
     names += [vnnlib_output_name(i) for i in range(specification.outputs)]
-    constraint = specification.constraint
-    parts = constraint.args if isinstance(constraint, Apply) and constraint.op is Op.AND else (constraint,)
     lines = [f"(declare-const {name} Real)" for name in names]
-    lines += [f"(assert {_render_term(part)})" for part in parts]
+    lines += [f"(assert {_render_term(part)})" for part in split_conjunction(specification.constraint)]
     return "\n".join(lines) + "\n"
 
 

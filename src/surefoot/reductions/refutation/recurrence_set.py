@@ -23,7 +23,8 @@ from surefoot.reductions.transition_system import TransitionSystem
 from surefoot.reductions.unroll import Unrolling
 from surefoot.term.float32 import is_float32
 from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
-from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Bool, Int
 from surefoot.verdict.verdict import RecurrenceRegion
 
