@@ -35,6 +35,7 @@ from surefoot.term.term import (
     disjunction_of,
     free_names,
 )
+from surefoot.term.types import BOOL, REAL, term_sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +125,8 @@ class Lowering:
                 )
 
     def is_truth(self, term: Term) -> bool:
-        """Is this term a truth value (rather than a number)?"""
-        match term:
-            case Const(value):
-                return isinstance(value, bool)
-            case Var(name):
-                return name in self.made.truths
-            case Apply(Op.ITE, (_, then, _)):
-                return self.is_truth(then)
-            case Apply(Op.SELECT | Op.ARRAY, args):
-                return bool(args) and self.is_truth(args[0])
-            case Apply(op, _):
-                return op in _LOGICAL
+        """Is this term a truth value (rather than a number), or an array of them?"""
+        return term_sort(term, lambda name: BOOL if name in self.made.truths else REAL) is BOOL
 
     def is_total(self, term: Term) -> bool:
         """Is this truth value surely defined everywhere?"""
@@ -251,7 +242,6 @@ def _refuse_number(lowering: Lowering, term: Apply, wanted: bool) -> Term:
     raise Unsupported(f"`{show_term(term)}` is a number where a truth value is needed", fix="compare it")
 
 
-_LOGICAL = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})
 TRUTH_RULES: dict[Op, Callable[[Lowering, Apply, bool], Term]] = {
     **dict.fromkeys((Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV, Op.MOD, Op.POW, Op.MIN, Op.MAX), _refuse_number),
     **dict.fromkeys((Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ARRAY), _refuse_number),
