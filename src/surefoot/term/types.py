@@ -45,13 +45,13 @@ def term_sort(whole: Term, names: Callable[[str], Sort]) -> Sort:
     return fold_term(
         whole,
         lambda part: names(part.name) if isinstance(part, Var) else _type_of_constant(part),
-        lambda part, sorts: _SORT_RULES[part.op](part, sorts),
+        lambda part, sorts: SORT_RULES[part.op](part, sorts),
     )
 
 
 def is_truth_value(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
     """Is this a truth value (or an array of them) rather than a number?"""
-    return _checked_sort(whole, kinds, _SORT_RULES) is BOOL
+    return _checked_sort(whole, kinds, SORT_RULES) is BOOL
 
 
 def is_whole(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
@@ -320,7 +320,7 @@ def _common_sort(_: Apply, sorts: list[Sort]) -> Sort:
 
 
 # `TYPE_RULES` without checks, and so for terms that were rewritten: the tests hold the two together.
-_SORT_RULES: dict[Op, _SortRule] = {
+SORT_RULES: dict[Op, _SortRule] = {
     **dict.fromkeys(TRUTHS, lambda _, sorts: BOOL),
     **dict.fromkeys((Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.MOD), lambda _, sorts: INT),
     **dict.fromkeys((Op.DIV, *ELEMENTARY), lambda _, sorts: REAL),
@@ -333,4 +333,4 @@ _SORT_RULES: dict[Op, _SortRule] = {
     Op.ARRAY: _common_sort,
     Op.SELECT: lambda _, sorts: sorts[0],
 }
-WHOLE_RULES: dict[Op, _SortRule] = {**_SORT_RULES, Op.POW: _whole_power_sort}
+WHOLE_RULES: dict[Op, _SortRule] = {**SORT_RULES, Op.POW: _whole_power_sort}
