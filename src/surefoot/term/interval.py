@@ -114,10 +114,12 @@ def _is_within_array(term: Apply, kinds: Mapping[str, ValueType]) -> bool:
 
 def _leaf_lengths(leaf: Leaf, kinds: Mapping[str, ValueType]) -> tuple[int, ...]:
     """How long an array is, how long its elements are, and so on."""
-    kind, lengths = (kinds[leaf.name] if isinstance(leaf, Var) else BOOL), ()
+    kind: ValueType = kinds[leaf.name] if isinstance(leaf, Var) else BOOL
+    lengths: list[int] = []
     while isinstance(kind, Array):
-        kind, lengths = kind.element, (*lengths, kind.length)
-    return lengths
+        lengths.append(kind.length)
+        kind = kind.element
+    return tuple(lengths)
 
 
 def _array_lengths(term: Apply, parts: list[tuple[int, ...]]) -> tuple[int, ...]:

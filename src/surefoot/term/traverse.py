@@ -42,7 +42,7 @@ def fold_term(
                 values.append(done[id(argument)])
             else:
                 above.append((part, values, rest))
-                part, values = argument, []  # type: ignore[assignment]
+                part, values = argument, []
                 rest = iter(part.args) if arguments is None else arguments(part, values)
                 break
         else:

@@ -59,12 +59,10 @@ def term_to_json(
             return iter(part.args)
         match part:
             case Apply(Op.POW, (base, Const(int(exponent)))) if powers and exponent > 0:
-                return iter((base,))
+                return iter((base,) * exponent)
         raise Unsupported(f"`{show_term(part)}` {refusal}")
 
     def apply(part: Apply, args: list[Any]) -> Any:
-        if part.op in operators:
-            return [part.op.value, *args]
-        return [Op.MUL.value, *(args * part.args[1].value)]  # type: ignore[union-attr]
+        return [(part.op if part.op in operators else Op.MUL).value, *args]
 
     return fold_term(whole, leaf, apply, arguments)
