@@ -72,7 +72,11 @@ def lower_query(query: Query) -> LoweredQuery:
 
 
 class Lowering:
-    """The rewriting of one query: what it has made so far, and what it has seen."""
+    """The rewriting of one query: what it has made so far, and what it has seen.
+
+    Not on `fold_term`: an operator asks for its arguments as numbers or as truths, some of them twice, and
+    the auxiliaries are named in the order in which it does.
+    """
 
     def __init__(self, made: Auxiliaries) -> None:
         self.made = made

@@ -1,7 +1,8 @@
 """Terms in machine code: names, arrays and conditions; the operators are in `operators.py`.
 
 `and`, `or`, `=>` and `ite` look at later arguments only when they matter, wherever these may be undefined.
-What has no value ends the function with a status; so does what does not fit into 64 bits.
+What has no value ends the function with a status; so does what does not fit into 64 bits. Not on `fold_term`:
+an operator begins and ends blocks of code between its arguments, and one value may hold in one block alone.
 """
 
 from __future__ import annotations
