@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, negate_lowered
+from surefoot.query.auxiliary import Auxiliaries, LoweredNumber
 from surefoot.query.lower_arithmetic import NUMBER_RULES
 from surefoot.query.query import Assignment, Query
 from surefoot.term.evaluate import Undefined, evaluate_term
@@ -34,8 +34,9 @@ from surefoot.term.term import (
     conjunction_of,
     disjunction_of,
     free_names,
+    negate_condition,
 )
-from surefoot.term.types import BOOL, REAL, term_sort
+from surefoot.term.types import BOOL, ELEMENTARY, REAL, term_sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Lowering:
             case Const(bool(value)):
                 return TRUE if value is wanted else FALSE
             case Var(name) if name in self.made.truths:
-                return term if wanted else negate_lowered(term)
+                return term if wanted else negate_condition(term)
             case Apply(op, _):
                 return TRUTH_RULES[op](self, term, wanted)
             case _:
@@ -218,7 +219,7 @@ def _lower_comparison(lowering: Lowering, term: Apply, wanted: bool) -> Term:
     holds = term if plain else Apply(term.op, (term_from_linear(left.linear), term_from_linear(right.linear)))
     if wanted and left.defined is TRUE and right.defined is TRUE:
         return holds
-    return conjunction_of((left.defined, right.defined, holds if wanted else negate_lowered(holds)))
+    return conjunction_of((left.defined, right.defined, holds if wanted else negate_condition(holds)))
 
 
 def _lower_equality(lowering: Lowering, term: Apply, wanted: bool) -> Term:
@@ -248,9 +249,7 @@ def _refuse_number(lowering: Lowering, term: Apply, wanted: bool) -> Term:
 
 TRUTH_RULES: dict[Op, Callable[[Lowering, Apply, bool], Term]] = {
     **dict.fromkeys((Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV, Op.MOD, Op.POW, Op.MIN, Op.MAX), _refuse_number),
-    **dict.fromkeys((Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ARRAY), _refuse_number),
-    **dict.fromkeys((Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS), _refuse_number),
-    **dict.fromkeys((Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH), _refuse_number),
+    **dict.fromkeys((Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ARRAY, *ELEMENTARY), _refuse_number),
     Op.LT: _lower_comparison,
     Op.LE: _lower_comparison,
     Op.EQ: _lower_equality,

@@ -23,6 +23,7 @@ from surefoot.term.term import (
     conjunction_of,
     disjunction_of,
     equal,
+    negate_condition,
 )
 from surefoot.term.traverse import LAZY, Leaf, fold_term
 from surefoot.term.types import is_whole
@@ -71,17 +72,6 @@ def fold_operator(op: Op, parts: tuple[Term, ...]) -> Term:
         return negate_condition(parts[0])
     value = constant_value(op, parts)
     return Apply(op, parts) if value is None else value
-
-
-def negate_condition(term: Term) -> Term:
-    """`not term`, without double negation."""
-    match term:
-        case Const(value):
-            return FALSE if value else TRUE
-        case Apply(Op.NOT, (inner,)):
-            return inner
-        case _:
-            return Apply(Op.NOT, (term,))
 
 
 def merge_branches(condition: Term, then: ScalarTree, otherwise: ScalarTree) -> ScalarTree:

@@ -18,7 +18,6 @@ from surefoot.reductions.expand import (
     expand_scalar,
     expand_term,
     fractional_condition,
-    negate_condition,
     replace_tree_element,
     tree_leaves,
     undefined_condition,
@@ -34,6 +33,7 @@ from surefoot.term.term import (
     Var,
     conjunction_of,
     disjunction_of,
+    negate_condition,
     split_target,
 )
 from surefoot.term.value_types import Bool, Int, Real, ValueType

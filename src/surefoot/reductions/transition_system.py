@@ -15,13 +15,7 @@ from surefoot.reductions.enabled_edges import (
     encode_policy_in_state,
     scope_with_controls,
 )
-from surefoot.reductions.expand import (
-    ScalarTree,
-    TreeScope,
-    expand_scalar,
-    negate_condition,
-    undefined_condition,
-)
+from surefoot.reductions.expand import ScalarTree, TreeScope, expand_scalar, undefined_condition
 from surefoot.reductions.network_call import EncodedCall, missing_bounds_error, unbounded_observation
 from surefoot.reductions.policy import PolicyContext
 from surefoot.reductions.scalar_layout import (
@@ -39,7 +33,7 @@ from surefoot.reductions.transition_branch import (
 )
 from surefoot.term.interval import Kinds, Scalar
 from surefoot.term.reserved_names import STALLED, chosen_action, output_index
-from surefoot.term.term import FALSE, Term, Var, conjunction_of, disjunction_of, free_names
+from surefoot.term.term import FALSE, Term, Var, conjunction_of, disjunction_of, free_names, negate_condition
 from surefoot.term.traverse import substitute_names
 from surefoot.term.types import is_rounded
 from surefoot.term.value_types import Arithmetic

@@ -18,7 +18,7 @@ from surefoot.problem.property import Eventually, Expected, Never, Probability, 
 from surefoot.problem.semantics import Move
 from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
 from surefoot.reductions.concretise import CandidateRun
-from surefoot.reductions.expand import expand_scalar, negate_condition, undefined_condition
+from surefoot.reductions.expand import expand_scalar, undefined_condition
 from surefoot.reductions.scalar_layout import at_step, decode_value
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.reductions.transition_system import (
@@ -38,6 +38,7 @@ from surefoot.term.term import (
     disjunction_of,
     equal,
     free_names,
+    negate_condition,
     split_conjunction,
 )
 from surefoot.term.value_types import Arithmetic, Bool, Int, ValueType

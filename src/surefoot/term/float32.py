@@ -15,6 +15,7 @@ from surefoot.term.value_types import Real, ValueType
 
 _TO_INFINITY = 2**128 - 2**103  # halfway between the largest float32 and the power of two above it
 
+_LARGEST = float(np.finfo(np.float32).max)
 _KEEPS_VALUES = frozenset({Op.NEG, Op.MIN, Op.MAX, Op.ABS, Op.ITE})
 _WHOLE_FLOAT32 = 2**24  # whole numbers up to here are float32 numbers
 
@@ -37,6 +38,15 @@ def round_to_float32(value: bool | int | float | Fraction) -> np.float32:
     return ties[0] if len(ties) == 1 else next(c for c in ties if not int(c.view(np.uint32)) & 1)
 
 
+def is_float32_number(value: int | Fraction) -> bool:
+    """Is an exact number a finite float32 number?"""
+    try:
+        near = float(value)
+    except OverflowError:
+        return False
+    return abs(near) <= _LARGEST and float(np.float32(near)) == near and Fraction(near) == value
+
+
 def contains_float32(low: Fraction, high: Fraction) -> bool:
     """Is there a finite float32 number between two exact numbers?"""
     first = round_to_float32(low)
@@ -53,8 +63,7 @@ def is_float32(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
             kind = kinds[part.name]
             own = isinstance(kind, Real) and kind.float32
         else:
-            rounded = float(round_to_float32(part.value))
-            own = rounded - rounded == 0 and Fraction(rounded) == part.value
+            own = is_float32_number(part.value)
         return judge(leaf_sort(part, kinds), leaf_interval(part, kinds), own)
 
     def apply(part: Apply, found: list[tuple[Sort, Interval, bool]]) -> tuple[Sort, Interval, bool]:

@@ -16,7 +16,7 @@ from surefoot.term.number import check_bit_length
 from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
 from surefoot.term.traverse import Leaf, fold_term
-from surefoot.term.types import TRUTHS
+from surefoot.term.types import ELEMENTARY, TRUTHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,8 @@ def _refuse_nonlinear(term: Apply, _: list[LinearForm]) -> LinearForm:
 
 _LINEAR = frozenset({Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV})
 LINEAR_RULES: dict[Op, Callable[[Apply, list[LinearForm]], LinearForm]] = {
-    **dict.fromkeys(Op, _linearise_constant),
+    **dict.fromkeys((Op.MOD, Op.POW, Op.MIN, Op.MAX, Op.ABS, Op.SIGN, Op.FLOOR), _linearise_constant),
+    **dict.fromkeys((Op.CEIL, Op.TRUNC, Op.ITE, Op.SELECT, *ELEMENTARY), _linearise_constant),
     **dict.fromkeys((*TRUTHS, Op.ARRAY), _refuse_nonlinear),
     Op.ADD: _linearise_sum,
     Op.SUB: _linearise_difference,

@@ -254,6 +254,17 @@ def disjunction_of(parts: tuple[Term, ...]) -> Term:
     return _flatten_connective(Op.OR, parts, FALSE, TRUE)
 
 
+def negate_condition(term: Term) -> Term:
+    """`not term`, without double negation."""
+    match term:
+        case Const(value):
+            return FALSE if value else TRUE
+        case Apply(Op.NOT, (inner,)):
+            return inner
+        case _:
+            return Apply(Op.NOT, (term,))
+
+
 def _flatten_connective(op: Op, parts: tuple[Term, ...], neutral: Const, absorbing: Const) -> Term:
     kept: list[Term] = []
     for part in parts:

@@ -16,13 +16,7 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.reductions.expand import (
-    ScalarTree,
-    expand_scalar,
-    fold_operator,
-    negate_condition,
-    undefined_condition,
-)
+from surefoot.reductions.expand import ScalarTree, expand_scalar, fold_operator, undefined_condition
 from surefoot.reductions.network_call import EncodedCall
 from surefoot.reductions.scalar_layout import ScalarLayout
 from surefoot.reductions.transition_branch import TransitionBranch
@@ -41,6 +35,7 @@ from surefoot.term.term import (
     conjunction_of,
     disjunction_of,
     free_names,
+    negate_condition,
 )
 from surefoot.term.traverse import enumerate_parts
 from surefoot.term.types import TRUTHS, infer_term_type, is_truth_value

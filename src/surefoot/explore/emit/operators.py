@@ -21,6 +21,7 @@ from surefoot.explore.emit.machine_values import (
 from surefoot.explore.emit.state_packing import CompileObjection, Packing
 from surefoot.explore.emit.term_emitter import ConstantPool, TermEmitter
 from surefoot.term.term import Apply, Const, Op, Term
+from surefoot.term.types import ELEMENTARY
 from surefoot.work.machine.llvm_ir import IrFunction
 
 
@@ -242,6 +243,4 @@ TABLE: dict[Op, Callable[[TermEmitter, tuple[Term, ...]], Value]] = {
     Op.ARRAY: _emit_array,
     Op.SELECT: _emit_select,
 }
-NOT_COMPILED = frozenset(
-    {Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH}
-)
+NOT_COMPILED = ELEMENTARY
