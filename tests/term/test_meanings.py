@@ -27,8 +27,16 @@ from surefoot.term.interval import defined_span, is_surely_defined, term_interva
 from surefoot.term.number import LongNumber, as_doubles
 from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.term.traverse import count_term_parts, fold_term
-from surefoot.term.types import infer_term_type, is_rounded, is_whole, sort_of, sort_of_type, term_sort
-from surefoot.term.value_types import Arithmetic, Real
+from surefoot.term.types import (
+    infer_term_type,
+    is_rounded,
+    is_truth_value,
+    is_whole,
+    sort_of,
+    sort_of_type,
+    term_sort,
+)
+from surefoot.term.value_types import Arithmetic, Bool, Real
 
 CHECKED = settings(max_examples=100, deadline=None, derandomize=True)
 
@@ -88,6 +96,7 @@ def test_the_two_tables_of_kinds_agree(term: Term) -> None:
     if inferred is None:
         return
     assert term_sort(term, lambda name: sort_of_type(KINDS[name])) == inferred
+    assert is_truth_value(term, KINDS) is isinstance(inferred, Bool)
     old, new = sort_of_recursively(term, KINDS), sort_of(term, KINDS)
     assert old in (None, new)  # powers and remainders were not looked into
 

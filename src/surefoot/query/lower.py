@@ -36,7 +36,8 @@ from surefoot.term.term import (
     free_names,
     negate_condition,
 )
-from surefoot.term.types import BOOL, ELEMENTARY, REAL, term_sort
+from surefoot.term.types import BOOL, ELEMENTARY, REAL, is_truth
+from surefoot.term.value_types import Bool, Real
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,10 @@ class Lowering:
 
     def is_truth(self, term: Term) -> bool:
         """Is this term a truth value (rather than a number), or an array of them?"""
-        return term_sort(term, lambda name: BOOL if name in self.made.truths else REAL) is BOOL
+        return is_truth(term, self._sort_of_name)
+
+    def _sort_of_name(self, name: str) -> Bool | Real:
+        return BOOL if name in self.made.truths else REAL
 
     def is_total(self, term: Term) -> bool:
         """Is this truth value surely defined everywhere?"""

@@ -13,7 +13,9 @@ from surefoot.term.term import Apply, Const, Op, Term
 from surefoot.term.traverse import Leaf, fold_term
 
 T = TypeVar("T")
-_COMPARISONS = frozenset({Op.LE, Op.LT})
+_INEQUALITIES = frozenset({Op.LE, Op.LT})
+_COMPARISONS = frozenset({Op.LE, Op.LT, Op.EQ})
+_NOTHING: Iterator[Term] = iter(())
 
 
 def fold_condition(
@@ -31,6 +33,7 @@ def fold_condition(
     `is_truth` recognises operands of `=` that are conditions; without it `ite` and `=` are literals. What
     comes after a part that decides is not looked at.
     """
+    compared = _COMPARISONS if is_truth is None else _INEQUALITIES
     joins: dict[int, Callable[[Sequence[T]], T]] = {}
     true, false = conjoin(()), disjoin(())
     decides = true != false
@@ -42,25 +45,31 @@ def fold_condition(
         return literal(inner, sign)
 
     def arguments(term: Apply, values: list[T]) -> Iterator[Term]:
-        if term.op in _COMPARISONS:
-            return
+        if term.op in compared:
+            return _NOTHING
         inner, sign = strip_negations(term)
         found = None if is_literal(inner) else _decompose(inner, sign, is_truth)
         if found is None:
-            return
+            return _NOTHING
         is_conjunction, parts = found
         joins[id(term)], deciding = (conjoin, false) if is_conjunction else (disjoin, true)
-        for part in parts:
-            yield part
-            if decides and values[-1] == deciding:
-                return
+        return _parts_until(parts, values, deciding) if decides else iter(parts)
 
     def apply(term: Apply, values: list[T]) -> T:
+        if term.op in compared:
+            return literal(term, True)
         join = joins.get(id(term))
         return literal_value(term) if join is None else join(values)
 
     leaf: Callable[[Leaf], T] = literal_value
     return fold_term(whole if positive else ~whole, leaf, apply, arguments)
+
+
+def _parts_until(parts: tuple[Term, ...], values: list[T], deciding: T) -> Iterator[Term]:
+    for part in parts:
+        yield part
+        if values[-1] == deciding:
+            return
 
 
 def strip_negations(term: Term) -> tuple[Term, bool]:
@@ -75,16 +84,21 @@ def _decompose(
     term: Term, sign: bool, is_truth: Callable[[Term], bool] | None
 ) -> tuple[bool, tuple[Term, ...]] | None:
     """The conjunction (True) or disjunction that a condition or its negation is; None for a literal."""
-    match term:
-        case Apply(Op.AND | Op.OR as op, args):
-            return (op is Op.AND) is sign, args if sign else tuple(~a for a in args)
-        case Apply(Op.IMPLIES, (left, right)):
-            return not sign, (~left, right) if sign else (left, ~right)
-        case Apply(Op.ITE, (test, then, otherwise)) if is_truth is not None:
-            yes, no = (then, otherwise) if sign else (~then, ~otherwise)
-            return False, (Apply(Op.AND, (test, yes)), Apply(Op.AND, (~test, no)))
-        case Apply(Op.EQ, (left, right)) if is_truth is not None and (is_truth(left) or is_truth(right)):
-            one, other = (right, ~right) if sign else (~right, right)
-            return False, (Apply(Op.AND, (left, one)), Apply(Op.AND, (~left, other)))
-        case _:
-            return None
+    if not isinstance(term, Apply):
+        return None
+    op, args = term.op, term.args
+    if op is Op.AND or op is Op.OR:
+        return (op is Op.AND) is sign, args if sign else tuple([~a for a in args])
+    if op is Op.IMPLIES:
+        return not sign, (~args[0], args[1]) if sign else (args[0], ~args[1])
+    if is_truth is None:
+        return None
+    if op is Op.ITE:
+        test, *branches = args
+        yes, no = branches if sign else (~b for b in branches)
+        return False, (Apply(Op.AND, (test, yes)), Apply(Op.AND, (~test, no)))
+    if op is Op.EQ and any(map(is_truth, args)):
+        left, right = args
+        one, other = (right, ~right) if sign else (~right, right)
+        return False, (Apply(Op.AND, (left, one)), Apply(Op.AND, (~left, other)))
+    return None

@@ -49,9 +49,18 @@ def term_sort(whole: Term, names: Callable[[str], Sort]) -> Sort:
     )
 
 
-def is_truth_value(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
+def is_truth(term: Term, names: Callable[[str], Sort]) -> bool:
+    """Is its sort that of truth values? Seen from one value, because terms never mix the two."""
+    while isinstance(term, Apply) and term.op in (Op.ITE, Op.SELECT, Op.ARRAY) and term.args:
+        term = term.args[1 if term.op is Op.ITE else 0]
+    if isinstance(term, Apply):
+        return term.op in TRUTHS
+    return names(term.name) is BOOL if isinstance(term, Var) else isinstance(term.value, bool)
+
+
+def is_truth_value(term: Term, kinds: Mapping[str, ValueType]) -> bool:
     """Is this a truth value (or an array of them) rather than a number?"""
-    return _checked_sort(whole, kinds, SORT_RULES) is BOOL
+    return is_truth(term, lambda name: sort_of_type(kinds.get(name)))
 
 
 def is_whole(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
