@@ -25,7 +25,7 @@ from surefoot.certify.runs.prove import prove_obligation, prove_run_certificate
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.verdict.verdict import Certificate as Made
 from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget

@@ -28,9 +28,10 @@ from surefoot.solvers.protocol import Solver
 from surefoot.solvers.recording import Recording
 from surefoot.term.arguments import describe_value, take_instance
 from surefoot.term.float32 import contains_float32
+from surefoot.term.interval import is_surely_defined
 from surefoot.term.reserved_names import location_parts
-from surefoot.term.term import Apply, Const, Op, Term, Var
-from surefoot.term.value_types import Arithmetic, Real
+from surefoot.term.term import Apply, Const, Op, Term, free_names
+from surefoot.term.value_types import Bool, Real, ValueType
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import (
     Estimated,
@@ -57,10 +58,6 @@ EVIDENCE_SHARE, MOST_EVIDENCE_SECONDS = (
     0.05,
     3.0,
 )  # of the time, and seconds at most, that a search leaves for replay and certificate
-_LOGICAL = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES, Op.ITE})
-_TOTAL = frozenset(
-    {Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.MIN, Op.MAX, Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC}
-)
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
@@ -435,15 +432,9 @@ def _connective_truth(parts: tuple[Term, ...], deciding: bool, environment: Envi
 
 def _is_total(term: Term, environment: Environment) -> bool:
     """Has the term a value in every state? What a policy decides may have none, and floats may overflow."""
-    own = {v.name for v in environment.variables}
-    match term:
-        case Const():
-            return True
-        case Var(name):
-            return name in own or location_parts(name) is not None
-        case Apply(op, parts):
-            defined = op in _LOGICAL or (op in _TOTAL and environment.arithmetic is Arithmetic.EXACT)
-            return defined and all(_is_total(p, environment) for p in parts)
+    kinds: dict[str, ValueType] = {v.name: v.kind for v in environment.variables}
+    kinds |= {n: Bool() for n in free_names(term) if n not in kinds and location_parts(n) is not None}
+    return is_surely_defined(term, kinds, environment.arithmetic)
 
 
 def _problem_notes(problem: Problem) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
 from surefoot.search import SearchSettings, verify_assuming
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import Apply, Op, Term, Var, equal
 from surefoot.term.value_types import Real

@@ -32,7 +32,8 @@ from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.run import verify
 from surefoot.solvers.milp import Milp
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action
-from surefoot.term.term import FALSE, TRUE, Term, Var, equal, free_names, ite, substitute_names
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal, free_names, ite
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Holds, Proved, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -43,8 +43,8 @@ from surefoot.term.term import (
     disjunction_of,
     equal,
     ite,
-    substitute_names,
 )
+from surefoot.term.traverse import substitute_names
 from surefoot.term.types import infer_term_type
 from surefoot.term.value_types import Arithmetic, Int, Real
 from surefoot_checker.claims.values.term import compile_row_function

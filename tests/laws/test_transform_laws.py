@@ -17,7 +17,7 @@ from surefoot.problem.validate import validate_problem
 from surefoot.reductions.abstraction import FreedValues, abstract_network_io
 from surefoot.reductions.proof_obligations import assume_invariant
 from surefoot.reductions.restriction import restrict_variables
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.term.term import Var
 from surefoot.term.value_types import Int
 

@@ -4,9 +4,10 @@ import pytest
 
 from surefoot.query.lower import TRUTH_RULES
 from surefoot.query.lower_arithmetic import NUMBER_RULES
-from surefoot.solvers.z3.term_encoding import ELEMENTARY, LAZY, MEANING
+from surefoot.solvers.z3.term_encoding import LAZY, MEANING
 from surefoot.term.linear import LINEAR_RULES
 from surefoot.term.term import Op
+from surefoot.term.types import ELEMENTARY
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from surefoot.reductions.abstraction import (
     with_free_outputs,
 )
 from surefoot.reductions.abstraction_request import describe_inputs, named_inputs, parse_abstraction_request
-from surefoot.term.defined_range import Span, term_span
+from surefoot.term.interval import Span, defined_span
 from surefoot.term.term import TRUE, Apply, Op, Term, Var, ite
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real
 from surefoot_studies.aurora.problem import safety_excellent
@@ -74,15 +74,20 @@ def test_a_freed_input_is_chosen_anew_at_every_step_and_anything_at_the_start() 
         (Apply(Op.MIN, (N, X)), (-2, 1)),
         (Apply(Op.MAX, (N, X)), (-1, 3)),
         (X / (N + 3), (-1, 1)),
+        (N % 2, (0, 1)),
     ],
 )
 def test_the_range_of_a_term(term: Term, span: tuple[int | Fraction, int | Fraction]) -> None:
-    assert term_span(term, KINDS) == Span(Fraction(span[0]), Fraction(span[1]))
+    assert defined_span(term, KINDS) == Span(Fraction(span[0]), Fraction(span[1]))
 
 
-@pytest.mark.parametrize("term", [X / N, A[N], A[2], Apply(Op.SQRT, (X,)), U + 1, N % 2, Var("other")])
-def test_terms_without_a_known_range_or_value(term: Term) -> None:
-    assert term_span(term, KINDS) is None
+@pytest.mark.parametrize("term", [X / N, A[N], A[2], Apply(Op.SQRT, (X,)), X % 2, Var("other")])
+def test_terms_that_may_have_no_value(term: Term) -> None:
+    assert defined_span(term, KINDS) is None
+
+
+def test_a_term_without_limits() -> None:
+    assert defined_span(U + 1, KINDS) == Span()
 
 
 def watching(term: Term, arithmetic: Arithmetic = Arithmetic.EXACT) -> Problem:

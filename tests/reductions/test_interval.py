@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.float32 import is_float32
 from surefoot.term.interval import INTERVAL, decide_by_bounds, term_interval
-from surefoot.term.scalar_types import is_float32, is_whole
 from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite
+from surefoot.term.types import is_whole
 from surefoot.term.value_types import Bool, Int, Real
 
 X, Y, B = Var("x"), Var("y"), Var("b")

@@ -17,7 +17,7 @@ from surefoot.problem.property_printer import show_property
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.reductions.restriction import EmptyRegion, restrict_variables
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.term.printer import show_term
 from surefoot.term.term import TRUE, Const, Var
 from surefoot.term.value_types import Int, Real

@@ -21,7 +21,7 @@ from surefoot.reductions.abstraction import FreedValues
 from surefoot.reductions.bound_template import parse_bound_template
 from surefoot.search import SearchSettings, find_tipping_point, verify_abstracted
 from surefoot.solvers.native import Native
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.term.term import Var
 from surefoot.verdict.artifact import TippingPoint
 from surefoot.verdict.verdict import Found, Holds, Proved, Result, Unknown, Vacuous, Violated

@@ -15,7 +15,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
 from surefoot.problem.semantics import State, apply_move, has_value_type, holds_in_state, is_initial, may_end
 from surefoot.term.reserved_names import is_about_acting, location_key
-from surefoot.term.term import FALSE, Term, free_names, substitute_names
+from surefoot.term.term import FALSE, Term, free_names
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Arithmetic, Array, Real, ValueType
 from surefoot.verdict.recurrence import recurrence_move
 from surefoot.verdict.verdict import Trace

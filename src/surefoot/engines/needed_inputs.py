@@ -23,7 +23,7 @@ from surefoot.reductions.abstraction import (
     network_policy,
     observed_input_box,
 )
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.verdict.artifact import property_answer
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget

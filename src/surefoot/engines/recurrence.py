@@ -34,7 +34,6 @@ from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import State, apply_move, holds_in_state
 from surefoot.query.query import Sat, Undecided, UndecidedReason, Unsat
 from surefoot.reductions.concretise import concrete_runs
-from surefoot.reductions.expand import negate_condition
 from surefoot.reductions.refutation.environment_strategies import (
     ENVIRONMENT_STRATEGIES,
     StrategyRun,
@@ -56,6 +55,7 @@ from surefoot.solvers.milp import Milp
 from surefoot.solvers.native import Native
 from surefoot.solvers.protocol import Ask, Solver, solve_query
 from surefoot.term.arguments import check_fields, take_optional, whole_number
+from surefoot.term.normal_form import fold_condition
 from surefoot.term.term import TRUE, Apply, Op, Term, conjunction_of, disjunction_of, free_names
 from surefoot.term.value_types import Arithmetic
 from surefoot.verdict.recurrence import recurrence_move
@@ -150,17 +150,23 @@ def _is_quiet(problem: Problem, states: Sequence[State], good: Term) -> bool:
 
 def _negate_condition(condition: Term) -> Term:
     """The opposite, with comparisons turned round, so that it reads well."""
-    match condition:
-        case Apply(Op.LE, (left, right)):
-            return left > right
-        case Apply(Op.LT, (left, right)):
-            return left >= right
-        case Apply(Op.AND, parts):
-            return disjunction_of(tuple(map(_negate_condition, parts)))
-        case Apply(Op.OR, parts):
-            return conjunction_of(tuple(map(_negate_condition, parts)))
-        case _:
-            return negate_condition(condition)
+
+    def literal(part: Term, sign: bool) -> Term:
+        match part:
+            case Apply(Op.LE, (left, right)) if not sign:
+                return left > right
+            case Apply(Op.LT, (left, right)) if not sign:
+                return left >= right
+            case _:
+                return part if sign else ~part
+
+    return fold_condition(
+        condition,
+        False,
+        literal,
+        lambda parts: conjunction_of(tuple(parts)),
+        lambda parts: disjunction_of(tuple(parts)),
+    )
 
 
 def _run_key(followed: StrategyRun) -> object:

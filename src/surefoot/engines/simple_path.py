@@ -9,10 +9,9 @@ from __future__ import annotations
 from itertools import combinations
 
 from surefoot.query.query import Answer, Assignment, Sat
-from surefoot.reductions.expand import negate_condition
 from surefoot.reductions.unroll import Unrolling
 from surefoot.solvers.protocol import Ask
-from surefoot.term.term import Term
+from surefoot.term.term import Term, negate_condition
 
 
 def simple_run(

@@ -14,10 +14,10 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.interpret.joint_steps import undefined_error
 from surefoot.explore.row_layout import RowLayout
 from surefoot.problem.environment import Environment
-from surefoot.problem.meaning.initial_values import fixed_values, split_conjunction
+from surefoot.problem.meaning.initial_values import fixed_values
 from surefoot.problem.semantics import has_value_type
 from surefoot.term.closures import UNDEFINED_ERRORS, Closure, Row, compile_closure
-from surefoot.term.term import free_names
+from surefoot.term.term import free_names, split_conjunction
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 from surefoot.work.budget import Budget
 

@@ -21,11 +21,12 @@ from surefoot.problem.meaning.decision import decide_in_state as decide_by_refer
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Array32
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
-from surefoot.term.closures import Closure, Row, compile_closure, sort_of
+from surefoot.term.closures import Closure, Row, compile_closure
 from surefoot.term.evaluate import Undefined
 from surefoot.term.float32 import round_to_float32
 from surefoot.term.reserved_names import chosen_name
 from surefoot.term.term import Term, Var
+from surefoot.term.types import sort_of
 from surefoot.term.value_types import Int
 
 _EXACT_IN_FLOAT32 = 2**24

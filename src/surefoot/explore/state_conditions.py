@@ -18,7 +18,8 @@ from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.problem import Problem
 from surefoot.term.closures import Closure, compile_closure
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
-from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal, free_names, map_variables
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal, free_names
+from surefoot.term.traverse import map_variables
 from surefoot.term.value_types import Arithmetic
 
 UNTIL = "until"  # the name of the condition in which states are not left

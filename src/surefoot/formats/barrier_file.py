@@ -21,7 +21,8 @@ from typing import Any
 from surefoot.errors import InvalidProblem
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.term.parser import parse_term
-from surefoot.term.term import Const, Term, Var, substitute_names
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.traverse import substitute_names
 
 LARGEST_BYTES = 1 << 24
 LARGEST, MOST_EXPONENT = 10**300, 30

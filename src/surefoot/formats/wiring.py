@@ -27,7 +27,8 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import Actions, Choose, EdgesOf, NeuralPolicy
 from surefoot.problem.window import Window, interleave_windows
 from surefoot.term.parser import TermReader
-from surefoot.term.term import Const, Term, Var, substitute_names
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.traverse import substitute_names
 
 KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output")
 _EDGES_OF = re.compile(r"\s*edges_of\s*\(\s*([^()]+?)\s*\)\s*\Z")

@@ -24,7 +24,8 @@ from surefoot.term.arguments import (
     take_tuple,
     whole_number,
 )
-from surefoot.term.term import TRUE, Const, Term, substitute_names, take_named, term_from_python
+from surefoot.term.term import TRUE, Const, Term, take_named, term_from_python
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Arithmetic, ValueType, take_value_type
 
 

@@ -41,7 +41,7 @@ from surefoot.term.reserved_names import (
     location_parts,
     output_index,
 )
-from surefoot.term.term import Apply, Op, Term, Var, free_names
+from surefoot.term.term import Term, free_names, split_target
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 State: TypeAlias = Mapping[str, Any]
@@ -217,7 +217,8 @@ def _apply_update(
     written: set[object],
 ) -> None:
     value = evaluate_term(update.value, before, environment.arithmetic)
-    name, path = _resolve_target(environment, update.target, before)
+    name, indices = split_target(update.target)
+    path = tuple(evaluate_term(index, before, environment.arithmetic) for index in indices)
     if environment.arithmetic is Arithmetic.FLOAT64 and _holds_reals(environment, name):
         value = _double_to_write(value, name)
     if (name, path) in written:
@@ -239,19 +240,6 @@ def _double_to_write(value: Any, name: str) -> Any:
         return as_doubles(value)
     except OverflowError:
         raise Undefined(f"what is written into `{name}` is beyond float64") from None
-
-
-def _resolve_target(
-    environment: Environment, target: Term, before: Mapping[str, Any]
-) -> tuple[str, tuple[int, ...]]:
-    match target:
-        case Var(name):
-            return name, ()
-        case Apply(Op.SELECT, (array, index)):
-            name, path = _resolve_target(environment, array, before)
-            return name, (*path, evaluate_term(index, before, environment.arithmetic))
-        case _:
-            raise InvalidProblem("an update's target must be a variable or an array element")
 
 
 def _replace_element(old: Any, path: tuple[int, ...], value: Any) -> Any:

@@ -18,7 +18,15 @@ from surefoot.query.bounds import (
 )
 from surefoot.query.query import QueryVariable
 from surefoot.term.linear import LinearForm, constant_form, term_from_linear, variable_form
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
+from surefoot.term.term import (
+    TRUE,
+    Const,
+    Term,
+    conjunction_of,
+    disjunction_of,
+    equal,
+    negate_condition,
+)
 from surefoot.term.value_types import Bool, Int, Real
 
 _FEW = 64  # a whole-valued factor with at most this many values is treated value by value
@@ -30,16 +38,6 @@ class LoweredNumber:
 
     linear: LinearForm
     defined: Term = TRUE
-
-
-def negate_lowered(term: Term) -> Term:
-    match term:
-        case Const(bool(value)):
-            return FALSE if value else TRUE
-        case Apply(Op.NOT, (inner,)):
-            return inner
-        case _:
-            return Apply(Op.NOT, (term,))
 
 
 class Auxiliaries:
@@ -103,7 +101,7 @@ class Auxiliaries:
             conjunction_of((c, equal(term_from_linear(result), term_from_linear(v)))) for c, v in options
         ]
         if not covering:
-            cases.append(negate_lowered(disjunction_of(tuple(c for c, _ in options))))
+            cases.append(negate_condition(disjunction_of(tuple(c for c, _ in options))))
         self.require(disjunction_of(tuple(cases)))
         return result
 

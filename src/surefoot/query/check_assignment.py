@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
 from surefoot.network.exact import exact_outputs
 from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
 from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.float32 import is_float32_number
 from surefoot.term.printer import show_term
 from surefoot.term.value_types import Bool, Int, Real
-
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 def assignment_defect(query: Query, assignment: Assignment) -> str | None:
@@ -48,19 +45,11 @@ def _variable_defect(quantity: QueryVariable, assignment: Assignment) -> str | N
         return f"`{quantity.name}` = {value} is not an exact number"
     if isinstance(kind, Int) and Fraction(value).denominator != 1:
         return f"`{quantity.name}` = {value} is not a whole number"
-    if isinstance(kind, Real) and kind.float32 and not _is_float32(value):
+    if isinstance(kind, Real) and kind.float32 and not is_float32_number(value):
         return f"`{quantity.name}` = {value} is not a float32 number"
     if (kind.low is not None and value < kind.low) or (kind.high is not None and value > kind.high):
         return f"`{quantity.name}` = {value} is out of its bounds"
     return None
-
-
-def _is_float32(value: int | Fraction) -> bool:
-    try:
-        near = float(value)
-    except OverflowError:
-        return False
-    return abs(near) <= _LARGEST and float(np.float32(near)) == near and Fraction(near) == value
 
 
 def _normalise_integer(value: bool | int | Fraction) -> bool | int | Fraction:

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.term.linear import LinearForm, linearise_term, scale_form, subtract_forms
+from surefoot.term.normal_form import fold_condition
 from surefoot.term.printer import show_term
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Op, Term, Var
 
 
 class Relation(Enum):
@@ -48,21 +49,18 @@ Formula: TypeAlias = LinearAtom | All | AnyOf
 
 def negation_normal_form(term: Term, positive: bool = True) -> Formula:
     """The normal form of a lowered term, or of its negation; `Unsupported` for what lowering removes."""
+    return fold_condition(term, positive, _literal_formula, conjoin_formulas, disjoin_formulas)
+
+
+def _literal_formula(term: Term, positive: bool) -> Formula:
     match term:
         case Apply(Op.LE | Op.LT | Op.EQ as op, (left, right)):
-            return _normalise_comparison(
+            return normalise_comparison(
                 op, subtract_forms(linearise_term(left), linearise_term(right)), positive
             )
-        case Const(bool(value)):
-            return All() if value is positive else AnyOf()
         case Var(name):
             sign, base = (Fraction(-1), Fraction(1)) if positive else (Fraction(1), Fraction(0))
             return LinearAtom(LinearForm(((name, sign),), base), Relation.EQ)
-        case Apply(Op.NOT, (inner,)):
-            return negation_normal_form(inner, not positive)
-        case Apply(Op.AND | Op.OR as op, args):
-            parts = (negation_normal_form(a, positive) for a in args)
-            return conjoin_formulas(parts) if (op is Op.AND) is positive else disjoin_formulas(parts)
         case _:
             raise Unsupported(
                 f"`{show_term(term)}` is not a comparison of linear terms", fix="lower the query first"
@@ -96,7 +94,8 @@ def formula_atoms(formula: Formula) -> Iterable[LinearAtom]:
             yield from formula_atoms(part)
 
 
-def _normalise_comparison(op: Op, difference: LinearForm, positive: bool) -> Formula:
+def normalise_comparison(op: Op, difference: LinearForm, positive: bool) -> Formula:
+    """`difference op 0` or its negation."""
     if op is Op.EQ and not positive:
         opposite = scale_form(difference, Fraction(-1))
         return disjoin_formulas((_make_atom(difference, Relation.LT), _make_atom(opposite, Relation.LT)))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, negate_lowered
+from surefoot.query.auxiliary import Auxiliaries, LoweredNumber
 from surefoot.query.lower_arithmetic import NUMBER_RULES
 from surefoot.query.query import Assignment, Query
 from surefoot.term.evaluate import Undefined, evaluate_term
@@ -34,7 +34,10 @@ from surefoot.term.term import (
     conjunction_of,
     disjunction_of,
     free_names,
+    negate_condition,
 )
+from surefoot.term.types import BOOL, ELEMENTARY, REAL, is_truth
+from surefoot.term.value_types import Bool, Real
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,11 @@ def lower_query(query: Query) -> LoweredQuery:
 
 
 class Lowering:
-    """The rewriting of one query: what it has made so far, and what it has seen."""
+    """The rewriting of one query: what it has made so far, and what it has seen.
+
+    Not on `fold_term`: an operator asks for its arguments as numbers or as truths, some of them twice, and
+    the auxiliaries are named in the order in which it does.
+    """
 
     def __init__(self, made: Auxiliaries) -> None:
         self.made = made
@@ -115,7 +122,7 @@ class Lowering:
             case Const(bool(value)):
                 return TRUE if value is wanted else FALSE
             case Var(name) if name in self.made.truths:
-                return term if wanted else negate_lowered(term)
+                return term if wanted else negate_condition(term)
             case Apply(op, _):
                 return TRUTH_RULES[op](self, term, wanted)
             case _:
@@ -124,18 +131,11 @@ class Lowering:
                 )
 
     def is_truth(self, term: Term) -> bool:
-        """Is this term a truth value (rather than a number)?"""
-        match term:
-            case Const(value):
-                return isinstance(value, bool)
-            case Var(name):
-                return name in self.made.truths
-            case Apply(Op.ITE, (_, then, _)):
-                return self.is_truth(then)
-            case Apply(Op.SELECT | Op.ARRAY, args):
-                return bool(args) and self.is_truth(args[0])
-            case Apply(op, _):
-                return op in _LOGICAL
+        """Is this term a truth value (rather than a number), or an array of them?"""
+        return is_truth(term, self._sort_of_name)
+
+    def _sort_of_name(self, name: str) -> Bool | Real:
+        return BOOL if name in self.made.truths else REAL
 
     def is_total(self, term: Term) -> bool:
         """Is this truth value surely defined everywhere?"""
@@ -223,7 +223,7 @@ def _lower_comparison(lowering: Lowering, term: Apply, wanted: bool) -> Term:
     holds = term if plain else Apply(term.op, (term_from_linear(left.linear), term_from_linear(right.linear)))
     if wanted and left.defined is TRUE and right.defined is TRUE:
         return holds
-    return conjunction_of((left.defined, right.defined, holds if wanted else negate_lowered(holds)))
+    return conjunction_of((left.defined, right.defined, holds if wanted else negate_condition(holds)))
 
 
 def _lower_equality(lowering: Lowering, term: Apply, wanted: bool) -> Term:
@@ -251,12 +251,9 @@ def _refuse_number(lowering: Lowering, term: Apply, wanted: bool) -> Term:
     raise Unsupported(f"`{show_term(term)}` is a number where a truth value is needed", fix="compare it")
 
 
-_LOGICAL = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})
 TRUTH_RULES: dict[Op, Callable[[Lowering, Apply, bool], Term]] = {
     **dict.fromkeys((Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV, Op.MOD, Op.POW, Op.MIN, Op.MAX), _refuse_number),
-    **dict.fromkeys((Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ARRAY), _refuse_number),
-    **dict.fromkeys((Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS), _refuse_number),
-    **dict.fromkeys((Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH), _refuse_number),
+    **dict.fromkeys((Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ARRAY, *ELEMENTARY), _refuse_number),
     Op.LT: _lower_comparison,
     Op.LE: _lower_comparison,
     Op.EQ: _lower_equality,

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from surefoot.errors import Unsupported
-from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, encode_floor, negate_lowered
+from surefoot.query.auxiliary import Auxiliaries, LoweredNumber, encode_floor
 from surefoot.term.evaluate import LARGEST_EXPONENT
 from surefoot.term.linear import (
     LinearForm,
@@ -22,7 +22,19 @@ from surefoot.term.linear import (
 )
 from surefoot.term.number import integer_power
 from surefoot.term.printer import show_term
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction_of, disjunction_of, equal
+from surefoot.term.term import (
+    FALSE,
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    conjunction_of,
+    disjunction_of,
+    equal,
+    negate_condition,
+)
+from surefoot.term.types import ELEMENTARY, TRUTHS
 
 if TYPE_CHECKING:
     from surefoot.query.lower import Lowering
@@ -98,7 +110,7 @@ def _lower_quotient(lowering: Lowering, term: Apply) -> LoweredNumber:
 
 def _unless_zero(defined: Term, divisor: LinearForm, domain: range) -> Term:
     return (
-        conjunction_of((defined, negate_lowered(equal(term_from_linear(divisor), 0))))
+        conjunction_of((defined, negate_condition(equal(term_from_linear(divisor), 0))))
         if 0 in domain
         else defined
     )
@@ -295,7 +307,6 @@ NUMBER_RULES: dict[Op, Callable[[Lowering, Apply], LoweredNumber]] = {
     Op.TRUNC: _lower_trunc,
     Op.ITE: _lower_ite,
     Op.SELECT: _lower_select,
-    **dict.fromkeys((Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES, Op.ARRAY), _not_a_number),
-    **dict.fromkeys((Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS), _refuse_nonlinear),
-    **dict.fromkeys((Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH), _refuse_nonlinear),
+    **dict.fromkeys((*TRUTHS, Op.ARRAY), _not_a_number),
+    **dict.fromkeys(ELEMENTARY, _refuse_nonlinear),
 }

@@ -16,7 +16,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
 from surefoot.query.reduction import Reduction, keep_answer
 from surefoot.term.reserved_names import is_about_acting, location_key, location_name
-from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, equal, free_names, substitute_names
+from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, equal, free_names
+from surefoot.term.traverse import substitute_names
 
 
 def end_at_goal(problem: Problem) -> Problem:

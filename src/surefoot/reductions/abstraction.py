@@ -27,7 +27,7 @@ from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
 from surefoot.query.reduction import Reduction
-from surefoot.term.defined_range import Span, span_of, term_span
+from surefoot.term.interval import Span, defined_span, span_of
 from surefoot.term.printer import show_term
 from surefoot.term.term import Var
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real, ValueType
@@ -164,7 +164,7 @@ def freed_input_type(problem: Problem, index: int, given: Span | None) -> ValueT
     if own is None and environment.arithmetic is Arithmetic.FLOAT64:
         what = f"`{show_term(term)}` is computed in float64, so its range is not known exactly"
         raise Unsupported(what, fix="free variables only")
-    span = term_span(term, declared)
+    span = defined_span(term, declared)
     if span is None or span.low is None or span.high is None:
         fix = "keep it, or give its variables bounds"
         raise Unsupported(f"the range of the input `{show_term(term)}` is not known", fix=fix)

@@ -18,7 +18,7 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.reductions.abstraction import FreedValues, inputs_except, network_policy
 from surefoot.term.decimal_literals import read_number
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import output_index
 from surefoot.term.term import Var

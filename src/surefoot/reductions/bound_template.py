@@ -19,21 +19,12 @@ from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore
 from surefoot.reductions.restriction import restrict_variables
-from surefoot.term.defined_range import Span, span_of
+from surefoot.term.interval import Span, span_of
 from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.term.parser import parse_term
 from surefoot.term.printer import show_term
-from surefoot.term.term import (
-    Apply,
-    Const,
-    Op,
-    Term,
-    Var,
-    conjunction_of,
-    disjunction_of,
-    free_names,
-    substitute_names,
-)
+from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of, free_names
+from surefoot.term.traverse import substitute_names
 
 _Relation: TypeAlias = Literal["<=", "<", ">=", ">"]
 _SHAPE = re.compile(r"(?P<terms>.+?)\s*(?P<relation><=|>=|<|>)\s*\Z", re.DOTALL)

@@ -24,7 +24,8 @@ from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
 from surefoot.query.reduction import Reduction, keep_answer
-from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, substitute_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, split_target
+from surefoot.term.traverse import substitute_names
 
 _MOST_NODES = 200_000  # of one new value, counted as often as they are computed
 
@@ -159,20 +160,10 @@ def _edge_with_flow(edge: Edge, values: Mapping[str, Term]) -> Edge:
 
 
 def _outcome_with_flow(outcome: Outcome, values: Mapping[str, Term]) -> Outcome:
-    written = {_written_name(update.target) for update in outcome.updates}
+    written = {split_target(update.target)[0] for update in outcome.updates}
     first = min((u.index for u in outcome.updates), default=0)  # before anything else of this step is written
     flow = tuple(Update(Var(name), value, first) for name, value in values.items() if name not in written)
     return replace(outcome, updates=outcome.updates + flow)
-
-
-def _written_name(target: Term) -> str:
-    match target:
-        case Var(name):
-            return name
-        case Apply(Op.SELECT, (array, _)):
-            return _written_name(array)
-        case _:
-            raise InvalidProblem("an update's target must be a variable or an array element")
 
 
 def _count_leaves(term: Term, seen: dict[int, Counter[str]]) -> Counter[str]:

@@ -11,18 +11,12 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.meaning.transition import Transition, joint_transitions
 from surefoot.problem.problem import Problem
-from surefoot.reductions.expand import (
-    ScalarTree,
-    TreeScope,
-    expand_scalar,
-    negate_condition,
-    undefined_condition,
-)
+from surefoot.reductions.expand import ScalarTree, TreeScope, expand_scalar, undefined_condition
 from surefoot.reductions.policy import EncodedDecision, PolicyContext, encode_decision
 from surefoot.reductions.scalar_layout import ScalarLayout, in_location
 from surefoot.term.interval import Kinds, decide_by_bounds
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
-from surefoot.term.term import FALSE, TRUE, Term, conjunction_of, disjunction_of
+from surefoot.term.term import FALSE, TRUE, Term, conjunction_of, disjunction_of, negate_condition
 
 Position: TypeAlias = tuple[int, int]  # component and edge
 

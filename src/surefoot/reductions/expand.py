@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.term.evaluate import LAZY, Undefined, evaluate_term
+from surefoot.term.evaluate import constant_value
 from surefoot.term.interval import Kinds, decide_by_bounds
 from surefoot.term.printer import show_term
-from surefoot.term.scalar_types import is_whole
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -21,32 +20,35 @@ from surefoot.term.term import (
     Const,
     Op,
     Term,
-    Var,
     conjunction_of,
     disjunction_of,
     equal,
+    negate_condition,
 )
+from surefoot.term.traverse import LAZY, Leaf, fold_term
+from surefoot.term.types import is_whole
 
 ScalarTree: TypeAlias = "Term | tuple[ScalarTree, ...]"
 TreeScope: TypeAlias = Mapping[str, ScalarTree]
 
 
-def expand_term(term: Term, scope: TreeScope) -> ScalarTree:
+def expand_term(whole: Term, scope: TreeScope) -> ScalarTree:
     """The term with every name replaced as the scope says, arrays resolved, constants folded."""
-    match term:
-        case Const():
-            return term
-        case Var(name):
-            if name not in scope:
-                raise InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, scope))
-            return scope[name]
-        case Apply(op, args):
-            parts = tuple(expand_term(a, scope) for a in args)
-            return (
-                _ARRAYS[op](*parts)
-                if op in _ARRAYS
-                else fold_operator(op, tuple(require_scalar(p) for p in parts))
-            )
+
+    def leaf(part: Leaf) -> ScalarTree:
+        if isinstance(part, Const):
+            return part
+        if part.name not in scope:
+            raise InvalidProblem(f"`{part.name}` is not declared", fix=did_you_mean(part.name, scope))
+        return scope[part.name]
+
+    return fold_term(whole, leaf, _expand_operator)
+
+
+def _expand_operator(term: Apply, parts: list[ScalarTree]) -> ScalarTree:
+    if term.op in _ARRAYS:
+        return _ARRAYS[term.op](*parts)
+    return fold_operator(term.op, tuple([require_scalar(p) for p in parts]))
 
 
 def require_scalar(tree: ScalarTree) -> Term:
@@ -68,24 +70,8 @@ def fold_operator(op: Op, parts: tuple[Term, ...]) -> Term:
         return disjunction_of((negate_condition(parts[0]), parts[1]))
     if op is Op.NOT:
         return negate_condition(parts[0])
-    whole = Apply(op, parts)
-    if all(isinstance(p, Const) for p in parts):
-        try:
-            return Const(evaluate_term(whole, {}))
-        except Undefined:
-            return whole
-    return whole
-
-
-def negate_condition(term: Term) -> Term:
-    """`not term`, without double negation."""
-    match term:
-        case Const(value):
-            return FALSE if value else TRUE
-        case Apply(Op.NOT, (inner,)):
-            return inner
-        case _:
-            return Apply(Op.NOT, (term,))
+    value = constant_value(op, parts)
+    return Apply(op, parts) if value is None else value
 
 
 def merge_branches(condition: Term, then: ScalarTree, otherwise: ScalarTree) -> ScalarTree:
@@ -151,16 +137,17 @@ def tree_leaves(tree: ScalarTree) -> tuple[Term, ...]:
 
 def undefined_condition(term: Term, scope: TreeScope, kinds: Kinds) -> Term:
     """Where the reference cannot evaluate the term: an index out of range, a division by zero, …"""
-    if not isinstance(term, Apply):
-        return FALSE
-    inner = tuple(undefined_condition(a, scope, kinds) for a in term.args)
-    if term.op in LAZY:
-        return FALSE if all(u == FALSE for u in inner) else _undefined_lazily(term, inner, scope)
-    own = _PARTIAL[term.op](term, scope, kinds) if term.op in _PARTIAL else FALSE
-    return disjunction_of((*inner, own))
+
+    def apply(part: Apply, inner: list[Term]) -> Term:
+        if part.op in LAZY:
+            return FALSE if all(u == FALSE for u in inner) else _undefined_lazily(part, inner, scope)
+        own = _PARTIAL[part.op](part, scope, kinds) if part.op in _PARTIAL else FALSE
+        return disjunction_of((*inner, own))
+
+    return fold_term(term, lambda _: FALSE, apply)
 
 
-def _undefined_lazily(term: Apply, inner: tuple[Term, ...], scope: TreeScope) -> Term:
+def _undefined_lazily(term: Apply, inner: list[Term], scope: TreeScope) -> Term:
     """Later arguments matter only where the earlier ones do not decide."""
     values = [require_scalar(expand_term(a, scope)) for a in term.args[:-1]]
     if term.op is Op.ITE:

@@ -16,11 +16,12 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.reductions.expand import TreeScope, expand_scalar, undefined_condition
 from surefoot.reductions.scalar_layout import fresh_name
+from surefoot.term.float32 import is_float32
 from surefoot.term.interval import End, Kinds, Scalar, term_interval
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import network_output_name
-from surefoot.term.scalar_types import as_number, is_float32
 from surefoot.term.term import FALSE, Apply, Const, Op, Term, free_names
+from surefoot.term.types import as_number
 from surefoot.term.value_types import Array, Real, ValueType
 from surefoot.verdict.verdict import Reason, Refused
 

@@ -20,7 +20,6 @@ from surefoot.reductions.expand import (
     TreeScope,
     expand_scalar,
     merge_branches,
-    negate_condition,
     require_scalar,
     undefined_condition,
 )
@@ -39,6 +38,7 @@ from surefoot.term.term import (
     conjunction_of,
     disjunction_of,
     equal,
+    negate_condition,
 )
 from surefoot.term.value_types import Int, Real
 

@@ -11,7 +11,6 @@ proof from arbitrary states.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from surefoot.errors import Unsupported
@@ -21,15 +20,14 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.term.reserved_names import is_reserved, output_index
 from surefoot.term.term import (
-    Apply,
-    Op,
     Term,
     Var,
     conjunction_of,
     disjunction_of,
     free_names,
-    substitute_names,
+    split_conjunction,
 )
+from surefoot.term.traverse import substitute_names
 
 
 def initiation_problem(problem: Problem, invariant: Term) -> Problem:
@@ -60,7 +58,7 @@ def invariance_problem(problem: Problem, invariant: Term) -> Problem:
 
 def assume_invariant(problem: Problem, invariant: Term) -> Problem:
     """The same runs, if the invariant holds in every reachable state; to be used only where it does."""
-    environment, parts = problem.environment, _split_conjuncts(invariant)
+    environment, parts = problem.environment, split_conjunction(invariant)
     about_state = conjunction_of(tuple(p for p in parts if not _mentions_policy(p, environment)))
     in_steps = conjunction_of(tuple(s for p in parts if (s := _over_controls(p, problem)) is not None))
     components = tuple(
@@ -99,12 +97,6 @@ def _start_from_invariant(problem: Problem, invariant: Term) -> Problem:
     environment = problem.environment
     anywhere = tuple(replace(c, initial=c.locations) for c in environment.components)
     return replace(problem, environment=replace(environment, initial=invariant, components=anywhere))
-
-
-def _split_conjuncts(condition: Term) -> Iterable[Term]:
-    if isinstance(condition, Apply) and condition.op is Op.AND:
-        return condition.args
-    return (condition,)
 
 
 def _mentions_policy(condition: Term, environment: Environment) -> bool:

@@ -18,9 +18,10 @@ from math import ceil, floor
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Choice, Edge, Environment, Outcome, Variable
 from surefoot.problem.problem import Problem
-from surefoot.term.defined_range import Span, span_of, term_span
+from surefoot.term.interval import Span, defined_span, span_of
 from surefoot.term.printer import show_term
-from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Arithmetic, Int, Real, ValueType
 
 
@@ -93,7 +94,7 @@ def _keep_bounds(
     for name, value in wanted[0].items():
         span, whole = spans[name], span_of(declared[name]) or Span()
         exact = environment.arithmetic is Arithmetic.EXACT or isinstance(value, Var)
-        reached = term_span(value, known) if exact else None
+        reached = defined_span(value, known) if exact else None
         proper = reached is not None and whole.contains(reached)
         if reached is not None and span.contains(reached):
             continue

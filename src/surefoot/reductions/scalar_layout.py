@@ -17,7 +17,8 @@ from surefoot.query.reduction import Reduction
 from surefoot.reductions.expand import ScalarTree, TreeScope, require_scalar
 from surefoot.term.interval import Scalar
 from surefoot.term.reserved_names import location_key, location_name
-from surefoot.term.term import FALSE, TRUE, Term, Var, equal, map_variables
+from surefoot.term.term import FALSE, TRUE, Term, Var, equal
+from surefoot.term.traverse import map_variables
 from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 MOST_SCALARS = 50_000

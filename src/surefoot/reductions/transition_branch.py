@@ -18,16 +18,24 @@ from surefoot.reductions.expand import (
     expand_scalar,
     expand_term,
     fractional_condition,
-    negate_condition,
     replace_tree_element,
     tree_leaves,
     undefined_condition,
 )
 from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars
+from surefoot.term.float32 import is_float32
 from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
 from surefoot.term.reserved_names import location_key
-from surefoot.term.scalar_types import is_float32
-from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.term import (
+    FALSE,
+    Const,
+    Term,
+    Var,
+    conjunction_of,
+    disjunction_of,
+    negate_condition,
+    split_target,
+)
 from surefoot.term.value_types import Bool, Int, Real, ValueType
 
 _ChosenTrees: TypeAlias = Mapping[
@@ -136,7 +144,8 @@ def _successor_terms(
         before = {**scope, **trees}
         written: list[tuple[str, tuple[Term, ...]]] = []
         for update in together:
-            name, path = _resolve_target(update.target, before)
+            name, indices = split_target(update.target)
+            path = tuple(expand_scalar(index, before) for index in indices)
             wrong += _undefined_update(update, before, around.kinds)
             wrong += [_same_place(path, p) for n, p in written if n == name and len(p) == len(path)]
             written.append((name, path))
@@ -152,17 +161,6 @@ def _successor_terms(
             raise InvalidProblem(f"`{name}` has {len(old)} values, but {len(new)} are assigned to it")
         after.update((o.name, n) for o, n in zip(old, new, strict=True) if isinstance(o, Var))
     return after, disjunction_of(tuple(wrong))
-
-
-def _resolve_target(target: Term, before: TreeScope) -> tuple[str, tuple[Term, ...]]:
-    match target:
-        case Var(name):
-            return name, ()
-        case Apply(Op.SELECT, (array, index)):
-            name, path = _resolve_target(array, before)
-            return name, (*path, expand_scalar(index, before))
-        case _:
-            raise InvalidProblem("an update's target must be a variable or an array element")
 
 
 def _same_place(left: tuple[Term, ...], right: tuple[Term, ...]) -> Term:

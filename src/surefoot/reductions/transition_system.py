@@ -19,7 +19,6 @@ from surefoot.reductions.expand import (
     ScalarTree,
     TreeScope,
     expand_scalar,
-    negate_condition,
     undefined_condition,
 )
 from surefoot.reductions.network_call import (
@@ -44,16 +43,9 @@ from surefoot.reductions.transition_branch import (
 )
 from surefoot.term.interval import Kinds, Scalar
 from surefoot.term.reserved_names import STALLED, chosen_action, output_index
-from surefoot.term.scalar_types import is_rounded
-from surefoot.term.term import (
-    FALSE,
-    Term,
-    Var,
-    conjunction_of,
-    disjunction_of,
-    free_names,
-    substitute_names,
-)
+from surefoot.term.term import FALSE, Term, Var, conjunction_of, disjunction_of, free_names, negate_condition
+from surefoot.term.traverse import substitute_names
+from surefoot.term.types import is_rounded
 from surefoot.term.value_types import Arithmetic
 from surefoot.verdict.verdict import Reason, Refused
 

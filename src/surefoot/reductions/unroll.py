@@ -18,7 +18,7 @@ from surefoot.problem.semantics import Move
 from surefoot.query.query import Assignment, NetworkCall, Query, QueryVariable
 from surefoot.query.reduction import Reduction
 from surefoot.reductions.concretise import CandidateRun
-from surefoot.reductions.expand import expand_scalar, negate_condition, undefined_condition
+from surefoot.reductions.expand import expand_scalar, undefined_condition
 from surefoot.reductions.scalar_layout import at_step, invert_value
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.reductions.transition_system import (
@@ -30,15 +30,15 @@ from surefoot.term.interval import Kinds, Scalar
 from surefoot.term.term import (
     FALSE,
     TRUE,
-    Apply,
     Const,
-    Op,
     Term,
     Var,
     conjunction_of,
     disjunction_of,
     equal,
     free_names,
+    negate_condition,
+    split_conjunction,
 )
 from surefoot.term.value_types import Arithmetic, Bool, Int
 from surefoot.verdict.verdict import Refused
@@ -251,10 +251,8 @@ def _encode_step(system: TransitionSystem, step: int) -> Iterator[Term]:
 def _branch_constraints(when: Term, leap: TransitionBranch, step: int) -> list[Term]:
     """What a leap demands, in the order in which it must be looked at, and the next state."""
     demanded = at_step(conjunction_of((when, leap.possible)), step)
-    parts = list(demanded.args) if isinstance(demanded, Apply) and demanded.op is Op.AND else [demanded]
-    return parts + [
-        _assignment_term(f"{name}@{step + 1}", at_step(v, step)) for name, v in leap.after.items()
-    ]
+    following = (_assignment_term(f"{name}@{step + 1}", at_step(v, step)) for name, v in leap.after.items())
+    return [*split_conjunction(demanded), *following]
 
 
 def _assignment_term(name: str, value: Term) -> Term:

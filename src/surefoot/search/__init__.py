@@ -31,7 +31,7 @@ from surefoot.reductions.bound_template import BoundTemplate, parse_bound_templa
 from surefoot.reductions.discretise import discretise
 from surefoot.reductions.proof_obligations import assume_invariant, invariance_problem
 from surefoot.run import arithmetic_of, in_reals_only, unanswered_result, verify
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import network_output_name
 from surefoot.term.term import Term, Var

@@ -31,7 +31,7 @@ from surefoot.reductions.discretise import discretise
 from surefoot.reductions.proof_obligations import starting_in
 from surefoot.search import SearchSettings
 from surefoot.term.reserved_names import location_key, location_name
-from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of, split_conjunction
 from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 from surefoot.verdict.artifact import SafeStarts, StartGroup
 from surefoot.verdict.verdict import (
@@ -258,7 +258,7 @@ def _enumerate_sides(problem: Problem) -> Iterator[_StartSide]:
             case _:
                 continue
         for name, above, below in filter(
-            None, map(_range_of_comparison, _list_conjuncts(problem.environment.initial))
+            None, map(_range_of_comparison, split_conjunction(problem.environment.initial))
         ):
             if name == variable.name:
                 low = low if above is None else max(low, above)
@@ -271,12 +271,6 @@ def _is_one(problem: Problem, sides: tuple[_StartSide, ...]) -> bool:
     """Can there be no more than one start in a box of single values?"""
     world = problem.environment
     return len(sides) == len(world.variables) and all(len(c.initial) == 1 for c in world.components)
-
-
-def _list_conjuncts(term: Term) -> tuple[Term, ...]:
-    if isinstance(term, Apply) and term.op is Op.AND:
-        return tuple(c for part in term.args for c in _list_conjuncts(part))
-    return () if term == TRUE else (term,)
 
 
 def _range_of_comparison(term: Term) -> tuple[str, Fraction | None, Fraction | None] | None:
@@ -295,7 +289,7 @@ def _range_of_comparison(term: Term) -> tuple[str, Fraction | None, Fraction | N
 def _is_box(problem: Problem, sides: tuple[_StartSide, ...]) -> bool:
     """Are the starts all whole points of the box?"""
     world = problem.environment
-    stated = all(_range_of_comparison(c) is not None for c in _list_conjuncts(world.initial))
+    stated = all(_range_of_comparison(c) is not None for c in split_conjunction(world.initial))
     return stated and _is_one(problem, sides) and all(s.whole for s in sides)
 
 

@@ -6,16 +6,20 @@ a sum or a product of two ranges, rounded in the same order, are the ends of wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from math import isfinite
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.reductions.barrier import ControlSystem
+from surefoot.term.interval import INTERVAL
 from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.traverse import Leaf, fold_term
+from surefoot.term.types import TRUTHS
 
 Box: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 Number: TypeAlias = Fraction | float
@@ -58,7 +62,7 @@ def is_unavoidably_unsafe(system: ControlSystem, box: Box) -> bool:
     state: dict[str, Ends] = {
         name: (number(low), number(high)) for name, (low, high) in zip(system.variables, box, strict=True)
     }
-    if _interval_truth(system.unsafe, state, system.rounded) is True:
+    if _surely_holds(system.unsafe, state, system.rounded):
         return True
     if any(least is None or most is None for _, least, most in system.controls):
         return False
@@ -71,87 +75,51 @@ def is_unavoidably_unsafe(system: ControlSystem, box: Box) -> bool:
         drawn = {n: number(low + (high - low) * share) for n, (low, high) in system.disturbances}
         values = state | controls | {n: (d, d) for n, d in drawn.items()}
         following = {
-            name: _term_range(term, values, system.rounded)
+            name: _computed_range(term, values, system.rounded)
             for name, term in zip(system.variables, system.next, strict=True)
         }
         finite = all(isfinite(end) for ends in following.values() for end in ends)
-        if finite and _interval_truth(system.unsafe, following, system.rounded) is True:
+        if finite and _surely_holds(system.unsafe, following, system.rounded):
             return True
     return False
 
 
-def _interval_truth(term: Term, values: Mapping[str, Ends], rounded: bool) -> bool | None:
-    """None: it depends."""
-    match term:
-        case Const(bool(value)):
-            return value
-        case Apply(Op.NOT, (inner,)):
-            found = _interval_truth(inner, values, rounded)
-            return None if found is None else not found
-        case Apply(Op.IMPLIES, (left, right)):
-            return _three_valued_or(
-                [_interval_truth(~left, values, rounded), _interval_truth(right, values, rounded)]
-            )
-        case Apply(Op.OR, parts):
-            return _three_valued_or([_interval_truth(p, values, rounded) for p in parts])
-        case Apply(Op.AND, parts):
-            found = _three_valued_or([_interval_truth(~p, values, rounded) for p in parts])
-            return None if found is None else not found
-        case Apply((Op.LT | Op.LE | Op.EQ) as op, (left, right)):
-            return _compare_ranges(
-                op, _term_range(left, values, rounded), _term_range(right, values, rounded)
-            )
-        case _:
-            raise Unsupported(f"`{show_term(term)}` is not a comparison")
+def _surely_holds(term: Term, values: Mapping[str, Ends], rounded: bool) -> bool:
+    return _computed_range(term, values, rounded) == (1, 1)
 
 
-def _three_valued_or(parts: Sequence[bool | None]) -> bool | None:
-    return True if True in parts else None if None in parts else False
+def _computed_range(term: Term, values: Mapping[str, Ends], rounded: bool) -> Ends:
+    """The interval of what the system computes, so not rounded outward; truth values are 0 and 1."""
 
+    def leaf(part: Leaf) -> Ends:
+        if isinstance(part, Var):
+            return values[part.name]
+        if isinstance(part.value, bool):
+            return int(part.value), int(part.value)
+        number = float(part.value) if rounded else Fraction(part.value)
+        return number, number
 
-def _compare_ranges(op: Op, left: Ends, right: Ends) -> bool | None:
-    if op is Op.EQ:
-        apart = left[1] < right[0] or right[1] < left[0]
-        return False if apart else True if left[0] == left[1] == right[0] == right[1] else None
-    if left[1] < right[0] or (op is Op.LE and left[1] <= right[0]):
-        return True
-    if right[1] < left[0] or (op is Op.LT and right[1] <= left[0]):
-        return False
-    return None
+    def apply(part: Apply, ranges: list[Ends]) -> Ends:
+        if part.op in TRUTHS:
+            return INTERVAL[part.op](*ranges)
+        match part:
+            case Apply(Op.ADD, _):
+                return reduce(lambda x, y: (x[0] + y[0], x[1] + y[1]), ranges)
+            case Apply(Op.SUB, (_, _)):
+                (a, b), (c, d) = ranges
+                return a - d, b - c
+            case Apply(Op.NEG, (_,)):
+                return -ranges[0][1], -ranges[0][0]
+            case Apply(Op.MUL, _):
+                return reduce(_multiply_ranges, ranges)
+            case Apply(Op.DIV, (_, Const(value))) if value:
+                quotients = [end / ranges[1][0] for end in ranges[0]]
+                return min(quotients), max(quotients)
+            case Apply(Op.POW, (_, Const(int(exponent)))) if exponent > 0:
+                return reduce(_multiply_ranges, [ranges[0]] * exponent)
+        raise Unsupported(f"`{show_term(part)}` is not a polynomial")
 
-
-def _term_range(term: Term, values: Mapping[str, Ends], rounded: bool) -> Ends:
-    match term:
-        case Const(value):
-            number: Number = float(value) if rounded else Fraction(value)
-            return number, number
-        case Var(name):
-            return values[name]
-        case Apply(Op.ADD, parts):
-            total = _term_range(parts[0], values, rounded)
-            for part in parts[1:]:
-                other = _term_range(part, values, rounded)
-                total = (total[0] + other[0], total[1] + other[1])
-            return total
-        case Apply(Op.SUB, (left, right)):
-            first, second = _term_range(left, values, rounded), _term_range(right, values, rounded)
-            return first[0] - second[1], first[1] - second[0]
-        case Apply(Op.NEG, (inner,)):
-            low, high = _term_range(inner, values, rounded)
-            return -high, -low
-        case Apply(Op.MUL, parts):
-            total = _term_range(parts[0], values, rounded)
-            for part in parts[1:]:
-                total = _multiply_ranges(total, _term_range(part, values, rounded))
-            return total
-        case Apply(Op.DIV, (left, Const(value))) if value:
-            first = _term_range(left, values, rounded)
-            by = float(value) if rounded else Fraction(value)
-            return min(first[0] / by, first[1] / by), max(first[0] / by, first[1] / by)
-        case Apply(Op.POW, (base, Const(int(exponent)))) if exponent > 0:
-            return _term_range(Apply(Op.MUL, (base,) * exponent) if exponent > 1 else base, values, rounded)
-        case _:
-            raise Unsupported(f"`{show_term(term)}` is not a polynomial")
+    return fold_term(term, leaf, apply)
 
 
 def _multiply_ranges(left: Ends, right: Ends) -> Ends:

@@ -23,8 +23,8 @@ from surefoot.errors import InvalidProblem
 from surefoot.explore.row_layout import RowLayout
 from surefoot.problem.environment import Environment
 from surefoot.problem.property import counts_steps
-from surefoot.term.closures import sort_of
 from surefoot.term.term import TRUE, Const, Term
+from surefoot.term.types import sort_of
 from surefoot.term.value_types import Arithmetic
 
 FAILED, SUCCEEDED, UNDECIDED, STALLED, ENDED = range(5)

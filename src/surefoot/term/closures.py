@@ -8,122 +8,77 @@ numbers and truth values, whose results need no normalisation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.term.evaluate import EXACT, LAZY, TABLES, Undefined, evaluate_term, is_real
+from surefoot.term.evaluate import EXACT, TABLES, Undefined, evaluate_term
 from surefoot.term.number import as_doubles, check_bit_length
-from surefoot.term.term import Apply, Const, Op, Term, Var
-from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
+from surefoot.term.term import Apply, Const, Op, Term
+from surefoot.term.traverse import LAZY, Leaf, fold_term
+from surefoot.term.types import INT, REAL, SORT_RULES, WHOLE_RULES, Sort, leaf_sort
+from surefoot.term.value_types import Arithmetic, ValueType
 
 Row: TypeAlias = tuple[Any, ...]
 Closure: TypeAlias = Callable[[Row], Any]
 UNDEFINED_ERRORS = (Undefined, ZeroDivisionError, OverflowError)
-_TRUTH = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})
-_ROUNDING = frozenset({Op.FLOOR, Op.CEIL, Op.TRUNC, Op.SIGN})
-_CLOSED = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MIN, Op.MAX, Op.ABS, Op.MOD})
+
+
+class _CompiledTerm(NamedTuple):
+    closure: Closure
+    constant: bool  # the same for every row
+    whole: Sort  # what the values surely are
+    sort: Sort  # what they are by the kind of the term
 
 
 def compile_closure(
     term: Term, slots: Mapping[str, int], kinds: Mapping[str, ValueType], arithmetic: Arithmetic
 ) -> Closure:
     """The function from a row to the value of the term."""
-    return _build_closure(term, slots, kinds, arithmetic)[0]
+
+    def leaf(part: Leaf) -> _CompiledTerm:
+        sort = leaf_sort(part, kinds)
+        if isinstance(part, Const):
+            return _CompiledTerm(_constant_closure(evaluate_term(part, {}, arithmetic)), True, sort, sort)
+        if part.name not in slots:
+            raise InvalidProblem(f"`{part.name}` is not declared")
+        return _CompiledTerm(itemgetter(slots[part.name]), False, sort, sort)
+
+    def apply(part: Apply, parts: list[_CompiledTerm]) -> _CompiledTerm:
+        made, constant = _operator_closure(part, parts, arithmetic), False
+        if all(p.constant for p in parts):
+            with suppress(*UNDEFINED_ERRORS):  # without a value: an error if it is ever looked at
+                made, constant = _constant_closure(made(())), True
+        whole = WHOLE_RULES[part.op](part, [p.whole for p in parts])
+        return _CompiledTerm(made, constant, whole, SORT_RULES[part.op](part, [p.sort for p in parts]))
+
+    return fold_term(term, leaf, apply).closure
 
 
-def _build_closure(
-    term: Term, slots: Mapping[str, int], kinds: Mapping[str, ValueType], arithmetic: Arithmetic
-) -> tuple[Closure, bool]:
-    """The function, and whether it is a constant one."""
-    match term:
-        case Const():
-            return _constant_closure(evaluate_term(term, {}, arithmetic)), True
-        case Var(name):
-            if name not in slots:
-                raise InvalidProblem(f"`{name}` is not declared")
-            return itemgetter(slots[name]), False
-        case Apply(op, args):
-            built = [_build_closure(a, slots, kinds, arithmetic) for a in args]
-            made = _operator_closure(op, args, [part for part, _ in built], kinds, arithmetic)
-            if all(constant for _, constant in built):
-                try:
-                    return _constant_closure(made(())), True
-                except UNDEFINED_ERRORS:
-                    pass  # it has no value: an error if it is ever looked at
-            return made, False
-
-
-def _operator_closure(
-    op: Op,
-    args: tuple[Term, ...],
-    parts: list[Closure],
-    kinds: Mapping[str, ValueType],
-    arithmetic: Arithmetic,
-) -> Closure:
+def _operator_closure(term: Apply, compiled: list[_CompiledTerm], arithmetic: Arithmetic) -> Closure:
+    op, parts = term.op, [part.closure for part in compiled]
     if op is Op.ITE and arithmetic is Arithmetic.FLOAT64:
-        parts = [parts[0], *_convert_branches(args[1:], parts[1:], kinds)]
+        parts = [parts[0], *_convert_branches(compiled[1:])]
     if op in LAZY:
         return _lazy_closure(op, parts)
-    if op in _SHORT and len(parts) == 2 and _are_whole(args, kinds):
-        return _SHORT[op](parts[0], parts[1], _integer_constant(args[1]))
-    if op in (Op.NOT, Op.NEG) and _are_whole(args, kinds):
-        return _negation_closure(op, parts[0])
+    if all(part.whole is not REAL for part in compiled):
+        if op in _SHORT and len(parts) == 2:
+            return _SHORT[op](parts[0], parts[1], _integer_constant(term.args[1]))
+        if op in (Op.NOT, Op.NEG):
+            return _negation_closure(op, parts[0])
     return _reference_closure(TABLES[arithmetic][op], parts)
 
 
-def _convert_branches(
-    branches: tuple[Term, ...], parts: list[Closure], kinds: Mapping[str, ValueType]
-) -> list[Closure]:
+def _convert_branches(branches: list[_CompiledTerm]) -> list[Closure]:
     """Both branches of a choice; an integer one gives a double where the other is real."""
-    if any(sort_of(branch, kinds) is bool for branch in branches):
-        return parts
-    real = [is_real(branch, lambda name: _is_real_kind(kinds.get(name))) for branch in branches]
-    if not any(real):
-        return parts
-    return [part if own else _in_doubles(part) for part, own in zip(parts, real, strict=True)]
-
-
-def _is_real_kind(kind: ValueType | None) -> bool:
-    """Controls and outputs, which have no kind here, are real numbers."""
-    while isinstance(kind, Array):
-        kind = kind.element
-    return kind is None or isinstance(kind, Real)
+    mixed = {branch.sort for branch in branches} == {INT, REAL}
+    return [_in_doubles(b.closure) if mixed and b.sort is INT else b.closure for b in branches]
 
 
 def _in_doubles(part: Closure) -> Closure:
     return lambda row: as_doubles(part(row))
-
-
-def _are_whole(terms: tuple[Term, ...], kinds: Mapping[str, ValueType]) -> bool:
-    """Are the values of all of these surely whole numbers or truth values?"""
-    return all(sort_of(t, kinds) is not None for t in terms)
-
-
-def sort_of(term: Term, kinds: Mapping[str, ValueType]) -> type[int] | type[bool] | None:
-    """`int` or `bool` where the value is surely that, else None; an array has the sort of its elements."""
-    match term:
-        case Const(value):
-            return bool if isinstance(value, bool) else int if isinstance(value, int) else None
-        case Var(name):
-            kind = kinds.get(name)
-            while isinstance(kind, Array):
-                kind = kind.element
-            return bool if isinstance(kind, Bool) else int if isinstance(kind, Int) else None
-        case Apply(op, args):
-            if op in _TRUTH:
-                return bool
-            if op in _ROUNDING:
-                return int
-            if op is Op.SELECT:
-                return sort_of(args[0], kinds)
-            if op in (Op.ITE, Op.ARRAY):
-                sorts = {sort_of(a, kinds) for a in (args[1:] if op is Op.ITE else args)}
-                return sorts.pop() if len(sorts) == 1 else None
-            if op in _CLOSED and all(sort_of(a, kinds) is int for a in args):
-                return int
-            return None
 
 
 def _constant_closure(value: Any) -> Closure:

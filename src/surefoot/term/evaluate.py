@@ -7,7 +7,7 @@ Anything undefined (division by zero, an index out of range, overflow) raises `U
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, TypeAlias
@@ -16,12 +16,12 @@ from surefoot.errors import InvalidProblem
 from surefoot.term import elementary
 from surefoot.term.number import as_doubles, brief_number, check_bit_length, holds_doubles, integer_power
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.types import ELEMENTARY, INT, REAL, term_sort
 from surefoot.term.value_types import Arithmetic
 
 _Value: TypeAlias = "bool | int | Fraction | float | tuple[_Value, ...]"
 LARGEST_EXPONENT = 10_000
 MOST_PRODUCTS = 64  # a larger power of a double is rounded once
-LAZY = frozenset({Op.AND, Op.OR, Op.IMPLIES, Op.ITE})
 
 
 class Undefined(InvalidProblem):
@@ -30,7 +30,7 @@ class Undefined(InvalidProblem):
 
 def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arithmetic.EXACT) -> Any:
     """The value of a term: bool, int, Fraction (exact) or float (float64), or a tuple for an array."""
-    if isinstance(term, Var):  # no `match` here: everything that is slow spends its time in this function
+    if isinstance(term, Var):  # not on `fold_term`, by which the reference would take half as long again
         return names[term.name]
     if isinstance(term, Const):
         value = term.value
@@ -42,11 +42,13 @@ def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic =
         return _evaluate_lazily(op, args, names, arithmetic)
     values = [evaluate_term(a, names, arithmetic) for a in args]
     try:
-        return _normalise_integer(meaning(*values))
+        found = meaning(*values)
     except ZeroDivisionError:
         raise Undefined(f"division by zero in `{op.value}`") from None
     except OverflowError:
         raise Undefined(f"overflow in `{op.value}`") from None
+    # Whole numbers are `int`, whatever computed them.
+    return found.numerator if type(found) is Fraction and found.denominator == 1 else found
 
 
 def _evaluate_lazily(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], arithmetic: Arithmetic) -> Any:
@@ -54,12 +56,7 @@ def _evaluate_lazily(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], a
     if op is Op.ITE:
         taken, other = args[1:] if evaluate_term(args[0], names, arithmetic) else (args[2], args[1])
         value = evaluate_term(taken, names, arithmetic)
-        exact = arithmetic is Arithmetic.EXACT or isinstance(value, bool) or holds_doubles(value)
-        return (
-            value
-            if exact or not is_real(other, lambda n: holds_doubles(names.get(n)))
-            else _nearest_double(value)
-        )
+        return value if arithmetic is Arithmetic.EXACT else _promote_branch(value, other, names)
     if op is Op.IMPLIES:
         return not evaluate_term(args[0], names, arithmetic) or bool(
             evaluate_term(args[1], names, arithmetic)
@@ -70,22 +67,24 @@ def _evaluate_lazily(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], a
     return op is Op.AND
 
 
-def is_real(term: Term, name_is_real: Callable[[str], bool]) -> bool:
-    """Is a number-valued term (or an array of numbers) real, as its kind says, and not an integer?"""
-    match term:
-        case Const(value):
-            return isinstance(value, Fraction)
-        case Var(name):
-            return name_is_real(name)
-        case Apply(op, args):
-            if op is Op.DIV or op in _ELEMENTARY:
-                return True
-            if op in _INTEGERS:
-                return False
-            if op is Op.POW and isinstance(args[1], Const) and args[1].value < 0:
-                return True
-            parts = args[1:] if op is Op.ITE else args[:1] if op is Op.SELECT else args
-            return any(is_real(a, name_is_real) for a in parts)
+def constant_value(op: Op, parts: Sequence[Term]) -> Const | None:
+    """The value of an operator on constants; None if a part is no constant, or if there is no such value."""
+    for part in parts:
+        if part.__class__ is not Const:
+            return None
+    try:
+        value = evaluate_term(Apply(op, tuple(parts)), {})
+    except Undefined:
+        return None
+    return None if isinstance(value, tuple) else Const(value)
+
+
+def _promote_branch(taken: Any, other: Term, names: Mapping[str, Any]) -> Any:
+    """The branch of `ite` that was taken; in doubles where the other one is real."""
+    if isinstance(taken, bool) or holds_doubles(taken):
+        return taken
+    sort = term_sort(other, lambda name: REAL if holds_doubles(names.get(name)) else INT)
+    return _nearest_double(taken) if sort is REAL else taken
 
 
 def _nearest_double(value: Any) -> Any:
@@ -93,11 +92,6 @@ def _nearest_double(value: Any) -> Any:
         return as_doubles(value)
     except OverflowError:
         raise Undefined("a number is beyond float64") from None
-
-
-def _normalise_integer(value: Any) -> Any:
-    """Whole numbers are `int`, whatever computed them."""
-    return value.numerator if type(value) is Fraction and value.denominator == 1 else value
 
 
 def _euclidean_modulo(a: Any, b: Any) -> Any:
@@ -204,8 +198,6 @@ _SHARED: dict[Op, Callable[..., Any]] = {
     Op.ARRAY: lambda *xs: tuple(xs),
     Op.SELECT: _select_element,
 }
-_ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
-_INTEGERS = frozenset({Op.MOD, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC})
 
 EXACT: dict[Op, Callable[..., Any]] = {
     **_SHARED,
@@ -214,7 +206,7 @@ EXACT: dict[Op, Callable[..., Any]] = {
     Op.MUL: lambda *xs: reduce(lambda a, b: check_bit_length(a * b), xs),
     Op.DIV: lambda a, b: check_bit_length(Fraction(a) / Fraction(b)),
     Op.POW: _exact_power,
-    **{op: partial(_exact_elementary, op.value) for op in _ELEMENTARY},
+    **{op: partial(_exact_elementary, op.value) for op in ELEMENTARY},
 }
 FLOAT64: dict[Op, Callable[..., Any]] = {
     **_SHARED,
@@ -224,6 +216,6 @@ FLOAT64: dict[Op, Callable[..., Any]] = {
     Op.MUL: partial(_float_fold, lambda a, b: a * b),
     Op.DIV: lambda a, b: _require_finite(float(a) / float(b)),
     Op.POW: _float_power,
-    **{op: partial(_float_elementary, op.value) for op in _ELEMENTARY},
+    **{op: partial(_float_elementary, op.value) for op in ELEMENTARY},
 }
 TABLES = {Arithmetic.EXACT: EXACT, Arithmetic.FLOAT64: FLOAT64}

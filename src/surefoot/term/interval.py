@@ -1,12 +1,14 @@
 """Between which numbers a term surely lies when every name keeps to its kind, in exact arithmetic.
 
 Truth values are the numbers 0 and 1, so a condition that is surely true lies between 1 and 1. The ends are
-exact numbers or infinities. Where a term is undefined its bounds say nothing.
+exact numbers or infinities, rounded outward where a function has no exact value. Where a term is undefined
+its bounds say nothing: `is_surely_defined` answers that question, and `defined_span` both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
@@ -15,8 +17,10 @@ from typing import TypeAlias
 
 from surefoot.term.elementary import elementary_value
 from surefoot.term.number import MOST_BITS, bits_of
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var
-from surefoot.term.value_types import Bool, Int, Real
+from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of
+from surefoot.term.traverse import Leaf, fold_term
+from surefoot.term.types import BOOL, TRUTHS, is_whole
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 Scalar: TypeAlias = Bool | Int | Real
 Kinds: TypeAlias = Mapping[str, Scalar]
@@ -26,19 +30,131 @@ Interval: TypeAlias = tuple[End, End]
 _ALL: Interval = (-inf, inf)
 _MAYBE: Interval = (0, 1)
 _LARGEST_POWER = 64
+_TOTAL = frozenset(  # have a value whenever their arguments have, in exact arithmetic
+    {*TRUTHS, Op.ITE, Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.MIN, Op.MAX, Op.ABS, Op.ARRAY}
+    | {Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC}
+)
 
 
-def term_interval(term: Term, kinds: Kinds) -> Interval:
-    """Bounds of a scalar term; None-sided kinds are unbounded there."""
-    match term:
-        case Const(value):
-            return (int(value), int(value)) if isinstance(value, bool) else (value, value)
-        case Var(name):
-            return _interval_of_type(kinds[name])
-        case Apply(Op.MUL, (left, right)) if left == right:
-            return _shorten_ends(_whole_power(term_interval(left, kinds), 2))
-        case Apply(op, args):
-            return _shorten_ends(INTERVAL[op](*(term_interval(a, kinds) for a in args)))
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bounds of one variable; None = no bound on that side."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+    def meet(self, other: Span) -> Span:
+        """What lies in both."""
+        lows = [b for b in (self.low, other.low) if b is not None]
+        highs = [b for b in (self.high, other.high) if b is not None]
+        return Span(max(lows, default=None), min(highs, default=None))
+
+    def contains(self, other: Span) -> bool:
+        return self.meet(other) == other
+
+    def condition(self, value: Term) -> Term:
+        """The value lies within."""
+        below = TRUE if self.low is None else value >= self.low
+        above = TRUE if self.high is None else value <= self.high
+        return conjunction_of((below, above))
+
+
+def term_interval(whole: Term, kinds: Mapping[str, ValueType]) -> Interval:
+    """Bounds of a term, of an array around all elements; None-sided kinds are unbounded there."""
+    return fold_term(whole, lambda part: leaf_interval(part, kinds), apply_interval)
+
+
+def apply_interval(term: Apply, parts: list[Interval]) -> Interval:
+    """The bounds of an operator's value where its arguments have these."""
+    if term.op is Op.MUL and len(parts) == 2 and term.args[0] == term.args[1]:
+        return _shorten_ends(_whole_power(parts[0], 2))
+    return _shorten_ends(INTERVAL[term.op](*parts))
+
+
+def leaf_interval(leaf: Leaf, kinds: Mapping[str, ValueType]) -> Interval:
+    """The bounds of a constant or of a name."""
+    if isinstance(leaf, Var):
+        return interval_of_type(kinds[leaf.name])
+    value = leaf.value
+    return (int(value), int(value)) if isinstance(value, bool) else (value, value)
+
+
+def is_surely_defined(
+    whole: Term, kinds: Mapping[str, ValueType], arithmetic: Arithmetic = Arithmetic.EXACT
+) -> bool:
+    """Has the term a value wherever every name keeps to its kind? A name without a kind may have none.
+
+    Functions that overflow or have a limited domain count as undefined; so do all computed doubles.
+    """
+
+    def leaf(part: Leaf) -> bool:
+        return isinstance(part, Const) or part.name in kinds
+
+    def apply(part: Apply, defined: list[bool]) -> bool:
+        if not all(defined):
+            return False
+        if arithmetic is not Arithmetic.EXACT:
+            return part.op in TRUTHS or part.op is Op.ITE
+        return part.op in _TOTAL or (part.op in _PARTIAL and _PARTIAL[part.op](part, kinds))
+
+    return fold_term(whole, leaf, apply)
+
+
+def _excludes_zero(term: Term, kinds: Mapping[str, ValueType]) -> bool:
+    low, high = term_interval(term, kinds)
+    return low > 0 or high < 0
+
+
+def _is_within_array(term: Apply, kinds: Mapping[str, ValueType]) -> bool:
+    """Is the index surely one of the array's places?"""
+    lengths = fold_term(term.args[0], lambda part: _leaf_lengths(part, kinds), _array_lengths)
+    low, high = term_interval(term.args[1], kinds)
+    return bool(lengths) and low >= 0 and high < lengths[0] and is_whole(term.args[1], kinds)
+
+
+def _leaf_lengths(leaf: Leaf, kinds: Mapping[str, ValueType]) -> tuple[int, ...]:
+    """How long an array is, how long its elements are, and so on."""
+    kind: ValueType = kinds[leaf.name] if isinstance(leaf, Var) else BOOL
+    lengths: list[int] = []
+    while isinstance(kind, Array):
+        lengths.append(kind.length)
+        kind = kind.element
+    return tuple(lengths)
+
+
+def _array_lengths(term: Apply, parts: list[tuple[int, ...]]) -> tuple[int, ...]:
+    match term.op:
+        case Op.ARRAY:
+            return (len(parts), *(parts[0] if parts else ()))
+        case Op.SELECT:
+            return parts[0][1:]
+        case Op.ITE:
+            return parts[1]
+        case _:
+            return ()
+
+
+_PARTIAL: dict[Op, Callable[[Apply, Mapping[str, ValueType]], bool]] = {
+    Op.DIV: lambda term, kinds: _excludes_zero(term.args[1], kinds),
+    Op.MOD: lambda term, kinds: (
+        _excludes_zero(term.args[1], kinds) and all(is_whole(a, kinds) for a in term.args)
+    ),
+    Op.SELECT: _is_within_array,
+}
+
+
+def defined_span(term: Term, kinds: Mapping[str, ValueType]) -> Span | None:
+    """The bounds of a term; None where it may have no value."""
+    return _span_between(*term_interval(term, kinds)) if is_surely_defined(term, kinds) else None
+
+
+def span_of(kind: ValueType) -> Span | None:
+    """The bounds that a kind of numbers has; None for truth values and arrays."""
+    return None if isinstance(kind, Bool | Array) else _span_between(*interval_of_type(kind))
+
+
+def _span_between(low: End, high: End) -> Span:
+    return Span(None if is_infinite(low) else Fraction(low), None if is_infinite(high) else Fraction(high))
 
 
 def _shorten_ends(x: Interval) -> Interval:
@@ -51,18 +167,21 @@ def _shorten_ends(x: Interval) -> Interval:
     return (low, high)
 
 
-def decide_by_bounds(condition: Term, kinds: Kinds) -> Term:
+def decide_by_bounds(condition: Term, kinds: Mapping[str, ValueType]) -> Term:
     """The condition, or its truth value where the kinds alone decide it."""
     low, high = term_interval(condition, kinds)
     return TRUE if low == 1 else FALSE if high == 0 else condition
 
 
-def _interval_of_type(kind: Scalar) -> Interval:
+def interval_of_type(kind: ValueType) -> Interval:
+    """Of an array, around all elements."""
     match kind:
         case Bool():
             return _MAYBE
         case Int(low, high) | Real(low, high):
             return (-inf if low is None else low, inf if high is None else high)
+        case Array(element, _):
+            return interval_of_type(element)
 
 
 def is_infinite(end: End) -> bool:

@@ -5,7 +5,7 @@ A truth value counts as the number 0 or 1 where a formula needs it; terms never 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +15,8 @@ from surefoot.term.evaluate import evaluate_term
 from surefoot.term.number import check_bit_length
 from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
+from surefoot.term.traverse import Leaf, fold_term
+from surefoot.term.types import ELEMENTARY, TRUTHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +108,21 @@ def term_from_linear(linear: LinearForm) -> Term:
     return parts[0] if len(parts) == 1 else Apply(Op.ADD, tuple(parts))
 
 
-def linearise_term(term: Term) -> LinearForm:
+def linearise_term(whole: Term) -> LinearForm:
     """A number-valued term as a linear expression; `Unsupported` names the first part that is none."""
-    match term:
-        case Const(value) if not isinstance(value, bool):
-            return constant_form(value)
-        case Var(name):
-            return variable_form(name)
-        case Apply(op, _):
-            return LINEAR_RULES[op](term)
-        case _:
-            raise nonlinear_error(term)
+    return fold_term(whole, _linearise_leaf, lambda t, parts: LINEAR_RULES[t.op](t, parts), _linear_arguments)
+
+
+def _linear_arguments(term: Apply, _: list[LinearForm]) -> Iterator[Term]:
+    return iter(term.args if term.op in _LINEAR else ())
+
+
+def _linearise_leaf(leaf: Leaf) -> LinearForm:
+    if isinstance(leaf, Var):
+        return variable_form(leaf.name)
+    if isinstance(leaf.value, bool):
+        raise nonlinear_error(leaf)
+    return constant_form(leaf.value)
 
 
 def nonlinear_error(term: Term) -> Unsupported:
@@ -125,22 +131,21 @@ def nonlinear_error(term: Term) -> Unsupported:
     )
 
 
-def _linearise_sum(term: Apply) -> LinearForm:
-    return sum_forms([linearise_term(a) for a in term.args])
+def _linearise_sum(_: Apply, parts: list[LinearForm]) -> LinearForm:
+    return sum_forms(parts)
 
 
-def _linearise_difference(term: Apply) -> LinearForm:
-    left, right = term.args
-    return check_form_length(subtract_forms(linearise_term(left), linearise_term(right)))
+def _linearise_difference(_: Apply, parts: list[LinearForm]) -> LinearForm:
+    return check_form_length(subtract_forms(*parts))
 
 
-def _linearise_negation(term: Apply) -> LinearForm:
-    return scale_form(linearise_term(term.args[0]), _MINUS_ONE)
+def _linearise_negation(_: Apply, parts: list[LinearForm]) -> LinearForm:
+    return scale_form(parts[0], _MINUS_ONE)
 
 
-def _linearise_product(term: Apply) -> LinearForm:
+def _linearise_product(term: Apply, parts: list[LinearForm]) -> LinearForm:
     total = constant_form(1)
-    for factor in (linearise_term(a) for a in term.args):
+    for factor in parts:
         if total.is_constant():
             total = scale_form(factor, total.constant)
         elif factor.is_constant():
@@ -151,14 +156,14 @@ def _linearise_product(term: Apply) -> LinearForm:
     return total
 
 
-def _linearise_quotient(term: Apply) -> LinearForm:
-    left, right = (linearise_term(a) for a in term.args)
+def _linearise_quotient(term: Apply, parts: list[LinearForm]) -> LinearForm:
+    left, right = parts
     if not right.is_constant() or not right.constant:
         raise nonlinear_error(term)
     return check_form_length(scale_form(left, 1 / right.constant))
 
 
-def _linearise_constant(term: Apply) -> LinearForm:
+def _linearise_constant(term: Apply, _: list[LinearForm]) -> LinearForm:
     """Other operators are linear only where nothing in them varies."""
     if free_names(term):
         raise nonlinear_error(term)
@@ -168,43 +173,18 @@ def _linearise_constant(term: Apply) -> LinearForm:
     return constant_form(Fraction(value))
 
 
-def _refuse_nonlinear(term: Apply) -> LinearForm:
+def _refuse_nonlinear(term: Apply, _: list[LinearForm]) -> LinearForm:
     raise nonlinear_error(term)
 
 
-LINEAR_RULES: dict[Op, Callable[[Apply], LinearForm]] = {
+_LINEAR = frozenset({Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV})
+LINEAR_RULES: dict[Op, Callable[[Apply, list[LinearForm]], LinearForm]] = {
+    **dict.fromkeys((Op.MOD, Op.POW, Op.MIN, Op.MAX, Op.ABS, Op.SIGN, Op.FLOOR), _linearise_constant),
+    **dict.fromkeys((Op.CEIL, Op.TRUNC, Op.ITE, Op.SELECT, *ELEMENTARY), _linearise_constant),
+    **dict.fromkeys((*TRUTHS, Op.ARRAY), _refuse_nonlinear),
     Op.ADD: _linearise_sum,
     Op.SUB: _linearise_difference,
     Op.NEG: _linearise_negation,
     Op.MUL: _linearise_product,
     Op.DIV: _linearise_quotient,
-    Op.MOD: _linearise_constant,
-    Op.POW: _linearise_constant,
-    Op.MIN: _linearise_constant,
-    Op.MAX: _linearise_constant,
-    Op.ABS: _linearise_constant,
-    Op.SIGN: _linearise_constant,
-    Op.FLOOR: _linearise_constant,
-    Op.CEIL: _linearise_constant,
-    Op.TRUNC: _linearise_constant,
-    Op.LT: _refuse_nonlinear,
-    Op.LE: _refuse_nonlinear,
-    Op.EQ: _refuse_nonlinear,
-    Op.NOT: _refuse_nonlinear,
-    Op.AND: _refuse_nonlinear,
-    Op.OR: _refuse_nonlinear,
-    Op.IMPLIES: _refuse_nonlinear,
-    Op.ITE: _linearise_constant,
-    Op.ARRAY: _refuse_nonlinear,
-    Op.SELECT: _linearise_constant,
-    Op.SQRT: _linearise_constant,
-    Op.EXP: _linearise_constant,
-    Op.LOG: _linearise_constant,
-    Op.SIN: _linearise_constant,
-    Op.COS: _linearise_constant,
-    Op.TAN: _linearise_constant,
-    Op.ASIN: _linearise_constant,
-    Op.ACOS: _linearise_constant,
-    Op.ATAN: _linearise_constant,
-    Op.TANH: _linearise_constant,
 }

@@ -7,9 +7,10 @@ done here, as `term/evaluate.py` does them: whole numbers stay exact until they 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from math import isfinite
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from surefoot.errors import Unsupported
 from surefoot.term.evaluate import MOST_PRODUCTS
 from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.traverse import Leaf, fold_term
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +54,25 @@ class OperationListing:
 
     def value(self, term: Term) -> int:
         """The place of a term's value among the nodes."""
+        return fold_term(term, self._leaf, self._operator, _binary_arguments)
+
+    def _leaf(self, leaf: Leaf) -> int:
+        if isinstance(leaf, Var):
+            return self._place(leaf.name)
+        if isinstance(leaf.value, bool):
+            raise Unsupported("a truth value where a number is needed")
+        return self._place(leaf.value if isinstance(leaf.value, int) else _nearest_double(leaf.value))
+
+    def _operator(self, term: Apply, places: list[int]) -> int:
         match term:
-            case Const(bool()):
-                raise Unsupported("a truth value where a number is needed")
-            case Const(value):
-                return self._place(value if isinstance(value, int) else _nearest_double(value))
-            case Var(name):
-                return self._place(name)
-            case Apply(Op.NEG, (inner,)):
-                return self._operation("-", self.value(inner))
-            case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= MOST_PRODUCTS:
-                first = self.value(base)
-                total = first
-                for _ in range(exponent - 1):
-                    total = self._operation("*", total, first)
-                return total
-            case Apply(Op.MAX, parts):
-                return self._largest([self.value(part) for part in parts])
-            case Apply(op, (first_part, *rest)) if op in _SIGNS:
-                total = self.value(first_part)
-                for part in rest:
-                    total = self._operation(_SIGNS[op], total, self.value(part))
-                return total
+            case Apply(Op.MAX, _):
+                return self._largest(places)
+            case Apply(Op.POW, (_, Const(int(exponent)))):
+                return reduce(lambda total, place: self._operation("*", total, place), places * exponent)
+            case Apply(Op.NEG, _):
+                return self._operation("-", *places)
             case _:
-                raise Unsupported(
-                    f"`{show_term(term)}` cannot be written as source code: it is not a polynomial"
-                )
+                return reduce(lambda left, right: self._operation(_SIGNS[term.op], left, right), places)
 
     def condition(self, term: Term) -> ListedCondition:
         """A condition over values, to be written by `shown` when all uses are known."""
@@ -189,6 +184,18 @@ def _fold_constants(sign: str, numbers: list[int | float]) -> int | float:
     if sign == "/":
         return left / right
     return left + right if sign == "+" else left - right if sign == "-" else left * right
+
+
+def _binary_arguments(term: Apply, _: list[int]) -> Iterator[Term]:
+    """Of a sum of many, the sum of all but the last: operations are listed in the order they are done."""
+    match term:
+        case Apply(Op.NEG, (_,)) | Apply(Op.MAX, _):
+            return iter(term.args)
+        case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= MOST_PRODUCTS:
+            return iter((base,))
+        case Apply(op, (_, *_) as args) if op in _SIGNS:
+            return iter(args if len(args) < 3 else (Apply(op, args[:-1]), args[-1]))
+    raise Unsupported(f"`{show_term(term)}` cannot be written as source code: it is not a polynomial")
 
 
 def _nearest_double(value: Fraction) -> float:

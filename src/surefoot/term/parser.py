@@ -41,6 +41,7 @@ from surefoot.term.term import (
     equal,
     negate_number,
 )
+from surefoot.term.traverse import fold_term
 
 MOST_LEVELS = 200
 _MOST_WORK = 1_000_000  # digits that all numbers of one text may need together
@@ -377,9 +378,4 @@ def _comparison_term(sign: str, left: Term, right: Term) -> Term:
 
 def _is_deep(whole: Term) -> bool:
     """More than `MOST_LEVELS` nodes lie above some leaf."""
-    layer: list[Term] = [whole]
-    for _ in range(MOST_LEVELS + 1):
-        layer = [a for t in layer if isinstance(t, Apply) for a in t.args]
-        if not layer:
-            return False
-    return True
+    return fold_term(whole, lambda _: 0, lambda _, below: 1 + max(below, default=0)) > MOST_LEVELS

@@ -1,4 +1,7 @@
-"""Terms as text. Parentheses stand exactly where reading would otherwise nest differently."""
+"""Terms as text. Parentheses stand exactly where reading would otherwise nest differently.
+
+Not on `fold_term`: how much of a part is shown depends on how deep it stands, not on the part alone.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ wherever a term is expected. Write `equal(a, b)` for the term that compares two 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -16,7 +16,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any, TypeAlias, TypeGuard
 
-from surefoot.errors import WrongType
+from surefoot.errors import InvalidProblem, WrongType
 from surefoot.term.arguments import describe_value, exact_number, quote_text, take_text, take_tuple
 from surefoot.term.number import check_bit_length
 
@@ -261,6 +261,17 @@ def disjunction_of(parts: tuple[Term, ...]) -> Term:
     return _flatten_connective(Op.OR, parts, FALSE, TRUE)
 
 
+def negate_condition(term: Term) -> Term:
+    """`not term`, without double negation."""
+    match term:
+        case Const(value):
+            return FALSE if value else TRUE
+        case Apply(Op.NOT, (inner,)):
+            return inner
+        case _:
+            return Apply(Op.NOT, (term,))
+
+
 def _flatten_connective(op: Op, parts: tuple[Term, ...], neutral: Const, absorbing: Const) -> Term:
     kept: list[Term] = []
     for part in parts:
@@ -321,17 +332,35 @@ def free_names(t: Term) -> frozenset[str]:
     return frozenset(found)
 
 
-def substitute_names(t: Term, values: Mapping[str, Term]) -> Term:
-    """Replace names by terms, everywhere at once."""
-    return map_variables(t, lambda v: values.get(v.name, v))
+def split_conjunction(whole: Term) -> tuple[Term, ...]:
+    """The parts of a condition that have to hold, however they are nested, without `true`."""
+    found: list[Term] = []
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Apply) and part.op is Op.AND:
+            waiting.extend(reversed(part.args))
+        elif part != TRUE:
+            found.append(part)
+    return tuple(found)
 
 
-def map_variables(t: Term, new: Callable[[Var], Term]) -> Term:
-    """The same term with every `Var` replaced by `new(var)`."""
-    match t:
-        case Var():
-            return new(t)
-        case Apply(op, args):
-            return Apply(op, tuple(map_variables(a, new) for a in args))
-        case _:
-            return t
+def split_target(target: Term) -> tuple[str, tuple[Term, ...]]:
+    """The variable that an update writes, and the indices of the element: of `a[i][j]`, a and (i, j)."""
+    path: list[Term] = []
+    while isinstance(target, Apply) and target.op is Op.SELECT:
+        target, index = target.args
+        path.append(index)
+    if not isinstance(target, Var):
+        raise InvalidProblem("an update's target must be a variable or an array element")
+    return target.name, tuple(reversed(path))
+
+
+def targets_overlap(first: Term, second: Term) -> bool:
+    """Do two targets surely share a value? `a[i]` and `a[j]` can only be compared when they are run."""
+    for part, whole in ((first, second), (second, first)):
+        while part != whole and isinstance(part, Apply) and part.op is Op.SELECT:
+            part = part.args[0]
+        if part == whole:
+            return True
+    return False

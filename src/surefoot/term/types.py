@@ -7,39 +7,103 @@ from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem
 from surefoot.term.printer import abbreviate_term
-from surefoot.term.term import Apply, Const, Op, Term
+from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.traverse import Leaf, enumerate_parts, fold_term
 from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
+Sort: TypeAlias = Bool | Int | Real
 BOOL, INT, REAL = Bool(), Int(), Real()
+ELEMENTARY = frozenset(  # the reference rounds these to float64 even in exact arithmetic
+    {Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH}
+)
+TRUTHS = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})  # give true or false
 _UnknownName: TypeAlias = Callable[[str], InvalidProblem]
 _TypeRule: TypeAlias = Callable[[Apply, list[ValueType]], ValueType]
+_SortRule: TypeAlias = Callable[[Apply, list[Sort]], Sort]
 
 
 def infer_term_type(
     whole: Term, names: Mapping[str, ValueType], where: str, unknown: _UnknownName
 ) -> ValueType:
     """The kind of a term, without bounds; `unknown(name)` is the error for a name not among `names`."""
-    done: dict[int, ValueType] = {}  # by identity: large terms share their parts
-    waiting = [whole]
-    while waiting:
-        term = waiting[-1]
-        if isinstance(term, Apply):
-            missing = [a for a in term.args if id(a) not in done]
-            if missing:
-                waiting.extend(missing)
-                continue
-            try:
-                done[id(term)] = TYPE_RULES[term.op](term, [done[id(a)] for a in term.args])
-            except _TypeMisfit as misfit:
-                raise InvalidProblem(misfit.what, fix=misfit.fix, where=where) from None
-        elif isinstance(term, Const):
-            done[id(term)] = _type_of_constant(term)
-        elif term.name in names:
-            done[id(term)] = unbounded_type(names[term.name])
-        else:
-            raise unknown(term.name).at(where)
-        waiting.pop()
-    return done[id(whole)]
+
+    def leaf(part: Leaf) -> ValueType:
+        if isinstance(part, Const):
+            return _type_of_constant(part)
+        if part.name not in names:
+            raise unknown(part.name).at(where)
+        return unbounded_type(names[part.name])
+
+    try:
+        return fold_term(whole, leaf, lambda part, kinds: TYPE_RULES[part.op](part, kinds))
+    except _TypeMisfit as misfit:
+        raise InvalidProblem(misfit.what, fix=misfit.fix, where=where) from None
+
+
+def term_sort(whole: Term, names: Callable[[str], Sort]) -> Sort:
+    """The kind of a term that was checked before; an array has that of its elements."""
+    return fold_term(
+        whole,
+        lambda part: names(part.name) if isinstance(part, Var) else _type_of_constant(part),
+        lambda part, sorts: SORT_RULES[part.op](part, sorts),
+    )
+
+
+def is_truth(term: Term, names: Callable[[str], Sort]) -> bool:
+    """Is its sort that of truth values? Seen from one value, because terms never mix the two."""
+    while isinstance(term, Apply) and term.op in (Op.ITE, Op.SELECT, Op.ARRAY) and term.args:
+        term = term.args[1 if term.op is Op.ITE else 0]
+    if isinstance(term, Apply):
+        return term.op in TRUTHS
+    return names(term.name) is BOOL if isinstance(term, Var) else isinstance(term.value, bool)
+
+
+def is_truth_value(term: Term, kinds: Mapping[str, ValueType]) -> bool:
+    """Is this a truth value (or an array of them) rather than a number?"""
+    return is_truth(term, lambda name: sort_of_type(kinds.get(name)))
+
+
+def is_whole(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
+    """Is this surely a whole number wherever it is defined? Not 2 ^ n, whose kind is that of integers."""
+    return _checked_sort(whole, kinds, WHOLE_RULES) is INT
+
+
+def sort_of(whole: Term, kinds: Mapping[str, ValueType]) -> type[int] | type[bool] | None:
+    """`int` or `bool` where the value is surely that, else None; an array has the sort of its elements."""
+    sort = _checked_sort(whole, kinds, WHOLE_RULES)
+    return bool if sort is BOOL else int if sort is INT else None
+
+
+def is_rounded(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
+    """Does the term use an operator whose reference value is rounded although the arithmetic is exact?"""
+    return any(
+        part.op in ELEMENTARY or (part.op is Op.POW and not is_whole(part.args[1], kinds))
+        for part in enumerate_parts(whole)
+        if isinstance(part, Apply)
+    )
+
+
+def as_number(term: Term, kinds: Mapping[str, ValueType]) -> Term:
+    """The term itself, or 1 and 0 for a truth value."""
+    return Apply(Op.ITE, (term, Const(1), Const(0))) if is_truth_value(term, kinds) else term
+
+
+def sort_of_type(kind: ValueType | None) -> Sort:
+    """Controls and outputs, which have no kind, are real numbers."""
+    while isinstance(kind, Array):
+        kind = kind.element
+    return BOOL if isinstance(kind, Bool) else INT if isinstance(kind, Int) else REAL
+
+
+def leaf_sort(leaf: Leaf, kinds: Mapping[str, ValueType]) -> Sort:
+    """The kind of a constant or of a name."""
+    return sort_of_type(kinds.get(leaf.name)) if isinstance(leaf, Var) else _type_of_constant(leaf)
+
+
+def _checked_sort(whole: Term, kinds: Mapping[str, ValueType], rules: Mapping[Op, _SortRule]) -> Sort:
+    return fold_term(
+        whole, lambda part: leaf_sort(part, kinds), lambda part, sorts: rules[part.op](part, sorts)
+    )
 
 
 def unbounded_type(kind: ValueType) -> ValueType:
@@ -101,7 +165,7 @@ def suggest_conversion(term: Term, kind: ValueType, wanted: tuple[type, ...]) ->
     return "round it with floor, ceil or trc"
 
 
-def _type_of_constant(constant: Const) -> ValueType:
+def _type_of_constant(constant: Const) -> Sort:
     if isinstance(constant.value, bool):
         return BOOL
     return INT if isinstance(constant.value, int) else REAL
@@ -245,8 +309,37 @@ TYPE_RULES: dict[Op, _TypeRule] = {
     Op.ITE: _conditional_type,
     Op.ARRAY: _array_type,
     Op.SELECT: _element_type,
-    **dict.fromkeys(
-        (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH),
-        _numeric_rule(1, 1, REAL),
-    ),
+    **dict.fromkeys(ELEMENTARY, _numeric_rule(1, 1, REAL)),
 }
+
+
+def _power_sort(term: Apply, sorts: list[Sort]) -> Sort:
+    inverts = isinstance(term.args[1], Const) and term.args[1].value < 0
+    return REAL if inverts or REAL in sorts else INT
+
+
+def _whole_power_sort(term: Apply, sorts: list[Sort]) -> Sort:
+    exponent = term.args[1]
+    whole = isinstance(exponent, Const) and isinstance(exponent.value, int) and exponent.value >= 0
+    return INT if whole and sorts[0] is INT else REAL
+
+
+def _common_sort(_: Apply, sorts: list[Sort]) -> Sort:
+    return REAL if REAL in sorts or not sorts else sorts[0]
+
+
+# `TYPE_RULES` without checks, and so for terms that were rewritten: the tests hold the two together.
+SORT_RULES: dict[Op, _SortRule] = {
+    **dict.fromkeys(TRUTHS, lambda _, sorts: BOOL),
+    **dict.fromkeys((Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.MOD), lambda _, sorts: INT),
+    **dict.fromkeys((Op.DIV, *ELEMENTARY), lambda _, sorts: REAL),
+    **dict.fromkeys(
+        (Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.MIN, Op.MAX, Op.ABS),
+        lambda _, sorts: REAL if REAL in sorts else INT,
+    ),
+    Op.POW: _power_sort,
+    Op.ITE: lambda term, sorts: _common_sort(term, sorts[1:]),
+    Op.ARRAY: _common_sort,
+    Op.SELECT: lambda _, sorts: sorts[0],
+}
+WHOLE_RULES: dict[Op, _SortRule] = {**SORT_RULES, Op.POW: _whole_power_sort}

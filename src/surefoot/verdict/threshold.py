@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from surefoot.problem.environment import Environment
 from surefoot.problem.property import Expected, Probability, Property, Threshold
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var, split_conjunction
 from surefoot.verdict.verdict import (
     Estimated,
     Exact,
@@ -87,15 +87,9 @@ def best_start_reminder(asked: Property, environment: Environment) -> str:
 
 def _has_one_start(environment: Environment) -> bool:
     """Does the start condition give every variable a value? (False: it may still do so in another way.)"""
-    fixed = {name for name in map(_fixed_variable, _split_conjuncts(environment.initial)) if name is not None}
+    fixed = set(map(_fixed_variable, split_conjunction(environment.initial)))
     alone = all(len(component.initial) == 1 for component in environment.components)
     return alone and all(v.name in fixed for v in environment.variables)
-
-
-def _split_conjuncts(term: Term) -> list[Term]:
-    if isinstance(term, Apply) and term.op is Op.AND:
-        return [part for argument in term.args for part in _split_conjuncts(argument)]
-    return [term]
 
 
 def _fixed_variable(term: Term) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.term.evaluate import EXACT, FLOAT64, LAZY, Undefined, evaluate_term
+from surefoot.term.evaluate import EXACT, FLOAT64, Undefined, evaluate_term
 from surefoot.term.term import (
     FALSE,
     TRUE,
@@ -22,6 +22,7 @@ from surefoot.term.term import (
     ite,
     term_from_python,
 )
+from surefoot.term.traverse import LAZY
 from surefoot.term.value_types import Arithmetic
 
 BOTH = pytest.mark.parametrize("arithmetic", list(Arithmetic))

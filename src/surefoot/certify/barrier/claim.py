@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.runs.term_json import end_to_json, exact_to_json
+from surefoot.certify.runs.term_json import end_to_json, exact_to_json, term_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
@@ -18,28 +18,11 @@ from surefoot.reductions.barrier import (
     next_state_inside,
     read_control_system,
 )
-from surefoot.term.printer import show_term
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
+from surefoot.term.types import TRUTHS
 from surefoot.verdict.verdict import Certificate
 
-_OPERATORS = {
-    op: op.value
-    for op in (
-        Op.ADD,
-        Op.SUB,
-        Op.NEG,
-        Op.MUL,
-        Op.DIV,
-        Op.MAX,
-        Op.LT,
-        Op.LE,
-        Op.EQ,
-        Op.NOT,
-        Op.AND,
-        Op.OR,
-        Op.IMPLIES,
-    )
-}
+_OPERATORS = frozenset({Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV, Op.MAX, *TRUTHS})
 
 
 def build_barrier_certificate(problem: Problem, content: Mapping[str, Any]) -> Certificate:
@@ -155,14 +138,12 @@ def _box_from_json(box: Sequence[Sequence[int | str]]) -> tuple[tuple[Fraction, 
 
 
 def _term_from_json(data: Any) -> Term:
-    """A polynomial that `written` wrote."""
+    """A polynomial that `polynomial_to_json` wrote."""
     if not isinstance(data, list):
         return Const(Fraction(data))
     if data[0] == "name":
         return Var(data[1])
-    return Apply(
-        {text: op for op, text in _OPERATORS.items()}[data[0]], tuple(map(_term_from_json, data[1:]))
-    )
+    return Apply(Op(data[0]), tuple(map(_term_from_json, data[1:])))
 
 
 def _system_to_json(
@@ -211,16 +192,4 @@ def _box_to_json(box: Sequence[tuple[Fraction, Fraction]]) -> list[list[int | st
 
 def polynomial_to_json(term: Term) -> Any:
     """A term of polynomials and comparisons; powers are products, as they are computed."""
-    match term:
-        case Const(bool(value)):
-            return value
-        case Const(value):
-            return exact_to_json(value)
-        case Var(name):
-            return ["name", name]
-        case Apply(Op.POW, (base, Const(int(exponent)))) if exponent > 0:
-            return ["*", *([polynomial_to_json(base)] * exponent)]
-        case Apply(op, args) if op in _OPERATORS:
-            return [_OPERATORS[op], *map(polynomial_to_json, args)]
-        case _:
-            raise Unsupported(f"`{show_term(term)}` is not a polynomial")
+    return term_to_json(term, _OPERATORS, "is not a polynomial", powers=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from surefoot.certify.runs.term_json import exact_to_json
 from surefoot.errors import Unsupported
-from surefoot.term.defined_range import Span
+from surefoot.term.interval import Span
 from surefoot.verdict.verdict import Certificate, ProofArgument
 from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem as Read
 from surefoot_checker.claims.runs.network_ranges import observation_range

@@ -12,7 +12,7 @@ from typing import Any
 
 from surefoot.certify.runs.canonical import normalised_entry
 from surefoot.certify.runs.policy import network_entry_to_json, rules_and_network
-from surefoot.certify.runs.term_json import end_to_json, exact_to_json
+from surefoot.certify.runs.term_json import end_to_json, exact_to_json, term_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Outcome
 from surefoot.problem.meaning.decision import action_names
@@ -30,10 +30,11 @@ from surefoot.problem.property import (
     Within,
 )
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Const, Op, Term
+from surefoot.term.types import ELEMENTARY
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
-_ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
+_OPERATORS = frozenset(Op) - ELEMENTARY
 
 
 def process_problem_to_json(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -223,22 +224,21 @@ def _constant_to_json(term: Term | None) -> int | str | None:
 
 def process_term_to_json(term: Term, *, asked: bool = False) -> Any:
     """A term as nested lists; `asked`: it may mention locations and deadlocks."""
-    match term:
-        case Const(bool(value)):
-            return value
-        case Const(value):
-            return exact_to_json(value)
-        case Var(name) if asked and (place := location_parts(name)) is not None:
-            return ["at", *place]
-        case Var(name) if asked and name in (DEADLOCKED, STALLED):
-            return [name]
-        case Var(name) if asked and (action := chosen_action(name)) is not None:
-            return ["chosen", action]
-        case Var(name) if asked and output_index(name) is not None:
-            raise Unsupported("outputs of the network in a condition, which certificates do not cover")
-        case Var(name):
-            return ["name", name]
-        case Apply(op, args) if op not in _ELEMENTARY:
-            return [op.value, *(process_term_to_json(a, asked=asked) for a in args)]
-        case Apply(op):
-            raise Unsupported(f"the function `{op.value}`, which certificates of probabilities do not cover")
+    refusal = "is a function, which certificates of probabilities do not cover"
+    return term_to_json(term, _OPERATORS, refusal, name=_asked_name if asked else _state_name)
+
+
+def _state_name(name: str) -> Any:
+    return ["name", name]
+
+
+def _asked_name(name: str) -> Any:
+    if (place := location_parts(name)) is not None:
+        return ["at", *place]
+    if name in (DEADLOCKED, STALLED):
+        return [name]
+    if (action := chosen_action(name)) is not None:
+        return ["chosen", action]
+    if output_index(name) is not None:
+        raise Unsupported("outputs of the network in a condition, which certificates do not cover")
+    return _state_name(name)

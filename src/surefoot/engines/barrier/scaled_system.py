@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from math import ulp
+from typing import TypeAlias
 
 from surefoot.errors import Unsupported
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
@@ -19,11 +21,13 @@ from surefoot.reductions.barrier import (
     polynomial_of,
 )
 from surefoot.term.printer import show_term
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Op, Term, Var
+from surefoot.term.traverse import Leaf, fold_term
 
 Range = tuple[Fraction, Fraction]
 Case = Sequence[tuple[Term, Term]]  # comparisons: the first is at most the second
 SPARE = Fraction(101, 100)
+_Magnitude: TypeAlias = tuple[float, float]  # size and error
 
 
 class Unproved(Exception):
@@ -251,35 +255,38 @@ def bound_rounding_error(term: Term, sizes: Mapping[str, tuple[float, float]]) -
 
     The checker computes its own; if these were too small it would refuse, never accept.
     """
-    match term:
-        case Apply(Op.ADD | Op.SUB, parts):
-            size, error = bound_rounding_error(parts[0], sizes)
-            for part in parts[1:]:
-                s, e = bound_rounding_error(part, sizes)
-                size, error = size + s, error + e + 1.2e-16 * (size + s + error + e)
-            return size, error
-        case Apply(Op.MUL, parts):
-            size, error = bound_rounding_error(parts[0], sizes)
-            for part in parts[1:]:
-                s, e = bound_rounding_error(part, sizes)
-                crossed = size * e + s * error + error * e
-                size, error = size * s, crossed + 1.2e-16 * (size * s + crossed) + ulp(0.0) * 2
-            return size, error
-        case Apply(Op.NEG, (inner,)):
-            return bound_rounding_error(inner, sizes)
-        case Apply(Op.MAX, parts):
-            several = [bound_rounding_error(part, sizes) for part in parts]
-            return max(size for size, _ in several), max(error for _, error in several)
-        case Apply(Op.DIV, (left, right)):
-            size, error = bound_rounding_error(left, sizes)
-            by = bound_rounding_error(right, sizes)[0]
+
+    def leaf(part: Leaf) -> _Magnitude:
+        return sizes[part.name] if isinstance(part, Var) else (abs(float(part.value)), 0.0)
+
+    return fold_term(term, leaf, _rounded_magnitude)
+
+
+def _rounded_magnitude(term: Apply, parts: list[_Magnitude]) -> _Magnitude:
+    match term.op:
+        case Op.ADD | Op.SUB:
+            return reduce(_add_magnitudes, parts)
+        case Op.MUL:
+            return reduce(_multiply_magnitudes, parts)
+        case Op.NEG:
+            return parts[0]
+        case Op.MAX:
+            return max(size for size, _ in parts), max(error for _, error in parts)
+        case Op.DIV:
+            (size, error), (by, _) = parts
             return size / by, error / by + 1.2e-16 * (size + error) / by + ulp(0.0) * 2
-        case Apply(Op.POW, (base, exponent)):
-            count = int(bound_rounding_error(exponent, sizes)[0])
-            return bound_rounding_error(Apply(Op.MUL, (base,) * count) if count > 1 else base, sizes)
-        case Var(name):
-            return sizes[name]
-        case Const(value):
-            return abs(float(value)), 0.0
+        case Op.POW:
+            return reduce(_multiply_magnitudes, [parts[0]] * max(1, int(parts[1][0])))
         case _:
             raise Unsupported(f"`{show_term(term)}` is not a polynomial")
+
+
+def _add_magnitudes(left: _Magnitude, right: _Magnitude) -> _Magnitude:
+    (size, error), (s, e) = left, right
+    return size + s, error + e + 1.2e-16 * (size + s + error + e)
+
+
+def _multiply_magnitudes(left: _Magnitude, right: _Magnitude) -> _Magnitude:
+    (size, error), (s, e) = left, right
+    crossed = size * e + s * error + error * e
+    return size * s, crossed + 1.2e-16 * (size * s + crossed) + ulp(0.0) * 2

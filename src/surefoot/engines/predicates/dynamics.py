@@ -16,18 +16,13 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.reductions.expand import (
-    ScalarTree,
-    expand_scalar,
-    fold_operator,
-    negate_condition,
-    undefined_condition,
-)
+from surefoot.reductions.expand import ScalarTree, expand_scalar, fold_operator, undefined_condition
 from surefoot.reductions.network_call import EncodedCall
 from surefoot.reductions.scalar_layout import ScalarLayout
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.reductions.transition_system import TransitionSystem, build_transition_system
 from surefoot.term.interval import Kinds, Scalar
+from surefoot.term.normal_form import fold_condition
 from surefoot.term.printer import show_term
 from surefoot.term.term import (
     FALSE,
@@ -40,13 +35,14 @@ from surefoot.term.term import (
     conjunction_of,
     disjunction_of,
     free_names,
+    negate_condition,
 )
-from surefoot.term.types import infer_term_type
+from surefoot.term.traverse import enumerate_parts
+from surefoot.term.types import TRUTHS, infer_term_type, is_truth_value
 from surefoot.term.value_types import Bool, Int, Real
 from surefoot.verdict.verdict import Refused
 
 Picks: TypeAlias = Mapping[str, Const]
-TRUTHS = (Op.AND, Op.OR, Op.NOT, Op.IMPLIES, Op.LE, Op.LT, Op.EQ)  # what they make is true or false
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,51 +244,45 @@ class _PartialEvaluator:
         return self.mentions[id(term)]
 
 
-def _positive_form(term: Term, outputs: frozenset[str], sign: bool = True) -> Term:
-    """The same condition (or its negation) in which no comparison of outputs is negated.
+def _positive_form(term: Term, outputs: frozenset[str]) -> Term:
+    """The same condition in which no comparison of outputs is negated.
 
     Outputs are known up to rounding: of a comparison it is asked whether it may hold, and so of its opposite.
     """
-    if not free_names(term) & outputs:
-        return term if sign else negate_condition(term)
-    match term:
-        case Apply(Op.NOT, (inner,)):
-            return _positive_form(inner, outputs, not sign)
-        case Apply(Op.AND | Op.OR as op, args):
-            parts = tuple(_positive_form(a, outputs, sign) for a in args)
-            return conjunction_of(parts) if (op is Op.AND) is sign else disjunction_of(parts)
-        case Apply(Op.IMPLIES, (left, right)):
-            return _positive_form(~left | right, outputs, sign)
-        case Apply(Op.ITE, (test, then, otherwise)):
-            return _positive_form((test & then) | (~test & otherwise), outputs, sign)
-        case Apply(Op.EQ, (left, right)) if _is_truth(left) or _is_truth(right):
-            return _positive_form((left & right) | (~left & ~right), outputs, sign)
-        case Apply(Op.EQ, (left, right)):
-            return _positive_form((left <= right) & (right <= left), outputs, sign)
-        case Apply(Op.LE | Op.LT as op, (left, right)) if not any(
-            _has_output_condition(t, outputs) for t in (left, right)
-        ):
-            opposed = Op.LT if op is Op.LE else Op.LE
-            return term if sign else Apply(opposed, (right, left))
-        case _:
-            raise Unsupported("this use of network outputs is not covered by predicate abstraction")
 
+    def literal(part: Term, sign: bool) -> Term:
+        match part:
+            case _ if not free_names(part) & outputs:
+                return part if sign else negate_condition(part)
+            case Apply(Op.LE | Op.LT | Op.EQ as op, (left, right)) if not any(
+                _has_output_condition(t, outputs) for t in (left, right)
+            ):
+                if op is Op.EQ and sign:
+                    return (left <= right) & (right <= left)
+                if op is Op.EQ:
+                    return (right < left) | (left < right)
+                opposed = Op.LT if op is Op.LE else Op.LE
+                return part if sign else Apply(opposed, (right, left))
+            case _:
+                raise Unsupported("this use of network outputs is not covered by predicate abstraction")
 
-def _is_truth(term: Term) -> bool:
-    match term:
-        case Apply(Op.ITE, (_, then, _)):
-            return _is_truth(then)
-        case Apply(op, _):
-            return op in TRUTHS
-        case _:
-            return isinstance(term, Const) and isinstance(term.value, bool)
+    return fold_condition(
+        term,
+        True,
+        literal,
+        lambda parts: conjunction_of(tuple(parts)),
+        lambda parts: disjunction_of(tuple(parts)),
+        is_truth=lambda part: is_truth_value(part, {}),
+        is_literal=lambda part: not free_names(part) & outputs,
+    )
 
 
 def _has_output_condition(term: Term, outputs: frozenset[str]) -> bool:
     """Does a number depend on whether outputs satisfy a condition? Then its opposite counts as well."""
-    if not isinstance(term, Apply) or not free_names(term) & outputs:
-        return False
-    return term.op in (*TRUTHS, Op.ITE) or any(_has_output_condition(part, outputs) for part in term.args)
+    return any(
+        isinstance(part, Apply) and (part.op in TRUTHS or part.op is Op.ITE) and free_names(part) & outputs
+        for part in enumerate_parts(term)
+    )
 
 
 def _check_positive(term: Term, outputs: frozenset[str]) -> None:

@@ -14,7 +14,8 @@ from surefoot.engines.predicates.symbolic.cubes import EVERYTHING, Cube, meet_cu
 from surefoot.errors import Unsupported
 from surefoot.problem.property import Never
 from surefoot.term.reserved_names import location_name, output_index
-from surefoot.term.term import FALSE, TRUE, Apply, Term, Var, conjunction_of, disjunction_of, free_names
+from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of, free_names
+from surefoot.term.traverse import count_term_parts
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import AbstractInvariant, Holds, ProofArgument
 
@@ -29,7 +30,7 @@ def _closed_condition(dynamics: Dynamics, graph: AbstractGraph) -> Term | None:
     conditions = [Var(location_name(*p)) for p in places] + list(graph.predicates)
     rows = {(*(p in s.locations for p in places), *s.values) for s in graph.states}
     expanded = [dynamics.expand_predicate(c) for c in conditions]
-    if any(_term_size(c) > MOST_TERMS for c in expanded):
+    if any(count_term_parts(c) > MOST_TERMS for c in expanded):
         return None
     kinds = dynamics.layout.kinds
     try:
@@ -39,10 +40,6 @@ def _closed_condition(dynamics: Dynamics, graph: AbstractGraph) -> Term | None:
         )
     except Unsupported:
         return None
-
-
-def _term_size(term: Term) -> int:
-    return 1 + sum(map(_term_size, term.args)) if isinstance(term, Apply) else 1
 
 
 def _decision_tree_condition(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Apply, Const, Op, Term, Var, split_conjunction
 from surefoot.term.value_types import Bool
 
 
@@ -17,7 +17,7 @@ def listed_starts(dynamics: Dynamics) -> NDArray[np.int64] | None:
     common, several = _common_and_alternatives(dynamics.initial)
     rows = []
     for alternative in several:
-        row = _scalar_values(dynamics, [*common, *_conjunct_parts(alternative)])
+        row = _scalar_values(dynamics, [*common, *split_conjunction(alternative)])
         if row is None:
             return None
         if row:
@@ -26,15 +26,11 @@ def listed_starts(dynamics: Dynamics) -> NDArray[np.int64] | None:
     return np.array(rows, dtype=np.int64).reshape(len(rows), width)
 
 
-def _conjunct_parts(term: Term) -> tuple[Term, ...]:
-    return term.args if isinstance(term, Apply) and term.op is Op.AND else (term,)
-
-
 def _common_and_alternatives(term: Term) -> tuple[list[Term], tuple[Term, ...]]:
     """Conjuncts, and the alternatives of the one disjunction among them, if there is one."""
     common: list[Term] = []
     several: list[tuple[Term, ...]] = []
-    for part in _conjunct_parts(term):
+    for part in split_conjunction(term):
         if isinstance(part, Apply) and part.op is Op.OR:
             several.append(part.args)
         else:

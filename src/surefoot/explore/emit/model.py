@@ -31,7 +31,7 @@ from surefoot.explore.emit.operators import emit_number_comparison, emit_number_
 from surefoot.explore.emit.state_packing import CompileObjection, Packing, kind_size
 from surefoot.explore.emit.term_emitter import ConstantPool, TermEmitter
 from surefoot.problem.environment import Edge, Environment, Outcome, Update
-from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
+from surefoot.term.term import TRUE, Const, Term, split_target
 from surefoot.term.value_types import Array, Bool, ValueType
 from surefoot.work.machine.llvm_ir import OVERFLOWING, IrFunction
 
@@ -247,18 +247,16 @@ class ModelEmitter:
 
     def _place(self, t: TermEmitter, target: Term) -> tuple[str, int, ValueType, Whole, int]:
         """Name, length of the path, kind, first slot, and one of the slots."""
-        match target:
-            case Var(name):
-                layout = self.packing.layout
-                first = self.packing.first[layout.slots[name]]
-                return name, 0, layout.kinds[name], integer_literal(first), first
-            case Apply(Op.SELECT, (array, index)):
-                name, path, kind, start, slot = self._place(t, array)
-                assert isinstance(kind, Array)
-                inside = v.emit_index_check(t.f, t.whole(index), kind.length)
-                step = v.emit_integer_multiply(t.f, inside, integer_literal(kind_size(kind.element)))
-                return name, path + 1, kind.element, v.emit_integer_add(t.f, start, step), slot
-        raise CompileObjection("an update's target is neither a variable nor an element")
+        layout = self.packing.layout
+        name, path = split_target(target)
+        slot = self.packing.first[layout.slots[name]]
+        kind, first = layout.kinds[name], integer_literal(slot)
+        for index in path:
+            assert isinstance(kind, Array)
+            inside = v.emit_index_check(t.f, t.whole(index), kind.length)
+            step = v.emit_integer_multiply(t.f, inside, integer_literal(kind_size(kind.element)))
+            kind, first = kind.element, v.emit_integer_add(t.f, first, step)
+        return name, len(path), kind, first, slot
 
     def _facts(self, f: IrFunction) -> dict[str, Value]:
         facts: dict[str, Value] = {}

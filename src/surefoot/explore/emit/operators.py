@@ -19,8 +19,9 @@ from surefoot.explore.emit.machine_values import (
     require_number,
 )
 from surefoot.explore.emit.state_packing import CompileObjection, Packing
-from surefoot.explore.emit.term_emitter import ConstantPool, TermEmitter, may_be_undefined
+from surefoot.explore.emit.term_emitter import ConstantPool, TermEmitter
 from surefoot.term.term import Apply, Const, Op, Term
+from surefoot.term.types import ELEMENTARY
 from surefoot.work.machine.llvm_ir import IrFunction
 
 
@@ -163,7 +164,7 @@ def _emit_ite(t: TermEmitter, args: tuple[Term, ...]) -> Value:
     condition = t.truth(args[0])
     if condition.text in ("true", "false"):
         return t.value(args[1] if condition.text == "true" else args[2])
-    if may_be_undefined(args[1]) or may_be_undefined(args[2]):
+    if t.may_be_undefined(args[1]) or t.may_be_undefined(args[2]):
         return t.branch(condition, args[1], args[2])
     return t.choose(condition, t.value(args[1]), t.value(args[2]))
 
@@ -242,6 +243,4 @@ TABLE: dict[Op, Callable[[TermEmitter, tuple[Term, ...]], Value]] = {
     Op.ARRAY: _emit_array,
     Op.SELECT: _emit_select,
 }
-NOT_COMPILED = frozenset(
-    {Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH}
-)
+NOT_COMPILED = ELEMENTARY

@@ -1,7 +1,8 @@
 """Terms in machine code: names, arrays and conditions; the operators are in `operators.py`.
 
 `and`, `or`, `=>` and `ite` look at later arguments only when they matter, wherever these may be undefined.
-What has no value ends the function with a status; so does what does not fit into 64 bits.
+What has no value ends the function with a status; so does what does not fit into 64 bits. Not on `fold_term`:
+an operator begins and ends blocks of code between its arguments, and one value may hold in one block alone.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from surefoot.explore.emit.machine_values import (
     require_truth,
 )
 from surefoot.explore.emit.state_packing import CompileObjection, Packing, kind_size
+from surefoot.term.interval import is_surely_defined
 from surefoot.term.term import Apply, Const, Op, Term, Var
-from surefoot.term.value_types import Array, Bool, ValueType
+from surefoot.term.value_types import Array, Bool, Real, ValueType
 from surefoot.work.machine.llvm_ir import IrFunction
 
 _MOST_ELEMENTS = 64  # of an array that is computed rather than looked up
-_RISKY = frozenset({Op.DIV, Op.MOD, Op.SELECT, Op.POW})
 
 
 class ConstantPool:
@@ -204,7 +205,7 @@ class TermEmitter:
         for arg in args[1:]:
             if result.text == ("true" if until else "false"):
                 return result
-            if not may_be_undefined(arg):
+            if not self.may_be_undefined(arg):
                 right = self.truth(arg)
                 result = self._join_truths(joined, result, right)
                 continue
@@ -218,6 +219,11 @@ class TermEmitter:
             known = "true" if until else "false"
             result = Truth(self.f.value(f"phi i1 [{known}, %{before}], [{right.text}, %{last}]"))
         return result
+
+    def may_be_undefined(self, term: Term) -> bool:
+        """Decides the shape of the code alone: then a part is computed only where it is looked at."""
+        known = {**self.packing.layout.kinds, **dict.fromkeys(self.more, Real())}
+        return not is_surely_defined(term, known)
 
     def _join_truths(self, joined: str, left: Truth, right: Truth) -> Truth:
         neutral, absorbing = ("false", "true") if joined == "or" else ("true", "false")
@@ -254,16 +260,3 @@ class TermEmitter:
             return meet_whole(left, right)
         a, b = number_to_ratio(require_number(left)), number_to_ratio(require_number(right))
         return Ratio(meet_whole(a.top, b.top), meet_whole(a.bottom, b.bottom))
-
-
-def may_be_undefined(term: Term) -> bool:
-    """May it be undefined? (Where 64 bits are not enough is another matter.)"""
-    if not isinstance(term, Apply):
-        return False
-    if term.op in _RISKY and not (term.op is not Op.POW and _plain_constant(term.args[1])):
-        return True
-    return any(may_be_undefined(a) for a in term.args)
-
-
-def _plain_constant(term: Term) -> bool:
-    return isinstance(term, Const) and term.value != 0

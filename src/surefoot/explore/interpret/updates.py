@@ -11,10 +11,11 @@ from surefoot.errors import InvalidProblem
 from surefoot.explore.row_layout import RowLayout
 from surefoot.problem.environment import Environment, Update
 from surefoot.problem.semantics import has_value_type
-from surefoot.term.closures import Closure, Row, compile_closure, sort_of
+from surefoot.term.closures import Closure, Row, compile_closure
 from surefoot.term.evaluate import Undefined
 from surefoot.term.number import as_doubles, brief_number, check_bit_length
-from surefoot.term.term import Apply, Op, Term, Var
+from surefoot.term.term import split_target
+from surefoot.term.types import sort_of
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 
@@ -31,7 +32,7 @@ class CompiledUpdate:
 
 
 def compile_update(environment: Environment, layout: RowLayout, update: Update) -> CompiledUpdate:
-    name, path = _split_target(update.target)
+    name, path = split_target(update.target)
     if name not in layout.slots or layout.slots[name] >= len(environment.variables):
         raise InvalidProblem(f"`{name}` is not a variable")
     arithmetic, kind = environment.arithmetic, layout.kinds[name]
@@ -44,17 +45,6 @@ def compile_update(environment: Environment, layout: RowLayout, update: Update) 
         _fit_test(kind, sort_of(update.value, layout.kinds), arithmetic),
         as_floats,
     )
-
-
-def _split_target(target: Term) -> tuple[str, tuple[Term, ...]]:
-    match target:
-        case Var(name):
-            return name, ()
-        case Apply(Op.SELECT, (array, index)):
-            name, path = _split_target(array)
-            return name, (*path, index)
-        case _:
-            raise InvalidProblem("an update's target must be a variable or an array element")
 
 
 def _element_kind(kind: ValueType) -> ValueType:

@@ -12,11 +12,11 @@ from itertools import combinations
 
 from surefoot.explore.emit.model import NumberedEdge, numbered_edges
 from surefoot.explore.emit.state_packing import CompileObjection
-from surefoot.problem.environment import Environment, Update
+from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.policy import Policy
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Const, split_target
 
 _MOST_ACTIONS = 62
 _MOST_CODES = 2**62
@@ -113,15 +113,6 @@ def _enumerate_writes(edge: NumberedEdge) -> Iterator[tuple[str, int, tuple[int 
     """Names, indices and paths (None: a place that depends on the state) of an edge's updates."""
     for outcome in edge.edge.outcomes:
         for update in outcome.updates:
-            yield _write_place(update, update.target)
-
-
-def _write_place(update: Update, target: Term) -> tuple[str, int, tuple[int | None, ...]]:
-    match target:
-        case Var(name):
-            return name, update.index, ()
-        case Apply(Op.SELECT, (array, index)):
-            name, level, path = _write_place(update, array)
-            known = index.value if isinstance(index, Const) and type(index.value) is int else None
-            return name, level, (*path, known)
-    raise CompileObjection("an update's target is neither a variable nor an element")
+            name, path = split_target(update.target)
+            known = (i.value if isinstance(i, Const) and type(i.value) is int else None for i in path)
+            yield name, update.index, tuple(known)

@@ -29,8 +29,10 @@ from surefoot.term.term import (
     Var,
     disjunction_of,
     free_names,
-    substitute_names,
+    split_target,
+    targets_overlap,
 )
+from surefoot.term.traverse import substitute_names
 from surefoot.term.types import BOOL, REAL, describe_type, suggest_conversion, unbounded_type
 
 
@@ -215,7 +217,7 @@ class EdgeReader:
                     continue
                 target = self._fix_location(self._target(row["ref"], scope), source)
                 _require_type(row["value"], value, jani_term_type(row["ref"], target, scope), scope)
-                if any(u.index == index and _targets_overlap(u.target, target) for u in updates):
+                if any(u.index == index and targets_overlap(u.target, target) for u in updates):
                     row["ref"].fail(f"`{show_term(target)}` is assigned twice at once", "keep one of them")
                 updates.append(Update(target, value, index))
                 written.setdefault(name, set()).add(index)
@@ -276,7 +278,7 @@ class EdgeReader:
         for name in free_names(value):
             if any(i < index for i in self.writes.indices_elsewhere(self.instance.component, name)):
                 return None
-            mine = [u for u in updates if u.index < index and name in free_names(_target_variable(u.target))]
+            mine = [u for u in updates if u.index < index and name == split_target(u.target)[0]]
             if not mine:
                 continue
             last = max(mine, key=lambda u: u.index)
@@ -291,13 +293,6 @@ class EdgeReader:
         return fold_constant_parts(substitute_names(value, earlier)) if earlier else value
 
 
-def _target_variable(target: Term) -> Term:
-    """The variable of which this is an element, or which it is."""
-    while isinstance(target, Apply):
-        target = target.args[0]
-    return target
-
-
 def _require_type(node: JsonNode, value: Term, kind: object, scope: JaniScope) -> None:
     found = jani_term_type(node, value, scope)
     if not is_jani_subtype(found, kind):  # type: ignore[arg-type]
@@ -306,16 +301,6 @@ def _require_type(node: JsonNode, value: Term, kind: object, scope: JaniScope) -
             f"{describe_type(unbounded_type(kind))} is needed"  # type: ignore[arg-type]
         )
         node.fail(what, suggest_conversion(value, found, (type(kind),)))
-
-
-def _targets_overlap(first: Term, second: Term) -> bool:
-    """Do two targets surely share a value? `a[i]` and `a[j]` can only be compared when they are run."""
-    for part, whole in ((first, second), (second, first)):
-        while part != whole and isinstance(part, Apply) and part.op is Op.SELECT:
-            part = part.args[0]
-        if part == whole:
-            return True
-    return False
 
 
 def input_enabled_edges(instance: AutomatonInstance, edges: list[RawEdge]) -> list[RawEdge]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.jani.constant_folding import MOST_PARTS, count_term_parts, fold_constant_parts
+from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.term.elementary import elementary_value
 from surefoot.term.lexer import shorten_text
@@ -19,6 +19,7 @@ from surefoot.term.number import LongNumber, integer_power
 from surefoot.term.parser import MOST_LEVELS
 from surefoot.term.printer import abbreviate_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, equal
+from surefoot.term.traverse import count_term_parts
 from surefoot.term.types import (
     describe_type,
     infer_term_type,
@@ -65,6 +66,7 @@ UNARY = {
     "tanh": Op.TANH,
 }
 OTHER_OPERATORS = ("≠", "log", "ite", "call", "av", "ac", "aa")
+_MOST = 1_000_000  # operators and leaves of an expression
 _CHAINS = frozenset({Op.OR, Op.AND, Op.ADD, Op.MUL, Op.MIN, Op.MAX})
 _NAMED_NUMBERS = {"π": math.pi, "e": math.e}
 _MEASURES = ("filter", "Pmin", "Pmax", "Smin", "Smax", "Emin", "Emax", "∀", "∃")
@@ -140,8 +142,8 @@ def is_jani_subtype(kind: ValueType, wanted: ValueType) -> bool:
 
 def jani_term_type(node: JsonNode, term: Term, scope: JaniScope) -> ValueType:
     """The kind of a term over the variables of a scope."""
-    if count_term_parts(term) > MOST_PARTS:
-        node.refuse(f"an expression of more than {MOST_PARTS} operators", "expand fewer functions and arrays")
+    if count_term_parts(term) > _MOST:
+        node.refuse(f"an expression of more than {_MOST} operators", "expand fewer functions and arrays")
 
     def unknown(name: str) -> InvalidProblem:
         return InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, scope.kinds))

@@ -23,7 +23,8 @@ from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Edge, Outcome, Synchronisation
 from surefoot.problem.property import STEPS
 from surefoot.term.reserved_names import location_key
-from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, substitute_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
+from surefoot.term.traverse import fold_term, substitute_names
 from surefoot.term.types import REAL
 from surefoot.term.value_types import Int, Real
 
@@ -239,14 +240,10 @@ class Rewards:
 
 def _is_sum(term: Term) -> bool:
     """Is every transient variable of the term a summand, perhaps multiplied by a constant?"""
-    match term:
-        case Const() | Var():
-            return True
-        case Apply(Op.ADD | Op.SUB | Op.NEG, args):
-            return all(_is_sum(a) for a in args)
-        case Apply(Op.MUL, args):
-            return sum(not isinstance(a, Const) for a in args) <= 1 and all(_is_sum(a) for a in args)
-        case Apply(Op.DIV, (top, Const())):
-            return _is_sum(top)
-        case _:
-            return False
+    return fold_term(term, lambda _: True, lambda part, sums: all(sums) and _is_linear_operator(part))
+
+
+def _is_linear_operator(term: Apply) -> bool:
+    if term.op is Op.MUL:
+        return sum(not isinstance(a, Const) for a in term.args) <= 1
+    return term.op in (Op.ADD, Op.SUB, Op.NEG) or (term.op is Op.DIV and isinstance(term.args[1], Const))

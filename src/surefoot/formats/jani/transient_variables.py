@@ -22,6 +22,7 @@ from surefoot.problem.semantics import has_value_type
 from surefoot.term.printer import abbreviate_term
 from surefoot.term.reserved_names import location_key, location_name
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, equal, free_names, ite
+from surefoot.term.traverse import fold_term, rebuild_term
 from surefoot.term.types import describe_type, unbounded_type
 from surefoot.term.value_types import ValueType
 
@@ -100,17 +101,14 @@ def rewrite_locations(cast: ModelInstances, term: Term) -> Term:
     if not keys.keys() & free_names(term):
         return term
 
-    def rewrite_term(part: Term) -> Term:
+    def rewrite(part: Apply, args: list[Term]) -> Term:
         match part:
             case Apply(Op.EQ, (Var(key), Const(int() as index))) if key in keys:
                 place = tuple(keys[key].locations.values())[index]
                 return Var(location_name(keys[key].component, place))
-            case Apply(op, args):
-                return Apply(op, tuple(rewrite_term(a) for a in args))
-            case _:
-                return part
+        return rebuild_term(part, args)
 
-    return rewrite_term(term)
+    return fold_term(term, lambda leaf: leaf, rewrite)
 
 
 @dataclass(frozen=True, slots=True)

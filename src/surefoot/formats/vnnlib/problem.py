@@ -19,7 +19,8 @@ from surefoot.problem.property import Never
 from surefoot.problem.validate.dropped_head import check_no_dropped_head
 from surefoot.term import reserved_names
 from surefoot.term.float32 import contains_float32
-from surefoot.term.term import Apply, Op, Term, Var, conjunction_of, free_names, substitute_names
+from surefoot.term.term import Apply, Op, Term, Var, conjunction_of, free_names, split_conjunction
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Real
 
 
@@ -55,9 +56,8 @@ def problem_from_vnnlib(
 
 def _split_constraint(constraint: Term) -> tuple[Term, Term]:
     """What concerns inputs alone, without what the box says already; and the rest."""
-    parts = constraint.args if isinstance(constraint, Apply) and constraint.op is Op.AND else (constraint,)
     initial, bad = [], []
-    for part in parts:
+    for part in split_conjunction(constraint):
         mentioned = free_names(part)
         if not mentioned or not all(is_input(n) for n in mentioned):
             bad.append(part)

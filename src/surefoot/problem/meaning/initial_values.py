@@ -7,15 +7,8 @@ from typing import Any
 from surefoot.problem.environment import Environment
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.number import as_doubles
-from surefoot.term.term import TRUE, Apply, Op, Term, Var, free_names
+from surefoot.term.term import Apply, Op, Term, Var, free_names, split_conjunction
 from surefoot.term.value_types import Arithmetic, Array, Real, ValueType
-
-
-def split_conjunction(whole: Term) -> tuple[Term, ...]:
-    """The parts of a condition that have to hold, however they are nested."""
-    if isinstance(whole, Apply) and whole.op is Op.AND:
-        return tuple(part for arg in whole.args for part in split_conjunction(arg))
-    return () if whole == TRUE else (whole,)
 
 
 def fixed_values(environment: Environment) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from surefoot.problem.validate.scope import (
 )
 from surefoot.term.number import LARGEST_DOUBLE
 from surefoot.term.printer import abbreviate_term, show_term
-from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.term import Const, Term, Var, split_target, targets_overlap
 from surefoot.term.types import BOOL, REAL
 from surefoot.term.value_types import Arithmetic, Array, Int, Real, ValueType
 
@@ -148,10 +148,12 @@ def _check_outcome(outcome: Outcome, scope: NameScope, where: str) -> None:
 
 
 def _check_update(update: Update, scope: NameScope, where: str) -> None:
-    root = _assigned_name(update.target)
-    if root is None:
+    try:
+        root, _ = split_target(update.target)
+    except InvalidProblem:
         what = f"`{abbreviate_term(update.target)}` cannot be assigned"
-        raise InvalidProblem(what, fix="assign a variable or an element of an array", where=f"{where}.target")
+        fix = "assign a variable or an element of an array"
+        raise InvalidProblem(what, fix=fix, where=f"{where}.target") from None
     kind = scope.kind(update.target, f"{where}.target")
     if root not in scope.variables:
         what = f"`{root}` is not a variable, so it cannot be assigned"
@@ -159,34 +161,16 @@ def _check_update(update: Update, scope: NameScope, where: str) -> None:
     scope.require(update.value, kind, f"{where}.value")
 
 
-def _assigned_name(target: Term) -> str | None:
-    while isinstance(target, Apply) and target.op is Op.SELECT:
-        target = target.args[0]
-    return target.name if isinstance(target, Var) else None
-
-
 def _check_write_conflicts(updates: tuple[Update, ...], where: str) -> None:
-    """Two writes of one target at once; `a[i]` and `a[j]` can only be compared when they are run."""
+    """Two writes of one target at once."""
     seen: dict[int, list[Term]] = {}
     for number, update in enumerate(updates):
         others = seen.setdefault(update.index, [])
         for other in others:
-            if (
-                update.target == other
-                or _is_element_of(update.target, other)
-                or _is_element_of(other, update.target)
-            ):
+            if targets_overlap(update.target, other):
                 what = f"`{show_term(update.target)}` is assigned twice at once"
                 raise InvalidProblem(what, fix="keep one of them", where=f"{where}.updates[{number}].target")
         others.append(update.target)
-
-
-def _is_element_of(part: Term, whole: Term) -> bool:
-    while isinstance(part, Apply) and part.op is Op.SELECT:
-        part = part.args[0]
-        if part == whole:
-            return True
-    return False
 
 
 def _check_probabilities(probabilities: list[Term], where: str) -> None:

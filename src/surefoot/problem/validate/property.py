@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -29,6 +28,7 @@ from surefoot.problem.property import (
 )
 from surefoot.problem.validate.policy import draws_actions
 from surefoot.problem.validate.scope import NameScope, state_scope
+from surefoot.term.normal_form import fold_condition
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import (
     DEADLOCKED,
@@ -40,7 +40,7 @@ from surefoot.term.reserved_names import (
     location_parts,
     network_output_name,
 )
-from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
+from surefoot.term.term import Const, Term, Var, free_names
 from surefoot.term.types import BOOL, REAL
 from surefoot.term.value_types import ValueType
 
@@ -102,22 +102,14 @@ def _check_draws(asked: Property) -> None:
         raise Unsupported(what, fix=fix, where="property")
 
 
-def _drawn_names(condition: Term, positive: bool = True) -> Iterator[bool]:
+def _drawn_names(condition: Term) -> tuple[bool, ...]:
     """For each `chosen(…)` or `stalled` in it, whether more of them can only make it true."""
-    match condition:
-        case Var(name):
-            if name == STALLED or chosen_action(name) is not None:
-                yield positive
-        case Apply(Op.NOT, (inner,)):
-            yield from _drawn_names(inner, not positive)
-        case Apply(Op.IMPLIES, (premise, conclusion)):
-            yield from _drawn_names(premise, not positive)
-            yield from _drawn_names(conclusion, positive)
-        case Apply(Op.AND | Op.OR, parts):
-            for part in parts:
-                yield from _drawn_names(part, positive)
-        case Apply(_, parts):
-            yield from (False for part in parts for _ in _drawn_names(part))
+
+    def literal(part: Term, sign: bool) -> tuple[bool, ...]:
+        drawn = (n for n in free_names(part) if n == STALLED or chosen_action(n) is not None)
+        return tuple(sign and isinstance(part, Var) for _ in drawn)
+
+    return fold_condition(condition, True, literal, lambda some: sum(some, ()), lambda some: sum(some, ()))
 
 
 def property_scope(environment: Environment, policy: Policy | None) -> NameScope:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -13,9 +12,22 @@ from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.reductions.barrier.taylor import SampledFlow, SamplingPeriod, taylor_map
-from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import constant_value
 from surefoot.term.printer import show_term
-from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.term import (
+    FALSE,
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    conjunction_of,
+    disjunction_of,
+    is_number,
+    split_conjunction,
+)
+from surefoot.term.traverse import enumerate_parts, fold_term, rebuild_term
 from surefoot.term.value_types import Arithmetic, Real
 
 Range: TypeAlias = tuple[Fraction, Fraction]
@@ -103,24 +115,13 @@ def _refuse_too_large(problem: Problem, edge: Outcome) -> None:
     terms = [environment.initial, *(u.value for u in edge.updates)]
     terms += [term for _, term in environment.flow.derivatives] if environment.flow is not None else []
     terms += [problem.property.bad] if isinstance(problem.property, Never) else []
-    numbers = [number for term in terms for number in _constants_in(term)]
+    numbers = [Fraction(part.value) for term in terms for part in enumerate_parts(term) if is_number(part)]
     numbers += [end for c in environment.controls for end in (c.low, c.high) if end is not None]
     kinds = [v.kind for v in environment.variables]
     kinds += [c.kind for c in environment.components[0].edges[0].chosen]
     numbers += [end for k in kinds if isinstance(k, Real) for end in (k.low, k.high) if end is not None]
     if any(abs(number) > _MOST for number in numbers):
         raise Unsupported(f"a number is larger than {float(_MOST):.0e}", fix="write it in another unit")
-
-
-def _constants_in(term: Term) -> Iterator[Fraction]:
-    match term:
-        case Const(bool()):
-            return
-        case Const(value):
-            yield Fraction(value)
-        case Apply(_, parts):
-            for part in parts:
-                yield from _constants_in(part)
 
 
 def _read_flow(environment: Environment, outcome: Outcome) -> SampledFlow | None:
@@ -170,17 +171,15 @@ def control_branches(policy: object) -> tuple[ControlBranch, ...]:
     return tuple(found)
 
 
-def _fold_integers(term: Term) -> Term:
+def _fold_integers(whole: Term) -> Term:
     """Integers that are computed from constants alone are exact, also in float64: one number each."""
-    if not isinstance(term, Apply):
-        return term
-    parts = tuple(_fold_integers(part) for part in term.args)
-    if term.op in _OF_INTEGERS and all(isinstance(p, Const) and type(p.value) is int for p in parts):
-        try:
-            return Const(evaluate_term(Apply(term.op, parts), {}))
-        except Undefined:
-            pass
-    return Apply(term.op, parts)
+
+    def apply(term: Apply, parts: list[Term]) -> Term:
+        integers = all(isinstance(p, Const) and type(p.value) is int for p in parts)
+        folded = constant_value(term.op, parts) if integers and term.op in _OF_INTEGERS else None
+        return rebuild_term(term, parts) if folded is None else folded
+
+    return fold_term(whole, lambda leaf: leaf, apply)
 
 
 def _only_step(environment: Environment) -> Outcome:
@@ -241,13 +240,8 @@ def box_from_bounds(term: Term, names: tuple[str, ...]) -> tuple[Range, ...]:
     low: dict[str, Fraction] = {}
     high: dict[str, Fraction] = {}
 
-    def read_bound(part: Term) -> None:
+    for part in split_conjunction(term):
         match part:
-            case Apply(Op.AND, parts):
-                for inner in parts:
-                    read_bound(inner)
-            case Const(True):
-                pass
             case Apply(Op.LE, (Var(name), Const(value))):
                 high[name] = min(high.get(name, Fraction(value)), Fraction(value))
             case Apply(Op.LE, (Const(value), Var(name))):
@@ -260,8 +254,6 @@ def box_from_bounds(term: Term, names: tuple[str, ...]) -> tuple[Range, ...]:
             case _:
                 fix = "give every variable two bounds in `initial`, joined by and: -1 <= x <= 1 and …"
                 raise Unsupported(f"the starts are not a box: `{show_term(part)}`", fix=fix)
-
-    read_bound(term)
     for name in names:
         fix = f"bound it in `initial` from below and above: -1 <= {name} <= 1"
         if name not in low or name not in high:

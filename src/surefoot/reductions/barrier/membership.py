@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from surefoot.reductions.barrier.control_system import ControlSystem, Range
-from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
+from surefoot.term.traverse import substitute_names
 
 
 def barrier_rows(barrier: Term) -> tuple[Term, ...]:

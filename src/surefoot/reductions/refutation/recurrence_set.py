@@ -10,20 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from surefoot.problem.property import Eventually, Recurs
-from surefoot.reductions.expand import (
-    expand_scalar,
-    expand_term,
-    fractional_condition,
-    negate_condition,
-    tree_leaves,
-)
+from surefoot.reductions.expand import expand_scalar, expand_term, fractional_condition, tree_leaves
 from surefoot.reductions.scalar_layout import at_step
 from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.reductions.transition_system import TransitionSystem
 from surefoot.reductions.unroll import Unrolling
+from surefoot.term.float32 import is_float32
 from surefoot.term.interval import Kinds, Scalar, decide_by_bounds
-from surefoot.term.scalar_types import is_float32
-from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of, substitute_names
+from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of, negate_condition
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Bool, Int
 from surefoot.verdict.verdict import RecurrenceRegion
 

@@ -15,7 +15,8 @@ from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.parser import parse_term
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import location_key, location_name
-from surefoot.term.term import Term, Var, free_names, substitute_names
+from surefoot.term.term import Term, Var, free_names
+from surefoot.term.traverse import substitute_names
 
 MOST_VALUES = 1000  # on one axis
 Point: TypeAlias = bool | int | float | Fraction

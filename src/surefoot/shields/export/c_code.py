@@ -9,6 +9,7 @@ from textwrap import fill
 from surefoot.shields.export.guard import ShieldGuard, c_symbol, comment_text
 from surefoot.term.operation_listing import OperationListing
 from surefoot.term.term import Apply, Op, Term
+from surefoot.term.traverse import enumerate_parts
 
 _WORDS = {"and": "&&", "or": "||", "not": "!", "true": "1", "false": "0"}
 _HEADER = """/* A shield for `{name}`: proposed controls are used where they are seen to lead into a safe set.
@@ -145,7 +146,7 @@ def c_source(guard: ShieldGuard, file: str, examples: Sequence[GuardExample]) ->
 
 
 def _has_rows(term: Term) -> bool:
-    return isinstance(term, Apply) and (term.op is Op.MAX or any(map(_has_rows, term.args)))
+    return any(isinstance(part, Apply) and part.op is Op.MAX for part in enumerate_parts(term))
 
 
 def _c_row(values: Sequence[float]) -> str:

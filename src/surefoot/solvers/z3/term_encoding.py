@@ -6,7 +6,7 @@ evaluation: an index out of range in an argument that is not looked at does no h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -17,6 +17,8 @@ from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.number import bits_of
 from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
+from surefoot.term.traverse import Leaf, enumerate_parts, fold_term
+from surefoot.term.types import ELEMENTARY
 
 _LONGEST = 10_000  # bits; Python does not write integers of more than 4300 digits
 _LARGEST_POWER = 16
@@ -54,26 +56,34 @@ class _Translation:
 
 def term_to_z3(z3: Any, context: Any, term: Term, names: Mapping[str, Any]) -> Z3Meaning:
     """The meaning of a term over Z3 constants of these names; `Unsupported` names what Z3 cannot take."""
-    return _encode_term(_Translation(z3, context, names), term)
+    to = _Translation(z3, context, names)
+
+    def leaf(part: Leaf) -> Z3Meaning:
+        value = to.names[part.name] if isinstance(part, Var) else _encode_value(to, part.value)
+        return Z3Meaning(value, to.yes)
+
+    return fold_term(term, leaf, lambda part, parts: _encode_operator(to, part, parts), _varying_arguments)
 
 
-def _encode_term(to: _Translation, term: Term) -> Z3Meaning:
-    match term:
-        case Const(value):
-            return Z3Meaning(_encode_value(to, value), to.yes)
-        case Var(name):
-            return Z3Meaning(to.names[name], to.yes)
-        case Apply(op, args):
-            if op in LAZY:
-                return LAZY[op](to, [_encode_term(to, a) for a in args])
-            if op in ELEMENTARY or (op is Op.POW and not free_names(term)):
-                return _fold_constant(to, term)
-            meanings = [_encode_term(to, a) for a in args]
-            defined = to.both(*(m.defined for m in meanings))
-            if op is Op.ARRAY:
-                return Z3Meaning(tuple(meanings), defined)
-            result = MEANING[op](to, term, [m.value for m in meanings])
-            return Z3Meaning(result.value, to.both(defined, result.defined))
+def _varying_arguments(term: Apply, _: list[Z3Meaning]) -> Iterator[Term]:
+    """None for what is evaluated here."""
+    return iter(() if _is_folded(term) else term.args)
+
+
+def _is_folded(term: Apply) -> bool:
+    return term.op in ELEMENTARY or (term.op is Op.POW and not free_names(term))
+
+
+def _encode_operator(to: _Translation, term: Apply, parts: list[Z3Meaning]) -> Z3Meaning:
+    if term.op in LAZY:
+        return LAZY[term.op](to, parts)
+    if _is_folded(term):
+        return _fold_constant(to, term)
+    defined = to.both(*(m.defined for m in parts))
+    if term.op is Op.ARRAY:
+        return Z3Meaning(tuple(parts), defined)
+    result = MEANING[term.op](to, term, [m.value for m in parts])
+    return Z3Meaning(result.value, to.both(defined, result.defined))
 
 
 def _encode_value(to: _Translation, value: bool | int | Fraction) -> Any:
@@ -204,17 +214,12 @@ def _encode_sign(to: _Translation, x: Any) -> Any:
 
 def unsupported_operator(term: Term) -> str | None:
     """Why Z3 cannot take this term, without loading Z3."""
-    stack = [term]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Apply):
-            if part.op in ELEMENTARY and free_names(part):
-                return f"`{show_term(part)}` is beyond linear and polynomial arithmetic"
-            stack.extend(part.args)
+    for part in enumerate_parts(term):
+        if isinstance(part, Apply) and part.op in ELEMENTARY and free_names(part):
+            return f"`{show_term(part)}` is beyond linear and polynomial arithmetic"
     return None
 
 
-ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
 LAZY: dict[Op, Callable[[_Translation, list[Z3Meaning]], Z3Meaning]] = {
     Op.AND: _encode_and,
     Op.OR: _encode_or,

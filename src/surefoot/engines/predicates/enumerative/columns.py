@@ -2,7 +2,8 @@
 
 A number is a column of numerators over one denominator, with bounds that rule out an overflow. A truth value
 is a column of booleans. An output of the network is only known up to its rounding error: a comparison with it
-says whether it may hold, which is why such a comparison must not stand under a negation.
+says whether it may hold, which is why such a comparison must not stand under a negation. Not on `fold_term`:
+later arguments of a connective are computed for the states alone that earlier ones leave.
 """
 
 from __future__ import annotations

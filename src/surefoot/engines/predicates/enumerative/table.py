@@ -25,7 +25,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.network import Network
 from surefoot.solvers.native.batch_queries.point_evaluation import evaluate_each_point, evaluate_with_radius
 from surefoot.term.float32 import round_to_float32
-from surefoot.term.term import Apply, Op, Term, Var, free_names
+from surefoot.term.term import Apply, Op, Term, Var, free_names, split_conjunction
 from surefoot.work.budget import Budget
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -289,13 +289,11 @@ def lookups_of(table: StateTable) -> Lookups:
 
 def order_conjuncts(conditions: tuple[Term, ...], outputs: tuple[str, ...]) -> Ordered:
     """The conjuncts of these conditions, those that depend on outputs last."""
-    parts, number = list(conditions), {name: i for i, name in enumerate(outputs)}
+    number = {name: i for i, name in enumerate(outputs)}
     found: Ordered = []
     below: dict[int, set[int]] = {}  # for every output, which must not exceed it
-    while parts:
-        match parts.pop(0):
-            case Apply(Op.AND, args):
-                parts[:0] = args
+    for conjunct in (part for condition in conditions for part in split_conjunction(condition)):
+        match conjunct:
             case Apply(Op.LE, (Var(left), Var(right))) if left in number and right in number:
                 below.setdefault(number[right], set()).add(number[left])
             case part:

@@ -36,6 +36,7 @@ from surefoot.query.formula import (
     conjoin_formulas,
     disjoin_formulas,
     negation_normal_form,
+    normalise_comparison,
     sharpen_integer_atoms,
 )
 from surefoot.term.interval import Kinds
@@ -49,8 +50,9 @@ from surefoot.term.linear import (
     subtract_forms,
     variable_form,
 )
+from surefoot.term.normal_form import fold_condition
 from surefoot.term.term import Apply, Const, Op, Term, Var
-from surefoot.term.value_types import Bool
+from surefoot.term.types import is_truth_value
 from surefoot.work.budget import Budget
 
 FEW = 64  # alternatives that take no time
@@ -81,88 +83,22 @@ def condition_to_cubes(
 
 def condition_to_formula(term: Term, kinds: Kinds, positive: bool = True) -> Formula:
     """The negation normal form of a condition, or of its negation, with cases for what is not linear."""
-    match term:
-        case Apply(Op.NOT, (inner,)):
-            return condition_to_formula(inner, kinds, not positive)
-        case Apply(Op.AND | Op.OR as op, args):
-            parts = (condition_to_formula(a, kinds, positive) for a in args)
-            return conjoin_formulas(parts) if (op is Op.AND) is positive else disjoin_formulas(parts)
-        case Apply(Op.IMPLIES, (left, right)):
-            return condition_to_formula(~left | right, kinds, positive)
-        case Apply(Op.ITE, (test, then, otherwise)):
-            first = conjoin_formulas(
-                (condition_to_formula(test, kinds), condition_to_formula(then, kinds, positive))
-            )
-            return disjoin_formulas(
-                (
-                    first,
-                    conjoin_formulas(
-                        (
-                            condition_to_formula(test, kinds, False),
-                            condition_to_formula(otherwise, kinds, positive),
-                        )
-                    ),
+
+    def literal(part: Term, sign: bool) -> Formula:
+        match part:
+            case Apply(Op.LE | Op.LT | Op.EQ as op, (left, right)):
+                return disjoin_formulas(
+                    conjoin_formulas((first, second, normalise_comparison(op, subtract_forms(a, b), sign)))
+                    for first, a in term_cases(left, kinds)
+                    for second, b in term_cases(right, kinds)
                 )
-            )
-        case Apply(Op.EQ, (left, right)) if _is_condition(left, kinds) or _is_condition(right, kinds):
-            same = disjoin_formulas(
-                (
-                    _conjoin_conditions(left, right, kinds, True, True),
-                    _conjoin_conditions(left, right, kinds, False, False),
-                )
-            )
-            other = disjoin_formulas(
-                (
-                    _conjoin_conditions(left, right, kinds, True, False),
-                    _conjoin_conditions(left, right, kinds, False, True),
-                )
-            )
-            return same if positive else other
-        case Apply(Op.LE | Op.LT | Op.EQ as op, (left, right)):
-            return disjoin_formulas(
-                conjoin_formulas((first, second, _compare_difference(op, subtract_forms(a, b), positive)))
-                for first, a in term_cases(left, kinds)
-                for second, b in term_cases(right, kinds)
-            )
-        case _:
-            return negation_normal_form(term, positive)
+            case _:
+                return negation_normal_form(part, sign)
 
+    def is_truth(part: Term) -> bool:
+        return is_truth_value(part, kinds)
 
-def _conjoin_conditions(left: Term, right: Term, kinds: Kinds, first: bool, second: bool) -> Formula:
-    return conjoin_formulas(
-        (condition_to_formula(left, kinds, first), condition_to_formula(right, kinds, second))
-    )
-
-
-def _is_condition(term: Term, kinds: Kinds) -> bool:
-    match term:
-        case Const(value):
-            return isinstance(value, bool)
-        case Var(name):
-            return isinstance(kinds.get(name), Bool)
-        case Apply(Op.ITE, (_, then, _)):
-            return _is_condition(then, kinds)
-        case Apply(op, _):
-            return op in (Op.AND, Op.OR, Op.NOT, Op.IMPLIES, Op.LE, Op.LT, Op.EQ)
-
-
-def _compare_difference(op: Op, difference: LinearForm, positive: bool) -> Formula:
-    term = Apply(op, (Var("difference"), Const(0)))
-    found = negation_normal_form(term, positive)
-
-    def insert_difference(part: Formula) -> Formula:
-        if isinstance(part, LinearAtom):
-            sign = part.linear.coefficients[0][1]
-            return normal_atom(
-                LinearAtom(
-                    add_forms(scale_form(difference, sign), constant_form(part.linear.constant)),
-                    part.relation,
-                )
-            )
-        combine = conjoin_formulas if isinstance(part, All) else disjoin_formulas
-        return combine(insert_difference(p) for p in part.parts)
-
-    return insert_difference(found)
+    return fold_condition(term, positive, literal, conjoin_formulas, disjoin_formulas, is_truth=is_truth)
 
 
 def term_cases(term: Term, kinds: Kinds) -> Cases:
@@ -172,7 +108,7 @@ def term_cases(term: Term, kinds: Kinds) -> Cases:
             return [(All(), constant_form(value))]
         case Var(name):
             return [(All(), variable_form(name))]
-        case _ if _is_condition(term, kinds):
+        case _ if is_truth_value(term, kinds):
             return [
                 (condition_to_formula(term, kinds), constant_form(1)),
                 (condition_to_formula(term, kinds, False), constant_form(0)),

@@ -30,8 +30,9 @@ from surefoot.term.term import (
     Var,
     conjunction_of,
     free_names,
-    substitute_names,
+    split_conjunction,
 )
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 FEATURES = ("derived-operators", "arrays", "trigonometric-functions")
@@ -158,11 +159,9 @@ class _Writer:
     def starts(self) -> tuple[dict[str, Json], Json]:
         """Initial values that an equation fixes, and the rest of the condition."""
         kinds = {v.name: v.kind for v in self.environment.variables}
-        whole = self.environment.initial
-        parts = whole.args if isinstance(whole, Apply) and whole.op is Op.AND else (whole,)
         fixed: dict[str, Json] = {}
         rest: list[Term] = []
-        for part in parts:
+        for part in split_conjunction(self.environment.initial):
             match part:
                 case Apply(Op.EQ, (Var(name), value)) if (
                     name in kinds and name not in fixed and _is_start(value, kinds[name])

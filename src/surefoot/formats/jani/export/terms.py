@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -13,6 +13,7 @@ from surefoot.problem.environment import Environment
 from surefoot.term.printer import abbreviate_term
 from surefoot.term.reserved_names import DEADLOCKED, is_reserved, location_key, location_parts
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.traverse import Leaf, fold_term
 
 Json = Any
 LARGEST = 10**4000  # Python refuses to write longer whole numbers
@@ -47,21 +48,32 @@ class ExportNames:
 
 def jani_expression(term: Term, names: ExportNames, where: str) -> Json:
     """The JANI expression of a term; `where` says in errors which part of the problem it stands in."""
+
+    def leaf(part: Leaf) -> Json:
+        return _encode_name(part.name, names, where) if isinstance(part, Var) else jani_number(part.value)
+
+    def arguments(part: Apply, _: list[Json]) -> Iterator[Term]:
+        if part.op not in WRITERS:
+            what = f"`{part.op.value}` in `{abbreviate_term(part)}` has no counterpart in JANI"
+            raise Unsupported(what, fix="write the model without it", where=where)
+        return iter(() if _location_test(part, names) is not None else part.args)
+
+    def apply(part: Apply, args: list[Json]) -> Json:
+        test = _location_test(part, names)
+        return WRITERS[part.op](args) if test is None else test
+
+    return fold_term(term, leaf, apply, arguments)
+
+
+def _location_test(term: Apply, names: ExportNames) -> Json:
+    """What stands for a test of a component's location; None for other terms."""
     match term:
-        case Const(value):
-            return jani_number(value)
-        case Var(name):
-            return _encode_name(name, names, where)
         case Apply(Op.EQ, (Var(name), Const(int() as index))) if (
             owner := _location_owner(name, names)
         ) is not None:
             places = owner.locations
             return names.test(owner.name, places[index]) if 0 <= index < len(places) else False
-        case Apply(op, args):
-            if op not in WRITERS:
-                what = f"`{op.value}` in `{abbreviate_term(term)}` has no counterpart in JANI"
-                raise Unsupported(what, fix="write the model without it", where=where)
-            return WRITERS[op]([jani_expression(a, names, where) for a in args])
+    return None
 
 
 def jani_number(value: bool | int | Fraction) -> Json:
