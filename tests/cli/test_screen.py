@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
+from surefoot import api
 from surefoot.cli import output, run_command_line
 from surefoot.cli.terminal import spell_in_encoding
 
@@ -311,7 +312,7 @@ def test_a_failed_report_changes_no_verdict(
     def fails(_: object) -> str:
         raise ZeroDivisionError("no picture\x1b[2K")
 
-    monkeypatch.setattr(output, "render_result_page", fails)
+    monkeypatch.setattr(api, "render_result_page", fails)
     options = ("--property", asked, "--quiet", "--report", tmp_path / "r.html")
     code, out, err = command("check", files["walk"], *options)
     assert (code, out.startswith(want[0])) == (want[1], True)
@@ -341,11 +342,11 @@ def test_devices_and_links_are_written_to_and_not_replaced(tmp_path: Path) -> No
     real, link, pipe = tmp_path / "real", tmp_path / "link", tmp_path / "pipe"
     real.write_text("old")
     link.symlink_to(real)
-    output.write_file(link, "new")
+    api.write_file(link, "new")
     assert (real.read_text(), link.is_symlink()) == ("new", True)
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    output.write_file(pipe, "through")
+    api.write_file(pipe, "through")
     assert os.read(reader, 20) == b"through"
     os.close(reader)
     assert pipe.is_fifo()
