@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
@@ -98,11 +99,30 @@ def limit_command(context: click.Context, option: click.Parameter, seconds: floa
     if seconds is None:
         return None
     check_positive_seconds(context, option, seconds)
-    alarm = api.Alarm(monotonic() + seconds + max(1.0, 0.05 * seconds))
-    _running_alarms.append(alarm)
     context.call_on_close(_disarm_time_limit)
-    api.set_alarm(alarm)
+    _arm_time_limit(seconds + max(1.0, 0.05 * seconds))
     return seconds
+
+
+def import_engines(model: Path | str, *names: str) -> None:
+    """Import what reads the model and answers, while no clock runs: `--timeout` is for the work.
+
+    It stands behind the cheap refusals and before the budget; a file that is not there needs none of it.
+    """
+    if Path(model).suffix and not Path(model).exists():
+        return
+    left = [alarm.deadline - monotonic() for alarm in _running_alarms]
+    _disarm_time_limit()
+    for name in ("verify", "read_model", "set_time_semantics", "render_result_page", *names):
+        getattr(api, name)
+    for seconds in left:
+        _arm_time_limit(seconds)
+
+
+def _arm_time_limit(seconds: float) -> None:
+    alarm = api.Alarm(monotonic() + seconds)
+    _running_alarms.append(alarm)
+    api.set_alarm(alarm)
 
 
 def _disarm_time_limit() -> None:

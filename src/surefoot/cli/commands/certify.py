@@ -12,7 +12,7 @@ import click
 
 from surefoot import api
 from surefoot.cli.model import load_source
-from surefoot.cli.progress import limit_command
+from surefoot.cli.progress import import_engines, limit_command
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 
@@ -48,6 +48,7 @@ def certify(
     Exit 0 if every verdict's evidence is confirmed, 1 if some evidence is refuted, 3 if a verdict has no
     evidence that can be checked.
     """
+    import_engines(result, "judge_stored_result")
     if problem is not None:
         if base is not None:
             raise api.InvalidProblem("the problem is named by --problem", fix="leave it out", where="--base")

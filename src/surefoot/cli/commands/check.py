@@ -21,7 +21,7 @@ from surefoot.cli.graph_file import check_graph_format, number_of_splits, write_
 from surefoot.cli.model import check_time_options, load_named_model, model_flags, names_study, time_flags
 from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, write_certificate, write_results
-from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.progress import import_engines, limit_command, report_progress
 from surefoot.cli.unused_options import refuse_given_options
 
 
@@ -90,7 +90,6 @@ def check(
     Without --property every property of the file is checked. The properties share the timeout equally, and
     the exit code is that of the worst answer.
     """
-    started = api.Budget(timeout, seed)
     outputs = {"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph}
     check_output_files(outputs, [model])
     check_graph_format(graph)
@@ -107,6 +106,8 @@ def check(
             {"--graph": "graph", "--splits": "splits"}, f"on `{engine_name}`: of `predicates` only"
         )
     check_time_options(time, flow_method)
+    import_engines(model, "with_splits_tried", "parse_abstraction_request")
+    started = api.Budget(timeout, seed)
     study = str(model).partition("/")[0] if names_study(str(model)) else None
     loaded = load_named_model(str(model), wiring)
     loaded = api.set_time_semantics(loaded, time, flow_method)

@@ -21,7 +21,7 @@ from surefoot.cli.engine_options import (
 from surefoot.cli.model import load_named_model, model_flags
 from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
-from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.progress import import_engines, limit_command, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 
@@ -126,6 +126,7 @@ def invariant(
         raise api.InvalidProblem(f"`{plot}` does not end in .svg", fix="choose such a name", where="--plot")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     refuse_options_of_others(engine_name, options)
+    import_engines(model, "find_invariant")
     name, problem, loaded = load_single_problem(model, wiring)
     check_output_files(outputs, loaded.inputs)
     engines = build_engines(engine_name, options, dump_queries)

@@ -13,7 +13,7 @@ from surefoot import api
 from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, deliver_file
-from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.progress import import_engines, limit_command, report_progress
 from surefoot.cli.terminal import print_line
 
 
@@ -41,8 +41,9 @@ def optimum(
     With a policy its own value stands beside it, and how much it misses. The table in JSON holds an optimal
     scheduler: which transition to take in which state. The bounds hold; they are not certified one by one.
     """
-    budget = api.Budget(timeout)
     check_output_files({"--json": json_path}, [model])
+    import_engines(model, "solve_optimum")
+    budget = api.Budget(timeout)
     loaded = load_model(model, **wiring)
     check_output_files({"--json": json_path}, loaded.inputs)
     if len(loaded.problems) != 1:

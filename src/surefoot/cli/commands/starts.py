@@ -20,7 +20,7 @@ from surefoot.cli.engine_options import (
 from surefoot.cli.model import model_flags
 from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, exit_code, write_results
-from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.progress import import_engines, limit_command, report_progress
 from surefoot.cli.unused_options import option_flag
 
 
@@ -62,6 +62,7 @@ def starts(
     check_output_files(outputs, [model])
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     refuse_options_of_others(engine_name, options)
+    import_engines(model, "find_safe_starts")
     name, problem, loaded = load_single_problem(model, wiring)
     check_output_files(outputs, loaded.inputs)
     asked = {option for option, value in options.items() if value is not None} - {"means"}

@@ -16,7 +16,7 @@ from surefoot.cli.output import (
     write_report,
     write_results,
 )
-from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.progress import import_engines, limit_command, report_progress
 
 
 @click.command()
@@ -62,6 +62,7 @@ def vnnlib(
     if ".vnnlib" in network.suffixes and ".vnnlib" not in specification.suffixes:
         fix = f"write surefoot vnnlib {specification} {network}"
         raise api.InvalidProblem("the network comes first, then the specification", fix=fix)
+    import_engines(network, "verify_vnnlib")
     with report_progress(quiet) as tell:
         budget = api.Budget(timeout, seed, tell)
         outputs = {"--json": json_path, "--report": report, "--certificate": certificate}

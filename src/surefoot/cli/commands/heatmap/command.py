@@ -17,7 +17,7 @@ from surefoot.cli.engine_options import build_engines, refuse_options_of_others
 from surefoot.cli.model import check_model_file, load_named_model, model_flags, model_option_flag, names_study
 from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import worst_exit_code
-from surefoot.cli.progress import report_progress
+from surefoot.cli.progress import import_engines, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import is_given, option_flag, refuse_given_options, refuse_idle_options
 
@@ -53,12 +53,13 @@ def heatmap(
 
     Exit 0, or with a threshold: 1 if a start misses it for certain, 3 if one possibly does.
     """
-    started = api.Budget(timeout, seed)
     outputs = Outputs(*(options.pop(name) for name in FILES))
     outputs.check(models)
     for model in models:
         if not names_study(str(model)):
             check_model_file(model)
+    import_engines(models[0], "compose_figure", "read_map_plan", "solve_start_tables")
+    started = api.Budget(timeout, seed)
     given = {name: options.pop(name) for name in LOOK}
     look = api.HeatmapOptions(**given | {"limits": api.read_limits(given["limits"])})
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}

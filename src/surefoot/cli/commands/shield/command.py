@@ -19,7 +19,7 @@ from surefoot.cli.commands.shield.finite_shield import ShieldFiles, run_finite_s
 from surefoot.cli.model import check_time_options, load_model, model_flags, names_study, time_flags
 from surefoot.cli.option_groups import GroupedCommand
 from surefoot.cli.output import check_output_files, deliver_file, write_facts
-from surefoot.cli.progress import limit_command, report_progress
+from surefoot.cli.progress import import_engines, limit_command, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options
 
@@ -117,7 +117,6 @@ def shield(
     Exit 0: every start is covered and the certificate accepted, 3: a part of them or nothing, 130:
     interrupted, with what was found.
     """
-    whole = api.Budget(timeout, seed)
     outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
     outputs |= {"--c": c_prefix and f"{c_prefix}.c", "the header of --c": c_prefix and f"{c_prefix}.h"}
     if c_prefix is not None and Path(f"{c_prefix}.c").name == ".c":
@@ -132,6 +131,8 @@ def shield(
         refuse_given_options({"--steps": "steps"}, "without --runs")
     reading = {name: options.pop(name) for name in MODEL_OPTIONS}
     check_time_options(time, flow_method)
+    import_engines(model, "make_certified_shield", "make_finite_shield", "render_synthesis")
+    whole = api.Budget(timeout, seed)
     name, problem, loaded = load_single_problem(model, reading)
     check_output_files(outputs, loaded.inputs)
     loaded = api.set_time_semantics(loaded, time, flow_method)
