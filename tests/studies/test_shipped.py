@@ -143,7 +143,7 @@ def test_the_command_prints_every_checkpoint(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = run_of({0: -1.0, 10: 20.0}, monkeypatch)
-    monkeypatch.setattr("surefoot_studies.commands.training.training_run", lambda _: short)
+    monkeypatch.setattr("surefoot_studies.checkpoints.training_run", lambda _: short)
     assert run_command_line(["study", "checkpoints", "aurora", "--quiet"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "never decreased" in lines[0]
