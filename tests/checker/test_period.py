@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from benchmarks.old_format import judge_both_formats
 from tests.engines.held import plant
 
 from surefoot.cli.commands.shield.certified_synthesis import make_certified_shield
@@ -19,7 +20,6 @@ from surefoot.reductions.discretise import in_time
 from surefoot.run import verify
 from surefoot.verdict.verdict import Proved
 from surefoot.work.budget import Budget
-from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 
@@ -37,7 +37,7 @@ def shown() -> dict[str, Any]:
 
 def accepted(data: dict[str, Any]) -> bool:
     try:
-        return judge_certificate(data).accepted
+        return judge_both_formats(data).accepted
     except BadCertificate:
         return False
 
@@ -91,7 +91,7 @@ def is_false(claim: dict[str, Any]) -> bool:
 
 
 def test_the_certificate_is_accepted_and_says_what_it_is_about(shown: dict[str, Any]) -> None:
-    verdict = judge_certificate(shown)
+    verdict = judge_both_formats(shown)
     assert verdict.accepted
     assert "every 1/10 units of continuous time" in verdict.claim
     assert "at these times and between them" in verdict.claim
@@ -149,14 +149,14 @@ def test_a_wrong_integer_is_told_however_long_it_is(shown: dict[str, Any], wrong
     data = copy.deepcopy(shown)
     data["sets"][0]["start"][0] = [{"of": [], "basis": [[0, 0]], "gram": [[1]], "over": wrong}]
     with pytest.raises(BadCertificate, match="over: not an integer"):
-        judge_certificate(data)
+        judge_both_formats(data)
 
 
 def test_a_remainder_is_not_believed(shown: dict[str, Any]) -> None:
     """No margin at all, with every proof of a step made for that: what is refused is the margin itself."""
     data = copy.deepcopy(shown)
     data["sets"][0]["margins"] |= {"step": [0], "barrier": 0}
-    with_reason = judge_certificate(data)
+    with_reason = judge_both_formats(data)
     assert not with_reason.accepted
     assert "a period leaves open" in with_reason.reason
 

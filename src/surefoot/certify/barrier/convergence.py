@@ -9,9 +9,8 @@ from typing import Any
 from surefoot.certify.barrier.claim import (
     build_barrier_certificate,
     matches_barrier_claim,
-    polynomial_to_json,
 )
-from surefoot.certify.runs.term_json import exact_to_json
+from surefoot.certify.term_json import exact_to_json, polynomial_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
@@ -47,7 +46,7 @@ def matches_convergence_claim(content: Mapping[str, Any], problem: Problem) -> b
             and claim["kind"] == "convergence"
             and not isinstance(problem.policy, ShieldedPolicy)
             and matches_barrier_claim(
-                {**content, "claim": {"kind": "barrier", "system": claim["system"]}}, closed
+                {**content, "claim": {k: v for k, v in claim.items() if k != "target"}}, closed
             )
         )
     except (Unsupported, TypeError, KeyError):
