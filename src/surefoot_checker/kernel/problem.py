@@ -313,8 +313,8 @@ def kind_type(kind: Kind) -> str:
 
 def read_variable(data: object) -> Variable:
     name, kind = _read_pair(data, "a variable")
-    if not expect_text(name, "name of a variable"):
-        raise BadCertificate("a variable has an empty name")
+    if not expect_text(name, "name of a variable") or name.startswith("\0"):
+        raise BadCertificate("the name of a variable is empty, or begins with a zero byte")
     return Variable(name, read_kind(kind))
 
 

@@ -84,7 +84,7 @@ def test_a_rejected_file_does_not_write_over_the_verdict(
     """Names and keys were printed as they are, with what moves the cursor of a terminal."""
     file = tmp_path / "certificate.json"
     system = halves["claim"]["system"]
-    places = (("unsafe", ["<=", 2, ["name", hidden]], 1), (hidden, 0, 2), ("next", [hidden], 2))
+    places = (("unsafe", ["<=", 2, ["name", hidden]], 2), (hidden, 0, 2), ("next", [hidden], 2))
     for key, value, code in places:
         forged = {**halves, "claim": {"kind": "barrier", "system": {**system, key: value}}}
         file.write_text(json.dumps(forged))

@@ -82,6 +82,7 @@ def matches_barrier_claim(content: Mapping[str, Any], problem: Problem) -> bool:
     """Is this a certificate about exactly this problem? The sets are part of the proof."""
     try:
         system, rules = read_control_system(problem), control_branches(_program_policy(problem))
+        content = translate_old_format(content)
         claimed, permits = content["claim"]["problem"], None
         if isinstance(problem.policy, ShieldedPolicy):
             permits = [_read_permit(p) for p in claimed["policy"]["shield"]]
@@ -92,15 +93,19 @@ def matches_barrier_claim(content: Mapping[str, Any], problem: Problem) -> bool:
         wanted = json.loads(json.dumps(_system_to_json(system, rules, permits)))
         same = content["arithmetic"] == ("float64" if system.rounded else "exact")
         return bool(same and wanted == claimed and "parts" not in content["claim"])
-    except (Unsupported, TypeError, KeyError, ValueError, IndexError):
+    except (Unsupported, BadCertificate, TypeError, KeyError, ValueError, IndexError):
         return False
+
+
+def translate_old_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The certificate in the format that is written today."""
+    return translate_certificate(content) if content["surefoot-certificate"] == 1 else content
 
 
 def read_claimed_rules(content: Mapping[str, Any]) -> list[tuple[tuple[Term, ...], dict[str, Any]]]:
     """What a certificate says of its rules: controls and sets. `ValueError`: it cannot be read."""
     try:
-        if content["surefoot-certificate"] == 1:
-            content = translate_certificate(content)
+        content = translate_old_format(content)
         sets = zip(content["claim"]["problem"]["policy"]["rules"], content["sets"], strict=True)
         return [(tuple(map(_term_from_json, rule["then"])), _read_set(proof["set"])) for rule, proof in sets]
     except (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, RecursionError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 from surefoot.certify.barrier.claim import (
     build_barrier_certificate,
     matches_barrier_claim,
+    translate_old_format,
 )
 from surefoot.certify.term_json import exact_to_json, polynomial_to_json
 from surefoot.errors import Unsupported
@@ -16,6 +17,7 @@ from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.reductions.barrier import without_target
 from surefoot.verdict.verdict import Certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 
 def build_convergence_certificate(problem: Problem, content: Mapping[str, Any]) -> Certificate:
@@ -39,6 +41,7 @@ def matches_convergence_claim(content: Mapping[str, Any], problem: Problem) -> b
     """Is this a certificate about exactly this problem?"""
     try:
         closed, target = without_target(problem)
+        content = translate_old_format(content)
         claim = content["claim"]
         same = json.loads(json.dumps(polynomial_to_json(target))) == claim["target"]
         return bool(
@@ -49,5 +52,5 @@ def matches_convergence_claim(content: Mapping[str, Any], problem: Problem) -> b
                 {**content, "claim": {k: v for k, v in claim.items() if k != "target"}}, closed
             )
         )
-    except (Unsupported, TypeError, KeyError):
+    except (Unsupported, BadCertificate, TypeError, KeyError):
         return False
