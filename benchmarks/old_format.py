@@ -14,7 +14,9 @@ from typing import Any
 
 from surefoot_checker.check import CheckerVerdict, judge_certificate
 from surefoot_checker.claims.barrier.system import ClaimedSystem, read_claimed_system
+from surefoot_checker.claims.runs.argument import read_run_argument
 from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem, read_canonical_problem
+from surefoot_checker.claims.runs.obligations import RunObligation, derive_obligations
 from surefoot_checker.claims.unsat.query_claim import FileLocations
 from surefoot_checker.kernel.format_1 import translate_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
@@ -75,6 +77,15 @@ def unflatten_run_problem(problem: Mapping[str, Any]) -> Json:
 def read_flat_problem(problem: Mapping[str, Any]) -> CanonicalProblem:
     """The problem of a claim about runs, in the form of format 1, as the checker has it."""
     return read_canonical_problem(unflatten_run_problem(problem), FileLocations(Path()))
+
+
+def derive_flat_obligations(problem: Mapping[str, Any], argument: Mapping[str, Any]) -> list[RunObligation]:
+    """What has to be shown for a claim about runs in the form of format 1."""
+    claim = {"kind": "execution", "problem": problem, "argument": argument}
+    found = translate_certificate({"claim": claim})["claim"]
+    return derive_obligations(
+        read_canonical_problem(found["problem"], FileLocations(Path())), read_run_argument(found["argument"])
+    )
 
 
 def read_flat_system(certificate: Mapping[str, Any]) -> ClaimedSystem:

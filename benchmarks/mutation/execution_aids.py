@@ -17,7 +17,7 @@ from tests.engines.graphs import among, graph
 
 from benchmarks.mutation.execution_mutations import Certificate, Mutants
 from benchmarks.mutation.execution_truth import NotFinite, Runs
-from benchmarks.old_format import flatten_run_problem, read_flat_problem, to_format_1
+from benchmarks.old_format import derive_flat_obligations, flatten_run_problem, to_format_1
 from surefoot.certify.runs.argument import ProofAid
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.policy import rules_and_network
@@ -29,8 +29,6 @@ from surefoot.reductions.term_range import Span
 from surefoot.verdict.verdict import Certificate as Made
 from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget
-from surefoot_checker.claims.runs.argument import read_run_argument
-from surefoot_checker.claims.runs.obligations import derive_obligations
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 SECONDS = 5.0
@@ -155,7 +153,7 @@ def _as_far_as_possible(
     """The obligations, those that can be shown with proofs; the range of an input is not looked at."""
     try:
         with patch(_RANGES, lambda *_: None):
-            wanted = derive_obligations(read_flat_problem(about), read_run_argument(argument))
+            wanted = derive_flat_obligations(about, argument)
     except (BadCertificate, Refused):
         if "different" not in argument:
             return None

@@ -37,14 +37,17 @@ from benchmarks.mutation.execution_mutations import (  # noqa: E402
     problem_mutants,
 )
 from benchmarks.mutation.execution_truth import NotFinite, is_false  # noqa: E402
-from benchmarks.old_format import judge_both_formats, read_flat_problem, to_format_1, unflatten_run_problem  # noqa: E402
+from benchmarks.old_format import (  # noqa: E402
+    derive_flat_obligations,
+    judge_both_formats,
+    to_format_1,
+    unflatten_run_problem,
+)
 from surefoot.certify.runs.prove import prove_run_certificate  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.run import verify  # noqa: E402
 from surefoot.verdict.verdict import ProofArgument, Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
-from surefoot_checker.claims.runs.argument import read_run_argument  # noqa: E402
-from surefoot_checker.claims.runs.obligations import derive_obligations  # noqa: E402
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused  # noqa: E402
 
 SECONDS = 20.0  # for the proof of a base
@@ -87,10 +90,7 @@ def bases(seed: int) -> Iterator[tuple[str, Problem, Certificate]]:
 def relabelled(mutant: Certificate) -> Certificate | None:
     """The same proofs under the names of what has to be shown; None if the claim makes no sense."""
     try:
-        wanted = derive_obligations(
-            read_flat_problem(mutant["claim"]["problem"]),
-            read_run_argument(mutant["claim"]["argument"]),
-        )
+        wanted = derive_flat_obligations(mutant["claim"]["problem"], mutant["claim"]["argument"])
     except (BadCertificate, Refused):
         return None
     given = {(o["obligation"], o["steps"]): o["cases"] for o in mutant["obligations"]}

@@ -84,6 +84,9 @@ def read_canonical_problem(data: object, places: FileLocations) -> CanonicalProb
         raise BadCertificate("problem: claims about runs are about runs under a policy without a shield")
     if (asked.steps or 0) > MOST_STEPS:
         raise BadCertificate(f"property: claims about runs cover up to {MOST_STEPS} steps")
+    names = [v.name for v in problem.variables] + [c.name for c in problem.controls]
+    if any(name.startswith(("output[", "chosen(")) for name in names):
+        raise BadCertificate("problem: a variable or control has a name that queries have a meaning for")
     network, unsaid = (None, ()) if policy.network is None else read_network_entry(policy.network, places)
     _check_policy(policy, network, len(problem.controls))
     return CanonicalProblem(
