@@ -34,7 +34,8 @@ _NEST = 100  # of terms in conditions about runs
 
 def translate_certificate(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """The same certificate in format 2."""
-    found, claim = {**certificate, "surefoot-certificate": 2}, certificate.get("claim")
+    found: dict[str, Any] = {**certificate, "surefoot-certificate": 2}
+    claim: Any = certificate.get("claim")
     match claim.get("kind") if isinstance(claim, dict) else None:
         case "execution":
             entry = expect_object(claim, frozenset({"kind", "problem", "argument"}), _NOTHING, "claim")
@@ -222,7 +223,7 @@ def _translate_system(claim: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
         "property": {"kind": "never", "condition": system["unsafe"]},
         **{key: system[key] for key in ("time",) if key in system},
     }
-    kept = {key: claim[key] for key in ("kind", "target") if key in claim}
+    kept: dict[str, Any] = {key: claim[key] for key in ("kind", "target") if key in claim}
     return {k: system[k] for k in ("parts",) if k in system}, {**kept, "problem": problem}, sets
 
 

@@ -420,7 +420,8 @@ def _read_update(data: object, reader: _TermReader) -> Update:
     parts = expect_list(data, "update")
     if len(parts) != 3 or type(parts[2]) is not int:
         raise BadCertificate("an update that is not [target, value, index]")
-    target, path = reader.any(parts[0]), []
+    target = reader.any(parts[0])
+    path: list[Term] = []
     while type(target) is tuple and target[0] == "select":
         path.insert(0, target[2])
         target = target[1]
@@ -536,11 +537,12 @@ def _read_probability(entry: dict[str, Any], reader: _TermReader) -> Probability
 
 def _read_expected(entry: dict[str, Any], reader: _TermReader) -> ExpectedReward:
     optimise, over, starts = _read_common(entry, reader)
-    reward, worth = entry["reward"], None
+    reward: Any = entry["reward"]
+    worth: Term | None = None
     if type(reward) is list:
         if len(reward) != 2 or reward[0] != "of":
             raise BadCertificate("property: a reward that is neither named nor a term")
-        reward, worth = None, reader.scalar(reward[1])
+        worth, reward = reader.scalar(reward[1]), None
     paid = None if reward is None else expect_text(reward, "reward")
     steps = None if entry["steps"] is None else expect_integer(entry["steps"], 0, MOST_STEPS, "steps")
     return ExpectedReward(optimise, paid, worth, reader.scalar(entry["until"]), steps, over, starts)
