@@ -35,7 +35,7 @@ ACTING = frozenset({"deadlocked", "stalled", "chosen"})  # about what may happen
 
 def read_term(data: object, *, condition: bool = False, deepest: int = DEEPEST) -> Term:
     """A term as JSON has it; `condition`: it may ask more than names."""
-    if type(data) is bool:
+    if type(data) is bool or type(data) is int:
         return data
     if type(data) is not list:
         return integer_if_whole(expect_number(data, "a number in a term"))
@@ -67,7 +67,7 @@ def is_atom(term: Term) -> bool:
     return type(term) is tuple and term[0] in _WORDS
 
 
-def atom_key(atom: Term) -> object:
+def atom_key(atom: Term) -> Any:
     """What an atom is looked up by: a name by itself, others by the whole of them."""
     return atom[1] if atom[0] == "name" else atom
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 from ...kernel.query import Formula, Linear
 from ...kernel.strict_json import Refused, limit_bits
@@ -36,8 +37,8 @@ MOST_CASES = 256
 class FormulaScope:
     """What names, and other atoms, stand for; a truth value that is among the numbers may be used as one."""
 
-    numbers: Mapping[object, Number] = field(default_factory=dict)  # by `atom_key`
-    truths: Mapping[object, Truth] = field(default_factory=dict)
+    numbers: Mapping[Any, Number] = field(default_factory=dict)  # by `atom_key`
+    truths: Mapping[Any, Truth] = field(default_factory=dict)
     bounds: Mapping[str, Ends] = field(default_factory=dict)  # of the variables in all of these
     is_open: bool = False  # some truth value may be true and may be false at the same time
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from ...kernel.problem import Control
 from ...kernel.query import ClaimedVariable, Formula, Linear
@@ -100,7 +101,7 @@ class TimeFrame:
 
     def condition_formula(self, asked: Term, wanted: bool) -> Formula:
         """A condition about state, policy and what it picks may be `wanted` in this state."""
-        raw: dict[object, Number] = {("output", i): variable_cases(o) for i, o in enumerate(self.outputs)}
+        raw: dict[Any, Number] = {("output", i): variable_cases(o) for i, o in enumerate(self.outputs)}
         numbers = {} if self.problem.rules else raw  # where a rule decides, the network is not asked
         known = {("name", v.name) for v in self.problem.variables} | numbers.keys()
         reserved = {} if term_atoms(asked) <= known else self._acting_truths()
@@ -225,10 +226,10 @@ class TimeFrame:
             ways.append(formula_and((self._no_rule, none)))
         return formula_or(ways)
 
-    def _acting_truths(self) -> dict[object, Truth]:
+    def _acting_truths(self) -> dict[Any, Truth]:
         """Of `deadlocked`, `stalled` and `chosen`; on a tie a pick may be this one or another."""
         problem, guards = self.problem, self.guards
-        found: dict[object, Truth] = {
+        found: dict[Any, Truth] = {
             ("deadlocked",): (formula_and(g[1] for g in guards), formula_or(g[0] for g in guards))
         }
         if problem.choose == "value":
