@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from benchmarks.old_format import judge_both_formats, to_format_1
 from benchmarks.tampering.changes import CHANGES
 from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import wrongly_proved
 from surefoot.shields.certified_shield import make_certified_shield, shapes_for
 from surefoot.work.budget import Budget
-from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 from surefoot_studies.control.problem import stays_safe
 from surefoot_studies.pendulum.problem import stays_upright
@@ -46,12 +46,12 @@ def base(name: str) -> Certificate:
     )
     assert made.accepted
     assert made.certificate is not None
-    return made.certificate
+    return to_format_1(made.certificate)
 
 
 def accepted(data: Certificate) -> bool:
     try:
-        return judge_certificate(data).accepted
+        return judge_both_formats(data).accepted
     except BadCertificate:
         return False
 

@@ -20,7 +20,7 @@ from random import Random
 
 from benchmarks.forgery import controlled, executions, graphs, values
 from benchmarks.forgery.finite_systems import Json
-from surefoot_checker.check import judge_certificate
+from benchmarks.old_format import judge_both_formats
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 Forged = tuple[str, Json, bool | None]  # rule, certificate, whether its claim is true; None: nobody knows
@@ -37,7 +37,7 @@ KINDS: Mapping[str, Callable[[Random], Iterator[Forged]]] = {
 
 def is_accepted(certificate: Json) -> bool:
     try:
-        return judge_certificate(certificate).accepted
+        return judge_both_formats(certificate).accepted
     except BadCertificate:
         return False
 

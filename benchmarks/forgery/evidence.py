@@ -17,6 +17,7 @@ from math import lcm
 from typing import Any
 
 from benchmarks.forgery.finite_systems import Json
+from benchmarks.old_format import read_flat_system
 from surefoot.query import polynomial as symbolic
 from surefoot.solvers.halfspaces import FarkasCombinations
 from surefoot.solvers.sos import prove_nonnegative
@@ -52,11 +53,10 @@ from surefoot_checker.claims.barrier.system import (
     ClaimedRule,
     ClaimedSystem,
     Range,
-    read_claimed_system,
     relaxed_conjunctions,
 )
-from surefoot_checker.claims.runs.term import read_claimed_term
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused
+from surefoot_checker.kernel.term import read_term
 
 SECONDS = 5.0
 MARGINS = ("room", "step", "barrier", "slack", "drift", "permit")
@@ -104,7 +104,7 @@ def give_evidence(
     found = copy.deepcopy(data)
     work = Work(shares, filler, within)
     try:
-        system = read_claimed_system(found["claim"]["system"], found["arithmetic"])
+        system = read_flat_system(found)
         periods = _periods(system, found)
         given = zip(system.rules, found["sets"], strict=True)
         proposed = [wide for _, wide in periods if wide is not None]
@@ -336,8 +336,8 @@ def _above(value: Fraction) -> Fraction:
 def _show_ranking(system: ClaimedSystem, work: Work, data: Json) -> None:
     ring, (rule,), (entry,) = work.ring, system.rules, data["sets"]
     assert ring is not None
-    ranking, target = data["ranking"], read_claimed_term(data["claim"]["target"])
-    function = read_claimed_term(ranking["function"])
+    ranking, target = data["ranking"], read_term(data["claim"]["target"])
+    function = read_term(ranking["function"])
     margins = [Fraction(e) for e in entry["margins"]["step"]]
     drift = bound_max_change(system, [function], rule.set.domain, margins) if any(margins) else _ZERO
     falls = Fraction(ranking["least"])

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
 from unittest import mock
@@ -27,18 +26,15 @@ from benchmarks.forgery.finite_systems import (
     write_execution,
     write_states,
 )
+from benchmarks.old_format import derive_flat_obligations, read_flat_problem
 from surefoot.certify.runs import prove
 from surefoot.errors import SurefootError
 from surefoot.problem.network import Affine, Network
 from surefoot.query.query import Answer, Query
 from surefoot.solvers.native.solver import decide_native_query
 from surefoot.work.budget import Budget
-from surefoot_checker.claims.runs import obligations as about_all_runs
 from surefoot_checker.claims.runs import recurrence as about_one_run
-from surefoot_checker.claims.runs.argument import read_run_argument
-from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
 from surefoot_checker.claims.runs.obligations import RunObligation
-from surefoot_checker.claims.unsat.query_claim import FileLocations
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 CHOOSE = ("rules", "argmax", "argmax-applicable", "sample", "sample")
@@ -60,8 +56,7 @@ def forge_executions(draw: Random) -> Iterator[tuple[str, Json, bool]]:
         claim = {"kind": "execution", "problem": write_execution(system, asked), "argument": argument}
 
         def derive(claim: Json = claim) -> Sequence[RunObligation]:
-            problem = read_canonical_problem(claim["problem"], FileLocations(Path()))
-            return about_all_runs.derive_obligations(problem, read_run_argument(claim["argument"]))
+            return derive_flat_obligations(claim["problem"], claim["argument"])
 
         true = not violates(system, kind, holds, steps, after)
         how, certificate = prove_claim(system, claim, derive)
@@ -150,7 +145,7 @@ def forge_recurrences(draw: Random) -> Iterator[tuple[str, Json, bool]]:
         }
 
         def derive(claim: Json = claim) -> Sequence[RunObligation]:
-            problem = read_canonical_problem(claim["problem"], FileLocations(Path()))
+            problem = read_flat_problem(claim["problem"])
             return about_one_run.region_obligations(problem, about_one_run.read_recurrence_claim(claim))
 
         true = _goes_on_quietly(system, kind, holds)

@@ -24,7 +24,7 @@ from surefoot_checker.claims.barrier.polynomial import (
     poly_variable,
 )
 from surefoot_checker.claims.barrier.sampling_period import _lie_derivatives
-from surefoot_checker.claims.runs.term import read_claimed_term
+from surefoot_checker.kernel.term import read_term
 
 NAMES = ("x", "y", "z")
 Matrix = list[list[Fraction]]
@@ -347,7 +347,7 @@ def predict_period(system: Json, order: int) -> list[Any]:
     size = len(names)
     still = {n: poly_variable(i, size) for i, n in enumerate(names)}
     still |= {d[0]: ExactPolynomial({}) for d in system["disturbances"]}
-    series = steady = [poly_from_term(read_claimed_term(r), still, size, False) for r in rates]
+    series = steady = [poly_from_term(read_term(r), still, size, False) for r in rates]
     for k in range(2, order + 1):
         series = _lie_derivatives(series, steady)
         more = [_written(poly_multiple(p, h**k / factorial(k)), names) for p in series]

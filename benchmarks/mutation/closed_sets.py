@@ -33,12 +33,12 @@ from tests.laws.automata_networks import automata_network, predicates  # noqa: E
 
 from benchmarks.mutation.graph_mutations import PROBLEM, made_false  # noqa: E402
 from benchmarks.mutation.graph_truth import Runs, State, Wrong, truth  # noqa: E402
+from benchmarks.old_format import judge_both_formats, to_format_1  # noqa: E402
 from surefoot.certify.values.claim import build_graph_certificate  # noqa: E402
 from surefoot.engines.predicates import Predicates  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.verdict.verdict import Certificate, Holds  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
-from surefoot_checker.check import judge_certificate  # noqa: E402
 from surefoot_checker.kernel.strict_json import BadCertificate  # noqa: E402
 
 Content = dict[str, Any]
@@ -62,7 +62,7 @@ def base(seed: int) -> Content | None:
         return None
     found = build_graph_certificate(problem, {}, verdict.argument.states)
     assert isinstance(found, Certificate)
-    content: Content = json.loads(json.dumps(found.content))
+    content: Content = to_format_1(found.content)
     return content
 
 
@@ -207,7 +207,7 @@ def written(problem: dict[str, Any], states: Sequence[State]) -> dict[str, Any]:
 def outcome(content: Content) -> tuple[str, str, str]:
     """The truth about the claim, what the checker says, and why."""
     try:
-        found = judge_certificate(json.loads(json.dumps(content)))
+        found = judge_both_formats(json.loads(json.dumps(content)))
     except BadCertificate as error:
         return truth(content["claim"]["problem"]), "rejected", f"not a certificate: {str(error)[:30]}"
     said = "accepted" if found.accepted else "rejected"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -18,6 +17,7 @@ from tests.engines.graphs import among, graph
 
 from benchmarks.mutation.execution_mutations import Certificate, Mutants
 from benchmarks.mutation.execution_truth import NotFinite, Runs
+from benchmarks.old_format import derive_flat_obligations, flatten_run_problem, to_format_1
 from surefoot.certify.runs.argument import ProofAid
 from surefoot.certify.runs.canonical import run_problem_to_json
 from surefoot.certify.runs.policy import rules_and_network
@@ -29,10 +29,6 @@ from surefoot.term.interval import Span
 from surefoot.verdict.verdict import Certificate as Made
 from surefoot.verdict.verdict import ProofArgument
 from surefoot.work.budget import Budget
-from surefoot_checker.claims.runs.argument import read_run_argument
-from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
-from surefoot_checker.claims.runs.obligations import derive_obligations
-from surefoot_checker.claims.unsat.query_claim import FileLocations
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 SECONDS = 5.0
@@ -61,7 +57,7 @@ def aided_bases(problem: Problem, argument: ProofArgument, seed: int) -> Iterato
         if isinstance(made, Made):
             kind = "simple" if "different" in made.content["claim"]["argument"] else name  # type: ignore[index]
             if kind:
-                yield kind, copy.deepcopy(dict(made.content))
+                yield kind, to_format_1(made.content)
 
 
 def _aids(
@@ -73,7 +69,7 @@ def _aids(
         yield "free", ProofAid(inputs={draw.randrange(inputs): Span()})
         yield "free", ProofAid(inputs=dict.fromkeys(range(inputs), Span()))
     try:
-        runs = Runs(written)
+        runs = Runs(flatten_run_problem(written))
         reached = runs.reached()
     except NotFinite:
         return
@@ -157,9 +153,7 @@ def _as_far_as_possible(
     """The obligations, those that can be shown with proofs; the range of an input is not looked at."""
     try:
         with patch(_RANGES, lambda *_: None):
-            wanted = derive_obligations(
-                read_canonical_problem(about, FileLocations(Path())), read_run_argument(argument)
-            )
+            wanted = derive_flat_obligations(about, argument)
     except (BadCertificate, Refused):
         if "different" not in argument:
             return None

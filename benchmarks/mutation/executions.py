@@ -14,7 +14,6 @@ is among them.
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import os
 import sys
@@ -38,16 +37,17 @@ from benchmarks.mutation.execution_mutations import (  # noqa: E402
     problem_mutants,
 )
 from benchmarks.mutation.execution_truth import NotFinite, is_false  # noqa: E402
+from benchmarks.old_format import (  # noqa: E402
+    derive_flat_obligations,
+    judge_both_formats,
+    to_format_1,
+    unflatten_run_problem,
+)
 from surefoot.certify.runs.prove import prove_run_certificate  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.run import verify  # noqa: E402
 from surefoot.verdict.verdict import ProofArgument, Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
-from surefoot_checker.check import judge_certificate  # noqa: E402
-from surefoot_checker.claims.runs.argument import read_run_argument  # noqa: E402
-from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem  # noqa: E402
-from surefoot_checker.claims.runs.obligations import derive_obligations  # noqa: E402
-from surefoot_checker.claims.unsat.query_claim import FileLocations  # noqa: E402
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused  # noqa: E402
 
 SECONDS = 20.0  # for the proof of a base
@@ -78,7 +78,7 @@ def bases(seed: int) -> Iterator[tuple[str, Problem, Certificate]]:
         verdict = verify(problem, budget=Budget(SECONDS)).verdict
         if not isinstance(verdict, Proved) or verdict.certificate.kind != "execution":
             continue
-        content = copy.deepcopy(dict(verdict.certificate.content))
+        content = to_format_1(verdict.certificate.content)
         said = content["claim"]["argument"]  # type: ignore[index]
         yield "plain" if "different" not in said else "simple", problem, content
         argument = ProofArgument(said["kind"], said["steps"], said.get("good"))
@@ -90,10 +90,7 @@ def bases(seed: int) -> Iterator[tuple[str, Problem, Certificate]]:
 def relabelled(mutant: Certificate) -> Certificate | None:
     """The same proofs under the names of what has to be shown; None if the claim makes no sense."""
     try:
-        wanted = derive_obligations(
-            read_canonical_problem(mutant["claim"]["problem"], FileLocations(Path())),
-            read_run_argument(mutant["claim"]["argument"]),
-        )
+        wanted = derive_flat_obligations(mutant["claim"]["problem"], mutant["claim"]["argument"])
     except (BadCertificate, Refused):
         return None
     given = {(o["obligation"], o["steps"]): o["cases"] for o in mutant["obligations"]}
@@ -113,14 +110,14 @@ def proved_anew(problem: Problem, mutant: Certificate) -> Iterator[Certificate]:
     if "steps" in asked:
         fitting = (ProofArgument("unrolled", asked["steps"]),)
     for argument in fitting:
-        made = prove_run_certificate(problem, written, argument, Budget(ANEW))
+        made = prove_run_certificate(problem, unflatten_run_problem(written), argument, Budget(ANEW))
         if not isinstance(made, str):
-            yield dict(made.content)
+            yield to_format_1(made.content)
 
 
 def is_accepted(mutant: Certificate) -> bool:
     try:
-        return judge_certificate(mutant).accepted
+        return judge_both_formats(mutant).accepted
     except BadCertificate:
         return False
 

@@ -23,6 +23,8 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.old_format import to_format_1, unflatten_run_problem
+
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imported
     os.environ.setdefault(_name, "1")
 
@@ -52,7 +54,7 @@ def by_parts(problem: Problem, engine: Predicates, seconds: float = SECONDS) -> 
         verdict = verify(problem, engine, Budget(seconds)).verdict
     if not isinstance(verdict, Proved):
         return None
-    content: Content = copy.deepcopy(dict(verdict.certificate.content))
+    content: Content = to_format_1(verdict.certificate.content)
     assert content["claim"]["argument"]["kind"] == "parts"
     return content
 
@@ -101,10 +103,10 @@ def liars(problem: Problem, whole: Content, mutant: Content, *, anew: bool) -> I
             yield other
         if not anew:
             continue
-        aid, written = ProofAid(inside=inside), mutant["claim"]["problem"]
+        aid, written = ProofAid(inside=inside), unflatten_run_problem(mutant["claim"]["problem"])
         made = prove_run_certificate(problem, written, ProofArgument("parts", 1), Budget(1), aid=aid)
         if not isinstance(made, str):
-            yield dict(made.content)
+            yield to_format_1(made.content)
 
 
 def mutants(whole: Content, seed: int) -> Iterator[tuple[str, Content]]:

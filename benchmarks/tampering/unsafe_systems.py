@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.old_format import to_format_1
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import Component, Control, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
@@ -86,7 +87,7 @@ def wrongly_proved(seed: int) -> int:
     wrong = int(proved_by_barrier(problem, SECONDS))
     made = make_certified_shield(problem, shapes_for(), Budget(SECONDS))
     if made.accepted and made.certificate is not None:
-        system = made.certificate["claim"]["system"]
+        system = to_format_1(made.certificate)["claim"]["system"]
         for part in system.get("parts", [system["initial"]]):
             ends = zip(system["variables"], part, strict=True)
             wrong += all(n == "w" or Fraction(a) <= Fraction(start[n]) <= Fraction(b) for n, (a, b) in ends)

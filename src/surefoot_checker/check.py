@@ -24,6 +24,7 @@ from .claims.unsat.cases import check_choices, read_case
 from .claims.unsat.proof_tree import ProofCount, check_proof_tree
 from .claims.unsat.query_claim import FileLocations, read_query_claim
 from .claims.values.claim import check_process_claim
+from .kernel.format_1 import translate_certificate
 from .kernel.query import ClaimedQuery
 from .kernel.strict_json import (
     BadCertificate,
@@ -108,20 +109,21 @@ def judge_certificate(
     `network` and `property` say where the files are that the claim names; otherwise they are looked for where
     it says and in `base`. Raises `BadCertificate` if the data is not a certificate at all.
     """
-    claim = certificate.get("claim")
-    if isinstance(claim, dict) and claim.get("kind") in ("process", "graph"):
-        return _judge_values(certificate, FileLocations(base, network, property))
-    if isinstance(claim, dict) and claim.get("kind") in ("barrier", "convergence"):
-        return _judge_sets(certificate)
-    about_runs = isinstance(claim, dict) and claim.get("kind") in ("execution", "recurrence")
-    proofs = _OBLIGATIONS if about_runs else _CASES
-    data = expect_object(dict(certificate), _KEYS | proofs, frozenset(), "certificate")
-    if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
-        raise BadCertificate("certificate: of another version than 1")
+    version = certificate.get("surefoot-certificate")
+    if type(version) is not int or version not in (1, 2):
+        raise BadCertificate("certificate: of another version than 1 and 2")
+    whole = translate_certificate(certificate) if version == 1 else dict(certificate)
+    claim, places = whole.get("claim"), FileLocations(base, network, property)
+    kind = claim.get("kind") if isinstance(claim, dict) else None
+    if kind in ("process", "graph"):
+        return _judge_values(whole, places)
+    if kind in ("barrier", "convergence"):
+        return _judge_sets(whole)
+    about_runs = kind in ("execution", "recurrence")
+    data = expect_object(whole, _KEYS | (_OBLIGATIONS if about_runs else _CASES), frozenset(), "certificate")
     arithmetic = data["arithmetic"]
     if arithmetic not in ("float32", "real"):
         raise BadCertificate("certificate: its `arithmetic` is neither `float32` nor `real`")
-    places = FileLocations(base, network, property)
     if about_runs:
         return _judge_runs(data, places, arithmetic)
     query = read_query_claim(claim, places)
@@ -136,13 +138,11 @@ def judge_certificate(
     )
 
 
-def _judge_values(certificate: Mapping[str, Any], places: FileLocations) -> CheckerVerdict:
+def _judge_values(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
     needed, allowed = (_KEYS, _CLOSED) if graph else (_KEYS | _VALUES, frozenset[str]())
-    data = expect_object(dict(certificate), needed, allowed, "certificate")
-    if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
-        raise BadCertificate("certificate: of another version than 1")
+    data = expect_object(certificate, needed, allowed, "certificate")
     if (
         data["arithmetic"] not in ("exact", "float32" if graph else "reference")
         or places.property is not None
@@ -171,13 +171,11 @@ def _judge_values(certificate: Mapping[str, Any], places: FileLocations) -> Chec
     return CheckerVerdict(True, reason, found.claim, meaning, found.unsaid, 1, found.choices, found.states)
 
 
-def _judge_sets(certificate: Mapping[str, Any]) -> CheckerVerdict:
+def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
     """Sets of states of a polynomial system that are never left."""
     converges = certificate["claim"]["kind"] == "convergence"
     keys = _KEYS | _SETS | (_RANKING if converges else frozenset())
-    data = expect_object(dict(certificate), keys, frozenset(), "certificate")
-    if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
-        raise BadCertificate("certificate: of another version than 1")
+    data = expect_object(certificate, keys, frozenset(), "certificate")
     if data["arithmetic"] not in ("exact", "float64"):
         raise BadCertificate("certificate: about a polynomial system, in `exact` or `float64` arithmetic")
     words = "every run comes to its target" if converges else "no run comes to an unsafe state"
@@ -189,7 +187,7 @@ def _judge_sets(certificate: Mapping[str, Any]) -> CheckerVerdict:
     except Refused as error:
         return CheckerVerdict(False, str(error), words)
     meaning = _MEANING[data["arithmetic"]]
-    if "time" in data["claim"]["system"]:
+    if "time" in data["claim"]["problem"]:
         meaning = f"the differential equation in real numbers, its controls in {meaning}"
     missing = ("where the system comes from: it is written out in the certificate",)
     count = len(data["sets"])

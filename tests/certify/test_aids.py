@@ -90,7 +90,7 @@ def test_inputs_may_be_free_and_the_claim_is_about_the_problem(single: bool) -> 
     content = aided(steering(BELOW, single=single), ProofArgument("induction", 1), FREE)
     assert content["claim"]["argument"]["free"]["inputs"] == [[1, -1, 1], [2, "-5/4", "5/4"]]
     kinds = {"float32" if single else "real"}
-    assert {v[3] for v in content["claim"]["problem"]["variables"]} == kinds
+    assert {v[1][0] for v in content["claim"]["problem"]["variables"]} == kinds
 
 
 def test_a_term_with_cases_may_be_free_where_it_could_not_be_read() -> None:
@@ -124,7 +124,7 @@ FREE_DAMAGE: dict[str, Callable[[Json], object]] = {
         [0, -5, 2]
     ),
     "wider, the proof is not about it": lambda c: _inputs(c)[0].__setitem__(2, 100),
-    "wider problem": lambda c: c["claim"]["problem"]["variables"][1].__setitem__(2, 2),
+    "wider problem": lambda c: c["claim"]["problem"]["variables"][1][1].__setitem__(2, 2),
     "unknown key": lambda c: c["claim"]["argument"]["free"].update(more=[]),
 }
 
@@ -215,7 +215,9 @@ ASSUMED_DAMAGE: dict[str, Callable[[Json], object]] = {
     "left out": lambda c: c["claim"]["argument"].pop("assuming"),
     "not shown": lambda c: [c["obligations"].pop(0) for _ in range(2)],
     "another start": lambda c: c["claim"]["problem"].update(initial=["=", ["name", "n"], 5]),
-    "a step into it": lambda c: c["claim"]["problem"]["edges"][1]["outcomes"][0].__setitem__(0, ["n", 5]),
+    "a step into it": lambda c: c["claim"]["problem"]["components"][0]["edges"][1]["outcomes"][0][
+        "updates"
+    ].__setitem__(0, [["name", "n"], 5, 0]),
     "its k": lambda c: c["claim"]["argument"]["assuming"]["argument"].update(steps=1),
     "with another key": lambda c: c["claim"]["argument"]["assuming"].update(sha256="00"),
     "by itself": lambda c: c["claim"]["argument"]["assuming"]["argument"].update(

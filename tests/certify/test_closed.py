@@ -111,9 +111,9 @@ def empty_step(content: dict[str, Any]) -> None:
 
 
 def another_step(content: dict[str, Any]) -> None:
-    for edge in content["claim"]["problem"]["edges"]:
+    for edge in content["claim"]["problem"]["components"][0]["edges"]:
         if edge["action"] == "wait":
-            edge["outcomes"] = [[["first", 1999], ["second", 1999]]]
+            edge["outcomes"][0]["updates"] = [[["name", n], 1999, 0] for n in ("first", "second")]
 
 
 DAMAGES: list[Callable[[dict[str, Any]], None]] = [

@@ -63,7 +63,7 @@ def test_a_map_read_at_a_variable_index_is_proved(driving: dict[str, Any]) -> No
     assert "closed" in driving
     assert matches_graph_claim(driving, problem, {})
     changed = copy.deepcopy(driving)
-    changed["claim"]["problem"]["environment"]["initial"] = True
+    changed["claim"]["problem"]["initial"] = True
     assert not matches_graph_claim(changed, problem, {})
 
 
@@ -117,7 +117,7 @@ def everything_but_what_is_bad(content: dict[str, Any]) -> None:
 
 
 def wider_start(content: dict[str, Any]) -> None:
-    content["claim"]["problem"]["environment"]["initial"] = True
+    content["claim"]["problem"]["initial"] = True
 
 
 def other_predicates(content: dict[str, Any]) -> None:
@@ -189,7 +189,7 @@ def test_a_vector_in_which_nobody_moves_is_refused() -> None:
     content = with_states(automata_network(4), Predicates())
     assert content is not None
     assert accepted(content)
-    vector = content["claim"]["problem"]["environment"]["synchronisations"][0]
+    vector = content["claim"]["problem"]["synchronisations"][0]
     vector[0] = [None for _ in vector[0]]
     with pytest.raises(BadCertificate, match="no component takes part"):
         judge_certificate(content)

@@ -181,16 +181,16 @@ DAMAGE: dict[str, Callable[[Json], None]] = {
     "shorter": lambda c: c["claim"]["argument"].update(steps=2),
     "longer property": lambda c: c["claim"]["problem"]["property"].update(steps=4),
     "other property": lambda c: c["claim"]["problem"]["property"].update(
-        condition=["<", "1/3", ["name", "output[0]"]]
+        condition=["<", "1/3", ["output", 0]]
     ),
     "wider start": lambda c: c["claim"]["problem"].update(initial=True),
-    "wider range of the pick": lambda c: c["claim"]["problem"]["edges"][0]["chosen"].__setitem__(
-        0, ["new", -2, 2, "real"]
-    ),
-    "nothing assumed": lambda c: c["claim"]["problem"]["edges"][0].update(assuming=True),
-    "other update": lambda c: c["claim"]["problem"]["edges"][0]["outcomes"][0].__setitem__(
-        0, ["x", ["*", 2, ["name", "new"]]]
-    ),
+    "wider range of the pick": lambda c: c["claim"]["problem"]["components"][0]["edges"][0][
+        "chosen"
+    ].__setitem__(0, ["new", ["real", -2, 2]]),
+    "nothing assumed": lambda c: c["claim"]["problem"]["components"][0]["edges"][0].update(assuming=True),
+    "other update": lambda c: c["claim"]["problem"]["components"][0]["edges"][0]["outcomes"][0][
+        "updates"
+    ].__setitem__(0, [["name", "x"], ["*", 2, ["name", "new"]], 0]),
     "no proof": lambda c: c["obligations"][4].update(cases=[]),
     "another obligation's proof": lambda c: c["obligations"][6].update(cases=c["obligations"][4]["cases"]),
     "renamed obligation": lambda c: c["obligations"][0].update(obligation="escape"),
@@ -296,15 +296,15 @@ def test_published_aurora_networks(shared_data: Path) -> None:
 
 def _shift(content: Json) -> None:
     """The windows keep their values; then two states say no more than one, which is not enough."""
-    updates = content["claim"]["problem"]["edges"][0]["outcomes"][0]
+    updates = content["claim"]["problem"]["components"][0]["edges"][0]["outcomes"][0]["updates"]
     for update in updates:
-        update[1] = ["name", update[0]]
+        update[1] = update[0]
 
 
 def _bound(content: Json) -> None:
     for variable in content["claim"]["problem"]["variables"]:
         if variable[0].startswith("send_ratio"):
-            variable[1] = 0
+            variable[1][1] = 0
 
 
 def _one_state(content: Json) -> None:

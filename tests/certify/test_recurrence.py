@@ -58,6 +58,7 @@ def set_to(*path: str | int, value: object) -> Callable[[Json], None]:
 
 
 X = ["name", "x"]
+EDGE = ("components", 0, "edges", 0)
 PROBLEM, REGION = ("claim", "problem"), ("claim", "regions", 0)
 FALSE_OF_HALVES = {
     "another start": set_to("claim", "start", "x", value="1/2"),
@@ -77,13 +78,13 @@ FALSE_OF_HALVES = {
     "a move out of the set": set_to("claim", "moves", value=[{"edge": 1, "outcome": 0, "chosen": []}]),
     "never": set_to(*PROBLEM, "property", "kind", value="never"),
     "a good start": set_to(*PROBLEM, "property", "condition", value=["<=", "1/2", X]),
-    "another update": set_to(*PROBLEM, "edges", 0, "outcomes", 0, 0, 1, value=["-", X, "1/2"]),
-    "an update out of range": set_to(*PROBLEM, "edges", 0, "outcomes", 0, 0, 1, value=["*", 2, X]),
-    "a guard": set_to(*PROBLEM, "edges", 0, "guard", value=["<", "1/8", X]),
-    "an assumption": set_to(*PROBLEM, "edges", 0, "assuming", value=["<", "1/8", X]),
+    "another update": set_to(*PROBLEM, *EDGE, "outcomes", 0, "updates", 0, 1, value=["-", X, "1/2"]),
+    "an update out of range": set_to(*PROBLEM, *EDGE, "outcomes", 0, "updates", 0, 1, value=["*", 2, X]),
+    "a guard": set_to(*PROBLEM, *EDGE, "guard", value=["<", "1/8", X]),
+    "an assumption": set_to(*PROBLEM, *EDGE, "assuming", value=["<", "1/8", X]),
     "another rule": set_to(*PROBLEM, "policy", "rules", 0, "when", value=["<", "1/8", X]),
-    "a whole number": set_to(*PROBLEM, "variables", 0, value=["x", 0, 1, "integer"]),
-    "a float32 number": set_to(*PROBLEM, "variables", 0, value=["x", 0, 1, "float32"]),
+    "a whole number": set_to(*PROBLEM, "variables", 0, value=["x", ["integer", 0, 1]]),
+    "a float32 number": set_to(*PROBLEM, "variables", 0, value=["x", ["float32", 0, 1]]),
     "real numbers": set_to("arithmetic", value="real"),
     "fewer obligations": set_to("obligations", value=[]),
     "a claim about all runs": set_to("claim", "kind", value="execution"),

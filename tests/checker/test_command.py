@@ -92,7 +92,7 @@ def test_runs_as_a_module_without_heavy_packages(tmp_path: Path) -> None:
         json.dumps(GOOD).replace("3", "3.5", 1),
         json.dumps(GOOD).replace('"": 3', '"": NaN', 1),
         json.dumps(GOOD).replace('"": 3', '"": ' + "9" * 5000, 1),
-        json.dumps({**GOOD, "surefoot-certificate": 2}),
+        json.dumps({**GOOD, "surefoot-certificate": 3}),
         json.dumps({**GOOD, "surefoot-certificate": True}),
         json.dumps({**GOOD, "arithmetic": "float64"}),
         json.dumps({**GOOD, "cases": {}}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterator
 from fractions import Fraction
 from math import exp
@@ -11,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from benchmarks.old_format import judge_both_formats, to_format_1
 from tests.engines.held import plant
 
 from surefoot.engines.barrier import Barrier
@@ -19,7 +19,6 @@ from surefoot.run import verify
 from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.verdict.verdict import Proved
 from surefoot.work.budget import Budget
-from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 
@@ -31,13 +30,12 @@ def shown() -> dict[str, Any]:
     )
     verdict = verify(problem, Barrier(degree=2), Budget(60)).verdict
     assert isinstance(verdict, Proved)
-    found: dict[str, Any] = json.loads(json.dumps(verdict.certificate.content))
-    return found
+    return to_format_1(verdict.certificate.content)
 
 
 def accepted(data: dict[str, Any]) -> bool:
     try:
-        return judge_certificate(data).accepted
+        return judge_both_formats(data).accepted
     except BadCertificate:
         return False
 
@@ -91,7 +89,7 @@ def is_false(claim: dict[str, Any]) -> bool:
 
 
 def test_the_certificate_is_accepted_and_says_what_it_is_about(shown: dict[str, Any]) -> None:
-    verdict = judge_certificate(shown)
+    verdict = judge_both_formats(shown)
     assert verdict.accepted
     assert "every 1/10 units of continuous time" in verdict.claim
     assert "at these times and between them" in verdict.claim
@@ -149,14 +147,14 @@ def test_a_wrong_integer_is_told_however_long_it_is(shown: dict[str, Any], wrong
     data = copy.deepcopy(shown)
     data["sets"][0]["start"][0] = [{"of": [], "basis": [[0, 0]], "gram": [[1]], "over": wrong}]
     with pytest.raises(BadCertificate, match="over: not an integer"):
-        judge_certificate(data)
+        judge_both_formats(data)
 
 
 def test_a_remainder_is_not_believed(shown: dict[str, Any]) -> None:
     """No margin at all, with every proof of a step made for that: what is refused is the margin itself."""
     data = copy.deepcopy(shown)
     data["sets"][0]["margins"] |= {"step": [0], "barrier": 0}
-    with_reason = judge_certificate(data)
+    with_reason = judge_both_formats(data)
     assert not with_reason.accepted
     assert "a period leaves open" in with_reason.reason
 
@@ -229,8 +227,8 @@ def test_a_shield_needs_room_for_what_is_proposed() -> None:
     problem = plant({"x": "x/2 + u0"}, "0.1", "-1 <= x <= 1", "x < -2 or x > 2", rule=("-2*x",), limit="4")
     made = make_certified_shield(in_time(problem, "continuous"), (2,), Budget(60))
     assert made.accepted
-    certificate = made.certificate
-    assert certificate is not None
+    assert made.certificate is not None
+    certificate = to_format_1(made.certificate)
     assert accepted(certificate)
     for path in (
         ("claim", "system", "shield", 0, "margin"),

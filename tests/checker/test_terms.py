@@ -15,6 +15,7 @@ from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot_checker.claims.values import term_code as module
 from surefoot_checker.claims.values.term import compile_row_function
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused
+from surefoot_checker.kernel.term import evaluate, read_term
 
 SLOTS = {"i": 0, "j": 1, "b": 2, "r": 3, "a": 4}
 KINDS = {0: ("integer", -3, 3), 1: ("integer", 0, 4), 2: ("boolean",), 4: ("array", 3, ("integer", 0, 4))}
@@ -75,9 +76,9 @@ def test_compiled_terms_mean_the_same(block: int) -> None:
     for seed in range(300 * block, 300 * block + 300):
         draw = Random(seed)
         term = (number if seed % 3 else condition)(draw, 4)
-        functions = [
-            compile_row_function(process_term_to_json(term), SLOTS, kinds) for kinds in (KINDS, {}, None)
-        ]
+        read = read_term(process_term_to_json(term))
+        functions = [compile_row_function(read, SLOTS, kinds) for kinds in (KINDS, {}, None)]
+        functions.append(lambda row, read=read: evaluate(read, lambda atom: row[SLOTS[atom[1]]]))
         for _ in range(8):
             real = Fraction(draw.randint(-6, 6), draw.choice((2, 3)))
             whole = real.numerator if real.denominator == 1 else real
@@ -102,10 +103,13 @@ def test_text_of_a_certificate_is_never_part_of_the_code(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "compile", watched, raising=False)
     odd = "__import__('os')"
     for data in (["+", ["name", odd], "1/3"], ["and", ["name", odd], ["not", ["name", "b"]]]):
-        assert compile_row_function(data, {odd: 0, "b": 1})((True, False)) in (True, Fraction(4, 3))
+        assert compile_row_function(read_term(data), {odd: 0, "b": 1})((True, False)) in (
+            True,
+            Fraction(4, 3),
+        )
     for data in ([odd, 1, 2], ["name", "x"], odd, ["lambda", 1], ["+", [odd]]):
         with pytest.raises(BadCertificate):
-            compile_row_function(data, {odd: 0})
+            compile_row_function(read_term(data), {odd: 0})
     assert trees
     for node in (n for made in trees for n in ast.walk(made)):
         if isinstance(node, ast.Name):
@@ -119,7 +123,8 @@ def test_deep_and_wide_terms() -> None:
     deep: Any = ["name", "i"]
     for _ in range(190):
         deep = ["max", ["+", deep, 1], 0]
-    assert compile_row_function(deep, SLOTS, KINDS)((2,)) == 192
+    assert compile_row_function(read_term(deep), SLOTS, KINDS)((2,)) == 192
     wide = ["+", *[["name", "i"]] * 5000]
-    assert compile_row_function(wide, SLOTS, KINDS)((2,)) == 10_000
-    assert compile_row_function(["or", *[["<", ["name", "i"], 0]] * 5000], SLOTS, KINDS)((2,)) is False
+    assert compile_row_function(read_term(wide), SLOTS, KINDS)((2,)) == 10_000
+    several = read_term(["or", *[["<", ["name", "i"], 0]] * 5000])
+    assert compile_row_function(several, SLOTS, KINDS)((2,)) is False

@@ -54,7 +54,7 @@ def test_everything_is_written(
     capsys.readouterr()
     assert run_command_line(["certify", str(tmp_path / "all.json")]) == 0
     assert "only the certificate in it was checked" in capsys.readouterr().out
-    data["certificate"]["claim"]["system"]["initial"][0] = ["-9", "9"]
+    data["certificate"]["claim"]["problem"]["initial"][1] = ["<=", "-9", ["name", "x0"]]
     (tmp_path / "other.json").write_text(json.dumps(data))
     assert run_command_line(["certify", str(tmp_path / "other.json")]) == 1
     assert (tmp_path / "guard.h").read_text().startswith("/* A shield")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.old_format import to_format_1
 
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.engines.barrier import Barrier
@@ -44,7 +44,7 @@ def proved(problem: Problem, seconds: float = 60, *, polynomial: bool = False) -
 
 def content(result: Result) -> dict[str, Any]:
     assert isinstance(result.verdict, Proved)
-    found: dict[str, Any] = json.loads(json.dumps(result.verdict.certificate.content))
+    found = to_format_1(result.verdict.certificate.content)
     return found
 
 

@@ -14,6 +14,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from benchmarks.old_format import to_format_1
 from benchmarks.tampered_shields import CHANGES, accepted, judged, mutants
 from benchmarks.tampering import executed
 
@@ -129,7 +130,7 @@ def test_nothing_false_is_accepted(made: ShieldSynthesis, monkeypatch: pytest.Mo
     monkeypatch.setattr(executed, "STEPS", 40)
     monkeypatch.setattr(executed, "GRID", 60)
     assert made.certificate is not None
-    words = [judged(before, data) for _, before, data in mutants([made.certificate], 60, 3)]
+    words = [judged(before, data) for _, before, data in mutants([to_format_1(made.certificate)], 60, 3)]
     assert not [w for w in words if w.startswith("ACCEPTED")]
     assert "rejected, claims something false" in words
 
@@ -139,16 +140,18 @@ def test_changed_proofs_are_rejected(made: ShieldSynthesis, monkeypatch: pytest.
     for name in set(CHANGES) - set(PROOFS):
         monkeypatch.delitem(CHANGES, name)
     assert made.certificate is not None
-    results = [(accepted(data), before, data) for _, before, data in mutants([made.certificate], 100, 4)]
+    results = [
+        (accepted(data), before, data) for _, before, data in mutants([to_format_1(made.certificate)], 100, 4)
+    ]
     assert sum(not good for good, _, _ in results) > 60
     assert all(judged(before, data).startswith("accepted, ") for good, before, data in results if good)
 
 
 def test_every_row_is_needed(made: ShieldSynthesis) -> None:
     assert made.certificate is not None
-    count = len(made.certificate["claim"]["system"]["rules"][0]["set"]["barrier"]) - 1
+    count = len(to_format_1(made.certificate)["claim"]["system"]["rules"][0]["set"]["barrier"]) - 1
     for index in range(count):
-        data = json.loads(json.dumps(made.certificate))
+        data = to_format_1(made.certificate)
         del data["claim"]["system"]["rules"][0]["set"]["barrier"][1 + index]
         for several in (*data["sets"][0]["start"], *data["sets"][0]["steps"]):
             del several[index]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 from fractions import Fraction
 from random import Random
 from typing import Any, Literal
 
 import numpy as np
 import pytest
+from benchmarks.old_format import to_format_1
 from tests.engines.held import plant
 
 from surefoot.engines.barrier import Barrier
@@ -48,7 +48,7 @@ def certificate(count: int, squares: Literal["auto", "sos", "sdsos"]) -> dict[st
     result = verify(cells(count), Barrier(degree=2, polynomial=True, squares=squares), Budget(60))
     assert result.certified
     assert isinstance(result.verdict, Proved)
-    found: dict[str, Any] = json.loads(json.dumps(result.verdict.certificate.content))
+    found = to_format_1(result.verdict.certificate.content)
     return found
 
 

@@ -10,6 +10,7 @@ from benchmarks.mutation.execution_aids import abused
 from benchmarks.mutation.execution_falsehoods import false_mutants
 from benchmarks.mutation.execution_truth import is_false
 from benchmarks.mutation.executions import campaign, is_accepted
+from benchmarks.old_format import to_format_1
 from tests.laws.awkward_systems import awkward
 from tests.laws.brute_force import truth
 from tests.laws.contradictions import contradiction, word
@@ -69,7 +70,7 @@ def test_no_aid_hides_a_violation() -> None:
     )
     assert isinstance(made, Certificate)
     kinds = set()
-    for _, mutant in islice(false_mutants(made.content), 1):
+    for _, mutant in islice(false_mutants(to_format_1(made.content)), 1):
         assert is_false(mutant["claim"]["problem"])
         for attempt in abused(problem, mutant):
             kinds |= attempt["claim"]["argument"].keys()

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from surefoot.certify.values.canonical import process_term_to_json
+from surefoot.certify.term_json import process_term_to_json
 from surefoot.engines.predicates.enumerative.columns import ColumnEvaluator, RationalColumn
 from surefoot.engines.predicates.symbolic.conditions import term_cases
 from surefoot.errors import InvalidProblem, Unsupported
@@ -49,6 +49,7 @@ from surefoot.term.types import infer_term_type
 from surefoot.term.value_types import Arithmetic, Int, Real
 from surefoot_checker.claims.values.term import compile_row_function
 from surefoot_checker.kernel.strict_json import Refused
+from surefoot_checker.kernel.term import read_term
 
 Expected: TypeAlias = Callable[[int, int], Any]
 A, B = Var("a"), Var("b")
@@ -117,8 +118,10 @@ class TestOneMeaning:
         """Tiers have shorter ways for these."""
         for b in range(-3, 4):
             fixed = substitute_names(term, {"b": Const(b)})
-            plain = compile_row_function(process_term_to_json(fixed), {"a": 0}, {})
-            short = compile_row_function(process_term_to_json(fixed), {"a": 0}, {0: ("integer", -7, 7)})
+            plain = compile_row_function(read_term(process_term_to_json(fixed)), {"a": 0}, {})
+            short = compile_row_function(
+                read_term(process_term_to_json(fixed)), {"a": 0}, {0: ("integer", -7, 7)}
+            )
             for a in range(-7, 8):
                 wanted = expected(a, b)
                 assert value_or_none(evaluate_term, fixed, {"a": a}) == wanted
@@ -127,7 +130,7 @@ class TestOneMeaning:
 
     def test_the_checker(self, term: Term, expected: Expected) -> None:
         for kinds in ({}, {0: ("integer", -7, 7), 1: ("integer", -3, 3)}):
-            function = compile_row_function(process_term_to_json(term), {"a": 0, "b": 1}, kinds)
+            function = compile_row_function(read_term(process_term_to_json(term)), {"a": 0, "b": 1}, kinds)
             for a, b in PAIRS:
                 assert value_or_none(function, (a, b)) == expected(a, b), (a, b)
 

@@ -60,7 +60,8 @@ def test_solutions_are_as_near_as_the_bounds_say(seed: int) -> None:
     known = system.period.bounds(box, [ends], [Fraction(0)])
     assert known is not None
     data = written(problem)
-    reader = read_claimed_system(data["claim"]["system"], data["arithmetic"])
+    sets = [proof["set"] for proof in data["sets"]]
+    reader = read_claimed_system(data["claim"]["problem"], sets, None, data["arithmetic"])
     assert reader.time is not None
     order = system.motion.order
     its = bound_period(reader, reader.time, box, [ends], [Fraction(0)], known.enclosure, order)

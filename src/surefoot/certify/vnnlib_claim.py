@@ -26,7 +26,7 @@ def restate_for_files(
         return None
     kinds = {kind for name, _, _, kind in content["claim"]["variables"] if _INPUT.match(name)}
     return {
-        "surefoot-certificate": 1,
+        "surefoot-certificate": 2,
         "claim": {
             "kind": "vnnlib",
             "network": {"file": network, "sha256": inputs[network]},

@@ -128,7 +128,7 @@ class Bmc:
 def verdict_from_proof(proof: Proof) -> Proved:
     """The verdict for a property that is one query."""
     content = {
-        "surefoot-certificate": 1,
+        "surefoot-certificate": 2,
         "claim": proof.claim,
         "arithmetic": proof.arithmetic,
         "cases": list(proof.cases),

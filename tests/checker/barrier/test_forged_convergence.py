@@ -6,8 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-
-from surefoot_checker.check import judge_certificate
+from benchmarks.old_format import judge_both_formats
 
 _X: list[Any] = ["name", "x"]
 _NOTHING: dict[str, Any] = {"weights": [], "over": 1}
@@ -77,7 +76,7 @@ _HALVED_SQUARES: dict[str, Any] = {
 
 @pytest.fixture
 def halved() -> dict[str, Any]:
-    found = judge_certificate(_HALVED_SQUARES)
+    found = judge_both_formats(_HALVED_SQUARES)
     assert found.accepted, found.reason
     return copy.deepcopy(_HALVED_SQUARES)
 
@@ -85,13 +84,13 @@ def halved() -> dict[str, Any]:
 def test_every_start_is_covered(halved: dict[str, Any]) -> None:
     """From 10 the run never comes back; nothing is shown about it."""
     halved["claim"]["system"]["initial"] = [[-1, 10]]
-    found = judge_certificate(halved)
+    found = judge_both_formats(halved)
     assert not found.accepted
     assert "not covered" in found.reason
     halved["claim"]["system"]["parts"] = [[[-1, 1]]]
-    assert judge_certificate(halved).accepted
+    assert judge_both_formats(halved).accepted
     halved["claim"]["system"]["parts"] = [[[-1, 1]], [[2, 3]]]
-    assert not judge_certificate(halved).accepted
+    assert not judge_both_formats(halved).accepted
 
 
 @pytest.mark.parametrize("least", [0, -1, "-1/1000000"])
@@ -105,16 +104,16 @@ def test_a_ranking_falls(halved: dict[str, Any], least: int | str) -> None:
     ]
     one = {"slack": [0], "proof": _NOTHING}
     halved["ranking"] = {"function": 0, "least": least, "drift": 0, "cases": [[one]]}
-    found = judge_certificate(halved)
+    found = judge_both_formats(halved)
     assert not found.accepted
     assert "need not fall" in found.reason
 
 
 def test_a_ranking_falls_by_so_much(halved: dict[str, Any]) -> None:
     halved["ranking"]["least"] = "4/64"
-    assert not judge_certificate(halved).accepted
+    assert not judge_both_formats(halved).accepted
 
 
 def test_a_smaller_target_needs_another_proof(halved: dict[str, Any]) -> None:
     halved["claim"]["target"] = ["and", ["<", "-1/8", _X], ["<", _X, "1/8"]]
-    assert not judge_certificate(halved).accepted
+    assert not judge_both_formats(halved).accepted

@@ -6,9 +6,8 @@ import copy
 from typing import Any
 
 import pytest
+from benchmarks.old_format import judge_both_formats
 from tests.checker.barrier.test_forged_convergence import _HALVED_SQUARES, square
-
-from surefoot_checker.check import judge_certificate
 
 
 def closed_interval(sign: int, offset: str, sides: list[Any]) -> dict[str, Any]:
@@ -33,7 +32,7 @@ ONE_HALF = [square([0], [[1]], 2), square([0], [[1]], 2, of=(0, 1))]  # 1 - x²/
 
 @pytest.mark.parametrize(("sign", "sides"), [(1, [least(1, 1), ONE_HALF]), (-1, [ONE_HALF, least(1, 1)])])
 def test_the_interval_is_closed(sign: int, sides: list[Any]) -> None:
-    found = judge_certificate(closed_interval(sign, "0", sides))
+    found = judge_both_formats(closed_interval(sign, "0", sides))
     assert found.accepted, found.reason
 
 
@@ -43,4 +42,4 @@ def test_an_end_that_is_left_has_no_proof(sign: int, offset: str, forged: Any) -
     """From 1 a step leads to 5/4, or to -5/4; the other side has its true proof."""
     true = least(7, 4)
     sides = [true, forged] if sign > 0 else [forged, true]
-    assert not judge_certificate(closed_interval(sign, offset, sides)).accepted
+    assert not judge_both_formats(closed_interval(sign, offset, sides)).accepted

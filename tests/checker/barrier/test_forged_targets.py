@@ -7,6 +7,7 @@ from math import lcm
 from typing import Any
 
 import pytest
+from benchmarks.old_format import judge_both_formats
 from tests.checker.barrier.forged import (
     NOTHING,
     PROOF,
@@ -18,8 +19,6 @@ from tests.checker.barrier.forged import (
     rational,
     weigh,
 )
-
-from surefoot_checker.check import judge_certificate
 
 
 def converging(system: dict[str, Any], target: Any, ranking: dict[str, Any]) -> dict[str, Any]:
@@ -164,7 +163,7 @@ def test_how_many_steps_a_ranking_allows() -> None:
     # x - (x/2 - 1/2) - 1/4 = (x + 1)/2 - 1/4 = (x + 1/2)/2
     proof = {"slack": [0], "proof": {"weights": [[3, 1]], "over": 2}}
     ranking = {"function": X, "least": "1/4", "drift": 0, "cases": [[proof]]}
-    found = judge_certificate(converging(system, ["<", X, "-1/2"], ranking))
+    found = judge_both_formats(converging(system, ["<", X, "-1/2"], ranking))
     assert found.accepted
     assert "never for 9 steps in a row" in found.claim
 

@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from benchmarks.old_format import read_flat_system
 from tests.checker.barrier.forged import RULE, SET, SYSTEM, X, changed, closed_interval, rational
 
 from surefoot_checker.claims.barrier.perturbation import bound_max_change
 from surefoot_checker.claims.barrier.sampling_period import PeriodBounds, check_period
-from surefoot_checker.claims.barrier.system import read_claimed_system
 from surefoot_checker.kernel.strict_json import Refused
 
 _Y: list[Any] = ["name", "y"]
@@ -26,7 +26,7 @@ def one_period(rate: Any, following: Any, period: str, low: str, high: str, then
     )
     if then is not None:
         claim = changed(claim, ((*SYSTEM, "controls"), [["u", None, None]]), ((*RULE, "then"), [then]))
-    system = read_claimed_system(claim["claim"]["system"], "exact")
+    system = read_flat_system(claim)
     assert system.time is not None
     data = {"order": 1, "enclosure": [[low, high]], "proposed": None}
     return check_period(system, system.time, system.rules[0], data)[0]
@@ -71,7 +71,7 @@ def test_gusts_of_two_times_do_not_cancel() -> None:
         ((*SYSTEM, "time"), {"derivatives": rates, "period": 1}),
         ((*SET, "domain"), box),
     )
-    system = read_claimed_system(claim["claim"]["system"], "exact")
+    system = read_flat_system(claim)
     assert system.time is not None
     enclosure = [["-5/2", "5/2"], ["-3/2", "3/2"], ["-3/2", "3/2"]]
     data = {"order": 1, "enclosure": enclosure, "proposed": None}
@@ -83,7 +83,7 @@ def test_gusts_of_two_times_do_not_cancel() -> None:
 def test_a_shift_is_as_large_as_at_the_farther_end() -> None:
     """-x² from 3, moved by 1/2; the row 2 changes by nothing."""
     claim = closed_interval(X, {})
-    system = read_claimed_system(claim["claim"]["system"], "exact")
+    system = read_flat_system(claim)
     square = ("negate", ("*", ("name", "x"), ("name", "x")))
     for ends in ((-3, 1), (-1, 3)):
         domain = ((Fraction(ends[0]), Fraction(ends[1])),)

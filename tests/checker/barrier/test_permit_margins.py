@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from benchmarks.old_format import judge_both_formats, read_flat_system
 
-from surefoot_checker.check import judge_certificate
 from surefoot_checker.claims.barrier.claim import _required_margins
 from surefoot_checker.claims.barrier.perturbation import bound_max_change, box_magnitudes
 from surefoot_checker.claims.barrier.rounding_error import RoundedValue, bound_rounding
-from surefoot_checker.claims.barrier.system import ClaimedSystem, read_claimed_system
+from surefoot_checker.claims.barrier.system import ClaimedSystem
 
 _X: list[Any] = ["name", "x"]
 _NOTHING: dict[str, Any] = {"weights": [], "over": 1}
@@ -88,7 +88,8 @@ def certificate(claim: dict[str, Any], room: Fraction, step: Fraction, barrier: 
 def parts() -> tuple[dict[str, Any], Fraction, Fraction, Fraction]:
     """A certificate whose permit has no margin yet, and what the margin is made of."""
     claim = claimed()
-    system = read_claimed_system(claim["system"], "float64")
+    unproved = [{} for _ in claim["system"]["rules"]]
+    system = read_flat_system({"claim": claim, "arithmetic": "float64", "sets": unproved})
     (rule,) = system.rules
     room, (step,) = _required_margins(system, rule, ())
     data = certificate(claim, room, step, bound_max_change(system, rule.set.rows, rule.set.domain, [step]))
@@ -107,7 +108,7 @@ def with_margin(data: dict[str, Any], margin: Fraction) -> bool:
     changed = copy.deepcopy(data)
     changed["claim"]["system"]["shield"][0]["margin"] = rational(margin)
     # The starts are covered by (x + 1/2)(1/2 - x), whose constraints are those of the box that is covered.
-    return bool(judge_certificate(changed).accepted)
+    return bool(judge_both_formats(changed).accepted)
 
 
 def test_the_whole_margin_is_enough(parts: tuple[dict[str, Any], Fraction, Fraction, Fraction]) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.forgery.__main__ import is_accepted
 from benchmarks.forgery.executions import prove_claim
 from benchmarks.forgery.finite_systems import System, write_execution, write_states
+from benchmarks.old_format import read_flat_problem
 
 from surefoot_checker.claims.runs.argument import read_run_argument
-from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
 from surefoot_checker.claims.runs.obligations import derive_obligations
-from surefoot_checker.claims.unsat.query_claim import FileLocations
 
 
 def move(*targets: int) -> dict[str, Any]:
@@ -29,9 +27,7 @@ def accepts(moves: list[dict[str, Any]], kind: str, holds: list[bool], argument:
     claim = {"kind": "execution", "problem": write_execution(system, asked), "argument": argument}
 
     def derive() -> Any:
-        return derive_obligations(
-            read_canonical_problem(claim["problem"], FileLocations(Path())), read_run_argument(argument)
-        )
+        return derive_obligations(read_flat_problem(claim["problem"]), read_run_argument(argument))
 
     return is_accepted(prove_claim(system, claim, derive)[1])
 

@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.runs.term_json import end_to_json, exact_to_json, term_to_json
+from surefoot.certify.term_json import POLYNOMIAL, end_to_json, exact_to_json, polynomial_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.reductions.barrier import (
+    ControlBranch,
     ControlSystem,
     control_branches,
     inside_set,
     next_state_inside,
     read_control_system,
 )
-from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
-from surefoot.term.types import TRUTHS
+from surefoot.term.term import TRUE, Apply, Const, Term, Var
 from surefoot.verdict.verdict import Certificate
-
-_OPERATORS = frozenset({Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV, Op.MAX, *TRUTHS})
+from surefoot_checker.kernel.format_1 import translate_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 
 def build_barrier_certificate(problem: Problem, content: Mapping[str, Any]) -> Certificate:
@@ -45,16 +45,18 @@ def build_barrier_certificate(problem: Problem, content: Mapping[str, Any]) -> C
         boxes = [(p["inside"], p["margin"]) for p in permits]
         if problem.policy.permits != next_state_inside(system, [s["barrier"] for s in sets], boxes):
             raise Unsupported("the shield permits something else than what leads into its sets")
-    shown = permits if isinstance(problem.policy, ShieldedPolicy) else None
-    described = _system_to_json(system, [r.then for r in rules], sets, shown)
+    shown = None
+    if permits is not None and isinstance(problem.policy, ShieldedPolicy):
+        shown = [{**p, "barrier": entry["barrier"]} for p, entry in zip(permits, sets, strict=True)]
+    described = _system_to_json(system, rules, shown)
     parts = {"parts": _intersect_starts(content["parts"], system)} if "parts" in content else {}
     return Certificate(
         "barrier",
         {
-            "surefoot-certificate": 1,
-            "claim": {"kind": "barrier", "system": described | parts},
+            "surefoot-certificate": 2,
+            "claim": {"kind": "barrier", "problem": described, **parts},
             "arithmetic": "float64" if system.rounded else "exact",
-            "sets": [entry["proof"] for entry in sets],
+            "sets": [{"set": _set_to_json(entry), **entry["proof"]} for entry in sets],
         },
     )
 
@@ -77,44 +79,54 @@ def _program_policy(problem: Problem) -> Policy | None:
 
 
 def matches_barrier_claim(content: Mapping[str, Any], problem: Problem) -> bool:
-    """Is this a certificate about exactly this problem? Sets that no rule tests are part of the proof."""
+    """Is this a certificate about exactly this problem? The sets are part of the proof."""
     try:
         system, rules = read_control_system(problem), control_branches(_program_policy(problem))
-        claimed = content["claim"]["system"]
-        sets = [_read_set(entry["set"]) for entry in claimed["rules"]]
-        for entry, rule in zip(sets, rules, strict=True):
-            test = inside_set(system, entry["domain"], entry["barrier"], entry["margin"])
-            if polynomial_to_json(rule.when) != (polynomial_to_json(test) if entry["tested"] else True):
-                return False
-        permits = None
+        content = translate_old_format(content)
+        claimed, permits = content["claim"]["problem"], None
         if isinstance(problem.policy, ShieldedPolicy):
-            boxes = [(_box_from_json(p["inside"]), Fraction(p["margin"])) for p in claimed["shield"]]
-            permits = [{"inside": inside, "margin": margin} for inside, margin in boxes]
-            asked = next_state_inside(system, [s["barrier"] for s in sets], boxes)
+            permits = [_read_permit(p) for p in claimed["policy"]["shield"]]
+            boxes = [(p["inside"], p["margin"]) for p in permits]
+            asked = next_state_inside(system, [p["barrier"] for p in permits], boxes)
             if polynomial_to_json(problem.policy.permits) != polynomial_to_json(asked):
                 return False
-        wanted = _system_to_json(system, [r.then for r in rules], sets, permits)
+        wanted = json.loads(json.dumps(_system_to_json(system, rules, permits)))
         same = content["arithmetic"] == ("float64" if system.rounded else "exact")
-        return bool(same and json.loads(json.dumps(wanted)) == claimed)
-    except (Unsupported, TypeError, KeyError, ValueError, IndexError):
+        return bool(same and wanted == claimed and "parts" not in content["claim"])
+    except (Unsupported, BadCertificate, TypeError, KeyError, ValueError, IndexError):
         return False
+
+
+def translate_old_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The certificate in the format that is written today."""
+    return translate_certificate(content) if content["surefoot-certificate"] == 1 else content
 
 
 def read_claimed_rules(content: Mapping[str, Any]) -> list[tuple[tuple[Term, ...], dict[str, Any]]]:
     """What a certificate says of its rules: controls and sets. `ValueError`: it cannot be read."""
     try:
-        rules = content["claim"]["system"]["rules"]
-        return [(tuple(map(_term_from_json, rule["then"])), _read_set(rule["set"])) for rule in rules]
+        content = translate_old_format(content)
+        sets = zip(content["claim"]["problem"]["policy"]["rules"], content["sets"], strict=True)
+        return [(tuple(map(_term_from_json, rule["then"])), _read_set(proof["set"])) for rule, proof in sets]
     except (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, RecursionError) as error:
+        raise ValueError(f"not a certificate of closed sets: {error}") from None
+    except BadCertificate as error:
         raise ValueError(f"not a certificate of closed sets: {error}") from None
 
 
 def _read_set(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A set of a claim, as an engine has it."""
+    """A set of a proof, as an engine has it."""
     return {
         "domain": _box_from_json(entry["domain"]),
         "barrier": _term_from_json(entry["barrier"]),
-        "tested": entry["tested"],
+        "margin": Fraction(entry["margin"]),
+    }
+
+
+def _read_permit(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "inside": _box_from_json(entry["inside"]),
+        "barrier": _term_from_json(entry["barrier"]),
         "margin": Fraction(entry["margin"]),
     }
 
@@ -123,14 +135,7 @@ def read_claimed_sets(
     content: Mapping[str, Any],
 ) -> tuple[tuple[tuple[tuple[Fraction, Fraction], ...], Term, tuple[Term, ...]], ...]:
     """Of every rule of a certificate: the domain of its set, the barrier, and the controls."""
-    return tuple(
-        (
-            _box_from_json(rule["set"]["domain"]),
-            _term_from_json(rule["set"]["barrier"]),
-            tuple(map(_term_from_json, rule["then"])),
-        )
-        for rule in content["claim"]["system"]["rules"]
-    )
+    return tuple((entry["domain"], entry["barrier"], then) for then, entry in read_claimed_rules(content))
 
 
 def _box_from_json(box: Sequence[Sequence[int | str]]) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -143,53 +148,88 @@ def _term_from_json(data: Any) -> Term:
         return Const(Fraction(data))
     if data[0] == "name":
         return Var(data[1])
-    return Apply(Op(data[0]), tuple(map(_term_from_json, data[1:])))
+    return Apply({op.value: op for op in POLYNOMIAL}[data[0]], tuple(map(_term_from_json, data[1:])))
 
 
 def _system_to_json(
-    system: ControlSystem,
-    then: Sequence[tuple[Term, ...]],
-    sets: Sequence[Mapping[str, Any]],
-    permits: Sequence[Mapping[str, Any]] | None = None,
+    system: ControlSystem, rules: Sequence[ControlBranch], permits: Sequence[Mapping[str, Any]] | None
 ) -> dict[str, Any]:
-    time = {}
+    """The canonical problem: one edge, which is always enabled and assigns all variables."""
+    time, names = {}, [["name", name] for name in system.variables]
     if (motion := system.motion) is not None:
         rates = [polynomial_to_json(t) for t in motion.derivatives]
         time = {"time": {"derivatives": rates, "period": exact_to_json(motion.period)}}
+    shield = {} if permits is None else {"shield": [_permit_to_json(p) for p in permits]}
+    edge = {
+        "source": "",
+        "action": None,
+        "guard": True,
+        "chosen": [
+            [name, ["real", exact_to_json(low), exact_to_json(high)]]
+            for name, (low, high) in system.disturbances
+        ],
+        "assuming": True,
+        "outcomes": [
+            {
+                "probability": 1,
+                "updates": [
+                    [name, polynomial_to_json(t), 0] for name, t in zip(names, system.next, strict=True)
+                ],
+                "rewards": [],
+                "target": "",
+            }
+        ],
+    }
     return time | {
         "name": system.name,
-        "variables": list(system.variables),
-        "initial": _box_to_json(system.initial),
-        "controls": [[name, end_to_json(low), end_to_json(high)] for name, low, high in system.controls],
-        "disturbances": [
-            [name, exact_to_json(low), exact_to_json(high)] for name, (low, high) in system.disturbances
+        "variables": [[name, ["real", None, None]] for name in system.variables],
+        "initial": [
+            "and",
+            *(
+                side
+                for name, (low, high) in zip(names, _box_to_json(system.initial), strict=True)
+                for side in (["<=", low, name], ["<=", name, high])
+            ),
         ],
-        "next": [polynomial_to_json(t) for t in system.next],
-        "unsafe": polynomial_to_json(system.unsafe),
-        "rules": [
-            {
-                "set": {
-                    "domain": _box_to_json(entry["domain"]),
-                    "barrier": polynomial_to_json(entry["barrier"]),
-                    "tested": entry["tested"],
-                    "margin": exact_to_json(entry["margin"]),
-                },
-                "then": [polynomial_to_json(t) for t in values],
-            }
-            for values, entry in zip(then, sets, strict=True)
+        "controls": [
+            [name, end_to_json(low), end_to_json(high), True] for name, low, high in system.controls
         ],
-        "shield": None if permits is None else [_permit_to_json(p) for p in permits],
+        "components": [{"name": "", "locations": [""], "initial": [""], "edges": [edge]}],
+        "synchronisations": [],
+        "policy": {
+            "rules": [
+                {
+                    "when": polynomial_to_json(rule.when),
+                    "then": [polynomial_to_json(t) for t in rule.then],
+                }
+                for rule in rules
+            ],
+            "network": None,
+            "observe": [],
+            "choose": "value",
+            "actions": [],
+            "owns": [],
+            **shield,
+        },
+        "property": {"kind": "never", "condition": polynomial_to_json(system.unsafe)},
+    }
+
+
+def _set_to_json(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "domain": _box_to_json(entry["domain"]),
+        "barrier": polynomial_to_json(entry["barrier"]),
+        "margin": exact_to_json(entry["margin"]),
     }
 
 
 def _permit_to_json(permit: Mapping[str, Any]) -> dict[str, Any]:
-    return {"inside": _box_to_json(permit["inside"]), "margin": exact_to_json(permit["margin"])}
+    return {
+        "inside": _box_to_json(permit["inside"]),
+        "barrier": polynomial_to_json(permit["barrier"]),
+        "margin": exact_to_json(permit["margin"]),
+    }
 
 
 def _box_to_json(box: Sequence[tuple[Fraction, Fraction]]) -> list[list[int | str]]:
     return [[exact_to_json(low), exact_to_json(high)] for low, high in box]
-
-
-def polynomial_to_json(term: Term) -> Any:
-    """A term of polynomials and comparisons; powers are products, as they are computed."""
-    return term_to_json(term, _OPERATORS, "is not a polynomial", powers=True)

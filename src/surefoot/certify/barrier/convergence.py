@@ -9,14 +9,15 @@ from typing import Any
 from surefoot.certify.barrier.claim import (
     build_barrier_certificate,
     matches_barrier_claim,
-    polynomial_to_json,
+    translate_old_format,
 )
-from surefoot.certify.runs.term_json import exact_to_json
+from surefoot.certify.term_json import exact_to_json, polynomial_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.reductions.barrier import without_target
 from surefoot.verdict.verdict import Certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 
 def build_convergence_certificate(problem: Problem, content: Mapping[str, Any]) -> Certificate:
@@ -40,6 +41,7 @@ def matches_convergence_claim(content: Mapping[str, Any], problem: Problem) -> b
     """Is this a certificate about exactly this problem?"""
     try:
         closed, target = without_target(problem)
+        content = translate_old_format(content)
         claim = content["claim"]
         same = json.loads(json.dumps(polynomial_to_json(target))) == claim["target"]
         return bool(
@@ -47,8 +49,8 @@ def matches_convergence_claim(content: Mapping[str, Any], problem: Problem) -> b
             and claim["kind"] == "convergence"
             and not isinstance(problem.policy, ShieldedPolicy)
             and matches_barrier_claim(
-                {**content, "claim": {"kind": "barrier", "system": claim["system"]}}, closed
+                {**content, "claim": {k: v for k, v in claim.items() if k != "target"}}, closed
             )
         )
-    except (Unsupported, TypeError, KeyError):
+    except (Unsupported, BadCertificate, TypeError, KeyError):
         return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.runs.term_json import exact_to_json
+from surefoot.certify.term_json import exact_to_json
 from surefoot.errors import Unsupported
 from surefoot.term.interval import Span
 from surefoot.verdict.verdict import Certificate, ProofArgument

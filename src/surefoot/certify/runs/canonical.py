@@ -7,13 +7,17 @@ refused with the reason, never rewritten into something that holds less.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from surefoot.certify.runs.policy import rules_and_network, run_policy_to_json
-from surefoot.certify.runs.term_json import defined_term_to_json, end_to_json, run_term_to_json
+from surefoot.certify.term_json import (
+    defined_term_to_json,
+    end_to_json,
+    run_term_to_json,
+)
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment, Outcome
 from surefoot.problem.meaning.decision import action_names, action_of
@@ -35,7 +39,7 @@ from surefoot.term.term import (
     disjunction_of,
     free_names,
 )
-from surefoot.term.value_types import Arithmetic, Bool, Int, Real
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 MOST_STEPS = 2000  # joint steps, each outcome of each counted
 
@@ -60,17 +64,25 @@ def run_problem_to_json(problem: Problem, inputs: Mapping[str, str] | None = Non
     kinds: Kinds = {**layout.kinds, **{c.name: Real(c.low, c.high) for c in environment.controls}}
     return {
         "name": problem.name,
-        "variables": [_variable_to_json(name, kind) for name, kind in layout.kinds.items()],
+        "variables": [variable_to_json(name, kind) for name, kind in layout.kinds.items()],
         "initial": defined_term_to_json(_initial_condition(environment, layout), layout.scope, layout.kinds),
         "controls": [
             [c.name, end_to_json(c.low), end_to_json(c.high), c.clipped] for c in environment.controls
         ],
-        "edges": [
-            _edge_to_json(environment, layout, step, _action_of_step(problem, step), names, kinds)
-            for step in joint_transitions(
-                environment, [list(range(len(c.edges))) for c in environment.components]
-            )
+        "components": [
+            {
+                "name": "",
+                "locations": [""],
+                "initial": [""],
+                "edges": [
+                    _edge_to_json(environment, layout, step, _action_of_step(problem, step), names, kinds)
+                    for step in joint_transitions(
+                        environment, [list(range(len(c.edges))) for c in environment.components]
+                    )
+                ],
+            }
         ],
+        "synchronisations": [],
         "policy": run_policy_to_json(problem, rules, network, layout, inputs or {}) | {"owns": list(owns)},
         "property": _property_to_json(problem.property, names, kinds),
         **normalised_entry(environment),
@@ -95,14 +107,20 @@ def _initial_condition(environment: Environment, layout: ScalarLayout) -> Term:
     return conjunction_of((*places, environment.initial))
 
 
-def _variable_to_json(name: str, kind: Scalar) -> list[object]:
+def variable_to_json(name: str, kind: ValueType) -> list[Any]:
+    return [name, _kind_to_json(kind)]
+
+
+def _kind_to_json(kind: ValueType) -> Any:
     match kind:
         case Bool():
-            return [name, None, None, "boolean"]
+            return "boolean"
         case Int(low, high):
-            return [name, low, high, "integer"]
+            return ["integer", low, high]
         case Real(low, high, float32):
-            return [name, end_to_json(low), end_to_json(high), "float32" if float32 else "real"]
+            return ["float32" if float32 else "real", end_to_json(low), end_to_json(high)]
+        case Array(element, length):
+            return ["array", length, _kind_to_json(element)]
 
 
 def _edge_to_json(
@@ -128,12 +146,18 @@ def _edge_to_json(
     )
     guard = conjunction_of((*here, *(e.guard for e in edges)))
     return {
+        "source": "",
         "action": action,
         "guard": defined_term_to_json(guard, {**names, **{n: Var(n) for n in layout.kinds}}, kinds),
-        "chosen": [_variable_to_json(name, kind) for name, kind in own.items()],
+        "chosen": [variable_to_json(name, kind) for name, kind in own.items()],
         "assuming": defined_term_to_json(conjunction_of(tuple(e.assuming for e in edges)), scope, all_kinds),
         "outcomes": [
-            list(_updates_to_json(environment, layout, step, outcomes, scope, all_kinds))
+            {
+                "probability": None,  # nothing depends on it
+                "updates": list(_updates_to_json(environment, layout, step, outcomes, scope, all_kinds)),
+                "rewards": [],
+                "target": "",
+            }
             for outcomes in product(*(e.outcomes for e in edges))
             if all(is_possible_outcome(outcome) for outcome in outcomes)
         ],
@@ -177,11 +201,11 @@ def _updates_to_json(
                     f"which element of `{show_term(update.target)}` is assigned varies, or twice one"
                 )
             seen.add(target.name)
-            yield [target.name, run_term_to_json(value)]
+            yield [["name", target.name], run_term_to_json(value), 0]
     for (number, _), outcome in zip(step.edges, outcomes, strict=True):
         component = environment.components[number]
         if len(component.locations) > 1:
-            yield [location_key(component.name), component.locations.index(outcome.target)]
+            yield [["name", location_key(component.name)], component.locations.index(outcome.target), 0]
 
 
 def _property_to_json(asked: Property, names: TreeScope, kinds: Kinds) -> dict[str, Any]:
@@ -190,6 +214,11 @@ def _property_to_json(asked: Property, names: TreeScope, kinds: Kinds) -> dict[s
         reserved = {name: Bool() if output_index(name) is None else Real() for name in more}
         return defined_term_to_json(term, {**names, **more}, {**kinds, **reserved})
 
+    return run_property_to_json(asked, condition)
+
+
+def run_property_to_json(asked: Property, condition: Callable[[Term], Any]) -> dict[str, Any]:
+    """A property of all runs."""
     match asked:
         case Never(bad, steps):
             bound = {} if steps is None else {"steps": steps}

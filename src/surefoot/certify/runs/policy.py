@@ -7,7 +7,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from surefoot.certify.runs.term_json import defined_term_to_json
+from surefoot.certify.term_json import defined_term_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.network import Network

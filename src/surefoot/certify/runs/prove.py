@@ -83,7 +83,7 @@ def run_certificate_content(
 ) -> dict[str, Any]:
     """The content of a certificate about the runs of a canonical problem."""
     return {
-        "surefoot-certificate": 1,
+        "surefoot-certificate": 2,
         "claim": {"kind": "execution", "problem": written, "argument": said},
         "arithmetic": arithmetic,
         "obligations": shown,

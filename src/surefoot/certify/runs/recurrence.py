@@ -15,7 +15,7 @@ from typing import Any
 from surefoot.certify.runs.canonical import is_possible_outcome, run_problem_to_json
 from surefoot.certify.runs.policy import rules_and_network
 from surefoot.certify.runs.prove import prove_obligation
-from surefoot.certify.runs.term_json import defined_term_to_json, exact_to_json, run_term_to_json
+from surefoot.certify.term_json import defined_term_to_json, exact_to_json, run_term_to_json
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.environment import Edge
 from surefoot.problem.meaning.transition import Transition
@@ -48,7 +48,7 @@ def recurrence_claim(problem: Problem, trace: Trace, inputs: Mapping[str, str]) 
     layout = lay_out_scalars(environment, set())
     names = {**layout.scope, **{c.name: Var(c.name) for c in environment.controls}}
     kinds: Kinds = {**layout.kinds, **{c.name: Real(c.low, c.high) for c in environment.controls}}
-    steps = _Steps(environment.components[0].edges, whole["edges"], names, kinds)
+    steps = _Steps(environment.components[0].edges, whole["components"][0]["edges"], names, kinds)
     constants = ({name: _constant_term(value) for name, value in m.chosen.items()} for m in trace.moves)
     return {
         "kind": "recurrence",
@@ -88,7 +88,7 @@ def recurrence_certificate(
             shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})
     except (Refused, BadCertificate, SurefootError) as error:
         return str(error)
-    content = {"surefoot-certificate": 1, "claim": claim, "arithmetic": "float32", "obligations": shown}
+    content = {"surefoot-certificate": 2, "claim": claim, "arithmetic": "float32", "obligations": shown}
     return Certificate("recurrence", content)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.runs.canonical import normalised_entry
+from surefoot.certify.runs.canonical import normalised_entry, run_property_to_json, variable_to_json
 from surefoot.certify.runs.policy import network_entry_to_json, rules_and_network
-from surefoot.certify.runs.term_json import end_to_json, exact_to_json, term_to_json
+from surefoot.certify.term_json import exact_to_json, process_term_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Outcome
 from surefoot.problem.meaning.decision import action_names
@@ -29,12 +29,8 @@ from surefoot.problem.property import (
     Recurs,
     Within,
 )
-from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
-from surefoot.term.term import Const, Op, Term
-from surefoot.term.types import ELEMENTARY
-from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
-
-_OPERATORS = frozenset(Op) - ELEMENTARY
+from surefoot.term.term import Const, Term
+from surefoot.term.value_types import Arithmetic, Array, Real, ValueType
 
 
 def process_problem_to_json(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -49,7 +45,8 @@ def process_problem_to_json(problem: Problem, inputs: Mapping[str, str] | None =
         raise Unsupported("controls, which certificates of probabilities do not cover")
     return {
         "name": problem.name,
-        "environment": _environment_to_json(environment),
+        **_environment_to_json(environment),
+        "controls": [],
         "policy": None if problem.policy is None else _policy_to_json(problem, problem.policy, inputs or {}),
         "property": _property_to_json(problem),
         **normalised_entry(environment),
@@ -80,25 +77,20 @@ def _policy_to_json(problem: Problem, policy: Policy, inputs: Mapping[str, str])
 
 def _environment_to_json(environment: Environment) -> dict[str, Any]:
     return {
-        "variables": [[v.name, _kind_to_json(v.kind)] for v in environment.variables],
+        "variables": [_exact_variable_to_json(v.name, v.kind) for v in environment.variables],
         "initial": process_term_to_json(environment.initial),
         "components": [_component_to_json(c) for c in environment.components],
         "synchronisations": [[list(s.actions), s.result] for s in environment.synchronisations],
     }
 
 
-def _kind_to_json(kind: ValueType) -> Any:
-    match kind:
-        case Bool():
-            return "boolean"
-        case Int(low, high):
-            return ["integer", low, high]
-        case Real(float32=True):
-            raise Unsupported("float32 variables, which certificates of probabilities do not cover")
-        case Real(low, high):
-            return ["real", end_to_json(low), end_to_json(high)]
-        case Array(element, length):
-            return ["array", length, _kind_to_json(element)]
+def _exact_variable_to_json(name: str, kind: ValueType) -> list[Any]:
+    inner = kind
+    while isinstance(inner, Array):
+        inner = inner.element
+    if isinstance(inner, Real) and inner.float32:
+        raise Unsupported("float32 variables, which certificates of probabilities do not cover")
+    return variable_to_json(name, kind)
 
 
 def _component_to_json(component: Component) -> dict[str, Any]:
@@ -115,7 +107,7 @@ def _edge_to_json(edge: Edge) -> dict[str, Any]:
         "source": edge.source,
         "action": edge.action,
         "guard": process_term_to_json(edge.guard),
-        "chosen": [[c.name, _kind_to_json(c.kind)] for c in edge.chosen],
+        "chosen": [_exact_variable_to_json(c.name, c.kind) for c in edge.chosen],
         "assuming": process_term_to_json(edge.assuming),
         "outcomes": [_outcome_to_json(o) for o in edge.outcomes],
     }
@@ -139,59 +131,24 @@ def _property_to_json(problem: Problem) -> dict[str, Any]:
                 "kind": "probability",
                 "optimise": optimise,
                 "operator": path.operator,
-                "left": process_term_to_json(path.left, asked=True),
-                "right": process_term_to_json(path.right, asked=True),
+                "left": process_term_to_json(path.left),
+                "right": process_term_to_json(path.right),
                 "bounds": [_bound_to_json(b) for b in path.bounds],
                 "over": over,
-                "starts": None if starts is None else process_term_to_json(starts, asked=True),
+                "starts": None if starts is None else process_term_to_json(starts),
             }
         case Expected(reward, until, _, optimise, over, starts, steps):
             return {
                 "kind": "expected",
                 "optimise": optimise,
                 "reward": _reward_to_json(reward),
-                "until": process_term_to_json(until, asked=True),
+                "until": process_term_to_json(until),
                 "steps": steps,
                 "over": over,
-                "starts": None if starts is None else process_term_to_json(starts, asked=True),
+                "starts": None if starts is None else process_term_to_json(starts),
             }
-        case Never(bad, steps):
-            return {
-                "kind": "never",
-                "condition": process_term_to_json(bad, asked=True),
-                "steps": steps,
-                "after": 0,
-            }
-        case NeverBefore(bad, goal, steps):
-            ends = {"before": process_term_to_json(goal, asked=True)}
-            return {
-                "kind": "never",
-                "condition": process_term_to_json(bad, asked=True),
-                "steps": steps,
-                "after": 0,
-                **ends,
-            }
-        case Eventually(good):
-            return {
-                "kind": "eventually",
-                "condition": process_term_to_json(good, asked=True),
-                "steps": None,
-                "after": 0,
-            }
-        case Recurs(good):
-            return {
-                "kind": "recurs",
-                "condition": process_term_to_json(good, asked=True),
-                "steps": None,
-                "after": 0,
-            }
-        case Within(good, steps, after):
-            return {
-                "kind": "within",
-                "condition": process_term_to_json(good, asked=True),
-                "steps": steps,
-                "after": after,
-            }
+        case Never() | NeverBefore() | Eventually() | Recurs() | Within():
+            return run_property_to_json(problem.property, process_term_to_json)
         case other:
             raise Unsupported(f"certificates of probabilities do not cover this {type(other).__name__}")
 
@@ -200,7 +157,7 @@ def _reward_to_json(reward: str | Term) -> Any:
     """The name of a reward, null for steps, or what every step from a state pays."""
     if isinstance(reward, str):
         return None if reward == STEPS else reward
-    return ["of", process_term_to_json(reward, asked=True)]
+    return ["of", process_term_to_json(reward)]
 
 
 def _bound_to_json(bound: Bound) -> dict[str, Any]:
@@ -220,25 +177,3 @@ def _constant_to_json(term: Term | None) -> int | str | None:
             return exact_to_json(value)
         case _:
             raise Unsupported("a bound that is not a constant, which certificates do not cover")
-
-
-def process_term_to_json(term: Term, *, asked: bool = False) -> Any:
-    """A term as nested lists; `asked`: it may mention locations and deadlocks."""
-    refusal = "is a function, which certificates of probabilities do not cover"
-    return term_to_json(term, _OPERATORS, refusal, name=_asked_name if asked else _state_name)
-
-
-def _state_name(name: str) -> Any:
-    return ["name", name]
-
-
-def _asked_name(name: str) -> Any:
-    if (place := location_parts(name)) is not None:
-        return ["at", *place]
-    if name in (DEADLOCKED, STALLED):
-        return [name]
-    if (action := chosen_action(name)) is not None:
-        return ["chosen", action]
-    if output_index(name) is not None:
-        raise Unsupported("outputs of the network in a condition, which certificates do not cover")
-    return _state_name(name)

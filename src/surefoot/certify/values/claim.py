@@ -8,8 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.certify.runs.term_json import exact_to_json
-from surefoot.certify.values.canonical import process_problem_to_json, process_term_to_json
+from surefoot.certify.term_json import exact_to_json, process_term_to_json
+from surefoot.certify.values.canonical import process_problem_to_json
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
@@ -39,7 +39,7 @@ def build_process_certificate(
         starts = {"starts": [_write_start(problem.environment, state) for state, _ in verdict.table]}
     written = process_problem_to_json(problem, inputs)
     content: Mapping[str, Any] = {
-        "surefoot-certificate": 1,
+        "surefoot-certificate": 2,
         "claim": {"kind": "process", "problem": written, "low": low, "high": high, **starts},
         "arithmetic": "reference" if _has_network(written) else "exact",
         "values": found.content["values"],
@@ -75,13 +75,13 @@ def build_graph_certificate(
         return str(why)
     claim = {"kind": "graph", "problem": written}
     arithmetic = "float32" if _has_network(written) else "exact"
-    content = {"surefoot-certificate": 1, "claim": claim, "arithmetic": arithmetic, **closed}
+    content = {"surefoot-certificate": 2, "claim": claim, "arithmetic": arithmetic, **closed}
     return Certificate("graph", content)
 
 
 def _closed_set_to_json(states: AbstractInvariant) -> dict[str, Any]:
     return {
-        "predicates": [process_term_to_json(p, asked=True) for p in states.predicates],
+        "predicates": [process_term_to_json(p) for p in states.predicates],
         "states": [
             [list(places), "".join("01"[value] for value in values)] for places, values in states.states
         ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -40,6 +41,8 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
+from surefoot_checker.kernel.format_1 import translate_certificate
+from surefoot_checker.kernel.strict_json import BadCertificate
 
 SCHEMA = 1
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -228,6 +231,9 @@ def _read_certificate(data: Mapping[str, Any], where: str) -> Certificate:
     place = _join_path(where, "certificate")
     inner = _require_object(_require_key(data, "certificate", where), place)
     content = _require_object(_require_key(inner, "content", place), _join_path(place, "content"))
+    if content.get("surefoot-certificate") == 1:  # compared with what would be written today
+        with suppress(BadCertificate):
+            content = translate_certificate(content)
     return Certificate(_require_text(inner, "kind", place), content)
 
 

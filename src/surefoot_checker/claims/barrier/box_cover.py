@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...kernel.problem import Box
 from ...kernel.strict_json import Refused
-from .system import Box
 
 MOST_PIECES = 200_000
 

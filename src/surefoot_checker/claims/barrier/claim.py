@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from ...kernel.problem import Box, Range
 from ...kernel.strict_json import BadCertificate, Refused, expect_list, expect_number, expect_object
 from ...kernel.untrusted_file import quote_for_message as shown_name
 from .box_cover import is_box_covered
@@ -36,17 +37,17 @@ from .shield import check_shield
 from .sum_of_squares import check_positivity_proof
 from .system import (
     Atom,
-    Box,
     ClaimedRule,
     ClaimedSystem,
-    Range,
-    read_claimed_box,
     read_claimed_system,
+    read_sized_box,
     relaxed_conjunctions,
 )
 
-_CLAIM = frozenset({"kind", "system"})
-_PROOF = frozenset({"scale", "margins", "covers", "start", "unsafe", "saturation", "steps"})
+_CLAIM = frozenset({"kind", "problem"})
+PARTS = frozenset({"parts"})
+_PROOF = frozenset({"set", "scale", "margins", "covers", "start", "unsafe", "saturation", "steps"})
+_PERIOD = frozenset({"period"})
 _MARGINS = frozenset({"room", "step", "barrier"})
 _UNSAFE = frozenset({"slack", "proof"})
 
@@ -94,13 +95,8 @@ class _Margins:
 
 def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
     """The claim in words; `Refused` if it is not shown."""
-    system = read_claimed_system(
-        expect_object(claim_data, _CLAIM, frozenset(), "claim")["system"], arithmetic
-    )
-    keys = _PROOF if system.time is None else _PROOF | {"period"}
-    given = [expect_object(p, keys, frozenset(), "set") for p in expect_list(proofs, "sets")]
-    if len(given) != len(system.rules):
-        raise BadCertificate("sets: one for each rule")
+    claim = expect_object(claim_data, _CLAIM, PARTS, "claim")
+    system, given = read_system_proofs(claim, proofs, arithmetic)
     starts: list[Box] = []
     rooms: list[Fraction] = []
     periods: list[tuple[PeriodBounds, PeriodBounds | None]] = []
@@ -129,6 +125,17 @@ def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
         return f"{run}, comes to an unsafe state"
     when = f"every {system.time.period} units of continuous time"
     return f"{run} {when}, is ever in an unsafe state, at these times and between them"
+
+
+def read_system_proofs(
+    claim: dict[str, Any], proofs: object, arithmetic: str
+) -> tuple[ClaimedSystem, list[dict[str, Any]]]:
+    """The system of a claim, and the proof of each of its sets."""
+    given = [expect_object(p, _PROOF, _PERIOD, "set") for p in expect_list(proofs, "sets")]
+    system = read_claimed_system(claim["problem"], [p["set"] for p in given], claim.get("parts"), arithmetic)
+    if any(("period" in proof) is (system.time is None) for proof in given):
+        raise BadCertificate("sets: a `period` belongs to continuous time")
+    return system, given
 
 
 def read_scaled_ring(system: ClaimedSystem, data: object) -> ScaledRing:
@@ -162,7 +169,7 @@ def check_barrier_rule(
     _check_saturation(system, ring, rule, inside, proof)
     _check_steps(system, ring, rule, inside, margins, proof)
     _check_unsafe(system, ring, rule, inside, proof, periods)
-    boxes = [read_claimed_box(box, len(system.variables)) for box in expect_list(proof["covers"], "covers")]
+    boxes = [read_sized_box(box, len(system.variables)) for box in expect_list(proof["covers"], "covers")]
     shown = expect_list(proof["start"], "start")
     if len(shown) != len(boxes):
         raise BadCertificate("start: a proof for each box")

@@ -11,10 +11,18 @@ from fractions import Fraction
 from typing import Any
 
 from ...kernel.strict_json import BadCertificate, Refused, expect_list, expect_number, expect_object
+from ...kernel.term import read_term, term_names
 from ...kernel.untrusted_file import quote_for_message as shown_name
-from ..runs.term import mentioned_names, read_claimed_term
 from .box_cover import is_box_covered
-from .claim import ScaledRing, check_barrier_rule, enumerate_control_modes, read_scaled_ring, set_constraints
+from .claim import (
+    PARTS,
+    ScaledRing,
+    check_barrier_rule,
+    enumerate_control_modes,
+    read_scaled_ring,
+    read_system_proofs,
+    set_constraints,
+)
 from .perturbation import bound_max_change, box_magnitudes
 from .polynomial import (
     ExactPolynomial,
@@ -27,27 +35,24 @@ from .polynomial import (
 )
 from .rounding_error import RoundedValue, bound_rounding
 from .sum_of_squares import check_positivity_proof
-from .system import ClaimedRule, ClaimedSystem, read_claimed_system, relaxed_conjunctions
+from .system import DEEPEST, ClaimedRule, ClaimedSystem, relaxed_conjunctions
 
-_CLAIM = frozenset({"kind", "system", "target"})
-_PROOF = frozenset({"scale", "margins", "covers", "start", "unsafe", "saturation", "steps"})
+_CLAIM = frozenset({"kind", "problem", "target"})
 _RANKING = frozenset({"function", "least", "drift", "cases"})
 _CASE = frozenset({"slack", "proof"})
 
 
 def check_convergence(claim_data: object, proofs: object, ranking: object, arithmetic: str) -> str:
     """The claim in words; `Refused` if it is not shown."""
-    claim = expect_object(claim_data, _CLAIM, frozenset(), "claim")
-    system, target = read_claimed_system(claim["system"], arithmetic), read_claimed_term(claim["target"])
+    claim = expect_object(claim_data, _CLAIM, PARTS, "claim")
+    system, given = read_system_proofs(claim, proofs, arithmetic)
+    target = read_term(claim["target"], deepest=DEEPEST)
     if system.time is not None:
         raise Refused("convergence is shown for steps, not in continuous time")
     if len(system.rules) != 1 or system.rules[0].set.tested or system.shield is not None:
         raise BadCertificate("convergence: of one rule that always decides, without a shield")
-    if not mentioned_names(target) <= set(system.variables):
+    if not term_names(target) <= set(system.variables):
         raise BadCertificate("target: a condition on the variables")
-    given = [expect_object(p, _PROOF, frozenset(), "set") for p in expect_list(proofs, "sets")]
-    if len(given) != 1:
-        raise BadCertificate("sets: one for each rule")
     (rule,), (proof,) = system.rules, given
     ring = read_scaled_ring(system, proof["scale"])
     _, boxes = check_barrier_rule(system, ring, rule, proof)
@@ -71,8 +76,8 @@ def _check_ranking(
 ) -> int:
     """V falls by `least` in every step from I outside of the target; after how many steps it cannot."""
     entry = expect_object(data, _RANKING, frozenset(), "ranking")
-    function, least = read_claimed_term(entry["function"]), expect_number(entry["least"], "least")
-    if not mentioned_names(function) <= set(system.variables):
+    function, least = read_term(entry["function"], deepest=DEEPEST), expect_number(entry["least"], "least")
+    if not term_names(function) <= set(system.variables):
         raise BadCertificate("ranking: a polynomial of the variables")
     if least <= 0:
         raise Refused("the ranking function need not fall")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from ...kernel.problem import Box, Range
 from .polynomial import ExactPolynomial, poly_bound, poly_difference, poly_from_term, poly_sum, poly_variable
-from .system import Box, ClaimedSystem, Range
+from .system import ClaimedSystem
 
 
 def box_magnitudes(box: Sequence[Range]) -> list[Fraction]:

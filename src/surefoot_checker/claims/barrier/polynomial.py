@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import gcd
-from typing import Any
 
 from ...kernel.strict_json import Refused, limit_bits, limited_power
+from ...kernel.term import Term, fold_term, is_number
 
 Monomial = tuple[int, ...]
 MOST_TERMS = 400_000
@@ -91,42 +92,45 @@ def poly_bound(polynomial: ExactPolynomial, sizes: Sequence[Fraction]) -> Fracti
 
 
 def poly_from_term(
-    term: Any, names: Mapping[str, ExactPolynomial], variables: int, rounded: bool
+    term: Term, names: Mapping[str, ExactPolynomial], variables: int, rounded: bool
 ) -> ExactPolynomial:
     """A term built by + - * / from names and numbers; `rounded`: a number means the nearest double."""
-    if isinstance(term, Fraction):
-        return poly_constant(nearest_double(term) if rounded else term, variables)
-    if type(term) is not tuple:
-        raise Refused("a truth value stands where a polynomial is needed")
-    word, *parts = term
-    if word == "name":
-        if term[1] not in names:
-            raise Refused(f"`{term[1][:60]}` is not the name of a number here")
-        return names[term[1]]
-    values = [poly_from_term(part, names, variables, rounded) for part in parts]
-    match word:
-        case "+":
-            total = values[0]
-            for value in values[1:]:
-                total = poly_sum(total, value)
-            return total
-        case "-":
-            return poly_difference(values[0], values[1])
-        case "negate":
-            return poly_multiple(values[0], Fraction(-1))
-        case "*":
-            total = values[0]
-            for value in values[1:]:
-                if poly_degree(total) + poly_degree(value) > MOST_DEGREE:
-                    raise Refused(f"a polynomial of a degree above {MOST_DEGREE}")
-                total = poly_product(total, value)
-            return total
-        case "/":
-            divisor = values[1]
-            if divisor.terms.keys() != {(0,) * variables}:
-                raise Refused("a division by zero or by something that varies")
-            return poly_multiple(values[0], Fraction(divisor.below, next(iter(divisor.terms.values()))))
-    raise Refused(f"`{word}` is not an operator of polynomials")
+
+    def of_leaf(leaf: Term) -> ExactPolynomial:
+        if is_number(leaf):
+            exact = Fraction(leaf)
+            return poly_constant(nearest_double(exact) if rounded else exact, variables)
+        if type(leaf) is bool or leaf[0] != "name" or leaf[1] not in names:
+            raise Refused(f"`{str(leaf)[:60]}` is not the name of a number here")
+        return names[leaf[1]]
+
+    def of_operator(t: Term, values: list[ExactPolynomial]) -> ExactPolynomial:
+        if t[0] not in _OPERATORS:
+            raise Refused(f"`{t[0]}` is not an operator of polynomials")
+        return _OPERATORS[t[0]](*values)
+
+    return fold_term(term, of_leaf, of_operator)
+
+
+def _limited_product(a: ExactPolynomial, b: ExactPolynomial) -> ExactPolynomial:
+    if poly_degree(a) + poly_degree(b) > MOST_DEGREE:
+        raise Refused(f"a polynomial of a degree above {MOST_DEGREE}")
+    return poly_product(a, b)
+
+
+def _poly_quotient(a: ExactPolynomial, divisor: ExactPolynomial) -> ExactPolynomial:
+    if len(divisor.terms) != 1 or poly_degree(divisor):
+        raise Refused("a division by zero or by something that varies")
+    return poly_multiple(a, Fraction(divisor.below, next(iter(divisor.terms.values()))))
+
+
+_OPERATORS: dict[str, Callable[..., ExactPolynomial]] = {
+    "+": lambda *values: reduce(poly_sum, values),
+    "-": poly_difference,
+    "negate": lambda value: poly_multiple(value, Fraction(-1)),
+    "*": lambda *values: reduce(_limited_product, values),
+    "/": _poly_quotient,
+}
 
 
 def poly_degree(polynomial: ExactPolynomial) -> int:

@@ -6,12 +6,13 @@ Every operation is rounded to nearest: the result is off by 2^-53 of its size, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import reduce
 
 from ...kernel.strict_json import Refused
+from ...kernel.term import Term, fold_term, is_number
 from .polynomial import nearest_double
 
 UNIT = Fraction(1, 1 << 53)
@@ -28,44 +29,45 @@ class RoundedValue:
     error: Fraction = Fraction(0)
 
 
-def bound_rounding(term: Any, names: Mapping[str, RoundedValue]) -> RoundedValue:
+def bound_rounding(term: Term, names: Mapping[str, RoundedValue]) -> RoundedValue:
     """Of a polynomial of these names."""
-    if isinstance(term, Fraction):
-        return RoundedValue(abs(nearest_double(term)))
-    if type(term) is not tuple:
-        raise Refused("a truth value stands where a polynomial is needed")
-    word, *parts = term
-    if word == "name":
-        return names[term[1]]
-    values = [bound_rounding(part, names) for part in parts]
-    match word:
-        case "+" | "-":
-            total = values[0]
-            for value in values[1:]:
-                total = _round_operation(total.size + value.size, total.error + value.error, Fraction(0))
-            return total
-        case "negate":
-            return values[0]
-        case "max":
-            return RoundedValue(max(v.size for v in values), max(v.error for v in values))
-        case "*":
-            total = values[0]
-            for value in values[1:]:
-                crossed = total.size * value.error + value.size * total.error + total.error * value.error
-                total = _round_operation(total.size * value.size, crossed, LEAST)
-            return total
-        case "/":
-            divisor = _constant_divisor(parts[1])
-            return _round_operation(values[0].size / divisor, values[0].error / divisor, LEAST)
-    raise Refused(f"`{word}` is not an operator of polynomials")
+
+    def of_leaf(leaf: Term) -> RoundedValue:
+        if is_number(leaf):
+            return RoundedValue(abs(nearest_double(Fraction(leaf))))
+        if type(leaf) is bool or leaf[0] != "name" or leaf[1] not in names:
+            raise Refused("something that is no number stands where a polynomial is needed")
+        return names[leaf[1]]
+
+    def of_operator(t: Term, values: list[RoundedValue]) -> RoundedValue:
+        if t[0] == "/":
+            return _rounded_quotient(values[0], _constant_divisor(t[2]))
+        if t[0] not in _OPERATORS:
+            raise Refused(f"`{t[0]}` is not an operator of polynomials")
+        return _OPERATORS[t[0]](*values)
+
+    return fold_term(term, of_leaf, of_operator)
 
 
-def _constant_divisor(term: Any) -> Fraction:
+def _constant_divisor(term: Term) -> Fraction:
     """A divisor must be written as one number: then it has no error of its own."""
     sign = term[1] if type(term) is tuple and term[0] == "negate" else term
-    if not isinstance(sign, Fraction) or not nearest_double(sign):
+    if not is_number(sign) or not nearest_double(Fraction(sign)):
         raise Refused("a divisor that is not one number, or zero")
-    return abs(nearest_double(sign))
+    return abs(nearest_double(Fraction(sign)))
+
+
+def _rounded_quotient(a: RoundedValue, divisor: Fraction) -> RoundedValue:
+    return _round_operation(a.size / divisor, a.error / divisor, LEAST)
+
+
+def _rounded_sum(a: RoundedValue, b: RoundedValue) -> RoundedValue:
+    return _round_operation(a.size + b.size, a.error + b.error, Fraction(0))
+
+
+def _rounded_product(a: RoundedValue, b: RoundedValue) -> RoundedValue:
+    crossed = a.size * b.error + b.size * a.error + a.error * b.error
+    return _round_operation(a.size * b.size, crossed, LEAST)
 
 
 def _round_operation(size: Fraction, error: Fraction, underflow: Fraction) -> RoundedValue:
@@ -77,3 +79,12 @@ def _round_operation(size: Fraction, error: Fraction, underflow: Fraction) -> Ro
 def _round_up(value: Fraction) -> Fraction:
     """Not smaller, and with a denominator of bounded length."""
     return Fraction(-((-value.numerator * GRID) // value.denominator), GRID)
+
+
+_OPERATORS: dict[str, Callable[..., RoundedValue]] = {
+    "+": lambda *values: reduce(_rounded_sum, values),
+    "-": _rounded_sum,
+    "*": lambda *values: reduce(_rounded_product, values),
+    "negate": lambda value: value,
+    "max": lambda *values: RoundedValue(max(v.size for v in values), max(v.error for v in values)),
+}

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
 
+from ...kernel.problem import Box, ContinuousTime, Range
 from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expect_object
 from .perturbation import bound_polynomial_change
 from .polynomial import (
@@ -32,7 +33,7 @@ from .polynomial import (
     poly_variable,
 )
 from .rounding_error import RoundedValue, bound_rounding
-from .system import Box, ClaimedRule, ClaimedSystem, ContinuousTime, Range, read_claimed_box
+from .system import ClaimedRule, ClaimedSystem, read_sized_box
 
 MOST_ORDER = 6
 GRID = 1 << 120
@@ -80,7 +81,7 @@ def check_period(
     start = measured_domain(system, rule)
     controls, errors = _control_ranges(system, rule, start)
     own = bound_period(
-        system, time, start, controls, errors, read_claimed_box(entry["enclosure"], count), order
+        system, time, start, controls, errors, read_sized_box(entry["enclosure"], count), order
     )
     if system.shield is None:
         return own, None
@@ -89,7 +90,7 @@ def check_period(
         raise Refused("a shield needs controls with two ends")
     if entry["proposed"] is None:
         raise BadCertificate("period: a shield needs an enclosure for what is proposed")
-    wide = read_claimed_box(entry["proposed"], count)
+    wide = read_sized_box(entry["proposed"], count)
     return own, bound_period(system, time, start, ends, [_ZERO] * len(ends), wide, order)
 
 

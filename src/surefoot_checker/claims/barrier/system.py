@@ -1,37 +1,42 @@
-"""Reading a polynomial system with a program that controls it (docs/certificates.md, section 12)."""
+"""Claims about polynomial systems: the part of the canonical problem that they cover (section 12).
+
+Real variables that start in a box, one edge that is always enabled and takes every variable to a polynomial,
+and a program whose rules test sets of states. The sets are part of the proof: that the program tests them,
+and that its shield permits what leads into them, is checked here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ...kernel.strict_json import (
-    BadCertificate,
-    Refused,
-    expect_list,
-    expect_number,
-    expect_object,
-    expect_text,
+from ...kernel.problem import (
+    Box,
+    ContinuousTime,
+    Control,
+    Edge,
+    Permit,
+    Policy,
+    Problem,
+    Range,
+    RunProperty,
+    read_box,
+    read_problem,
 )
-from ..runs.term import Term, mentioned_names, read_claimed_term
+from ...kernel.strict_json import BadCertificate, Refused, expect_list, expect_number, expect_object
+from ...kernel.term import Term, integer_if_whole, is_number, read_term, same_term, term_atoms
 from .polynomial import nearest_double
 
-Range = tuple[Fraction, Fraction]
-Box = tuple[Range, ...]
 MOST_CASES = 64  # of the unsafe states
-_SYSTEM = frozenset(
-    {"name", "variables", "initial", "controls", "disturbances", "next", "unsafe", "rules", "shield"}
-)
-_PERMIT = frozenset({"inside", "margin"})
-_RULE = frozenset({"set", "then"})
-_TIME = frozenset({"derivatives", "period"})
-_SET = frozenset({"domain", "barrier", "tested", "margin"})
+DEEPEST = 100  # nesting of terms
+_SET = frozenset({"domain", "barrier", "margin"})
 
 
 @dataclass(frozen=True, slots=True)
 class SublevelSet:
-    """States of the domain where the barrier is at most 0. `tested`: the program asks for it, see `Rule`."""
+    """States of the domain where the barrier is at most 0. `tested`: the program asks for it."""
 
     domain: Box
     barrier: Term
@@ -54,175 +59,177 @@ class ClaimedRule:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedPermit:
-    """Proposed values are used where the state predicted for the middle of all disturbances is computed to be
-    in this box with a barrier of at most minus the margin."""
-
-    inside: Box
-    margin: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedControl:
-    name: str
-    low: Fraction | None
-    high: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class ContinuousTime:
-    """Time is continuous: variables have these derivatives, and controls are held for the period."""
-
-    derivatives: tuple[Term, ...]
-    period: Fraction
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimedSystem:
     name: str
     rounded: bool  # float64; otherwise exact
     variables: tuple[str, ...]
     initial: Box
-    controls: tuple[ClaimedControl, ...]
+    controls: tuple[Control, ...]
     disturbances: tuple[tuple[str, Range], ...]
     next: tuple[Term, ...]
     unsafe: Term
     rules: tuple[ClaimedRule, ...]
-    shield: tuple[ClaimedPermit, ...] | None  # one for each rule; None: nobody proposes anything
+    shield: tuple[Permit, ...] | None  # one for each rule; None: nobody proposes anything
     parts: tuple[Box, ...]  # of the starts: the claim is about runs from them only; else the whole box
     time: ContinuousTime | None  # None: there are steps only
 
 
-def read_claimed_system(data: object, arithmetic: str) -> ClaimedSystem:
-    entry = expect_object(data, _SYSTEM, frozenset({"parts", "time"}), "system")
-    variables = tuple(expect_text(v, "variable") for v in expect_list(entry["variables"], "variables"))
-    controls = tuple(_read_control(c, arithmetic) for c in expect_list(entry["controls"], "controls"))
-    disturbances = tuple(
-        _read_disturbance(d, arithmetic) for d in expect_list(entry["disturbances"], "disturbances")
-    )
-    names = [*variables, *(c.name for c in controls), *(n for n, _ in disturbances)]
-    if len(set(names)) < len(names) or not all(names) or not variables:
-        raise BadCertificate("system: a name is declared twice, or empty, or there are no variables")
-    following = tuple(read_claimed_term(t) for t in expect_list(entry["next"], "next"))
-    if len(following) != len(variables) or any(not mentioned_names(t) <= set(names) for t in following):
-        raise BadCertificate("system: one next value for each variable, of things that are declared")
-    rules = tuple(_read_rule(r, variables, len(controls)) for r in expect_list(entry["rules"], "rules"))
-    if not rules or any(not r.set.tested for r in rules[:-1]):
-        raise BadCertificate("system: there is a rule, and only the last one may apply without a test")
-    shield = None if entry["shield"] is None else _read_shield(entry["shield"], len(variables))
-    if shield is not None and (len(shield) != len(rules) or not all(r.set.tested for r in rules)):
-        raise BadCertificate("system: a shield has one permit for each rule, and tests its sets")
-    initial = _read_start_box(entry["initial"], len(variables), arithmetic)
-    parts: tuple[Box, ...] = (initial,)
-    if "parts" in entry:
-        parts = tuple(
-            _read_start_box(p, len(variables), arithmetic) for p in expect_list(entry["parts"], "parts")
-        )
-        if not parts:
-            raise BadCertificate("parts: of the starts, at least one")
-        if not all(
-            a <= low and high <= b for p in parts for (low, high), (a, b) in zip(p, initial, strict=True)
-        ):
-            raise BadCertificate("parts: a box is not inside the initial one")
+def read_claimed_system(
+    data: object, sets: Sequence[object], parts: object, arithmetic: str
+) -> ClaimedSystem:
+    """The system of a canonical problem; `sets`: those of the rules; `parts`: of the starts, or None."""
+    problem = read_problem(data, DEEPEST)
+    asked, policy, edge = problem.property, problem.policy, _only_edge(problem)
+    names = tuple(v.name for v in problem.variables)
+    if not names or any(v.kind != ("real", None, None) for v in problem.variables):
+        raise BadCertificate("system: its variables are real numbers without bounds, and there is one")
+    if not isinstance(asked, RunProperty) or (asked.kind, asked.steps, asked.before) != ("never", None, None):
+        raise BadCertificate("system: its property is that something never holds")
+    if policy is None or policy.network is not None or policy.choose != "value" or policy.observe:
+        raise BadCertificate("system: its policy is a program that sets the controls")
+    _check_names([asked.condition], names)
+    rounded = arithmetic == "float64"
+    rules = _match_rules(policy, sets, names)
+    initial = _widen_box(_read_initial(problem.initial, names), rounded)
     return ClaimedSystem(
-        expect_text(entry["name"], "name"),
-        arithmetic == "float64",
-        variables,
+        problem.name,
+        rounded,
+        names,
         initial,
-        controls,
-        disturbances,
-        following,
-        read_claimed_term(entry["unsafe"]),
+        tuple(_double_ends(c, rounded) for c in problem.controls),
+        tuple((c.name, _disturbance_range(c.kind, rounded)) for c in edge.chosen),
+        _next_values(edge, names),
+        asked.condition,
         rules,
-        shield,
-        parts,
-        _read_time(entry["time"], names, len(variables)) if "time" in entry else None,
+        None if policy.shield is None else _match_shield(policy.shield, rules, len(names)),
+        (initial,) if parts is None else _read_parts(parts, initial, rounded),
+        problem.time,
     )
 
 
-def _read_time(data: object, names: list[str], variables: int) -> ContinuousTime:
-    entry = expect_object(data, _TIME, frozenset(), "time")
-    derivatives = tuple(read_claimed_term(t) for t in expect_list(entry["derivatives"], "derivatives"))
-    period = expect_number(entry["period"], "period")
-    if len(derivatives) != variables or any(not mentioned_names(t) <= set(names) for t in derivatives):
-        raise BadCertificate("time: one derivative for each variable, of things that are declared")
-    if period <= 0:
-        raise BadCertificate("time: the period is positive")
-    return ContinuousTime(derivatives, period)
+def _only_edge(problem: Problem) -> Edge:
+    """The step of the system, which is always possible."""
+    edges = [edge for component in problem.components for edge in component.edges]
+    if len(edges) != 1 or len(problem.components) != 1 or len(problem.components[0].locations) != 1:
+        raise BadCertificate("system: one component with one location and one edge")
+    (edge,) = edges
+    if problem.synchronisations or edge.action is not None or len(edge.outcomes) != 1:
+        raise BadCertificate("system: its edge has no action, and one outcome")
+    if edge.guard is not True or edge.assuming is not True or edge.outcomes[0].probability != 1:
+        raise BadCertificate("system: its edge is always enabled, and its outcome sure")
+    return edge
 
 
-def _read_start_box(data: object, variables: int, arithmetic: str) -> Box:
-    return tuple(_widen_to_doubles(ends, arithmetic) for ends in read_claimed_box(data, variables))
+def _check_names(terms: Sequence[Term], names: Sequence[str]) -> None:
+    known = {("name", name) for name in names}
+    if any(not term_atoms(term) <= known for term in terms):
+        raise BadCertificate("system: a term of other things than the variables")
 
 
-def _read_shield(data: object, variables: int) -> tuple[ClaimedPermit, ...]:
-    entries = [expect_object(p, _PERMIT, frozenset(), "permit") for p in expect_list(data, "shield")]
-    return tuple(
-        ClaimedPermit(read_claimed_box(p["inside"], variables), expect_number(p["margin"], "margin"))
-        for p in entries
+def _next_values(edge: Edge, names: Sequence[str]) -> tuple[Term, ...]:
+    updates = edge.outcomes[0].updates
+    if tuple(u.variable for u in updates) != tuple(names) or any(u.path or u.index for u in updates):
+        raise BadCertificate("system: one next value for each variable, in their order")
+    return tuple(u.value for u in updates)
+
+
+def _disturbance_range(kind: tuple[Any, ...], rounded: bool) -> Range:
+    if kind[0] != "real" or None in kind or kind[1] > kind[2]:
+        raise BadCertificate("system: a disturbance is a real number between two ends")
+    return _widen_to_doubles((Fraction(kind[1]), Fraction(kind[2])), rounded)
+
+
+def _double_ends(control: Control, rounded: bool) -> Control:
+    if not control.clipped:
+        raise BadCertificate("system: a control that is not clipped")
+    if not rounded:
+        return control
+    low, high = (None if end is None else nearest_double(end) for end in (control.low, control.high))
+    return Control(control.name, low, high, True)
+
+
+def inside_box(box: Box, names: Sequence[str]) -> tuple[Term, ...]:
+    """The comparisons that say that a state is in a box, in this order."""
+    sides: list[Term] = []
+    for name, (low, high) in zip(names, box, strict=True):
+        here = ("name", name)
+        sides += [("<=", integer_if_whole(low), here), ("<=", here, integer_if_whole(high))]
+    return tuple(sides)
+
+
+def _read_initial(term: Term, names: Sequence[str]) -> Box:
+    """The box that the initial condition describes, which has one form only."""
+    sides = term[1:] if type(term) is tuple and term[0] == "and" else ()
+    ends = [end for side in sides if type(side) is tuple for end in side[1:] if is_number(end)]
+    if len(ends) == 2 * len(names):
+        box = tuple((Fraction(a), Fraction(b)) for a, b in zip(ends[::2], ends[1::2], strict=True))
+        if all(a <= b for a, b in box) and same_term(term, ("and", *inside_box(box, names))):
+            return box
+    raise BadCertificate(
+        "system: its initial condition is no box, written as two comparisons for each variable"
     )
 
 
-def _read_range(data: object) -> Range:
-    ends = expect_list(data, "range")
-    if len(ends) != 2:
-        raise BadCertificate("a range has two ends")
-    low, high = expect_number(ends[0], "range"), expect_number(ends[1], "range")
-    if low > high:
-        raise BadCertificate("a range is empty")
-    return low, high
+def _read_parts(data: object, initial: Box, rounded: bool) -> tuple[Box, ...]:
+    parts = tuple(_widen_box(read_sized_box(p, len(initial)), rounded) for p in expect_list(data, "parts"))
+    if not parts:
+        raise BadCertificate("parts: of the starts, at least one")
+    if not all(a <= low and high <= b for p in parts for (low, high), (a, b) in zip(p, initial, strict=True)):
+        raise BadCertificate("parts: a box is not inside the initial one")
+    return parts
 
 
-def read_claimed_box(data: object, count: int) -> Box:
-    found = tuple(_read_range(r) for r in expect_list(data, "box"))
-    if len(found) != count:
+def read_sized_box(data: object, count: int) -> Box:
+    if len(box := read_box(data)) != count:
         raise BadCertificate("a box has a range for each variable")
-    return found
+    return box
 
 
-def _read_control(data: object, arithmetic: str) -> ClaimedControl:
-    parts = expect_list(data, "control")
-    if len(parts) != 3:
-        raise BadCertificate("a control is a list of name, low and high")
-    low, high = (None if end is None else expect_number(end, "bound") for end in parts[1:])
-    if low is not None and high is not None and low > high:
-        raise BadCertificate("a control has an empty range")
-    if arithmetic == "float64":
-        low, high = (None if end is None else nearest_double(end) for end in (low, high))
-    return ClaimedControl(expect_text(parts[0], "name"), low, high)
+def _match_rules(policy: Policy, sets: Sequence[object], names: Sequence[str]) -> tuple[ClaimedRule, ...]:
+    """The rules with their sets; only the last one may apply without a test."""
+    if len(sets) != len(policy.rules):
+        raise BadCertificate("sets: one for each rule")
+    found = []
+    for (when, then), data in zip(policy.rules, sets, strict=True):
+        entry = expect_object(data, _SET, frozenset(), "set")
+        barrier, domain = (
+            read_term(entry["barrier"], deepest=DEEPEST),
+            read_sized_box(entry["domain"], len(names)),
+        )
+        margin, tested = expect_number(entry["margin"], "margin"), when is not True
+        _check_names([*then, barrier], names)
+        if margin < 0 or (margin and not tested):
+            raise BadCertificate("set: a negative margin, or one that nobody tests")
+        test = ("and", *inside_box(domain, names), ("<=", barrier, integer_if_whole(-margin)))
+        if tested and not same_term(when, test):
+            raise BadCertificate("set: the rule tests something else")
+        found.append(ClaimedRule(SublevelSet(domain, barrier, tested, margin), then))
+    if not found or any(not rule.set.tested for rule in found[:-1]):
+        raise BadCertificate("system: there is a rule, and only the last one may apply without a test")
+    return tuple(found)
 
 
-def _read_disturbance(data: object, arithmetic: str) -> tuple[str, Range]:
-    parts = expect_list(data, "disturbance")
-    if len(parts) != 3:
-        raise BadCertificate("a disturbance is a list of name, low and high")
-    return expect_text(parts[0], "name"), _widen_to_doubles(_read_range(parts[1:]), arithmetic)
+def _match_shield(
+    shield: tuple[Permit, ...], rules: Sequence[ClaimedRule], variables: int
+) -> tuple[Permit, ...]:
+    if len(shield) != len(rules) or not all(rule.set.tested for rule in rules):
+        raise BadCertificate("system: a shield has one permit for each rule, and tests its sets")
+    for permit, rule in zip(shield, rules, strict=True):
+        if len(permit.inside) != variables or not same_term(permit.barrier, rule.set.barrier):
+            raise BadCertificate(
+                "system: a permit has the barrier of its rule, and a range for each variable"
+            )
+    return shield
 
 
-def _widen_to_doubles(ends: Range, arithmetic: str) -> Range:
+def _widen_box(box: Box, rounded: bool) -> Box:
+    return tuple(_widen_to_doubles(ends, rounded) for ends in box)
+
+
+def _widen_to_doubles(ends: Range, rounded: bool) -> Range:
     """With the doubles nearest to its ends: what float64 compares with an end it compares with those."""
     low, high = ends
-    return (
-        (min(low, nearest_double(low)), max(high, nearest_double(high))) if arithmetic == "float64" else ends
-    )
-
-
-def _read_rule(data: object, variables: tuple[str, ...], controls: int) -> ClaimedRule:
-    entry = expect_object(data, _RULE, frozenset(), "rule")
-    inner = expect_object(entry["set"], _SET, frozenset(), "set")
-    then = tuple(read_claimed_term(t) for t in expect_list(entry["then"], "then"))
-    barrier, known = read_claimed_term(inner["barrier"]), set(variables)
-    if len(then) != controls or any(not mentioned_names(t) <= known for t in (*then, barrier)):
-        raise BadCertificate("rule: one value for each control, and a barrier, of the variables")
-    if type(inner["tested"]) is not bool:
-        raise BadCertificate("rule: `tested` is true or false")
-    domain, margin = (
-        read_claimed_box(inner["domain"], len(variables)),
-        expect_number(inner["margin"], "margin"),
-    )
-    if margin < 0 or (margin and not inner["tested"]):
-        raise BadCertificate("rule: a negative margin, or one that nobody tests")
-    return ClaimedRule(SublevelSet(domain, barrier, inner["tested"], margin), then)
+    return (min(low, nearest_double(low)), max(high, nearest_double(high))) if rounded else ends
 
 
 Atom = tuple[Term, Term]  # the first is at most the second

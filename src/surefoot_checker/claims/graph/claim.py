@@ -2,60 +2,53 @@
 
 from __future__ import annotations
 
-from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expect_object, expect_text
+from ...kernel.problem import RunProperty, read_problem
+from ...kernel.strict_json import BadCertificate, Refused, expect_object
 from ...kernel.untrusted_file import quote_for_message as shown_name
-from ..unsat.query_claim import NORMALISED, FileLocations, read_normalised
+from ..unsat.query_claim import FileLocations
 from ..values.bound_checks import Choices, Flags
-from ..values.claim import ORIGIN, PROBLEM, ClaimSummary
+from ..values.claim import ORIGIN, ClaimSummary
 from ..values.initial_rows import enumerate_initial_rows
-from ..values.model import read_automata_model
-from ..values.pctl_question import MOST_STEPS, compile_condition
-from ..values.policy import read_claimed_policy
+from ..values.model import build_automata_model
+from ..values.pctl_question import compile_condition
+from ..values.policy import build_claimed_policy
 from ..values.state_space import explore_reachable
 from ..values.term import Function, Row
 from ..values.transitions import JointTransitions
 from .closed_set import check_closed_set
-from .ending import end_runs
 from .summation_order import AnyOrderPolicy, asks_policy
-
-_RUNS = frozenset({"kind", "condition", "steps", "after"})
 
 
 def check_graph_claim(claim_data: object, closed: object, places: FileLocations) -> ClaimSummary:
     """Raises `Refused` unless every run keeps the property; `closed`: a set that shows it, or None."""
     claim = expect_object(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
-    problem = expect_object(claim["problem"], PROBLEM, NORMALISED, "problem")
-    asked = expect_object(problem["property"], _RUNS, frozenset({"before"}), "property")
-    kind = expect_text(asked["kind"], "kind")
-    environment = problem["environment"]
-    if "before" in asked:
-        if kind != "never":
-            raise BadCertificate("property: `before` belongs to `never`")
-        environment, asked = end_runs(environment, asked)
-    moves = JointTransitions(read_automata_model(environment))
-    policy = None if problem["policy"] is None else read_claimed_policy(problem["policy"], moves, places)
+    problem = read_problem(claim["problem"])
+    asked = problem.property
+    if not isinstance(asked, RunProperty):
+        raise BadCertificate("property: not one of runs")
+    moves = JointTransitions(build_automata_model(problem))
+    policy = None if problem.policy is None else build_claimed_policy(problem.policy, moves, places)
     any_order = None if policy is None else AnyOrderPolicy(policy)
-    test = compile_condition(asked["condition"], moves, any_order)
+    test = compile_condition(asked.condition, moves, any_order)
     if closed is None:
-        size = _check_reachable(moves, any_order, asked, kind, test)
-    elif kind == "never" and asked["after"] == 0:
-        ask = any_order if asks_policy(asked["condition"]) else None
+        size = _check_reachable(moves, any_order, asked, test)
+    elif asked.kind == "never":
+        ask = any_order if asks_policy(asked.condition) else None
         is_bad = test if ask is None else (lambda row: ask.holds(row, test, bad=True))
         size = check_closed_set(closed, moves, any_order, is_bad)
     else:
         raise BadCertificate("a closed set shows that something is never so, nothing else")
-    words = f"every run of {shown_name(expect_text(problem['name'], 'name'))} keeps its property: {kind}"
-    words += " before the goal" if "before" in asked else ""
+    words = f"every run of {shown_name(problem.name)} keeps its property: {asked.kind}"
+    words += "" if asked.before is None else " before the goal"
     decides = policy is not None and policy.network is not None
-    unsaid = (ORIGIN, *read_normalised(problem), *(() if policy is None else policy.unsaid))
+    unsaid = (ORIGIN, *problem.unsaid, *(() if policy is None else policy.unsaid))
     return ClaimSummary(words, *size, "float32" if decides else "exact", unsaid)
 
 
 def _check_reachable(
     moves: JointTransitions,
     any_order: AnyOrderPolicy | None,
-    asked: dict[str, object],
-    kind: str,
+    asked: RunProperty,
     test: Function,
 ) -> tuple[int, int]:
     """Explore everything; how many states and choices there are."""
@@ -66,39 +59,27 @@ def _check_reachable(
     if any_order is None:
         holds = [bool(test(row)) for row in process.rows]
     else:
-        holds = [any_order.holds(row, test, bad=kind == "never") for row in process.rows]
+        holds = [any_order.holds(row, test, bad=asked.kind == "never") for row in process.rows]
     stuck = set() if any_order is None else any_order.stuck
     ends = [
         row in stuck or not (several or row in blocked)
         for row, several in zip(process.rows, process.choices, strict=True)
     ]
-    steps = None if asked["steps"] is None else expect_integer(asked["steps"], 0, MOST_STEPS, "steps")
-    _check_all_runs(process.choices, ends, process.starts, kind, holds, steps, asked["after"])
+    _check_all_runs(process.choices, ends, process.starts, asked, holds)
     return len(process.rows), sum(map(len, process.choices))
 
 
 def _check_all_runs(
-    choices: Choices,
-    ends: Flags,
-    starts: list[int],
-    kind: str,
-    holds: Flags,
-    steps: int | None,
-    after: object,
+    choices: Choices, ends: Flags, starts: list[int], asked: RunProperty, holds: Flags
 ) -> None:
     """Refuses unless every run keeps the property."""
-    if type(after) is not int or after < 0 or (after and kind != "within"):
-        raise BadCertificate("property: `after` belongs to `within`")
-    if kind == "within" if steps is None else kind not in ("never", "within"):
-        raise BadCertificate("property: `steps` belongs to `within`, and perhaps to `never`")
-    if kind == "never":
-        _check_never(choices, starts, holds, steps)
-    elif kind == "within":
-        _check_within(choices, ends, starts, holds, steps or 0, after)
-    elif kind in ("eventually", "recurs"):
-        _check_no_quiet_run(choices, ends, starts, holds, through_good=kind == "recurs")
-    else:
-        raise BadCertificate("property: of an unknown kind")
+    match asked.kind:
+        case "never":
+            _check_never(choices, starts, holds, asked.steps)
+        case "within":
+            _check_within(choices, ends, starts, holds, asked.steps or 0, asked.after)
+        case _:
+            _check_no_quiet_run(choices, ends, starts, holds, through_good=asked.kind == "recurs")
 
 
 def _successor_states(choices: Choices, states: set[int]) -> set[int]:

@@ -12,6 +12,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from ...kernel.problem import resolve_locations
 from ...kernel.strict_json import (
     BadCertificate,
     Refused,
@@ -20,10 +21,11 @@ from ...kernel.strict_json import (
     expect_object,
     expect_text,
 )
+from ...kernel.term import Kind, read_term
 from ..values.initial_rows import enumerate_initial_rows
 from ..values.model import AutomataModel
 from ..values.pctl_question import compile_condition
-from ..values.term import Function, Kind, Row
+from ..values.term import Function, Row
 from ..values.transitions import JointTransitions, ModelStep, probabilities_to_weights
 from .summation_order import AnyOrderPolicy
 
@@ -88,9 +90,14 @@ class _Successors:
 def _member_states(data: object, moves: JointTransitions) -> set[Row]:
     """The states of the boxes that belong to a listed abstract state."""
     entry = expect_object(data, _CLOSED, frozenset(), "closed")
-    predicates, model = expect_list(entry["predicates"], "predicates"), moves.model
+    model = moves.model
+    locations = dict(zip(model.names, model.locations, strict=True))
+    predicates = [
+        resolve_locations(read_term(p, condition=True), locations)
+        for p in expect_list(entry["predicates"], "predicates")
+    ]
     wanted = {_read_abstract_state(s, len(predicates), model) for s in expect_list(entry["states"], "states")}
-    signature = compile_condition(["array", *predicates], moves, None) if predicates else (lambda row: ())
+    signature = compile_condition(("array", *predicates), moves, None) if predicates else (lambda row: ())
     width = len(model.kinds)
     boxes = [_box_values(b, model) for b in expect_list(entry["boxes"], "boxes")]
     if sum(prod(map(len, box)) for box in boxes) > MOST_STATES:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...bounds.point_bounds import Bounds, RoughEnclosure, point_enclosure, rough_enclosure
+from ...kernel.term import Term, term_atoms
 from ..values.policy import ClaimedPolicy
 from ..values.term import Row
 from ..values.transitions import ModelStep
@@ -75,8 +75,6 @@ def _possible_argmax(low: Sequence[int], high: Sequence[int], choice: Sequence[i
     return [i for i in choice if high[i] >= best]
 
 
-def asks_policy(condition: Any) -> bool:
+def asks_policy(condition: Term) -> bool:
     """Does a condition depend on what is picked?"""
-    if type(condition) is not list or not condition:
-        return False
-    return condition[0] in ("stalled", "chosen") or any(map(asks_policy, condition))
+    return any(atom[0] in ("stalled", "chosen") for atom in term_atoms(condition))

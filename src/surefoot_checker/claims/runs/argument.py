@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ...kernel.strict_json import BadCertificate, expect_integer, expect_list, expect_number, expect_object
-from .canonical_problem import MOST_STEPS, FreeRanges
-from .term import Term, read_claimed_term
+from ...kernel.term import Term, read_term
+from .canonical_problem import DEEPEST, MOST_STEPS, FreeRanges
 
 MOST_NESTED = 4  # arguments of assumptions within each other
 MOST_WIDE = 2**22  # inputs or outputs of a network
@@ -50,7 +50,7 @@ def read_run_argument(data: object, nested: int = 0) -> RunArgument:
     if isinstance(data, dict) and data.get("kind") == "parts":
         entry = expect_object(data, _PARTS, frozenset(), "argument")
         one = expect_integer(entry["steps"], 1, 1, "steps")
-        return RunArgument("parts", one, inside=read_claimed_term(entry["inside"]))
+        return RunArgument("parts", one, inside=read_term(entry["inside"], deepest=DEEPEST))
     entry = expect_object(data, _KEYS, _MORE, "argument")
     if entry["kind"] not in ("unrolled", "induction", "closed"):
         raise BadCertificate("argument: neither `unrolled`, `induction`, `closed` nor `parts`")
@@ -90,7 +90,8 @@ def _read_lemma(data: object, nested: int) -> AssumedLemma:
     if nested >= MOST_NESTED:
         raise BadCertificate("argument: assumptions are nested too deeply")
     entry = expect_object(data, frozenset({"never", "argument"}), frozenset(), "assuming")
-    return AssumedLemma(read_claimed_term(entry["never"]), read_run_argument(entry["argument"], nested + 1))
+    never = read_term(entry["never"], condition=True, deepest=DEEPEST)
+    return AssumedLemma(never, read_run_argument(entry["argument"], nested + 1))
 
 
 def _read_time_pair(data: object) -> tuple[int, int]:

@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 from ...kernel.query import ClaimedQuery, Formula, formula_parts
 from ...kernel.strict_json import Refused
+from ...kernel.term import Term
 from .canonical_problem import CanonicalProblem
 from .formula import FALSE, Ends, formula_and, formula_or, narrow_by_comparisons, simplify_by_bounds
-from .term import FormulaScope, Number, Term, Truth, constant_cases, number_cases, truth_formula
+from .term import FormulaScope, Number, Truth, constant_cases, number_cases, truth_formula
 from .time_frame import TimeFrame
 from .unroll import range_violation, run_query, scope_with_choices
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from ...kernel.problem import RunProperty
 from ...kernel.query import ClaimedQuery, Formula
 from ...kernel.strict_json import BadCertificate
 from .argument import RunArgument
-from .canonical_problem import CanonicalProblem, CanonicalProperty
+from .canonical_problem import CanonicalProblem
 from .formula import form_comparison, formula_and, formula_or
 from .invariant_parts import enumerate_part_queries
 from .network_ranges import check_free_ranges
@@ -45,7 +46,7 @@ def enumerate_obligations(problem: CanonicalProblem, argument: RunArgument) -> I
     aided = replace(problem, free=argument.free)
     if argument.assuming is not None:
         never = argument.assuming.never
-        lemma = replace(problem, property=CanonicalProperty("never", never))
+        lemma = replace(problem, property=RunProperty("never", never))
         for shown in enumerate_obligations(lemma, argument.assuming.argument):
             query = replace(shown.query, origin=f"assumed: {shown.query.origin}")
             yield RunObligation(f"assumed/{shown.name}", shown.steps, query)
@@ -177,7 +178,7 @@ def describe_argument(problem: CanonicalProblem, argument: RunArgument) -> str:
     """Property and argument in words; what exactly the condition is stands in the certificate."""
     asked, how = problem.property, "every run is looked at"
     span = "" if asked.steps is None else f" in states {asked.after} to {asked.steps}"
-    span += "" if asked.before is False else " before the goal"
+    span += "" if asked.before in (None, False) else " before the goal"
     if argument.kind == "closed":
         how = "because no step leaves the other states"
     if argument.kind == "parts":

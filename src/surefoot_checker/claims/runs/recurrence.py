@@ -24,10 +24,11 @@ from ...kernel.strict_json import (
     expect_object,
     expect_text,
 )
-from .canonical_problem import MOST_STEPS, CanonicalProblem, CanonicalVariable
+from ...kernel.term import Term, read_term
+from .canonical_problem import DEEPEST, MOST_STEPS, CanonicalProblem, CanonicalVariable
 from .formula import FALSE, TRUE, Ends, form_range, formula_or, simplify_by_bounds
 from .obligations import RunObligation
-from .term import FormulaScope, Number, Term, number_cases, read_claimed_term, truth_formula
+from .term import FormulaScope, Number, number_cases, truth_formula
 from .time_frame import TimeFrame
 from .unroll import range_violation, run_query
 
@@ -65,7 +66,7 @@ def read_recurrence_claim(claim: Mapping[str, object]) -> ClaimedRecurrence:
     ]
     if not entries or len(entries) > MOST_STEPS or len(moves) > MOST_STEPS:
         raise BadCertificate(f"from 1 to {MOST_STEPS} regions and at most {MOST_STEPS} moves are allowed")
-    regions = tuple((read_claimed_term(entry["set"]), _read_step(entry)) for entry in entries)
+    regions = tuple((read_term(entry["set"], deepest=DEEPEST), _read_step(entry)) for entry in entries)
     return ClaimedRecurrence({name: expect_number(v, "start") for name, v in start.items()}, moves, regions)
 
 
@@ -73,7 +74,7 @@ def _read_step(entry: Mapping[str, object]) -> RecurrenceStep:
     pairs = [expect_list(pair, "chosen") for pair in expect_list(entry["chosen"], "chosen")]
     if any(len(pair) != 2 for pair in pairs):
         raise BadCertificate("chosen: not a list of pairs of name and term")
-    chosen = {expect_text(name, "chosen"): read_claimed_term(term) for name, term in pairs}
+    chosen = {expect_text(name, "chosen"): read_term(term, deepest=DEEPEST) for name, term in pairs}
     if len(chosen) < len(pairs):
         raise BadCertificate("chosen: a name occurs twice")
     most = 1 << 30

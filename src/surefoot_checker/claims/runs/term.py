@@ -14,7 +14,8 @@ from itertools import product
 from typing import Any
 
 from ...kernel.query import Formula, Linear
-from ...kernel.strict_json import BadCertificate, Refused, expect_number, limit_bits
+from ...kernel.strict_json import Refused, limit_bits
+from ...kernel.term import BOOLEAN, NUMBER, Term, atom_key, is_atom, is_number, term_type
 from .formula import (
     FALSE,
     TRUE,
@@ -29,52 +30,17 @@ from .formula import (
 
 Number = tuple[tuple[Formula, Linear], ...]
 Truth = tuple[Formula, Formula]
-Term = Any  # a tree as JSON has it, read by `read_term`
 MOST_CASES = 256
-MOST_NESTED = 100
-_ARITY = {"+": None, "*": None, "min": None, "max": None, "and": None, "or": None} | {
-    **dict.fromkeys(("-", "/", "<", "<=", "=", "=>"), 2),
-    **dict.fromkeys(("negate", "abs", "not"), 1),
-    "ite": 3,
-}
-_TRUTHS = frozenset({"<", "<=", "=", "=>", "and", "or", "not"})
 
 
 @dataclass(frozen=True, slots=True)
 class FormulaScope:
-    """What names stand for; a truth value may be used as the number 1 or 0 if it is among the numbers."""
+    """What names, and other atoms, stand for; a truth value that is among the numbers may be used as one."""
 
-    numbers: Mapping[str, Number] = field(default_factory=dict)
-    truths: Mapping[str, Truth] = field(default_factory=dict)
+    numbers: Mapping[Any, Number] = field(default_factory=dict)  # by `atom_key`
+    truths: Mapping[Any, Truth] = field(default_factory=dict)
     bounds: Mapping[str, Ends] = field(default_factory=dict)  # of the variables in all of these
     is_open: bool = False  # some truth value may be true and may be false at the same time
-
-
-def read_claimed_term(data: object, nested: int = 0) -> Term:
-    """A term: true, false, a number, `["name", name]` or `[operator, term, …]`; its form is checked here."""
-    if type(data) is bool:
-        return data
-    if type(data) is not list:
-        return expect_number(data, "term")
-    if nested > MOST_NESTED or not data or type(data[0]) is not str:
-        raise BadCertificate("a term is nested too deeply, or has no operator")
-    if data[0] == "name":
-        if len(data) != 2 or type(data[1]) is not str or not data[1]:
-            raise BadCertificate("a name in a term is no name")
-        return ("name", data[1])
-    if data[0] not in _ARITY:
-        raise BadCertificate(f"a term has an operator that is not known: {data[0][:40]!r}")
-    arity, count = _ARITY[data[0]], len(data) - 1
-    if count != arity and (arity is not None or not count):
-        raise BadCertificate(f"`{data[0]}` has {count} arguments")
-    return (data[0], *(read_claimed_term(part, nested + 1) for part in data[1:]))
-
-
-def mentioned_names(term: Term) -> set[str]:
-    """The names in a term."""
-    if type(term) is not tuple:
-        return set()
-    return {term[1]} if term[0] == "name" else {name for part in term[1:] for name in mentioned_names(part)}
 
 
 def constant_cases(value: Fraction | int) -> Number:
@@ -86,25 +52,19 @@ def variable_cases(name: str) -> Number:
 
 
 def _is_truth_valued(term: Term, scope: FormulaScope) -> bool:
-    if type(term) is bool:
-        return True
-    if type(term) is not tuple:
-        return False
-    if term[0] == "name":
-        return term[1] in scope.truths
-    return term[0] in _TRUTHS or (term[0] == "ite" and _is_truth_valued(term[2], scope))
+    return term_type(term, lambda atom: BOOLEAN if atom_key(atom) in scope.truths else NUMBER) == BOOLEAN
 
 
 def number_cases(term: Term, scope: FormulaScope) -> Number:
     """The value of a number-valued term."""
-    if isinstance(term, Fraction):
+    if is_number(term):
         return constant_cases(term)
+    if is_atom(term):
+        if (key := atom_key(term)) not in scope.numbers:
+            raise Refused(f"`{str(key)[:60]}` is not the name of a number here")
+        return scope.numbers[key]
     word = term[0] if type(term) is tuple else ""
     match word:
-        case "name":
-            if term[1] not in scope.numbers:
-                raise Refused(f"`{term[1][:60]}` is not the name of a number here")
-            return scope.numbers[term[1]]
         case "ite":
             test, then, otherwise = term[1:]
             yes, no = truth_formula(test, True, scope), truth_formula(test, False, scope)
@@ -114,7 +74,7 @@ def number_cases(term: Term, scope: FormulaScope) -> Number:
             )
         case "+" | "-" | "*" | "/" | "negate" | "min" | "max" | "abs":
             return _combine_cases(word, [number_cases(part, scope) for part in term[1:]], scope)
-    raise Refused("a truth value stands where a number is needed")
+    raise Refused("a truth value stands where a number is needed, or an operator that is not linear")
 
 
 def _combine_cases(word: str, parts: list[Number], scope: FormulaScope) -> Number:
@@ -202,12 +162,12 @@ def truth_formula(term: Term, wanted: bool, scope: FormulaScope) -> Formula:
     """Where a truth value may be `wanted`."""
     if type(term) is bool:
         return TRUE if term is wanted else FALSE
+    if is_atom(term):
+        if (key := atom_key(term)) not in scope.truths:
+            raise Refused(f"`{str(key)[:60]}` is not the name of a truth value here")
+        return scope.truths[key][0 if wanted else 1]
     word = term[0] if type(term) is tuple else ""
     match word:
-        case "name":
-            if term[1] not in scope.truths:
-                raise Refused(f"`{term[1][:60]}` is not the name of a truth value here")
-            return scope.truths[term[1]][0 if wanted else 1]
         case "not":
             return truth_formula(term[1], not wanted, scope)
         case "and" | "or":

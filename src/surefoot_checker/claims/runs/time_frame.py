@@ -10,17 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
+from ...kernel.problem import Control
 from ...kernel.query import ClaimedVariable, Formula, Linear
-from .canonical_problem import CanonicalControl, CanonicalProblem, CanonicalVariable
+from ...kernel.term import Term, term_atoms
+from .canonical_problem import CanonicalProblem, CanonicalVariable
 from .formula import FALSE, TRUE, form_comparison, formula_and, formula_or
 from .term import (
     FormulaScope,
     Number,
-    Term,
     Truth,
     constant_cases,
-    mentioned_names,
     number_cases,
     truth_formula,
     variable_cases,
@@ -100,10 +101,10 @@ class TimeFrame:
 
     def condition_formula(self, asked: Term, wanted: bool) -> Formula:
         """A condition about state, policy and what it picks may be `wanted` in this state."""
-        raw = {f"output[{i}]": variable_cases(name) for i, name in enumerate(self.outputs)}
+        raw: dict[Any, Number] = {("output", i): variable_cases(o) for i, o in enumerate(self.outputs)}
         numbers = {} if self.problem.rules else raw  # where a rule decides, the network is not asked
-        known = {v.name for v in self.problem.variables} | numbers.keys()
-        reserved = {} if mentioned_names(asked) <= known else self._reserved_names()
+        known = {("name", v.name) for v in self.problem.variables} | numbers.keys()
+        reserved = {} if term_atoms(asked) <= known else self._acting_truths()
         names = replace(
             self.scope,
             numbers={**numbers, **self.scope.numbers},
@@ -225,12 +226,14 @@ class TimeFrame:
             ways.append(formula_and((self._no_rule, none)))
         return formula_or(ways)
 
-    def _reserved_names(self) -> dict[str, Truth]:
-        """`deadlocked`, `stalled` and `chosen(action)`; on a tie a pick may be this one or another."""
+    def _acting_truths(self) -> dict[Any, Truth]:
+        """Of `deadlocked`, `stalled` and `chosen`; on a tie a pick may be this one or another."""
         problem, guards = self.problem, self.guards
-        found = {"deadlocked": (formula_and(g[1] for g in guards), formula_or(g[0] for g in guards))}
+        found: dict[Any, Truth] = {
+            ("deadlocked",): (formula_and(g[1] for g in guards), formula_or(g[0] for g in guards))
+        }
         if problem.choose == "value":
-            return found | {"stalled": (FALSE, TRUE)}
+            return found | {("stalled",): (FALSE, TRUE)}
         some, none = self._action_enabled(problem.owns)
         sampled = problem.choose == "sample" and problem.network is not None
         single = self._picks[: len(problem.rules)] if sampled else self._picks
@@ -242,10 +245,10 @@ class TimeFrame:
             meets.append(formula_and((self._no_rule, formula_and(e[0] for e in each))))
         if problem.network is None:
             misses.append(self._no_rule)
-        found["stalled"] = (formula_and((some, formula_or(misses))), formula_or((none, *meets)))
+        found["stalled",] = (formula_and((some, formula_or(misses))), formula_or((none, *meets)))
         for action in problem.owns:
             picked = formula_or(where for where, label in self._picks if label == action)
-            found[f"chosen({action})"] = (
+            found["chosen", action] = (
                 formula_and((some, picked)),
                 formula_or((none, *self._others(action))),
             )
@@ -261,7 +264,7 @@ def _numeric_kind(kind: str) -> str:
     return "integer" if kind == "boolean" else kind
 
 
-def _clip_control(control: CanonicalControl, cases: Number) -> Number:
+def _clip_control(control: Control, cases: Number) -> Number:
     """Each case as it is inside the bounds, and the bounds beyond them."""
     if not control.clipped:
         return cases

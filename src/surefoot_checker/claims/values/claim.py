@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
+from ...kernel.problem import RunProperty, read_problem
 from ...kernel.strict_json import (
     BadCertificate,
     Refused,
@@ -16,20 +17,18 @@ from ...kernel.strict_json import (
     expect_list,
     expect_number,
     expect_object,
-    expect_text,
 )
 from ...kernel.untrusted_file import quote_for_message as shown_name
-from ..unsat.query_claim import NORMALISED, FileLocations, read_normalised
+from ..unsat.query_claim import FileLocations
 from .bound_checks import check_probability_bounds, check_reward_bounds, step_bounded_values
 from .initial_rows import enumerate_initial_rows
-from .model import AutomataModel, read_automata_model
+from .model import AutomataModel, build_automata_model
 from .pctl_question import QuantitativeQuery, compile_condition, read_quantitative_query
-from .policy import ClaimedPolicy, read_claimed_policy
+from .policy import ClaimedPolicy, build_claimed_policy
 from .state_space import MOST_STATES, Process, explore_reachable, with_state_rewards
 from .term import Row
 from .transitions import JointTransitions
 
-PROBLEM = frozenset({"name", "environment", "policy", "property"})
 _CLAIM = frozenset({"kind", "problem", "low", "high"})
 _STARTS = frozenset({"starts"})
 _HEX = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
@@ -56,44 +55,46 @@ def check_process_claim(claim_data: object, values_data: object, places: FileLoc
     state has more than one choice.
     """
     claim = expect_object(claim_data, _CLAIM, _STARTS, "claim")
-    problem = expect_object(claim["problem"], PROBLEM, NORMALISED, "problem")
-    model = read_automata_model(problem["environment"])
+    problem = read_problem(claim["problem"])
+    asked, model = problem.property, build_automata_model(problem)
+    if isinstance(asked, RunProperty):
+        raise BadCertificate("property: neither a probability nor an expected reward")
     moves = JointTransitions(model)
-    policy = None if problem["policy"] is None else read_claimed_policy(problem["policy"], moves, places)
+    policy = None if problem.policy is None else build_claimed_policy(problem.policy, moves, places)
     given = expect_list(values_data, "values")
-    sides = _optimise_sides(problem["property"], len(given))
+    sides = _optimise_sides(asked.optimise, len(given))
+    exactly = _is_exact(claim, asked.optimise)
     shown: list[list[Bounds]] = []
     for optimise, data in zip(sides, given, strict=True):
         question = read_quantitative_query(
-            problem["property"], optimise, lambda part: compile_condition(part, moves, policy)
+            asked, optimise, lambda part: compile_condition(part, moves, policy)
         )
         process = _explore_question(moves, policy, question)
-        if len(sides) == 1 and problem["property"]["optimise"] is None and not _is_chain(process):
+        if len(sides) == 1 and asked.optimise is None and not _is_chain(process):
             raise Refused("least and greatest differ, and only one of them is shown")
-        shown.append(_start_bounds(process, model, question, data, exactly=_is_exact(claim)))
+        shown.append(_start_bounds(process, model, question, data, exactly=exactly))
     bounds = [(least[0], most[1]) for least, most in zip(shown[0], shown[-1], strict=True)]
     what = "the probability" if question.kind == "until" else "the expected reward"
     words = _compare_claim(claim, question.over, bounds)
     named = _are_named(claim, [process.rows[s][: model.width] for s in _find_starts(process, question)])
-    name = shown_name(expect_text(problem["name"], "name"))
+    name = shown_name(problem.name)
     size = len(process.rows), sum(map(len, process.choices))
     decides = policy is not None and policy.outputs is not None
     whose = () if named else (WHOSE,)
-    unsaid = (ORIGIN, *whose, *read_normalised(problem), *(() if policy is None else policy.unsaid))
+    unsaid = (ORIGIN, *whose, *problem.unsaid, *(() if policy is None else policy.unsaid))
     return ClaimSummary(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
 
 
-def _is_exact(claim: Mapping[str, Any]) -> bool:
+def _is_exact(claim: Mapping[str, Any], optimise: str | None) -> bool:
     """Does the claim leave no room for rounding? Of what is left open both ends may be exact."""
     if type(claim["low"]) is list:
         return all(type(pair) is list and pair[:1] == pair[1:] for pair in claim["low"])
-    return bool(claim["low"] == claim["high"]) or claim["problem"]["property"]["optimise"] is None
+    return bool(claim["low"] == claim["high"]) or optimise is None
 
 
-def _optimise_sides(asked: object, count: int) -> tuple[str, ...]:
-    optimise = asked.get("optimise") if type(asked) is dict else ""
-    if optimise in ("min", "max") and count == 1:
-        return (str(optimise),)
+def _optimise_sides(optimise: str | None, count: int) -> tuple[str, ...]:
+    if optimise is not None and count == 1:
+        return (optimise,)
     if optimise is None and count in (1, 2):
         return ("min", "max")[:count]
     raise BadCertificate("values: not for what the property asks")

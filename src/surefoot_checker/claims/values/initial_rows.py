@@ -7,8 +7,9 @@ from itertools import product
 from typing import Any
 
 from ...kernel.strict_json import Refused
+from ...kernel.term import Kind, Term, evaluate, term_names
 from .model import AutomataModel, value_conforms
-from .term import Function, Kind, Row, compile_row_function, json_term_names
+from .term import Function, Row, compile_row_function
 
 MOST_TRIES = 6_000_000
 MOST_STARTS = 5_000_000
@@ -42,7 +43,7 @@ def _initial_cases(initial: Any) -> list[list[Any]]:
     """Conjuncts; where one of them has many alternatives, as a list of states has, for each of these."""
     parts = _split_conjuncts(initial)
     for place, part in enumerate(parts):
-        if type(part) is list and part[0] == "or" and len(part) > MANY:
+        if type(part) is tuple and part[0] == "or" and len(part) > MANY:
             rest = parts[:place] + parts[place + 1 :]
             return [[*rest, *_split_conjuncts(alternative)] for alternative in part[1:]]
     return [parts]
@@ -63,10 +64,10 @@ def _enumerate_candidates(model: AutomataModel, parts: list[Any], variables: dic
     together: set[int] = set()  # variables of conditions about several
     alone: dict[int, list[Function]] = {}
     for part in parts:
-        used = {variables[n] for n in json_term_names(part)}
+        used = {variables[n] for n in term_names(part)}
         last[max(used, default=-1) + 1].append(compile_row_function(part, variables))
         if len(used) == 1:
-            (name,) = json_term_names(part)
+            (name,) = term_names(part)
             alone.setdefault(variables[name], []).append(compile_row_function(part, {name: 0}))
         together |= used if len(used) > 1 else set()
     free = [s for s in range(len(model.kinds)) if s not in fixed and s not in together]
@@ -142,21 +143,21 @@ def _may_hold(checks: list[Function], row: Row) -> bool:
         return True  # a conjunct before it may be false, then nothing is wrong
 
 
-def _split_conjuncts(data: Any) -> list[Any]:
-    if type(data) is list and data and data[0] == "and":
-        return [part for argument in data[1:] for part in _split_conjuncts(argument)]
-    return [] if data is True else [data]
+def _split_conjuncts(term: Term) -> list[Term]:
+    if type(term) is tuple and term[0] == "and":
+        return [part for argument in term[1:] for part in _split_conjuncts(argument)]
+    return [] if term is True else [term]
 
 
-def _read_equation(part: Any, variables: dict[str, int]) -> tuple[int, Any] | None:
-    if type(part) is not list or len(part) < 2:
+def _read_equation(part: Term, variables: dict[str, int]) -> tuple[int, Any] | None:
+    if type(part) is not tuple:
         return None
     if part[0] == "name":
         return variables[part[1]], True
-    if part[0] == "not" and type(part[1]) is list and part[1][0] == "name":
+    if part[0] == "not" and type(part[1]) is tuple and part[1][0] == "name":
         return variables[part[1][1]], False
-    if part[0] == "=" and len(part) == 3:
+    if part[0] == "=":
         for left, right in ((part[1], part[2]), (part[2], part[1])):
-            if type(left) is list and left[0] == "name" and not json_term_names(right):
-                return variables[left[1]], compile_row_function(right, {})(())
+            if type(left) is tuple and left[0] == "name" and not term_names(right):
+                return variables[left[1]], evaluate(right, lambda atom: None)
     return None

@@ -9,27 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
-from ...kernel.strict_json import (
-    BadCertificate,
-    expect_integer,
-    expect_list,
-    expect_number,
-    expect_object,
-    expect_text,
-)
-from .model import OURS, AutomataModel
+from ...kernel.problem import MOST_STEPS, ExpectedReward, Probability, RunProperty
+from ...kernel.strict_json import BadCertificate
+from ...kernel.term import ACTING, Term, term_atoms
 from .state_space import RunCounter
 from .term import Function, Row, compile_row_function
 from .transitions import JointTransitions
 
-MOST_STEPS = 10_000_000
-_PROBABILITY = frozenset({"kind", "optimise", "operator", "left", "right", "bounds", "over", "starts"})
-_EXPECTED = frozenset({"kind", "optimise", "reward", "until", "steps", "over", "starts"})
-_BOUND = frozenset({"reward", "low", "high", "strict"})
-OVER = ("min", "max", "sum", "avg", "values")
-Compile = Callable[[Any], Function]
+Compile = Callable[[Term], Function]
 
 
 class PolicyPredicates(Protocol):
@@ -66,32 +55,26 @@ class QuantitativeQuery:
         return all(c.holds(v) for c, v in zip(self.counters, row[width:], strict=True))
 
 
-def read_quantitative_query(data: object, optimise: str, condition: Compile) -> QuantitativeQuery:
+def read_quantitative_query(
+    asked: RunProperty | Probability | ExpectedReward, optimise: str, condition: Compile
+) -> QuantitativeQuery:
     """`optimise`: what is looked at, where the property may leave it open."""
-    kind = data.get("kind") if type(data) is dict else None
-    if kind == "expected":
-        entry = expect_object(data, _EXPECTED, frozenset(), "property")
-        reward = entry["reward"]
-        of_state = reward[1] if type(reward) is list and len(reward) == 2 and reward[0] == "of" else None
-        worth = None if of_state is None else condition(of_state)
-        paid = "" if reward is None or worth is not None else expect_text(reward, "reward")
-        steps = None if entry["steps"] is None else expect_integer(entry["steps"], 0, MOST_STEPS, "steps")
-        goal = condition(entry["until"])
-        common = _read_common(entry, optimise, condition)
-        return QuantitativeQuery(
-            "reward", common[0], False, goal, goal, steps, 0, (), paid, *common[1:], worth
-        )
-    entry = expect_object(data, _PROBABILITY, frozenset(), "property")
-    if kind != "probability":
+    if isinstance(asked, RunProperty):
         raise BadCertificate("property: neither a probability nor an expected reward")
-    optimise, over, starts = _read_common(entry, optimise, condition)
-    left, right, negated = _until_form(entry, condition)
-    steps, after, counters = _read_bounds(entry)
-    if entry["operator"] == "X":
-        if entry["bounds"]:
+    starts = None if asked.starts is None else condition(asked.starts)
+    if isinstance(asked, ExpectedReward):
+        worth, goal = None if asked.worth is None else condition(asked.worth), condition(asked.until)
+        paid = asked.reward or ""
+        return QuantitativeQuery(
+            "reward", optimise, False, goal, goal, asked.steps, 0, (), paid, asked.over, starts, worth
+        )
+    left, right, negated = _until_form(asked, condition)
+    steps, after, counters = _split_bounds(asked)
+    if asked.operator == "X":
+        if asked.bounds:
             raise BadCertificate("property: X with bounds")
         steps, after = 1, 1
-    if entry["operator"] == "W" and (after or any(c.low is not None for c in counters)):
+    if asked.operator == "W" and (after or any(c.low is not None for c in counters)):
         raise BadCertificate("property: W with a bound below")
     if after and steps is None:
         raise BadCertificate("property: a least number of steps without a largest one")
@@ -102,21 +85,13 @@ def read_quantitative_query(data: object, optimise: str, condition: Compile) -> 
     if negated:
         optimise = "min" if optimise == "max" else "max"
     return QuantitativeQuery(
-        "until", optimise, negated, left, right, steps, after, counters, None, over, starts
+        "until", optimise, negated, left, right, steps, after, counters, None, asked.over, starts
     )
 
 
-def _read_common(
-    entry: dict[str, Any], optimise: str, condition: Compile
-) -> tuple[str, str, Function | None]:
-    if entry["over"] not in OVER:
-        raise BadCertificate("property: this way to look at starts is not covered")
-    return optimise, entry["over"], None if entry["starts"] is None else condition(entry["starts"])
-
-
-def _until_form(entry: dict[str, Any], condition: Compile) -> tuple[Function, Function, bool]:
-    left, right = condition(entry["left"]), condition(entry["right"])
-    match entry["operator"]:
+def _until_form(asked: Probability, condition: Compile) -> tuple[Function, Function, bool]:
+    left, right = condition(asked.left), condition(asked.right)
+    match asked.operator:
         case "F" | "X":
             return lambda row: True, right, False
         case "U":
@@ -131,22 +106,18 @@ def _until_form(entry: dict[str, Any], condition: Compile) -> tuple[Function, Fu
             raise BadCertificate("property: an unknown path operator")
 
 
-def _read_bounds(entry: dict[str, Any]) -> tuple[int | None, int, tuple[RunCounter, ...]]:
+def _split_bounds(asked: Probability) -> tuple[int | None, int, tuple[RunCounter, ...]]:
+    """The largest and the least number of steps, and the rewards to be counted."""
     steps: int | None = None
     after = 0
     counters: list[RunCounter] = []
-    for data in expect_list(entry["bounds"], "bounds"):
-        bound = expect_object(data, _BOUND, frozenset(), "bound")
-        low, high = (None if bound[k] is None else expect_number(bound[k], k) for k in ("low", "high"))
-        if type(bound["strict"]) is not bool or any(n is not None and n < 0 for n in (low, high)):
-            raise BadCertificate("property: a bound that is negative or neither strict nor not")
-        if bound["reward"] is not None:
-            counters.append(RunCounter(expect_text(bound["reward"], "reward"), low, high, bound["strict"]))
+    for bound in asked.bounds:
+        low, high = bound.low, bound.high
+        if bound.reward is not None:
+            counters.append(RunCounter(bound.reward, low, high, bound.strict))
         elif steps is None and after == 0 and high is not None:
-            steps, after = (
-                _largest_steps(high, bound["strict"]),
-                -((-low.numerator) // low.denominator) if low else 0,
-            )
+            steps = _largest_steps(high, bound.strict)
+            after = -((-low.numerator) // low.denominator) if low else 0
         else:
             raise BadCertificate("property: several bounds on steps, or one without a largest number")
     return steps, after, tuple(counters)
@@ -161,46 +132,27 @@ def _largest_steps(high: Fraction, strict: bool) -> int:
     return most
 
 
-def compile_condition(data: Any, moves: JointTransitions, policy: PolicyPredicates | None) -> Function:
+def compile_condition(term: Term, moves: JointTransitions, policy: PolicyPredicates | None) -> Function:
     """A condition on states: of variables, locations, deadlocks and what the policy does."""
     model = moves.model
     slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
-    extra: list[Function] = []
-
-    def replace_special(part: Any) -> Any:
-        if type(part) is not list or not part:
-            return part
-        if part[0] == "name":
-            if len(part) != 2 or type(part[1]) is not str or part[1] not in slots:
-                raise BadCertificate(f"a condition mentions the unknown name {str(part[1:])[:40]}")
-            return part
-        if part[0] == "at" and len(part) == 3:
-            extra.append(
-                _location_test(model, expect_text(part[1], "component"), expect_text(part[2], "location"))
-            )
-        elif part == ["deadlocked"]:
-            extra.append(lambda row: not moves.enabled_steps(row[: model.width]))
-        elif part == ["stalled"] and policy is not None:
-            extra.append(lambda row: policy.stalls(row[: model.width]))
-        elif part[0] == "chosen" and len(part) == 2 and policy is not None:
-            action = expect_text(part[1], "action")
-            extra.append(lambda row: policy.picks(row[: model.width], action))
-        else:
-            return [part[0], *map(replace_special, part[1:])]
-        return ["name", f"{OURS}{len(extra) - 1}"]
-
-    tree = replace_special(data)
-    names = {**slots, **{f"{OURS}{i}": model.length + i for i in range(len(extra))}}
-    whole = compile_row_function(tree, names, model.sure())
+    acting = sorted(atom for atom in term_atoms(term) if atom[0] in ACTING)
+    extra = [_acting_function(atom, moves, policy) for atom in acting]
+    names = slots | {atom: model.length + i for i, atom in enumerate(acting)}
+    whole = compile_row_function(term, names, model.sure())
     if not extra:
         return whole
     pad = (None,) * (model.length - model.width)
     return lambda row: whole((*row[: model.width], *pad, *(f(row) for f in extra)))
 
 
-def _location_test(model: AutomataModel, component: str, location: str) -> Function:
-    if component not in model.names or location not in model.locations[model.names.index(component)]:
-        raise BadCertificate("a condition mentions an unknown component or location")
-    number_ = model.names.index(component)
-    place, wanted = model.places[number_], model.locations[number_].index(location)
-    return lambda row: True if place is None else row[place] == wanted
+def _acting_function(atom: Term, moves: JointTransitions, policy: PolicyPredicates | None) -> Function:
+    """What may happen next in a state, or what is picked there."""
+    width = moves.model.width
+    if atom == ("deadlocked",):
+        return lambda row: not moves.enabled_steps(row[:width])
+    if policy is None:
+        raise BadCertificate("a condition asks what a policy does, and there is none")
+    if atom == ("stalled",):
+        return lambda row: policy.stalls(row[:width])
+    return lambda row: policy.picks(row[:width], atom[1])

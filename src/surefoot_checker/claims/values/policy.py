@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ...kernel.inference import Values, fraction_to_float32, network_function
 from ...kernel.network import FlatNetwork
-from ...kernel.strict_json import BadCertificate, Refused, expect_list, expect_object, expect_text
+from ...kernel.problem import Policy
+from ...kernel.strict_json import BadCertificate, Refused
 from ..unsat.query_claim import FileLocations, read_network_entry
-from .term import Function, Kind, Row, compile_row_function
+from .term import Function, Row, compile_row_function
 from .transitions import JointTransitions, ModelStep
 
-_POLICY = frozenset({"rules", "network", "observe", "choose", "actions", "owns"})
-_RULE = frozenset({"when", "then"})
 MEMORY = 1_000_000
 
 
@@ -93,36 +91,29 @@ class ClaimedPolicy:
         return found
 
 
-def read_claimed_policy(data: object, moves: JointTransitions, places: FileLocations) -> ClaimedPolicy:
-    entry = expect_object(data, _POLICY, frozenset(), "policy")
+def build_claimed_policy(policy: Policy, moves: JointTransitions, places: FileLocations) -> ClaimedPolicy:
+    """The policy of a finite system, its terms compiled and its network read."""
     model = moves.model
     slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
-    kinds = model.sure()
-    network, unsaid = (None, ()) if entry["network"] is None else read_network_entry(entry["network"], places)
-    observe = tuple(compile_row_function(t, slots, kinds) for t in expect_list(entry["observe"], "observe"))
-    actions, owns = (_read_actions(entry[key], key) for key in ("actions", "owns"))
-    rules = tuple(_read_rule(r, slots, kinds) for r in expect_list(entry["rules"], "rules"))
-    if entry["choose"] not in ("argmax", "argmax-applicable"):
+    kinds, entry = model.sure(), policy.network
+    network, unsaid = (None, ()) if entry is None else read_network_entry(entry, places)
+    if policy.choose not in ("argmax", "argmax-applicable") or policy.shield is not None:
         raise BadCertificate("policy: this way to choose is not covered")
-    applicable = entry["choose"] == "argmax-applicable"
-    widths = (0, 0) if network is None else (network.widths()[0], network.widths()[-1])
-    if (len(observe), len(actions)) != widths:
-        raise BadCertificate("policy: it does not fit the inputs and outputs of its network")
-    if not {*actions, *(then for _, then in rules)} <= set(owns):
-        raise BadCertificate("policy: an action that it does not own")
-    run = None if network is None else network_function(network)
-    return ClaimedPolicy(
-        moves, rules, run, observe, applicable, actions, frozenset(owns), tuple(unsaid), network, {}, {}
-    )
-
-
-def _read_actions(data: Any, what: str) -> tuple[str, ...]:
-    found = tuple(expect_text(a, "action") for a in expect_list(data, what))
-    if len(set(found)) != len(found):
+    if any(len(set(several)) < len(several) for several in (policy.actions, policy.owns)):
         raise BadCertificate("policy: an action twice")
-    return found
-
-
-def _read_rule(data: object, slots: dict[str, int], kinds: Mapping[int, Kind]) -> tuple[Function, str]:
-    entry = expect_object(data, _RULE, frozenset(), "rule")
-    return compile_row_function(entry["when"], slots, kinds), expect_text(entry["then"], "rule")
+    widths = (0, 0) if network is None else (network.widths()[0], network.widths()[-1])
+    if (len(policy.observe), len(policy.actions)) != widths:
+        raise BadCertificate("policy: it does not fit the inputs and outputs of its network")
+    return ClaimedPolicy(
+        moves,
+        tuple((compile_row_function(when, slots, kinds), then) for when, then in policy.rules),
+        None if network is None else network_function(network),
+        tuple(compile_row_function(t, slots, kinds) for t in policy.observe),
+        policy.choose == "argmax-applicable",
+        policy.actions,
+        frozenset(policy.owns),
+        tuple(unsaid),
+        network,
+        {},
+        {},
+    )

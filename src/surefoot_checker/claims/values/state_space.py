@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from ...kernel.strict_json import Refused
-from .term import Function, Row, integer_if_whole
+from ...kernel.term import integer_if_whole
+from .term import Function, Row
 from .transitions import JointTransitions, ModelStep, ModelStepOutcome, probabilities_to_weights
 
 MOST_STATES = 5_000_000

@@ -1,30 +1,18 @@
-"""Terms over states, turned into functions: exact numbers, and an error wherever something is undefined.
+"""Terms over states, compiled into functions: what `evaluate` of the kernel computes, for millions of states.
 
-A state is a tuple; `slots` says where the names stand in it. A term is a JSON number, true, false, a fraction
-as a string, `["name", n]`, or `[operator, argument, …]` (docs/certificates.md, section 11). A term becomes a
-syntax tree of ours (`code`): places in the state, numbers and the operators of this file, nothing else. No
-text of a certificate is ever part of what is run.
+A state is a tuple; `slots` says where the names stand in it. A term becomes a Python syntax tree of ours
+(`term_code`): places in the state, numbers, and the operators of the kernel, written out where Python's mean
+the same. No text of a certificate is ever part of what is run. Tests compare this with `evaluate`.
 """
 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Mapping
-from decimal import Context, Decimal, localcontext
-from fractions import Fraction
-from functools import reduce
 from typing import Any
 
-from ...kernel.strict_json import (
-    BadCertificate,
-    Refused,
-    expect_list,
-    expect_number,
-    expect_text,
-    limit_bits,
-    limited_power,
-)
+from ...kernel.strict_json import BadCertificate, Refused
+from ...kernel.term import OPERATORS, Kind, Term, atom_key, fold_term
 from .term_code import (
     BOOLEAN,
     INTEGER,
@@ -37,73 +25,43 @@ from .term_code import (
 
 Row = tuple[Any, ...]
 Function = Callable[[Row], Any]
-Kind = tuple[Any, ...]  # ("boolean",), ("integer", low, high), ("real", low, high), ("array", length, kind)
-LARGEST_EXPONENT = 10_000
-DEEPEST = 400
-DIGITS = 80
+Slots = Mapping[Any, int]  # by `atom_key`
 _FEW = 20  # arguments of a sum that is written out
 _SMALL = 1 << 64
+_COMPARED = {"<": ast.Lt, "<=": ast.LtE, "=": ast.Eq}
+_WHOLE = {"+": ast.Add, "*": ast.Mult, "-": ast.Sub}
 
 
-def integer_if_whole(value: Any) -> Any:
-    """Whole numbers are `int`."""
-    return value.numerator if type(value) is Fraction and value.denominator == 1 else value
-
-
-def compile_row_function(
-    data: Any, slots: Mapping[str, int], kinds: Mapping[int, Kind] | None = None
-) -> Function:
+def compile_row_function(term: Term, slots: Slots, kinds: Mapping[int, Kind] | None = None) -> Function:
     """The function from a state to the value of a term; `kinds`: of slots that are sure to have them."""
     code = ExpressionCompiler()
-    made = term_to_syntax(data, slots, kinds or {}, code)
-    return code.function(made.node)
+    return code.function(term_to_syntax(term, slots, kinds or {}, code).node)
 
 
 def term_to_syntax(
-    data: Any, slots: Mapping[str, int], kinds: Mapping[int, Kind], code: ExpressionCompiler, depth: int = 0
+    term: Term, slots: Slots, kinds: Mapping[int, Kind], code: ExpressionCompiler
 ) -> TermSyntax:
-    """A term as a syntax tree."""
-    if depth > DEEPEST:
-        raise BadCertificate("a term is nested too deeply")
-    if type(data) in (bool, int, str):
-        return constant_syntax(
-            data if type(data) is bool else integer_if_whole(expect_number(data, "a number in a term")), code
-        )
-    parts = expect_list(data, "a term")
-    operator = expect_text(parts[0], "operator") if parts else ""
-    if operator == "name":
-        slot = slots.get(expect_text(parts[1], "a name")) if len(parts) == 2 else None
-        if slot is None:
-            raise BadCertificate(f"a term mentions the unknown name {str(parts[1:])[:40]}")
+    """A term as a syntax tree; what does not depend on the state is computed at once."""
+
+    def of_leaf(leaf: Term) -> TermSyntax:
+        if type(leaf) is not tuple:
+            return constant_syntax(leaf, code)
+        if (slot := slots.get(atom_key(leaf))) is None:
+            raise BadCertificate(f"a term mentions what is not known here: {str(leaf)[:60]}")
         kind = kinds.get(slot, ("",))
-        return TermSyntax(
-            slot_syntax(slot), kind[0], length=kind[1] if kind[0] == "array" else None, kind=kind
-        )
-    arguments = [term_to_syntax(p, slots, kinds, code, depth + 1) for p in parts[1:]]
-    evaluate = _operator_meaning(operator, len(arguments))
-    if all(a.constant for a in arguments):
-        try:
-            return constant_syntax(evaluate(*(a.value for a in arguments)), code)
-        except Refused:  # undefined: an error only where it is looked at
-            pass
-    return _operator_syntax(operator, arguments, evaluate, code)
+        length = kind[1] if kind[0] == "array" else None
+        return TermSyntax(slot_syntax(slot), kind[0], length=length, kind=kind)
 
+    def of_operator(t: Term, parts: list[TermSyntax]) -> TermSyntax:
+        meaning = OPERATORS[t[0]]
+        if all(part.constant for part in parts):
+            try:
+                return constant_syntax(meaning(*(part.value for part in parts)), code)
+            except Refused:  # undefined: an error only where it is looked at
+                pass
+        return _operator_syntax(t[0], parts, meaning, code)
 
-def _operator_meaning(operator: str, count: int) -> Callable[..., Any]:
-    """What an operator does to values; connectives look at all of theirs here."""
-    if operator in _BINARY and count == 2:
-        return _BINARY[operator]
-    if operator in _UNARY and count == 1:
-        return _UNARY[operator]
-    if operator in _SEVERAL and count:
-        return _SEVERAL[operator]
-    if operator in ("and", "or"):
-        return (lambda *xs: all(xs)) if operator == "and" else (lambda *xs: any(xs))
-    if operator == "=>" and count == 2:
-        return lambda premise, conclusion: not premise or bool(conclusion)
-    if operator == "ite" and count == 3:
-        return lambda condition, then, otherwise: then if condition else otherwise
-    raise BadCertificate(f"a term with the operator `{operator[:20]}` and {count} arguments is not covered")
+    return fold_term(term, of_leaf, of_operator)
 
 
 def _operator_syntax(
@@ -182,84 +140,3 @@ def _element_syntax(array: TermSyntax, index: TermSyntax, code: ExpressionCompil
 
 def _refuse_index() -> Any:
     raise Refused("an index outside its array")
-
-
-def _divide_exactly(a: Any, b: Any) -> Any:
-    if b == 0:
-        raise Refused("a division by zero")
-    return integer_if_whole(limit_bits(Fraction(a) / Fraction(b)))
-
-
-def _modulo_integers(a: Any, b: Any) -> Any:
-    if type(a) is not int or type(b) is not int or b == 0:
-        raise Refused("`%` of what is not a whole number, or by zero")
-    return a % abs(b)
-
-
-def _raise_power(base: Any, exponent: Any) -> Any:
-    if base == 0 and exponent < 0:
-        raise Refused("a power of zero that is not defined")
-    if type(exponent) is not int:
-        return _rounded_power(Fraction(base), Fraction(exponent))
-    if abs(exponent) > LARGEST_EXPONENT:
-        raise Refused("an exponent that is too large")
-    return integer_if_whole(limited_power(base, exponent))
-
-
-def _rounded_power(base: Fraction, exponent: Fraction) -> Any:
-    """Powers that are not rational are, by definition, the nearest float64."""
-    if base < 0:
-        raise Refused("a fractional power of a negative number")
-    if base == 0:
-        return 0
-    with localcontext(Context(prec=DIGITS)):
-        low, high = (Decimal(x.numerator) / Decimal(x.denominator) for x in (base, exponent))
-        power = (high * low.ln()).exp()
-        if not -300 < power.adjusted() < 300:
-            raise Refused("a power that is too large or too small")
-        return integer_if_whole(Fraction(float(Fraction(power))))
-
-
-def _select_element(array: Any, index: Any) -> Any:
-    if type(index) is not int or not 0 <= index < len(array):
-        raise Refused("an index outside its array")
-    return array[index]
-
-
-_COMPARED = {"<": ast.Lt, "<=": ast.LtE, "=": ast.Eq}
-_WHOLE = {"+": ast.Add, "*": ast.Mult, "-": ast.Sub}
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "-": lambda a, b: integer_if_whole(limit_bits(a - b)),
-    "/": _divide_exactly,
-    "%": _modulo_integers,
-    "^": _raise_power,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    "=": lambda a, b: a == b,
-    "select": _select_element,
-}
-_UNARY: dict[str, Callable[[Any], Any]] = {
-    "negate": lambda x: -x,
-    "abs": abs,
-    "sgn": lambda x: (x > 0) - (x < 0),
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "trc": math.trunc,
-    "not": lambda x: not x,
-}
-_SEVERAL: dict[str, Callable[..., Any]] = {
-    "+": lambda *xs: integer_if_whole(reduce(lambda a, b: limit_bits(a + b), xs)),
-    "*": lambda *xs: integer_if_whole(reduce(lambda a, b: limit_bits(a * b), xs)),
-    "min": lambda *xs: min(xs),
-    "max": lambda *xs: max(xs),
-    "array": lambda *xs: xs,
-}
-
-
-def json_term_names(data: Any) -> set[str]:
-    """Every name in a term that was read before."""
-    if type(data) is not list:
-        return set()
-    if data[0] == "name":
-        return {data[1]}
-    return set().union(*(json_term_names(part) for part in data[1:]))

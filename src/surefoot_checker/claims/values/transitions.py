@@ -11,8 +11,9 @@ from math import lcm, prod
 from typing import Any
 
 from ...kernel.strict_json import Refused
+from ...kernel.term import Kind
 from .model import AutomataModel, ModelEdge, ModelOutcome, ModelUpdate, value_conforms
-from .term import Function, Kind, Row
+from .term import Function, Row
 from .term_code import INTEGER, compile_next_row, range_check_syntax
 
 MOST_CHOSEN = 100_000
