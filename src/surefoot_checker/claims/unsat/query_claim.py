@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from ...kernel.network import FlatNetwork, read_network
 from ...kernel.onnx_file import onnx_to_flat_network, output_names
@@ -173,22 +171,3 @@ def read_claimed_formula(data: object, names: set[str], nesting: int) -> Formula
     if kind in ("and", "or") and nesting:
         return (kind, *(read_claimed_formula(part, names, nesting - 1) for part in parts[1:]))
     raise BadCertificate("formula: neither a comparison nor `and` nor `or`, or nested too deeply")
-
-
-NORMALISED = frozenset({"normalised"})
-_MOST_EDGES = 12  # that are named
-
-
-def read_normalised(problem: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a problem says of probabilities that its file has otherwise: said again, not checked."""
-    if "normalised" not in problem:
-        return ()
-    edges = [
-        quote_for_message(expect_text(e, "normalised"))
-        for e in expect_list(problem["normalised"], "normalised")
-    ]
-    if not edges:
-        raise BadCertificate("normalised: no edge is named")
-    named = ", ".join(edges[:_MOST_EDGES]) + (", …" if len(edges) > _MOST_EDGES else "")
-    meant = "that probabilities may be divided by their sum, which was within 1e-9 of 1 but not 1"
-    return (f"{meant} ({len(edges)} edges: {named})",)
