@@ -15,6 +15,7 @@ from surefoot.network import interval
 from surefoot.network.directed_rounding import Array, BoxArray, round_down, round_up
 from surefoot.problem.network import Pairing
 
+_TIE = 1e-9  # relative difference of heights that counts as none
 Plane: TypeAlias = tuple[Array, Array, Array]  # slope of x, slope of y, constant
 
 
@@ -38,9 +39,13 @@ def takes_second_plane(left: BoxArray, right: BoxArray) -> NDArray[np.bool_]:
 
 
 def _choose_plane(x: BoxArray, y: BoxArray) -> tuple[Plane, NDArray[np.bool_]]:
-    """Of two planes the one that is higher in the middle of the box, and where that is the second."""
+    """Of two planes the one that is higher in the middle of the box, and where that is the second.
+
+    Where they are equally high the last digits must not choose: they depend on who else is in the batch.
+    """
     first, second = (_plane_of_slopes(x, y, slopes) for slopes in _mccormick_slopes(x, y))
-    chosen = np.asarray(_height_at_centre(second, x, y) > _height_at_centre(first, x, y))
+    height = _height_at_centre(first, x, y)
+    chosen = np.asarray(_height_at_centre(second, x, y) > height + _TIE * (1.0 + np.abs(height)))
     of_x, of_y, constant = (np.where(chosen, s, f) for f, s in zip(first, second, strict=True))
     return (of_x, of_y, constant), chosen
 
