@@ -1,4 +1,6 @@
-"""Algorithm 2 of Zhu et al. (PLDI 2019): rules with closed sets, added until they cover the starts.
+"""The CEGIS loop of shield synthesis, Algorithm 2 of Zhu et al. (PLDI 2019).
+
+Rules with invariant sets are added until they cover the starts; a counterexample is a start that none covers.
 
 A start that no set contains yet is searched (line 4), and a region around it is taken, at first all that is
 still open (5 to 8). For the region a rule is synthesised (9) and a set that contains it is looked for (10).

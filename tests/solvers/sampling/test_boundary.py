@@ -20,7 +20,7 @@ from surefoot.solvers.sampling.boundary.table import (
     fixed_boundary,
     tabulate_rule,
 )
-from surefoot.solvers.sampling.interim_looks import Spending
+from surefoot.solvers.sampling.fixed_plans import Spending
 
 SMALL = [
     clopper_pearson_boundary(Fraction(1, 5), Fraction(1, 10)),

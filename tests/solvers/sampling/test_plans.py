@@ -17,7 +17,7 @@ from surefoot.solvers.sampling import (
     estimate_verdict,
 )
 from surefoot.solvers.sampling.boundary.table import fixed_boundary
-from surefoot.solvers.sampling.interim_looks import FixedRuns, Mixture, Spending, next_look
+from surefoot.solvers.sampling.fixed_plans import FixedRuns, Mixture, Spending, next_look
 from surefoot.work.philox import philox_words, uniform_doubles
 
 EPS, DELTA = Fraction(1, 20), Fraction(1, 20)

@@ -1,4 +1,7 @@
-"""What a policy decides in a state."""
+"""The decision of a policy in a state: argmax over applicable actions, controls, what a shield permits.
+
+Actions that are not enabled are filtered out before the argmax, unless the policy asks for a stall there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shield decides, in parts that can be written in any language."""
+"""A shield of real controls as straight-line code in no language yet: tests of sets, rules, clipping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maximal end components: sets of states which some way to choose never leaves and goes round in.
+"""Maximal end components: states that a scheduler can stay in for ever, visiting each again and again.
 
 The usual refinement: strongly connected parts, then without the choices that leave their part, until nothing
 changes (de Alfaro 1997, section 3.3; Baier and Katoen, algorithm 47).

@@ -1,9 +1,9 @@
-"""Bounds of a probability at any time: steps from below and from above, which hold whenever they are stopped.
+"""Interval iteration: bounds of a probability from below and from above, which hold whenever it is stopped.
 
-`solve` answers with bounds of a given width, or not at all. Here the least value that is possible is followed
-from 0 upwards and the greatest from 1 downwards, one step after the other, in floating point that is rounded
-to the safe side: all numbers are >= 0, so that a step is off by a small factor. What is left when the time is
-over is wide, but it contains the value. States that were cut off may do anything.
+`solve_until` (solver.py) answers with bounds of a given width, or not at all. Here the least value that is
+possible is followed from 0 upwards and the greatest from 1 downwards, one step after the other, in floating
+point that is rounded to the safe side: all numbers are >= 0, so that a step is off by a small factor. What is
+left when the time is over is wide, but it contains the value. States that were cut off may do anything.
 """
 
 from __future__ import annotations

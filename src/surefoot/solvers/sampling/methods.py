@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.solvers.sampling import interim_looks
+from surefoot.solvers.sampling import fixed_plans
 from surefoot.solvers.sampling.boundary.proof import ProvedBoundary, prove_chen, prove_clopper_pearson
 from surefoot.solvers.sampling.boundary.store import load_or_prove
 from surefoot.solvers.sampling.plan import SamplingPlan, bonferroni_share
@@ -18,10 +18,10 @@ BOUNDARIES: dict[str, Callable[[Fraction, Fraction], ProvedBoundary]] = {
     "chen": prove_chen,
 }
 PLANS: dict[str, Callable[[Fraction, Fraction], SamplingPlan]] = {
-    "clopper-pearson-fixed": interim_looks.fixed_clopper_pearson,
-    "okamoto": interim_looks.okamoto_plan,
-    "spending": interim_looks.spending_plan,
-    "mixture": interim_looks.Mixture,
+    "clopper-pearson-fixed": fixed_plans.fixed_clopper_pearson,
+    "okamoto": fixed_plans.okamoto_plan,
+    "spending": fixed_plans.spending_plan,
+    "mixture": fixed_plans.Mixture,
 }
 METHODS = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")
 
@@ -49,4 +49,4 @@ def choose_plan(
     except Unsupported:
         if method != "clopper-pearson":
             raise
-        return interim_looks.spending_plan(eps, risk)
+        return fixed_plans.spending_plan(eps, risk)

@@ -2,8 +2,8 @@
 
 The boundary is that of Clopper and Pearson's interval (Biometrika 1934) at a level alpha: stop as soon as
 both sides of the interval are within eps of the estimate. Looking after every run is not covered by their
-theorem, so the coverage is proved for the boundary itself, for all p (`coverage.py`), and alpha is lowered
-until the proof goes through. Chen and Xu's rule (2013) is another boundary under the same proof.
+theorem, so the coverage is proved for the boundary itself, for all p (`boundary/coverage.py`), and alpha is
+lowered until the proof goes through. Chen and Xu's rule (2013) is another boundary under the same proof.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Unknown Gram matrices as columns and cones of a program, in two ways.
+"""Sums of squares: unknown Gram matrices as columns and cones of a program, in two ways.
 
 Full: any positive semidefinite matrix. In pairs: a sum of positive semidefinite matrices that have entries at
 two monomials only, which are second-order cones (scaled diagonally dominant matrices, SDSOS; Ahmadi and

@@ -1,8 +1,10 @@
-"""State expansion (Vinzent and Hoffmann 2021, Algorithm 2) for all abstract states of a wave at once.
+"""State expansion (Vinzent and Hoffmann 2021, Algorithm 2) for a whole wave of abstract states.
+
+A wave is all abstract states at one distance from the starts.
 
 For an abstract state and an action: is the guard satisfied by one of its states (line 2), does the policy
 pick the action in one of these, with variables as real numbers (line 3) and as they are (line 4)? Then the
-successors: predicates whose value follows are fixed (line 7), the others are branched on, and a branch is
+successors: predicates whose value is entailed are fixed (line 7), the others are branched on, and a branch is
 tested as it is made: without the network (line 11), relaxed (line 12), exactly (line 13). Each test may be
 left out; then there are more steps than there should be, never fewer. With `leaves` a successor is tested
 when all its values are there, as the paper has it (lines 10 to 13); line 4 is left out, as it does.

@@ -1,4 +1,4 @@
-"""Branch and bound over batches of sub-domains.
+"""Branch and bound over the phases of ReLUs, on batches of sub-domains.
 
 If a search does not end soon it begins once more, looking ahead (domain_splitting): how long it takes depends
 on a few choices near the root, and varies by orders of magnitude. Where rows are clauses, every row by itself

@@ -2,9 +2,10 @@
 
 A few sub-domains cost hardly less than one, so as long as there are few each is divided at two neurons at
 once. Which neuron is divided matters most where several rows compete: a search that always takes the one with
-the costliest relaxation may stick to the neurons of a single copy whose row alone cannot be refuted. Looking
-ahead, both parts of some promising neurons are bounded with a few steps of ascent, and the neuron is taken
-whose parts both gain most; what the trial closes is closed, and the others go on from its multipliers.
+the costliest relaxation may stick to the neurons of a single copy of the network whose row alone cannot be
+refuted. Looking ahead, both parts of some promising neurons are bounded with a few steps of ascent, and the
+neuron is taken whose parts both gain most; what the trial closes is closed, and the others go on from its
+multipliers.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""The dual bound of a batch of sub-domains, and the point of the relaxation where it is attained.
+"""The dual bound of a batch of sub-domains (beta-CROWN, Wang et al. 2021).
+
+And the point of the relaxation where it is attained.
 
 For row weights w >= 0, slopes in [0, 1] and split multipliers b >= 0,
     w . (rows y(x) + direct x - offsets) >= a . x + constant   for all x of the sub-domain
 is obtained by substituting backwards: a ReLU with a non-negative coefficient is replaced by a line below it,
 one with a negative coefficient by the chord above it, phase * b * z >= 0 is subtracted, and so is the noise
-of every neuron times its coefficient. If the least value of the right side over the box is positive, no x of
-the sub-domain satisfies all rows. Better multipliers come from a few steps of projected gradient ascent on
-the bound of a whole batch.
+of every neuron (how far float32 rounding may move it) times its coefficient. If the least value of the right
+side over the box is positive, no x of the sub-domain satisfies all rows. Better multipliers come from a few
+steps of projected gradient ascent on the bound of a whole batch.
 """
 
 from __future__ import annotations
