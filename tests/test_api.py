@@ -6,6 +6,7 @@ import doctest
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
@@ -416,3 +417,40 @@ def test_all_seven_engines_are_classes_with_their_names() -> None:
 
     named = (sf.Bmc, sf.Induction, sf.Recurrence, sf.Explicit, sf.Predicates, sf.Barrier, sf.Statistical)
     assert {engine.name: engine for engine in named} == ENGINES
+
+
+@pytest.mark.parametrize(("bound", "starts"), [("1/8", 7), (0.25, 6), (0.5, 4), (0.51, 3), ("7/8", 1)])
+def test_a_start_that_is_as_safe_as_the_bound_is_kept(bound: Any, starts: int) -> None:
+    """Safety n / 8 equals the bound for one start, which bounds from above alone do not see."""
+    n = sf.integer("n", 0, 8)
+    walk = sf.Environment("walk", start=(n >= 1) & (n <= 7)).edge("go", guard=(n == 0) | (n == 8))
+    walk = walk.edge("go", guard=(n > 0) & (n < 8), outcomes=[(0.5, {n: n + 1}), (0.5, {n: n - 1})])
+    made = sf.shield(walk, sf.never(n == 0), bound=bound)
+    assert made.synthesis.safe_start_count == (starts, 7)
+    assert made.covered == (starts == 7)
+    assert str(made).startswith("not certified") is (starts < 7)
+
+
+def test_a_result_has_no_truth_value(here: Path) -> None:
+    x, env = counter()
+    with pytest.raises(sf.WrongType, match="has no truth value"):
+        bool(sf.check(env, sf.Policy.program([(x >= 0, "up")]), sf.never(x == 2)))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: sf.Bmc(depth=-1),
+        lambda: sf.Statistical(delta=2),
+        lambda: sf.Statistical(delta=1),
+        lambda: sf.Statistical(eps=0),
+        lambda: sf.Statistical(workers=-1),
+        lambda: sf.Statistical(max_steps=-5),
+        lambda: sf.Explicit(width=-1),
+        lambda: sf.Explicit(tier="fast"),
+        lambda: sf.Explicit(exact="no"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(build: Callable[[], object]) -> None:
+    with pytest.raises(sf.WrongType, match="fix: "):
+        build()

@@ -7,7 +7,6 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from surefoot.reductions.barrier.normal_form import relaxed_dnf
 from tests.term.random_terms import SCALARS
 from tests.term.twins.normal_forms import (
     condition_to_formula_twin,
@@ -18,6 +17,7 @@ from tests.term.twins.normal_forms import (
 from surefoot.engines.predicates.symbolic.conditions import condition_to_formula
 from surefoot.errors import Unsupported
 from surefoot.query.formula import All, Formula, LinearAtom, negation_normal_form, relation_holds
+from surefoot.reductions.barrier.polynomials import relaxed_dnf
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.normal_form import fold_condition
 from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, disjunction_of, equal

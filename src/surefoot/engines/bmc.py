@@ -29,7 +29,7 @@ from surefoot.reductions.unroll import unroll
 from surefoot.solvers import take_solver
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.protocol import Solver
-from surefoot.term.arguments import check_fields, take_optional, whole_number
+from surefoot.term.arguments import check_fields, take_in_range, take_optional, whole_number
 from surefoot.verdict.verdict import (
     Certificate,
     Holds,
@@ -56,7 +56,7 @@ class Bmc:
     __repr__ = show_changes
 
     def __post_init__(self) -> None:
-        check_fields(self, solver=take_solver, depth=take_optional(whole_number))
+        check_fields(self, solver=take_solver, depth=take_optional(take_in_range(whole_number, 0)))
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Never | Within | Eventually | Recurs):

@@ -37,7 +37,7 @@ from surefoot.reductions.unroll import encoding_objection as encoding_objection
 from surefoot.solvers import take_solver
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.protocol import Ask, Solver
-from surefoot.term.arguments import check_fields, take_optional, whole_number
+from surefoot.term.arguments import check_fields, take_in_range, take_optional, whole_number
 from surefoot.term.term import FALSE, Term, conjunction_of, disjunction_of
 from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
@@ -67,7 +67,7 @@ class Induction:
     __repr__ = show_changes
 
     def __post_init__(self) -> None:
-        check_fields(self, solver=take_solver, depth=take_optional(whole_number))
+        check_fields(self, solver=take_solver, depth=take_optional(take_in_range(whole_number, 0)))
 
     def objection(self, problem: Problem) -> str | None:
         match problem.property:

@@ -54,7 +54,7 @@ from surefoot.solvers import take_solver
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.native import Native
 from surefoot.solvers.protocol import Ask, Solver, solve_query
-from surefoot.term.arguments import check_fields, take_optional, whole_number
+from surefoot.term.arguments import check_fields, take_in_range, take_optional, whole_number
 from surefoot.term.normal_form import fold_condition
 from surefoot.term.term import TRUE, Apply, Op, Term, conjunction_of, disjunction_of, free_names
 from surefoot.term.value_types import Arithmetic
@@ -81,7 +81,7 @@ class Recurrence:
     __repr__ = show_changes
 
     def __post_init__(self) -> None:
-        check_fields(self, solver=take_solver, depth=take_optional(whole_number))
+        check_fields(self, solver=take_solver, depth=take_optional(take_in_range(whole_number, 0)))
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Eventually | Recurs):

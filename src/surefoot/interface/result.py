@@ -125,6 +125,10 @@ class CheckResult:
         """Is there a run that violates the property?"""
         return isinstance(self.data.verdict, Violated)
 
+    def __bool__(self) -> bool:
+        fix = "ask for `result.proved` or `result.violated`"
+        raise WrongType("a result has no truth value in Python: an answer may be unknown", fix=fix)
+
     @property
     def certified(self) -> bool:
         return self.data.certified

@@ -203,7 +203,9 @@ class ActionShield(Shield):
 
     def __str__(self) -> str:
         kept, starts = self.synthesis.safe_start_count
-        word = "certified" if self.accepted else "not certified"
+        word = "certified" if self.covered else "not certified"
+        if self.accepted and not self.covered:
+            word = "not certified for every policy behind it"
         return f"{word}: {kept} of {starts} starts kept safe\n  {self.reason}"
 
     def __repr__(self) -> str:

@@ -80,6 +80,22 @@ def whole_number(value: object) -> int:
     return int(value.numerator)
 
 
+def take_in_range(take: _Take, low: int, high: int | None = None, *, inside: bool = False) -> _Take:
+    """A number from `low` to `high`; `inside`: and neither of them."""
+
+    def take_number(value: object) -> object:
+        number: Any = take(value)
+        too_low = number <= low if inside else number < low
+        too_high = high is not None and (number >= high if inside else number > high)
+        if too_low or too_high:
+            above = f"above {low}" if inside else f"from {low}"
+            below = "" if high is None else f" and below {high}" if inside else f" to {high}"
+            raise WrongType(f"{value} is out of range", fix=f"give a number {above}{below}")
+        return number
+
+    return take_number
+
+
 def take_text(value: object) -> str:
     if not isinstance(value, str):
         raise WrongType(f"{describe_value(value)} is not a name", fix="give a str")

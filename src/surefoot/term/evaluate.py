@@ -16,6 +16,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.term import elementary
 from surefoot.term.number import as_doubles, brief_number, check_bit_length, holds_doubles, integer_power
 from surefoot.term.term import Apply, Const, Op, Term, Var
+from surefoot.term.traverse import LAZY, Leaf, fold_term, needed_arguments
 from surefoot.term.types import ELEMENTARY, INT, REAL, term_sort
 from surefoot.term.value_types import Arithmetic
 
@@ -30,41 +31,32 @@ class Undefined(InvalidProblem):
 
 def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arithmetic.EXACT) -> Any:
     """The value of a term: bool, int, Fraction (exact) or float (float64), or a tuple for an array."""
-    if isinstance(term, Var):  # not on `fold_term`, by which the reference would take half as long again
-        return names[term.name]
-    if isinstance(term, Const):
-        value = term.value
-        exact = arithmetic is Arithmetic.EXACT or not isinstance(value, Fraction)
-        return value if exact else _nearest_double(value)
-    op, args = term.op, term.args
-    meaning = (EXACT if arithmetic is Arithmetic.EXACT else FLOAT64).get(op)
-    if meaning is None:  # LAZY
-        return _evaluate_lazily(op, args, names, arithmetic)
-    values = [evaluate_term(a, names, arithmetic) for a in args]
-    try:
-        found = meaning(*values)
-    except ZeroDivisionError:
-        raise Undefined(f"division by zero in `{op.value}`") from None
-    except OverflowError:
-        raise Undefined(f"overflow in `{op.value}`") from None
-    # Whole numbers are `int`, whatever computed them.
-    return found.numerator if type(found) is Fraction and found.denominator == 1 else found
+    table, exact = TABLES[arithmetic], arithmetic is Arithmetic.EXACT
 
+    def leaf(part: Leaf) -> Any:
+        if part.__class__ is Var:
+            return names[part.name]
+        value = part.value  # type: ignore[union-attr]
+        return value if exact or not isinstance(value, Fraction) else _nearest_double(value)
 
-def _evaluate_lazily(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], arithmetic: Arithmetic) -> Any:
-    """Plain loops: a term of 200 levels, which a reader lets pass, must not exhaust Python's stack."""
-    if op is Op.ITE:
-        taken, other = args[1:] if evaluate_term(args[0], names, arithmetic) else (args[2], args[1])
-        value = evaluate_term(taken, names, arithmetic)
-        return value if arithmetic is Arithmetic.EXACT else _promote_branch(value, other, names)
-    if op is Op.IMPLIES:
-        return not evaluate_term(args[0], names, arithmetic) or bool(
-            evaluate_term(args[1], names, arithmetic)
-        )
-    for argument in args:
-        if bool(evaluate_term(argument, names, arithmetic)) is (op is Op.OR):
-            return op is Op.OR
-    return op is Op.AND
+    def apply(part: Apply, values: list[Any]) -> Any:
+        op = part.op
+        if op in LAZY:
+            if op is Op.ITE:
+                return values[1] if exact else _promote_branch(part, values, names)
+            if op is Op.IMPLIES:
+                return len(values) == 1 or bool(values[1])
+            return bool(values[-1]) if values else op is Op.AND
+        try:
+            value = table[op](*values)
+        except ZeroDivisionError:
+            raise Undefined(f"division by zero in `{op.value}`") from None
+        except OverflowError:
+            raise Undefined(f"overflow in `{op.value}`") from None
+        # Whole numbers are `int`, whatever computed them.
+        return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+    return fold_term(term, leaf, apply, needed_arguments)
 
 
 def constant_value(op: Op, parts: Sequence[Term]) -> Const | None:
@@ -79,8 +71,9 @@ def constant_value(op: Op, parts: Sequence[Term]) -> Const | None:
     return None if isinstance(value, tuple) else Const(value)
 
 
-def _promote_branch(taken: Any, other: Term, names: Mapping[str, Any]) -> Any:
+def _promote_branch(term: Apply, values: list[Any], names: Mapping[str, Any]) -> Any:
     """The branch of `ite` that was taken; in doubles where the other one is real."""
+    taken, other = values[1], term.args[2 if values[0] else 1]
     if isinstance(taken, bool) or holds_doubles(taken):
         return taken
     sort = term_sort(other, lambda name: REAL if holds_doubles(names.get(name)) else INT)

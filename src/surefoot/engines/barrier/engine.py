@@ -17,7 +17,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
 from surefoot.reductions.barrier import control_branches, read_control_system, without_target
-from surefoot.term.arguments import check_fields, take_word, whole_number
+from surefoot.term.arguments import check_fields, take_in_range, take_word, whole_number
 from surefoot.term.term import TRUE
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Refused, Unknown, Verdict
 from surefoot.work.budget import Budget
@@ -42,7 +42,7 @@ class Barrier:
     __repr__ = show_changes
 
     def __post_init__(self) -> None:
-        check_fields(self, degree=whole_number, squares=take_word("auto", "sos", "sdsos"))
+        check_fields(self, degree=take_in_range(whole_number, 1), squares=take_word("auto", "sos", "sdsos"))
 
     def objection(self, problem: Problem) -> str | None:
         try:

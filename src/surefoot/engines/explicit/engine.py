@@ -21,7 +21,15 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
-from surefoot.term.arguments import check_fields, exact_fraction, take_optional, whole_number
+from surefoot.term.arguments import (
+    check_fields,
+    exact_fraction,
+    take_bool,
+    take_in_range,
+    take_optional,
+    take_word,
+    whole_number,
+)
 from surefoot.term.evaluate import Undefined
 from surefoot.term.reserved_names import output_index
 from surefoot.term.term import TRUE, free_names
@@ -50,8 +58,16 @@ class Explicit:
     __repr__ = show_changes
 
     def __post_init__(self) -> None:
-        whole = take_optional(whole_number)
-        check_fields(self, width=exact_fraction, max_states=whole, memory=whole)
+        whole = take_optional(take_in_range(whole_number, 0))
+        check_fields(
+            self,
+            width=take_in_range(exact_fraction, 0, inside=True),
+            exact=take_bool,
+            max_states=whole,
+            memory=whole,
+            fuse=take_bool,
+            tier=take_word("auto", "interpreter", "llvm"),
+        )
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Probability | Expected):

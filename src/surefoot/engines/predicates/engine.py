@@ -38,7 +38,14 @@ from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.reductions.transition_system import encoding_objection as encoding_objection
-from surefoot.term.arguments import check_fields, take_tuple, whole_number
+from surefoot.term.arguments import (
+    check_fields,
+    take_bool,
+    take_in_range,
+    take_tuple,
+    take_word,
+    whole_number,
+)
 from surefoot.term.term import Term, term_from_python
 from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
 from surefoot.verdict.sentences import count_noun
@@ -75,7 +82,14 @@ class Predicates:
 
     def __post_init__(self) -> None:
         terms = take_tuple(term_from_python, "conditions")
-        check_fields(self, predicates=terms, max_predicates=whole_number)
+        check_fields(
+            self,
+            predicates=terms,
+            fixed=take_bool,
+            max_predicates=take_in_range(whole_number, 0),
+            means=take_word("auto", "table", "cells"),
+            bounds=take_bool,
+        )
 
     def objection(self, problem: Problem) -> str | None:
         if isinstance(problem.property, Probability):

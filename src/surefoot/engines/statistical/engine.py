@@ -18,7 +18,14 @@ from surefoot.engines.pctl_question import pctl_question
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
-from surefoot.term.arguments import check_fields, exact_fraction, take_optional, whole_number
+from surefoot.term.arguments import (
+    check_fields,
+    exact_fraction,
+    take_bool,
+    take_in_range,
+    take_optional,
+    whole_number,
+)
 from surefoot.term.evaluate import Undefined
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
@@ -69,17 +76,20 @@ class Statistical:
     __repr__ = show_changes
 
     def __post_init__(self) -> None:
-        number, whole = take_optional(exact_fraction), take_optional(whole_number)
+        number, count = take_optional(exact_fraction), take_in_range(whole_number, 1)
         check_fields(
             self,
-            eps=exact_fraction,
-            delta=exact_fraction,
-            max_steps=whole_number,
+            eps=take_in_range(exact_fraction, 0, inside=True),
+            delta=take_in_range(exact_fraction, 0, 1, inside=True),
+            max_steps=count,
+            uniform=take_bool,
+            family_wise=take_bool,
             least=number,
             most=number,
-            factor=whole_number,
-            trees=whole_number,
-            workers=whole,
+            factor=count,
+            trees=count,
+            workers=take_optional(count),
+            resume=take_bool,
         )
 
     def objection(self, problem: Problem) -> str | None:

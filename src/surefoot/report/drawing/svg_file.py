@@ -58,14 +58,18 @@ def _render_polyline(points: tuple[tuple[float, float], ...], style: str, title:
 
 
 def _render_mark(mark: Mark) -> str:
+    title = f"<title>{escape_html(mark.title)}</title>" if mark.title else ""
     if mark.form in ("cross", "arrow"):
         style = 'fill="none" stroke-width="2"' if mark.form == "cross" else 'fill="#ffffff"'
-        style += f' stroke="{mark.colour}"'
-        return "".join(_render_polyline(line, style, mark.title) for line in mark_corners(mark))
+        path = "".join(
+            "M" + "L".join(f"{_format_coordinate(x)} {_format_coordinate(y)}" for x, y in line)
+            for line in mark_corners(mark)
+        )
+        return f'<path d="{path}" {style} stroke="{mark.colour}">{title}</path>'
     place = f'cx="{_format_coordinate(mark.x)}" cy="{_format_coordinate(mark.y)}" r="{mark.size}"'
     colours = f'fill="{mark.colour if mark.form == "disc" else "#ffffff"}"'
     colours += f' stroke="{mark.colour}"' if mark.form == "ring" else ""
-    return f"<circle {place} {colours}><title>{escape_html(mark.title)}</title></circle>"
+    return f"<circle {place} {colours}>{title}</circle>"
 
 
 def _render_titled_cells(cells: Cells) -> list[str]:

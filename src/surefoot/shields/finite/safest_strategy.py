@@ -12,6 +12,7 @@ states that some action keeps the run in, whatever happens.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, lcm
@@ -21,10 +22,11 @@ from numpy.typing import NDArray
 
 from surefoot.query.markov import Markov, Until
 from surefoot.shields.finite.arena import OWN, Arena
-from surefoot.solvers.markov import solve_markov
+from surefoot.solvers.markov import MarkovUndecided, solve_markov
 from surefoot.solvers.markov.qualitative import csr_positions
 
 MOST_ROUNDS = 20_000
+FEW, MOST_EXACT = 500, 5_000  # states whose risks are computed in fractions: always, where bounds do not tell
 STILL = 1e-13  # value iteration ends when nothing moves by more
 NONE = -1  # no action is enabled
 
@@ -53,7 +55,7 @@ def safest_strategy(
         risk = np.where(sure, 0, 1).astype(object)
         scale = 1
     else:
-        risk, scale = _strategy_risk(arena, action, seconds_left)
+        risk, scale = _strategy_risk(arena, action, allowed, seconds_left)
         risk[sure] = 0  # there the best action is one that stays sure
     permitted = _permitted_actions(arena, risk, scale, allowed)
     limit = allowed.numerator * scale
@@ -117,17 +119,25 @@ def _safest_choice(arena: Arena, table: Floats) -> NDArray[np.int64]:
 
 
 def _strategy_risk(
-    arena: Arena, action: NDArray[np.int64], seconds_left: Callable[[], float]
+    arena: Arena, action: NDArray[np.int64], allowed: Fraction, seconds_left: Callable[[], float]
 ) -> tuple[NDArray[np.object_], int]:
-    """The greatest probability of a bad state if `action` is followed, bounded from above."""
+    """The greatest probability of a bad state if `action` is followed, bounded from above.
+
+    As a fraction where that is what is allowed, or so near to it that bounds do not tell the two apart.
+    """
     markov = arena.markov
     left = (arena.action == OWN) | (arena.action == action[markov.owners()])
     chain = _restrict_choices(markov, left)
-    answer = solve_markov(
-        chain,
-        Until("max", np.ones(markov.states, dtype=np.bool_), arena.bad),
-        seconds_left=seconds_left,
+    bad = Until("max", np.ones(markov.states, dtype=np.bool_), arena.bad)
+    answer = solve_markov(chain, bad, seconds_left=seconds_left)
+    limit = allowed.numerator * answer.scale
+    near = any(
+        low * allowed.denominator <= limit < high * allowed.denominator
+        for low, high in zip(answer.low, answer.high, strict=True)
     )
+    if markov.states <= (MOST_EXACT if near else FEW):
+        with suppress(MarkovUndecided):
+            answer = solve_markov(chain, bad, exact=True, seconds_left=seconds_left)
     if answer.scale == 1:  # fractions: with one denominator for all
         scale = lcm(*(Fraction(v).denominator for v in set(answer.high.tolist())))
         scaled = np.empty(markov.states, dtype=object)
