@@ -71,6 +71,10 @@ def test_parts_of_the_starts_are_starts(halves: dict[str, Any]) -> None:
     system = halves["claim"]["system"]
     system["parts"] = [[[0, 1]]]
     assert "from 1 boxes of its starts" in judge_both_formats(halves).claim
+    system["parts"] = [[[1, 0]]]  # of which everything would be true
+    with pytest.raises(BadCertificate, match="empty"):
+        judge_both_formats(halves)
+    system["parts"] = [[[0, 1]]]
     for elsewhere in ([5, 6], [-1, "1/2"], ["1/2", 2]):
         system["initial"] = [elsewhere]
         with pytest.raises(BadCertificate, match="parts"):
