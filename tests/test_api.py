@@ -441,6 +441,8 @@ def test_a_result_has_no_truth_value(here: Path) -> None:
     "build",
     [
         lambda: sf.Bmc(depth=-1),
+        lambda: sf.Policy.program([], actions="up,down"),
+        lambda: sf.Policy.from_file("net.onnx", observe=["x"], actions="up,down"),
         lambda: sf.Statistical(delta=2),
         lambda: sf.Statistical(delta=1),
         lambda: sf.Statistical(eps=0),

@@ -12,7 +12,7 @@ from surefoot.errors import WrongType
 from surefoot.interface.expression import Operand, expression_from
 from surefoot.problem.policy import Actions, Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy
 from surefoot.problem.policy import Policy as PolicyData
-from surefoot.term.arguments import describe_value, take_enum, take_tuple
+from surefoot.term.arguments import describe_value, take_enum, take_text, take_tuple
 
 AnyPolicy: TypeAlias = PolicyData  # for annotations: a network, a program, a shield or an oracle
 
@@ -62,7 +62,7 @@ class Policy:
         from surefoot.formats.wiring import PolicyWiring, wire_network
 
         observed: Any = take_tuple(lambda one: expression_from(one).term, "observed expressions")(observe)
-        named: Actions = actions if isinstance(actions, EdgesOf) else tuple(actions)
+        named: Actions = actions if isinstance(actions, EdgesOf) else _take_labels(actions)
         way: Any = Choose.ARGMAX if named != () else Choose.VALUE
         if choose is not None:
             way = take_enum(Choose)(choose)
@@ -84,7 +84,12 @@ class Policy:
         >>> len(Policy.program([(x < 5, "up"), (TRUE, "reset")]).branches)
         2
         """
-        return ProgramPolicy(tuple(_build_rule(rule) for rule in rules), tuple(actions))
+        return ProgramPolicy(tuple(_build_rule(rule) for rule in rules), _take_labels(actions))
+
+
+def _take_labels(given: object) -> tuple[str, ...]:
+    labels: Any = take_tuple(take_text, "names of actions")(given)
+    return tuple(labels)
 
 
 def _build_rule(given: Any) -> Branch:
