@@ -297,6 +297,9 @@ def test_a_probability_has_two_ends_and_a_heat_map(here: Path) -> None:
     assert q.low <= Fraction(3, 4) <= q.high
     assert q.certified
     assert not q.proved
+    assert q.threshold is None
+    asked = ("P>=0.2 [ F n = 4 ]", "P>=0.8 [ F n = 4 ]")
+    assert [sf.probability("walk.toml", text).threshold for text in asked] == ["met", "missed"]
     q.heatmap("m.svg")
     assert Path("m.svg").read_text().startswith("<svg")
     drawn = sf.heatmap("walk.toml", "high", x="n")

@@ -18,6 +18,7 @@ from surefoot.problem.semantics import Move, State
 from surefoot.report.result_page import render_result_page
 from surefoot.report.result_text import render, verdict_headline
 from surefoot.term.arguments import describe_value
+from surefoot.verdict.threshold import ThresholdAnswer, answer_threshold
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -124,6 +125,11 @@ class CheckResult:
     def violated(self) -> bool:
         """Is there a run that violates the property?"""
         return isinstance(self.data.verdict, Violated)
+
+    @property
+    def threshold(self) -> ThresholdAnswer | None:
+        """Of a property that compares a value (`P>=0.9 [ F x = 3 ]`): met, missed or undecided."""
+        return answer_threshold(self.problem.property, self.data.verdict)
 
     def __bool__(self) -> bool:
         fix = "ask for `result.proved` or `result.violated`"
