@@ -105,7 +105,11 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
         what = "there is no question to a solver that could be written"
         raise api.InvalidProblem(what, fix="leave it out, or name another engine", where="--dump-queries")
     check_folder(dump, "--dump-queries")
-    return api.build_engines_of(chosen, given, dump)
+    try:
+        return api.build_engines_of(chosen, given, dump)
+    except api.WrongType as error:  # `Bmc.depth` is the flag --depth
+        option = "--" + error.where.rpartition(".")[2].replace("_", "-")
+        raise api.InvalidProblem(error.what, fix=error.fix, where=option) from None
 
 
 def with_predicates(

@@ -18,6 +18,7 @@ from surefoot.engines.predicates.enumerative.table import OutOfTime
 from surefoot.engines.predicates.separating_predicate import filter_state_conditions
 from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
 from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicSearch
+from surefoot.errors import WrongType
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -189,7 +190,8 @@ def test_it_suits_networks_in_systems_of_many_states() -> None:
 
 def test_unknown_means_and_tests_are_refused() -> None:
     problem = automata_network(0)
-    assert "`oracle`" in str(Predicates(means="oracle").objection(problem))  # type: ignore[arg-type]
+    with pytest.raises(WrongType, match="'oracle' cannot stand here"):
+        Predicates(means="oracle")  # type: ignore[arg-type]
     assert "`guess`" in str(Predicates(tests="guard guess").objection(problem))
     assert "there are more" in str(Predicates(means="table").objection(tanks(FIRST > 1500)))
 

@@ -195,8 +195,6 @@ def _surefoot_version() -> str:
 def _worker_pool(
     options: StatisticalOptions, simulator: RunSimulator | SplittingTrees, made: tuple[Any, ...]
 ) -> WorkerPool:
-    if options.workers == 0:
-        raise InvalidProblem("no workers make no runs", fix="--workers 1 or more")
     if options.ray is not None:
         return RayPool(options.ray, options.workers, _build_worker, *made)
     if options.workers is None or options.workers == 1:
