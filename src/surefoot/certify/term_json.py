@@ -72,10 +72,10 @@ def term_to_json(whole: Term, covered: frozenset[Op], refusal: str, *, powers: b
                 return iter((base,) * exponent)
         raise Unsupported(f"`{show_term(part)}` {refusal}")
 
-    def apply(part: Apply, args: list[Any]) -> Any:
+    def apply_operator(part: Apply, args: list[Any]) -> Any:
         return [(part.op if part.op in covered else Op.MUL).value, *args]
 
-    return fold_term(whole, leaf, apply, arguments)
+    return fold_term(whole, leaf, apply_operator, arguments)
 
 
 def _name_to_json(name: str) -> list[Any]:

@@ -138,13 +138,13 @@ def tree_leaves(tree: ScalarTree) -> tuple[Term, ...]:
 def undefined_condition(term: Term, scope: TreeScope, kinds: Kinds) -> Term:
     """Where the reference cannot evaluate the term: an index out of range, a division by zero, …"""
 
-    def apply(part: Apply, inner: list[Term]) -> Term:
+    def apply_operator(part: Apply, inner: list[Term]) -> Term:
         if part.op in LAZY:
             return FALSE if all(u == FALSE for u in inner) else _undefined_lazily(part, inner, scope)
         own = _PARTIAL[part.op](part, scope, kinds) if part.op in _PARTIAL else FALSE
         return disjunction_of((*inner, own))
 
-    return fold_term(term, lambda _: FALSE, apply)
+    return fold_term(term, lambda _: FALSE, apply_operator)
 
 
 def _undefined_lazily(term: Apply, inner: list[Term], scope: TreeScope) -> Term:

@@ -26,7 +26,7 @@ from surefoot.shields.export import c_actions, python_actions
 from surefoot.shields.finite import FiniteShield, finite_shield
 from surefoot.shields.finite.action_table import action_table, examples_of
 from surefoot.shields.finite.arena import bad_condition, is_finite_environment
-from surefoot.shields.finite.safest_strategy import FEW
+from surefoot.shields.finite.safest_strategy import MOST_EXACT
 from surefoot.solvers.markov import MarkovUndecided
 from surefoot.term.printer import show_term
 from surefoot.term.term import FALSE, Term
@@ -147,9 +147,12 @@ def _synthesise_finite(
     shield = finite_shield(problem, 1 - bound, budget, goals=goals)
     anybody = alone = guarded = None
     try:
-        exact = bound < 1 and shield.arena.markov.states <= FEW  # the bound itself may be what is reached
         asked = replace(shield.anybody(), property=_safety_property(problem, bound))
-        anybody = verify(asked, Explicit(exact=exact), budget)
+        anybody = verify(asked, Explicit(), budget)
+        few = shield.arena.markov.states <= MOST_EXACT
+        match anybody.verdict:
+            case Exact(Fraction() as low, Fraction() as high) if few and low <= 1 - bound < high:
+                anybody = verify(asked, Explicit(exact=True), budget)  # bounds do not tell
         if (behind := shield.shielded_problem()) is not None:
             chance = Probability(Path("F", bad_condition(problem)), None, "max")
             alone = _verify_uncertified(replace(problem, property=chance), budget)

@@ -99,7 +99,7 @@ def _computed_range(term: Term, values: Mapping[str, Ends], rounded: bool) -> En
         number = float(part.value) if rounded else Fraction(part.value)
         return number, number
 
-    def apply(part: Apply, ranges: list[Ends]) -> Ends:
+    def apply_operator(part: Apply, ranges: list[Ends]) -> Ends:
         if part.op in TRUTHS:
             return INTERVAL[part.op](*ranges)
         match part:
@@ -119,7 +119,7 @@ def _computed_range(term: Term, values: Mapping[str, Ends], rounded: bool) -> En
                 return reduce(_multiply_ranges, [ranges[0]] * exponent)
         raise Unsupported(f"`{show_term(part)}` is not a polynomial")
 
-    return fold_term(term, leaf, apply)
+    return fold_term(term, leaf, apply_operator)
 
 
 def _multiply_ranges(left: Ends, right: Ends) -> Ends:

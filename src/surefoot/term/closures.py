@@ -46,7 +46,7 @@ def compile_closure(
             raise InvalidProblem(f"`{part.name}` is not declared")
         return _CompiledTerm(itemgetter(slots[part.name]), False, sort, sort)
 
-    def apply(part: Apply, parts: list[_CompiledTerm]) -> _CompiledTerm:
+    def apply_operator(part: Apply, parts: list[_CompiledTerm]) -> _CompiledTerm:
         made, constant = _operator_closure(part, parts, arithmetic), False
         if all(p.constant for p in parts):
             with suppress(*UNDEFINED_ERRORS):  # without a value: an error if it is ever looked at
@@ -54,7 +54,7 @@ def compile_closure(
         whole = WHOLE_RULES[part.op](part, [p.whole for p in parts])
         return _CompiledTerm(made, constant, whole, SORT_RULES[part.op](part, [p.sort for p in parts]))
 
-    return fold_term(term, leaf, apply).closure
+    return fold_term(term, leaf, apply_operator).closure
 
 
 def _operator_closure(term: Apply, compiled: list[_CompiledTerm], arithmetic: Arithmetic) -> Closure:

@@ -39,7 +39,7 @@ def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic =
         value = part.value  # type: ignore[union-attr]
         return value if exact or not isinstance(value, Fraction) else _nearest_double(value)
 
-    def apply(part: Apply, values: list[Any]) -> Any:
+    def apply_operator(part: Apply, values: list[Any]) -> Any:
         op = part.op
         if op in LAZY:
             if op is Op.ITE:
@@ -56,7 +56,7 @@ def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic =
         # Whole numbers are `int`, whatever computed them.
         return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
-    return fold_term(term, leaf, apply, needed_arguments)
+    return fold_term(term, leaf, apply_operator, needed_arguments)
 
 
 def constant_value(op: Op, parts: Sequence[Term]) -> Const | None:

@@ -68,7 +68,7 @@ def is_float32(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
             own = is_float32_number(part.value)
         return judge(leaf_sort(part, kinds), leaf_interval(part, kinds), own)
 
-    def apply(part: Apply, found: list[tuple[Sort, Interval, bool]]) -> tuple[Sort, Interval, bool]:
+    def apply_operator(part: Apply, found: list[tuple[Sort, Interval, bool]]) -> tuple[Sort, Interval, bool]:
         sort = WHOLE_RULES[part.op](part, [sort for sort, _, _ in found])
         branches = found[1:] if part.op is Op.ITE else found
         own = part.op in _KEEPS_VALUES and all(is_one for _, _, is_one in branches)
@@ -79,4 +79,4 @@ def is_float32(whole: Term, kinds: Mapping[str, ValueType]) -> bool:
             own = ends[0] >= -_WHOLE_FLOAT32 and ends[1] <= _WHOLE_FLOAT32
         return sort, ends, own or sort is BOOL
 
-    return fold_term(whole, leaf, apply)[2]
+    return fold_term(whole, leaf, apply_operator)[2]

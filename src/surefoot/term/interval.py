@@ -90,14 +90,14 @@ def is_surely_defined(
     def leaf(part: Leaf) -> bool:
         return isinstance(part, Const) or part.name in kinds
 
-    def apply(part: Apply, defined: list[bool]) -> bool:
+    def apply_operator(part: Apply, defined: list[bool]) -> bool:
         if not all(defined):
             return False
         if arithmetic is not Arithmetic.EXACT:
             return part.op in TRUTHS or part.op is Op.ITE
         return part.op in _TOTAL or (part.op in _PARTIAL and _PARTIAL[part.op](part, kinds))
 
-    return fold_term(whole, leaf, apply)
+    return fold_term(whole, leaf, apply_operator)
 
 
 def _excludes_zero(term: Term, kinds: Mapping[str, ValueType]) -> bool:

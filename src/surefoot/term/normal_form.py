@@ -55,14 +55,14 @@ def fold_condition(
         joins[id(term)], deciding = (conjoin, false) if is_conjunction else (disjoin, true)
         return _parts_until(parts, values, deciding) if decides else iter(parts)
 
-    def apply(term: Apply, values: list[T]) -> T:
+    def apply_operator(term: Apply, values: list[T]) -> T:
         if term.op in compared:
             return literal(term, True)
         join = joins.get(id(term))
         return literal_value(term) if join is None else join(values)
 
     leaf: Callable[[Leaf], T] = literal_value
-    return fold_term(whole if positive else ~whole, leaf, apply, arguments)
+    return fold_term(whole if positive else ~whole, leaf, apply_operator, arguments)
 
 
 def _parts_until(parts: tuple[Term, ...], values: list[T], deciding: T) -> Iterator[Term]:

@@ -222,8 +222,8 @@ def read_problem(data: object, deepest: int = DEEPEST) -> Problem:
     if len(types) < len(variables) or len(set(declared)) < len(declared):
         raise BadCertificate("problem: a name is declared twice")
     start = _TermReader(types, deepest)
-    state = start.knowing(dict.fromkeys(places, NUMBER))
-    step = state.knowing(dict.fromkeys((c.name for c in controls), NUMBER))
+    state = start.with_types(dict.fromkeys(places, NUMBER))
+    step = state.with_types(dict.fromkeys((c.name for c in controls), NUMBER))
     chosen = _chosen_types(parts, declared)
     problem = Problem(
         expect_text(entry["name"], "name"),
@@ -237,7 +237,7 @@ def read_problem(data: object, deepest: int = DEEPEST) -> Problem:
         ),
         None if entry["policy"] is None else _read_policy(entry["policy"], state, len(controls)),
         _read_property(entry["property"], replace(step, locations=locations)),
-        _read_time(entry["time"], step.knowing(chosen), len(variables)) if "time" in entry else None,
+        _read_time(entry["time"], step.with_types(chosen), len(variables)) if "time" in entry else None,
         _read_normalised(entry),
     )
     outcomes = [o for c in problem.components for edge in c.edges for o in edge.outcomes]
@@ -270,7 +270,7 @@ class _TermReader:
     deepest: int
     locations: Mapping[str, tuple[str, ...]] | None = None
 
-    def knowing(self, more: Mapping[str, str | None]) -> _TermReader:
+    def with_types(self, more: Mapping[str, str | None]) -> _TermReader:
         return replace(self, types={**self.types, **more})
 
     def _type_of(self, atom: Term) -> str | None:
@@ -391,7 +391,7 @@ def _read_edge(
     own = tuple(read_variable(c) for c in data["chosen"])
     if len({c.name for c in own}) < len(own):
         raise BadCertificate("an edge chooses two values of one name")
-    inner = reader.knowing({**chosen, **{c.name: kind_type(c.kind) for c in own}})
+    inner = reader.with_types({**chosen, **{c.name: kind_type(c.kind) for c in own}})
     outcomes = tuple(_read_outcome(o, locations, inner) for o in expect_list(data["outcomes"], "outcomes"))
     if not outcomes:
         raise BadCertificate("an edge without outcomes, so that a run neither goes on nor ends")

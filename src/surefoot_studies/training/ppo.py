@@ -69,7 +69,9 @@ def train_ppo(recipe: Recipe, seed: int, tell: Tell = lambda _: None) -> PpoPoli
     rounds = recipe.imitation + recipe.iterations
     for iteration in range(1, rounds + 1):
         imitating = iteration <= recipe.imitation
-        episodes = rollout.play_episodes(kind, learner.sampling(rng), recipe.episodes, rng, advised=imitating)
+        episodes = rollout.play_episodes(
+            kind, learner.random_act(rng), recipe.episodes, rng, advised=imitating
+        )
         decisions += int(episodes.alive.sum())
         remaining = 1 - (iteration - 1) / rounds
         if imitating:
@@ -120,7 +122,7 @@ class PpoLearner:
         linear = [m for m in self.actor if isinstance(m, torch.nn.Linear)]
         return [(m.weight.detach().numpy().copy(), m.bias.detach().numpy().copy()) for m in linear]
 
-    def sampling(self, rng: np.random.Generator) -> rollout.Act:
+    def random_act(self, rng: np.random.Generator) -> rollout.Act:
         layers, spread = self.layers(), float(self.log_spread.detach().exp())
 
         def act(_: BatchSimulator, observations: Floats) -> Actions:

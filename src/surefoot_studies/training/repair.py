@@ -114,7 +114,7 @@ def repair_policy(
 
 def _play_sampled(learner: PpoLearner, rng: np.random.Generator) -> rollout.EpisodeBatch:
     return rollout.play_episodes(
-        learner.kind, learner.sampling(rng), learner.recipe.episodes, rng, advised=False
+        learner.kind, learner.random_act(rng), learner.recipe.episodes, rng, advised=False
     )
 
 

@@ -174,12 +174,12 @@ def control_branches(policy: object) -> tuple[ControlBranch, ...]:
 def _fold_integers(whole: Term) -> Term:
     """Integers that are computed from constants alone are exact, also in float64: one number each."""
 
-    def apply(term: Apply, parts: list[Term]) -> Term:
+    def apply_operator(term: Apply, parts: list[Term]) -> Term:
         integers = all(isinstance(p, Const) and type(p.value) is int for p in parts)
         folded = constant_value(term.op, parts) if integers and term.op in _OF_INTEGERS else None
         return rebuild_term(term, parts) if folded is None else folded
 
-    return fold_term(whole, lambda leaf: leaf, apply)
+    return fold_term(whole, lambda leaf: leaf, apply_operator)
 
 
 def _only_step(environment: Environment) -> Outcome:

@@ -69,7 +69,7 @@ def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, r
             raise Unsupported("a truth value where a polynomial is needed")
         return polynomial_from_constant(number(part), variables)
 
-    def apply(part: Apply, parts: list[Polynomial]) -> Polynomial:
+    def apply_operator(part: Apply, parts: list[Polynomial]) -> Polynomial:
         match part:
             case Apply(Op.ADD, _):
                 return reduce(lambda total, other: _check_coefficients(total + other), parts)
@@ -88,7 +88,7 @@ def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, r
     def number(constant: Const) -> Fraction:
         return Fraction(float(constant.value)) if rounded else Fraction(constant.value)
 
-    return fold_term(term, leaf, apply, _polynomial_arguments)
+    return fold_term(term, leaf, apply_operator, _polynomial_arguments)
 
 
 def _polynomial_arguments(term: Apply, _: list[Polynomial]) -> Iterator[Term]:

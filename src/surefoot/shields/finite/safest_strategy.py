@@ -20,13 +20,13 @@ from math import inf, lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.query.markov import Markov, Until
+from surefoot.query.markov import Markov, MarkovAnswer, Until
 from surefoot.shields.finite.arena import OWN, Arena
 from surefoot.solvers.markov import MarkovUndecided, solve_markov
 from surefoot.solvers.markov.qualitative import csr_positions
 
 MOST_ROUNDS = 20_000
-FEW, MOST_EXACT = 500, 5_000  # states whose risks are computed in fractions: always, where bounds do not tell
+MOST_EXACT = 500  # states whose risks are computed in fractions, where bounds do not tell
 STILL = 1e-13  # value iteration ends when nothing moves by more
 NONE = -1  # no action is enabled
 
@@ -48,18 +48,41 @@ class SafestStrategy:
 def safest_strategy(
     arena: Arena, allowed: Fraction, seconds_left: Callable[[], float] = lambda: inf
 ) -> SafestStrategy:
-    """The safest way to act, and all actions after which its risk is at most `allowed`."""
+    """The safest way to act, and all actions after which its risk is at most `allowed`.
+
+    Where bounds of the risk do not tell whether it is, the risk itself is computed, in systems of few states.
+    """
     sure = _winning_region(arena)
     action = _safest_choice(arena, _action_risks(arena, sure))
     if not allowed:
-        risk = np.where(sure, 0, 1).astype(object)
-        scale = 1
-    else:
-        risk, scale = _strategy_risk(arena, action, allowed, seconds_left)
-        risk[sure] = 0  # there the best action is one that stays sure
-    permitted = _permitted_actions(arena, risk, scale, allowed)
+        return _strategy_of_risk(arena, action, np.where(sure, 0, 1).astype(object), 1, allowed)
+    answer = _strategy_risk(arena, action, seconds_left)
+    least, most = (
+        _strategy_of_risk(arena, action, _without_sure(risks, sure), answer.scale, allowed)
+        for risks in (answer.low, answer.high)
+    )
+    settled = (least.kept == most.kept).all() and (least.permitted == most.permitted).all()
+    if settled or arena.markov.states > MOST_EXACT:
+        return most
+    with suppress(MarkovUndecided):
+        exact = _strategy_risk(arena, action, seconds_left, exact=True)
+        scale = lcm(*(Fraction(v).denominator for v in set(exact.high.tolist())))
+        risk = np.array([int(Fraction(v) * scale) for v in exact.high], dtype=object)
+        return _strategy_of_risk(arena, action, _without_sure(risk, sure), scale, allowed)
+    return most
+
+
+def _without_sure(risks: NDArray[np.object_], sure: Flags) -> NDArray[np.object_]:
+    """No risk where the best action is one that stays sure."""
+    return np.where(sure, 0, risks).astype(object)
+
+
+def _strategy_of_risk(
+    arena: Arena, action: NDArray[np.int64], risk: NDArray[np.object_], scale: int, allowed: Fraction
+) -> SafestStrategy:
     limit = allowed.numerator * scale
     kept = np.array([value * allowed.denominator <= limit for value in risk], dtype=np.bool_)
+    permitted = _permitted_actions(arena, risk, scale, allowed)
     return SafestStrategy(action, risk, scale, permitted, kept)
 
 
@@ -119,31 +142,13 @@ def _safest_choice(arena: Arena, table: Floats) -> NDArray[np.int64]:
 
 
 def _strategy_risk(
-    arena: Arena, action: NDArray[np.int64], allowed: Fraction, seconds_left: Callable[[], float]
-) -> tuple[NDArray[np.object_], int]:
-    """The greatest probability of a bad state if `action` is followed, bounded from above.
-
-    As a fraction where that is what is allowed, or so near to it that bounds do not tell the two apart.
-    """
+    arena: Arena, action: NDArray[np.int64], seconds_left: Callable[[], float], *, exact: bool = False
+) -> MarkovAnswer:
+    """The greatest probability of a bad state if `action` is followed."""
     markov = arena.markov
     left = (arena.action == OWN) | (arena.action == action[markov.owners()])
-    chain = _restrict_choices(markov, left)
     bad = Until("max", np.ones(markov.states, dtype=np.bool_), arena.bad)
-    answer = solve_markov(chain, bad, seconds_left=seconds_left)
-    limit = allowed.numerator * answer.scale
-    near = any(
-        low * allowed.denominator <= limit < high * allowed.denominator
-        for low, high in zip(answer.low, answer.high, strict=True)
-    )
-    if markov.states <= (MOST_EXACT if near else FEW):
-        with suppress(MarkovUndecided):
-            answer = solve_markov(chain, bad, exact=True, seconds_left=seconds_left)
-    if answer.scale == 1:  # fractions: with one denominator for all
-        scale = lcm(*(Fraction(v).denominator for v in set(answer.high.tolist())))
-        scaled = np.empty(markov.states, dtype=object)
-        scaled[:] = [int(Fraction(v) * scale) for v in answer.high]
-        return scaled, scale
-    return answer.high.copy(), answer.scale
+    return solve_markov(_restrict_choices(markov, left), bad, exact=exact, seconds_left=seconds_left)
 
 
 def _restrict_choices(markov: Markov, left: Flags) -> Markov:

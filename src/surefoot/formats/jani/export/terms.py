@@ -58,11 +58,11 @@ def jani_expression(term: Term, names: ExportNames, where: str) -> Json:
             raise Unsupported(what, fix="write the model without it", where=where)
         return iter(() if _location_test(part, names) is not None else part.args)
 
-    def apply(part: Apply, args: list[Json]) -> Json:
+    def apply_operator(part: Apply, args: list[Json]) -> Json:
         test = _location_test(part, names)
         return WRITERS[part.op](args) if test is None else test
 
-    return fold_term(term, leaf, apply, arguments)
+    return fold_term(term, leaf, apply_operator, arguments)
 
 
 def _location_test(term: Apply, names: ExportNames) -> Json:

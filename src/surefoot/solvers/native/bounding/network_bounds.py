@@ -153,7 +153,7 @@ class NetworkBounds(ValueBounds):
     sheet: BoundArrays | None = None  # where machine code found them
 
     @property
-    def used(self) -> dict[int, BoundMasks]:
+    def substituted_bounds(self) -> dict[int, BoundMasks]:
         """The bounds that back-substitution gave, by value."""
         sheet, plan = self.sheet, self.layout
         if sheet is None:
@@ -257,13 +257,13 @@ def concatenate_bounds(parts: Sequence[NetworkBounds]) -> NetworkBounds:
     sheets = [p.sheet for p in parts if p.sheet is not None]
     if len(sheets) == len(parts):
         return bounds_from_arrays(parts[0].layout, join_batches(sheets))
-    used = {v: _concatenate_masks(parts, v) for v in sorted({v for p in parts for v in p.used})}
+    used = {v: _concatenate_masks(parts, v) for v in sorted({v for p in parts for v in p.substituted_bounds})}
     return replace(join_batches(parts), marks=used)
 
 
 def _concatenate_masks(parts: Sequence[NetworkBounds], value: int) -> BoundMasks:
     none = [np.zeros(p.boxes[value].low.shape, dtype=np.bool_) for p in parts]
-    given = [p.used.get(value, BoundMasks(n, n)) for p, n in zip(parts, none, strict=True)]
+    given = [p.substituted_bounds.get(value, BoundMasks(n, n)) for p, n in zip(parts, none, strict=True)]
     return BoundMasks(np.concatenate([w.low for w in given]), np.concatenate([w.high for w in given]))
 
 
@@ -290,7 +290,7 @@ def replace_value_box(found: NetworkBounds, value: int, box: BoxArray, used: Bou
     plan = found.layout
     if found.sheet is not None:
         return bounds_from_arrays(plan, replace_layer_box(found.sheet, value, box, used.low, used.high))
-    kept = {v: w for v, w in found.used.items() if v != value} | {value: used}
+    kept = {v: w for v, w in found.substituted_bounds.items() if v != value} | {value: used}
     boxes = [*found.boxes[:value], box]
     radii = {v: r for v, r in found.radii.items() if v <= value}
     relaxations = found.relaxations[:value]

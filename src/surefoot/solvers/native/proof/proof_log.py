@@ -206,11 +206,11 @@ def _drop_last_bounds(
 
     No other bound depends on them, and a part that needs them computes better ones.
     """
-    last = max(part.used, default=0)
+    last = max(part.substituted_bounds, default=0)
     if last not in ledger.plan.signs or last != max(ledger.plan.kept) or not light.any():
         return part
     known = known_box(ledger.plan, domains.known, last, rest)
-    now, used = part.boxes[last], part.used[last]
+    now, used = part.boxes[last], part.substituted_bounds[last]
     decided = (now.low >= 0) | (now.high <= 0) | ~light[:, None]
     wanted = BoundMasks(used.low & decided, used.high & decided)
     if part.sheet is not None:  # intervals of the parts are within those of the whole
@@ -253,8 +253,10 @@ def _write_bounds(
         for node, bits in zip(nodes, used, strict=True):
             ledger.steps[node].append(DeferredSteps(partial(_add_sheet_bounds, ledger, bits)))
         return
-    values = list(part.used)
-    several = [np.concatenate([w.low[chosen], w.high[chosen]], axis=1) for w in part.used.values()]
+    values = list(part.substituted_bounds)
+    several = [
+        np.concatenate([w.low[chosen], w.high[chosen]], axis=1) for w in part.substituted_bounds.values()
+    ]
     packed = [np.packbits(masks, axis=1) for masks in several]
     for row, (node, index) in enumerate(zip(nodes, chosen.tolist(), strict=True)):
         slopes = slopes_steps(ledger.problem, part, index)

@@ -168,7 +168,7 @@ def _inherited_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBound
 def _fewer_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBounds:
     """Of the last layer only bounds without which the refutations would lose too much."""
     part = closing.found
-    last = max(part.used, default=0)
+    last = max(part.substituted_bounds, default=0)
     if last not in plan.signs or last != max(plan.kept):
         return part
     everyone = np.arange(len(closing))
@@ -180,7 +180,7 @@ def _fewer_bounds(plan: BoundingPlan, closing: RefutedBoxes) -> NetworkBounds:
             wanted = needed_last_bounds(part, trial, last, before)
             needed.low[here] |= wanted.low[here]
             needed.high[here] |= wanted.high[here]
-    used = part.used[last]
+    used = part.substituted_bounds[last]
     low, high = used.low & needed.low, used.high & needed.high
     now = part.boxes[last]
     box = BoxArray(np.where(low, now.low, before.low), np.where(high, now.high, before.high))
