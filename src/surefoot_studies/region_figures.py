@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
 from surefoot import api
 from surefoot_studies import Tell
 
@@ -45,6 +43,8 @@ class RegionResult:
 def covered_box_share(found: RegionResult, box: Sequence[tuple[float, float]]) -> float:
     """How much of a box in two variables is in one of the sets: points of a grid, counted in floats."""
     (x0, x1), (y0, y1) = box
+    import numpy as np  # not for `--help`
+
     steps = (np.arange(GRID) + 0.5) / GRID
     across, along = np.meshgrid(x0 + steps * (x1 - x0), y0 + steps * (y1 - y0))
     points = np.column_stack([across.ravel(), along.ravel()])

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from surefoot.cli import COMMANDS
+from surefoot_studies.commands import COMMANDS as STUDY_COMMANDS
 
 HEAVY = ("numpy", "scipy", "onnx", "highspy", "z3", "clarabel", "llvmlite", "rich")
 LATER = ("engines", "solvers", "run", "problem", "formats.model_file", "report", "search", "shields")
@@ -30,6 +31,8 @@ WRONG = (
     ("invariant", "there-is-none.toml"),
     ("vnnlib", "net.onnx"),
     ("nonsense",),
+    ("study", "compare", "nonsense"),
+    ("study", "table", "control", "7"),
 )
 
 
@@ -59,6 +62,11 @@ def assert_light(modules: list[str]) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_imports_no_engine(name: str) -> None:
     assert_light(imported_modules(name, "--help"))
+
+
+@pytest.mark.parametrize("name", STUDY_COMMANDS)
+def test_the_help_of_a_study_command_imports_no_engine(name: str) -> None:
+    assert_light(imported_modules("study", name, "--help"))
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

@@ -18,7 +18,6 @@ from surefoot_studies.commands.abstraction import AbstractionSettings, measure_a
 from surefoot_studies.comparison import Row, Study, Verify, compare_study
 from surefoot_studies.paper_figures import CheckedClaim, has_figures
 from surefoot_studies.racetrack.abstraction_log import StoredRuns
-from surefoot_studies.training.realisation import replay_in_simulator
 
 
 @click.command("compare")
@@ -51,6 +50,8 @@ def compare_paper(
         )
     if study.name != "racetrack":
         plugin.refuse_given_options({"--workers": "workers"}, "without figures of predicate abstraction")
+    from surefoot_studies.training.realisation import replay_in_simulator  # with simulators of the systems
+
     how = figure.Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
     rows: list[Row] = []
     try:

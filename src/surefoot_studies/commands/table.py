@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,9 @@ from surefoot.cli import plugin
 from surefoot_studies import Tell
 from surefoot_studies.commands import options
 from surefoot_studies.comparison import Study
-from surefoot_studies.control.degree_table import degree_table
-from surefoot_studies.control.measured_table import MeasuredTable, shield_table
+
+if TYPE_CHECKING:
+    from surefoot_studies.control.measured_table import MeasuredTable
 
 
 @click.command("table")
@@ -54,6 +55,9 @@ def print_table(
     idle = {"--adversarial": "adversarial"} if number == 2 else {"--cap": "cap"}
     plugin.refuse_given_options(idle, f"on table {number}")
     size = api.EvaluationSize(seconds=timeout, **size_of_runs)
+    from surefoot_studies.control.degree_table import degree_table  # with numpy, not for `--help`
+    from surefoot_studies.control.measured_table import shield_table
+
     if number == 2:
         return _print_measured(degree_table(only, cap, networks, size, tell), as_json)
     return _print_measured(shield_table(number, only, networks, size, tell), as_json)
