@@ -1,0 +1,425 @@
+"""Terms over columns: the value of a term in many states at once, one row for each state.
+
+The meaning is that of `term/evaluate.py`. Integers are int64, real numbers float64, truth values bool, arrays
+have further axes. A row in which a part that is looked at has no value (division by zero, an index outside,
+overflow), or an integer of more than 62 bits, is *lost*; what stands there means nothing. `and`, `or`, `=>`
+and `ite` lose a row by later arguments only where these matter.
+
+In float64 arithmetic every other row has the bits of the reference, but for elementary functions and broken
+powers, which numpy rounds in its own way. Exact arithmetic is followed in doubles: exactly for integers and
+truth values, nearly for real numbers. `exact` says that a term has neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.term.evaluate import MOST_PRODUCTS
+from surefoot.term.interval import Interval, apply_interval, leaf_interval
+from surefoot.term.term import Apply, Const, Op, Term
+from surefoot.term.traverse import Leaf, fold_term
+from surefoot.term.types import ELEMENTARY, INT, REAL, SORT_RULES, Sort, leaf_sort
+from surefoot.term.value_types import Arithmetic, ValueType
+
+Column: TypeAlias = NDArray[Any]
+Truths: TypeAlias = NDArray[np.bool_]
+_Lost: TypeAlias = Any  # rows, or False: none is lost
+_Rule: TypeAlias = Callable[[list[Any], list[_Lost]], tuple[Any, _Lost]]
+LARGEST = 2**62  # of an integer: a sum of two fits into 64 bits
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A name, a constant (without an axis of rows), or an operation on earlier nodes."""
+
+    sort: Sort
+    interval: Interval
+    content: Any
+    arguments: tuple[int, ...] = ()
+    computed: bool = False  # a double that may have overflowed
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """A column for each term, and the rows in which it has no value."""
+
+    columns: list[Column]
+    lost: list[Truths]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTerms:
+    """Terms that share their operations."""
+
+    nodes: tuple[_Node, ...]
+    places: tuple[int, ...]
+    last: tuple[int, ...]  # the node after which nobody needs this one
+    exact: bool
+
+    def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues:
+        """Of `count` rows; a column for each name."""
+        values: list[Any] = [None] * len(self.nodes)
+        lost: list[_Lost] = [False] * len(self.nodes)
+        with np.errstate(all="ignore"):
+            for place, node in enumerate(self.nodes):
+                if not node.arguments:
+                    values[place] = names[node.content] if isinstance(node.content, str) else node.content
+                    continue
+                used = node.arguments
+                values[place], lost[place] = node.content([values[p] for p in used], [lost[p] for p in used])
+                for p in used:
+                    if self.last[p] == place:
+                        values[p] = None
+            columns = [_give_rows(values[p], count) for p in self.places]
+            overflown = [
+                _lost_by_overflow(values[p]) if self.nodes[p].computed else False for p in self.places
+            ]
+        rows = [lost[p] | over for p, over in zip(self.places, overflown, strict=True)]
+        return ColumnValues(columns, [_give_rows(np.asarray(r, dtype=np.bool_), count) for r in rows])
+
+
+def compile_columns(
+    terms: Sequence[Term], kinds: Mapping[str, ValueType], arithmetic: Arithmetic = Arithmetic.EXACT
+) -> ColumnTerms:
+    """The function from columns to the values of terms; `Unsupported` where a constant does not fit."""
+    listing = _Listing(kinds, arithmetic)
+    places = tuple(fold_term(term, listing.leaf, listing.apply_operator) for term in terms)
+    last = list(range(len(listing.nodes)))
+    for place, node in enumerate(listing.nodes):
+        for used in node.arguments:
+            last[used] = place
+    for place in places:
+        last[place] = len(listing.nodes)
+    exact = all(node.exact for node in listing.nodes)
+    return ColumnTerms(tuple(listing.nodes), places, tuple(last), exact)
+
+
+@dataclass(slots=True)
+class _Listing:
+    """Operations in an order in which they can be done, each once."""
+
+    kinds: Mapping[str, ValueType]
+    arithmetic: Arithmetic
+    nodes: list[_Node] = field(default_factory=list)
+    known: dict[object, int] = field(default_factory=dict)
+
+    def leaf(self, part: Leaf) -> int:
+        sort = leaf_sort(part, self.kinds)
+        exact = sort is not REAL or self.arithmetic is Arithmetic.FLOAT64
+        if isinstance(part, Const):
+            value = _constant_column(part.value)
+            node = _Node(sort, leaf_interval(part, {}), value, exact=exact)
+            return self._place((type(value), repr(value)), node)
+        if part.name not in self.kinds:
+            raise InvalidProblem(f"`{part.name}` is not declared")
+        return self._place(part.name, _Node(sort, leaf_interval(part, self.kinds), part.name, exact=exact))
+
+    def apply_operator(self, term: Apply, places: list[int]) -> int:
+        key = (term.op, tuple(places))
+        if key in self.known:
+            return self.known[key]
+        parts = [self.nodes[p] for p in places]
+        sort = SORT_RULES[term.op](term, [p.sort for p in parts])
+        interval = apply_interval(term, [p.interval for p in parts])
+        rule = _operator_rule(term, parts, sort, interval)
+        rounded = term.op in ELEMENTARY or (term.op is Op.POW and not isinstance(term.args[1], Const))
+        rounded |= term.op is Op.POW and parts[1].sort is REAL
+        exact = not rounded and (sort is not REAL or self.arithmetic is Arithmetic.FLOAT64)
+        computed = sort is REAL and (term.op in _COMPUTING or any(p.computed for p in parts))
+        return self._place(key, _Node(sort, interval, rule, tuple(places), computed, exact))
+
+    def _place(self, key: object, node: _Node) -> int:
+        if key not in self.known:
+            self.known[key] = len(self.nodes)
+            self.nodes.append(node)
+        return self.known[key]
+
+
+_COMPUTING = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.POW, *ELEMENTARY})  # may overflow in doubles
+
+
+def _constant_column(value: bool | int | Fraction) -> Any:
+    if isinstance(value, bool):
+        return np.bool_(value)
+    if isinstance(value, int):
+        if abs(value) > LARGEST:
+            raise Unsupported("an integer of more than 62 bits does not fit into a column")
+        return np.int64(value)
+    try:
+        return np.float64(float(value))
+    except OverflowError:
+        raise Unsupported("a number is beyond float64") from None
+
+
+def _give_rows(value: Any, count: int) -> Column:
+    """A constant repeated in every row; columns as they are."""
+    column = np.asarray(value)
+    return np.broadcast_to(column, (count, *column.shape[1:]))
+
+
+def _lost_by_overflow(value: Any) -> Any:
+    bad = ~np.isfinite(value)
+    return bad.any(axis=tuple(range(1, bad.ndim))) if np.ndim(bad) > 1 else bad
+
+
+def _operator_rule(term: Apply, parts: list[_Node], sort: Sort, interval: Interval) -> _Rule:
+    op = term.op
+    if op in _LAZY_RULES:
+        return _LAZY_RULES[op]
+    if op in _EAGER:
+        return _strict_rule(_EAGER[op], () if op in _TRANSPARENT else _computed_places(parts))
+    if op in ELEMENTARY:
+        return _strict_rule(_elementary_function(op), _computed_places(parts))
+    if op is Op.DIV:
+        return _losing_rule(_divide, _computed_places(parts[1:], first=1))
+    if op is Op.POW:
+        return _power_rule(term, parts, sort)
+    if op in (Op.FLOOR, Op.CEIL, Op.TRUNC):
+        if parts[0].sort is INT:
+            return _strict_rule(lambda x: x)
+        return _losing_rule(_rounding_function(op))
+    if op is Op.MOD:
+        return _losing_rule(_modulo)
+    if op is Op.SELECT:
+        return _losing_rule(_select)
+    sizes = [_largest_size(p.interval) for p in parts if p.sort is INT]
+    most = sum(sizes) if op is not Op.MUL else reduce(lambda a, b: a * max(b, 1), sizes, 1)
+    return _folding_rule(_ARITHMETIC[op], _CHECKED[op], checked=most > LARGEST)
+
+
+def _computed_places(parts: Sequence[_Node], first: int = 0) -> tuple[int, ...]:
+    return tuple(n for n, part in enumerate(parts, first) if part.computed)
+
+
+def _largest_size(interval: Interval) -> Any:
+    return max(abs(end) for end in interval)
+
+
+def _join_lost(*lost: _Lost) -> _Lost:
+    found: _Lost = False
+    for rows in lost:
+        if rows is not False:
+            found = rows if found is False else found | rows
+    return found
+
+
+def _strict_rule(function: Callable[..., Any], looked_at: tuple[int, ...] = ()) -> _Rule:
+    """All arguments matter; those at `looked_at` have to be numbers, because the result does not show it."""
+
+    def rule(values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+        return function(*values), _join_lost(*lost, *(_lost_by_overflow(values[p]) for p in looked_at))
+
+    return rule
+
+
+def _losing_rule(function: Callable[..., tuple[Any, _Lost]], looked_at: tuple[int, ...] = ()) -> _Rule:
+    """As a strict rule; the function says which rows it loses."""
+
+    def rule(values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+        value, own = function(*values)
+        return value, _join_lost(own, *lost, *(_lost_by_overflow(values[p]) for p in looked_at))
+
+    return rule
+
+
+def _folding_rule(
+    plain: Callable[[Any, Any], Any], careful: Callable[[Any, Any], tuple[Any, Any]], *, checked: bool
+) -> _Rule:
+    """From the left; integers that may be large are checked as long as no double has been met."""
+
+    def rule(values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+        total, own = values[0], list(lost)
+        for value in values[1:]:
+            if checked and _is_integer(total) and _is_integer(value):
+                total, over = careful(total, value)
+                own.append(over)
+            else:
+                total = plain(total, value)
+        return total, _join_lost(*own)
+
+    return rule
+
+
+def _is_integer(value: Any) -> bool:
+    return bool(np.asarray(value).dtype.kind == "i")
+
+
+def _beyond(value: Any) -> Any:
+    return (value > LARGEST) | (value < -LARGEST)
+
+
+def _checked_product(left: Any, right: Any) -> tuple[Any, Any]:
+    size = np.abs(np.asarray(left, dtype=np.float64) * right)
+    return left * right, size > LARGEST * (1 - 1e-9)
+
+
+_ARITHMETIC: dict[Op, Callable[[Any, Any], Any]] = {Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply}
+_CHECKED: dict[Op, Callable[[Any, Any], tuple[Any, Any]]] = {
+    Op.ADD: lambda a, b: (a + b, _beyond(a + b)),
+    Op.SUB: lambda a, b: (a - b, _beyond(a - b)),
+    Op.MUL: _checked_product,
+}
+
+
+def _divide(left: Any, right: Any) -> tuple[Any, Any]:
+    return np.true_divide(left, right), right == 0
+
+
+def _modulo(left: Any, right: Any) -> tuple[Any, Any]:
+    size = np.abs(right)
+    return np.mod(left, np.maximum(size, 1)), size == 0
+
+
+def _rounding_function(op: Op) -> Callable[[Any], tuple[Any, Any]]:
+    rounded: Any = {Op.FLOOR: np.floor, Op.CEIL: np.ceil, Op.TRUNC: np.trunc}[op]
+
+    def apply(x: Any) -> tuple[Any, Any]:
+        lost = ~(np.abs(x) <= LARGEST)
+        return rounded(np.where(lost, 0.0, x)).astype(np.int64), lost
+
+    return apply
+
+
+def _select(array: Any, index: Any) -> tuple[Any, Any]:
+    length = array.shape[1]
+    lost = (index < 0) | (index >= length)
+    place = np.where(lost, 0, index)
+    if np.ndim(place) == 0:
+        return array[:, place], lost
+    return array[0 if len(array) == 1 else np.arange(len(array)), place], lost
+
+
+def _power_rule(term: Apply, parts: list[_Node], sort: Sort) -> _Rule:
+    exponent = term.args[1]
+    few = isinstance(exponent, Const) and type(exponent.value) is int and abs(exponent.value) <= MOST_PRODUCTS
+    if not few:
+        return _losing_rule(_integer_power) if sort is INT else _strict_rule(_real_power, (0, 1))
+    times = abs(int(exponent.value))  # type: ignore[union-attr]
+    inverse = exponent.value < 0  # type: ignore[union-attr]
+
+    def rule(values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+        base, own = values[0], [lost[0]]
+        if sort is REAL:
+            base = np.asarray(base, dtype=np.float64)
+        total = np.ones_like(base)
+        for _ in range(times):
+            if sort is INT:
+                total, over = _checked_product(total, base)
+                own.append(over)
+            else:
+                total = total * base
+        if inverse:
+            own += [_lost_by_overflow(total), total == 0]
+            total = 1 / total
+        return total, _join_lost(*own)
+
+    return rule
+
+
+def _integer_power(base: Any, exponent: Any) -> tuple[Any, Any]:
+    size = np.power(np.abs(np.asarray(base, dtype=np.float64)), exponent)
+    lost = (exponent < 0) | ~(size <= LARGEST * (1 - 1e-9))
+    return np.power(np.where(lost, 1, base), np.where(lost, 1, exponent)), lost
+
+
+def _real_power(base: Any, exponent: Any) -> Any:
+    return np.power(np.asarray(base, dtype=np.float64), exponent)
+
+
+_FUNCTIONS: dict[Op, Callable[[Any], Any]] = {
+    Op.SQRT: np.sqrt,
+    Op.EXP: np.exp,
+    Op.LOG: np.log,
+    Op.SIN: np.sin,
+    Op.COS: np.cos,
+    Op.TAN: np.tan,
+    Op.ASIN: np.arcsin,
+    Op.ACOS: np.arccos,
+    Op.ATAN: np.arctan,
+    Op.TANH: np.tanh,
+}
+_LARGEST_ANGLE = 1e20  # of the reference
+
+
+def _elementary_function(op: Op) -> Callable[[Any], Any]:
+    function = _FUNCTIONS[op]
+    if op not in (Op.SIN, Op.COS, Op.TAN):
+        return lambda x: function(np.asarray(x, dtype=np.float64))
+    return lambda x: np.where(np.abs(x) <= _LARGEST_ANGLE, function(np.asarray(x, dtype=np.float64)), np.nan)
+
+
+def _sign(x: Any) -> Any:
+    return np.asarray(x > 0, dtype=np.int64) - np.asarray(x < 0, dtype=np.int64)
+
+
+def _equal(left: Any, right: Any) -> Any:
+    same = np.equal(left, right)
+    return same.all(axis=tuple(range(1, same.ndim))) if np.ndim(same) > 1 else same
+
+
+def _array_of(*elements: Any) -> Any:
+    return np.stack(
+        np.broadcast_arrays(*(e if np.ndim(e) else np.reshape(e, (1,)) for e in elements)), axis=1
+    )
+
+
+_TRANSPARENT = frozenset({Op.NEG, Op.ABS, Op.ARRAY})  # of what is no number they make what is none
+_EAGER: dict[Op, Callable[..., Any]] = {
+    Op.NEG: np.negative,
+    Op.ABS: np.abs,
+    Op.SIGN: _sign,
+    Op.MIN: lambda *xs: reduce(lambda a, b: np.where(b < a, b, a), xs),
+    Op.MAX: lambda *xs: reduce(lambda a, b: np.where(b > a, b, a), xs),
+    Op.LT: np.less,
+    Op.LE: np.less_equal,
+    Op.EQ: _equal,
+    Op.NOT: np.logical_not,
+    Op.ARRAY: _array_of,
+}
+
+
+def _and_rule(values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+    total, own = values[0], lost[0]
+    for value, rows in zip(values[1:], lost[1:], strict=True):
+        own = own if rows is False else _join_lost(own, total & rows)
+        total = total & value
+    return total, own
+
+
+def _or_rule(values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+    total, own = values[0], lost[0]
+    for value, rows in zip(values[1:], lost[1:], strict=True):
+        own = own if rows is False else _join_lost(own, ~total & rows)
+        total = total | value
+    return total, own
+
+
+def _implies_rule(values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+    return _or_rule([np.logical_not(values[0]), values[1]], lost)
+
+
+def _choose_rule(values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+    condition, then, otherwise = values
+    own = lost[0]
+    if lost[1] is not False or lost[2] is not False:
+        own = _join_lost(own, np.where(condition, lost[1], lost[2]))
+    if np.ndim(condition) and (more := np.ndim(then) - 1) > 0:
+        condition = condition.reshape(-1, *(1,) * more)
+    return np.where(condition, then, otherwise), own
+
+
+_LAZY_RULES: dict[Op, _Rule] = {
+    Op.AND: _and_rule,
+    Op.OR: _or_rule,
+    Op.IMPLIES: _implies_rule,
+    Op.ITE: _choose_rule,
+}
