@@ -154,11 +154,14 @@ def enumerate_outcomes(
     transition: Transition,
     chosen: Mapping[str, Any],
     controls: Mapping[str, Any],
+    only: tuple[int, ...] | None = None,
 ) -> Iterator[Successor]:
-    """Every outcome of positive probability, with the next state."""
+    """Every outcome of positive probability, or `only` this one, with the next state."""
     names = {**state, **controls, **chosen}
     edges = _transition_edges(environment, transition)
     for picks in product(*(range(len(e.outcomes)) for e in edges)):
+        if only is not None and picks != only:
+            continue
         parts = [e.outcomes[i] for e, i in zip(edges, picks, strict=True)]
         likelihood = Fraction(1)
         for part in parts:
@@ -303,9 +306,9 @@ def apply_move(problem: Problem, state: State, move: Move) -> State:
     controls = made.controls if made else {}
     if not _satisfies_assumption(environment, state, move.transition, move.chosen, controls):
         raise NotAStep("the chosen values do not satisfy the edge's assumption")
-    for successor in enumerate_outcomes(environment, state, move.transition, move.chosen, controls):
-        if successor.move.outcomes == move.outcomes:
-            return successor.state
+    given = (environment, state, move.transition, move.chosen, controls)
+    for successor in enumerate_outcomes(*given, only=move.outcomes):  # another one may have no value
+        return successor.state
     raise NotAStep("the outcome has probability 0")
 
 

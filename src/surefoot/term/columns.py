@@ -201,7 +201,8 @@ def _computed_places(parts: Sequence[_Node], first: int = 0) -> tuple[int, ...]:
 
 
 def _largest_size(interval: Interval) -> Any:
-    return max(abs(end) for end in interval)
+    low, high = interval
+    return max(-low, low, -high, high)
 
 
 def _join_lost(*lost: _Lost) -> _Lost:

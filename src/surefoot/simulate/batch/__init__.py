@@ -1,0 +1,1 @@
+"""Runs in columns: thousands of runs in step, for any problem; what they find is decided by the reference."""

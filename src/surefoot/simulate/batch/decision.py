@@ -1,0 +1,252 @@
+"""Decisions of a policy in many states at once: `problem/meaning/decision.py` over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.evaluate import decide_batch_actions, network_batch_outputs
+from surefoot.problem.environment import Environment
+from surefoot.problem.meaning.decision import action_names
+from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.policy import (
+    Branch,
+    Choose,
+    NeuralPolicy,
+    OraclePolicy,
+    Policy,
+    ProgramPolicy,
+    ShieldedPolicy,
+)
+from surefoot.simulate.batch.state_columns import Names, rows_from_columns
+from surefoot.term.columns import Column, ColumnTerms, Truths, compile_columns
+from surefoot.term.reserved_names import chosen_name
+from surefoot.term.value_types import Bool, ValueType
+
+Uniform: TypeAlias = Callable[
+    [str, NDArray[np.int64]], NDArray[np.float64]
+]  # a slot, rows: numbers in [0, 1)
+NOBODY = -1  # no action of the policy is enabled, or there is no policy
+
+
+@dataclass(slots=True)
+class BatchDecision:
+    """By row: the action (its place among the policy's; NOBODY), the controls, the outputs of a network."""
+
+    actions: NDArray[np.int64]
+    stalled: Truths
+    lost: Truths
+    controls: dict[str, Column] = field(default_factory=dict)
+    outputs: Column | None = None
+    may_stall: Truths | None = None  # where actions are drawn: some draw is not enabled
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPolicy:
+    """A policy compiled to columns.
+
+    `exact`: outputs of networks have the bits of the reference; otherwise sums are those of BLAS, which for
+    argmax makes no difference: near ties are decided by the reference.
+    """
+
+    policy: Policy
+    environment: Environment
+    kinds: Mapping[str, ValueType]
+    exact: bool
+    names: tuple[str, ...]
+    terms: dict[int, ColumnTerms]  # by identity of the (sub-)policy: what it reads of a state
+
+    def decide(self, state: Names, own: Truths, count: int, uniform: Uniform) -> BatchDecision:
+        """`own`: by action and row, whether it is enabled."""
+        rows = np.arange(count)
+        return self._decide(self.policy, state, own, rows, uniform)
+
+    def _decide(
+        self, policy: Policy, state: Names, own: Truths, rows: NDArray[np.int64], uniform: Uniform
+    ) -> BatchDecision:
+        match policy:
+            case NeuralPolicy():
+                return self._neural(policy, state, own, rows, uniform)
+            case ProgramPolicy(branches):
+                return self._program(policy, branches, state, own, rows, uniform)
+            case ShieldedPolicy():
+                return self._shielded(policy, state, own, rows, uniform)
+            case OraclePolicy():
+                return self._oracle(policy, state, own, rows)
+
+    def _neural(
+        self, policy: NeuralPolicy, state: Names, own: Truths, rows: NDArray[np.int64], uniform: Uniform
+    ) -> BatchDecision:
+        seen = self.terms[id(policy)](state, len(rows))
+        lost = np.logical_or.reduce(seen.lost) if seen.lost else np.zeros(len(rows), dtype=np.bool_)
+        with np.errstate(all="ignore"):
+            inputs = np.column_stack([c.astype(np.float32) for c in seen.columns])
+        inputs[lost] = 0
+        network, choose = policy.network, policy.choose
+        if choose is Choose.VALUE or choose is Choose.SAMPLE:
+            found = infer_outputs(network, inputs) if self.exact else network_batch_outputs(network, inputs)
+            lost = lost | ~np.isfinite(found).all(axis=1)
+            if choose is Choose.VALUE:
+                return self._controls(list(found.T.astype(np.float64)), lost, found)
+            return self._drawn(policy, found, own, rows, lost, uniform)
+        places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
+        applicable = own[places].T if choose is Choose.ARGMAX_APPLICABLE else None
+        decided = decide_batch_actions(network, inputs, applicable)
+        active = np.asarray(own.any(axis=0))
+        lost = lost | (active & (decided.actions < 0)) | ~decided.finite
+        actions = np.where(active & (decided.actions >= 0), places[decided.actions], NOBODY)
+        return BatchDecision(actions, self._stalled(actions, own), lost)
+
+    def _drawn(
+        self,
+        policy: NeuralPolicy,
+        outputs: Any,
+        own: Truths,
+        rows: NDArray[np.int64],
+        lost: Truths,
+        uniform: Uniform,
+    ) -> BatchDecision:
+        places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
+        wide = outputs.astype(np.float64)
+        weights = np.exp(wide - wide.max(axis=1, keepdims=True))
+        sums = np.cumsum(weights, axis=1)
+        draws = uniform("action", rows) * sums[:, -1]
+        picked = np.minimum((sums <= draws[:, None]).sum(axis=1), outputs.shape[1] - 1)
+        active = np.asarray(own.any(axis=0))
+        actions = np.where(active, places[picked], NOBODY)
+        may_stall = active & ~own[places].all(axis=0)
+        return BatchDecision(actions, self._stalled(actions, own), lost, outputs=outputs, may_stall=may_stall)
+
+    def _stalled(self, actions: NDArray[np.int64], own: Truths) -> Truths:
+        enabled = (
+            own[actions, np.arange(len(actions))] if len(own) else np.zeros(len(actions), dtype=np.bool_)
+        )
+        return (actions >= 0) & ~enabled
+
+    def _program(
+        self,
+        policy: ProgramPolicy,
+        branches: tuple[Branch, ...],
+        state: Names,
+        own: Truths,
+        rows: NDArray[np.int64],
+        uniform: Uniform,
+    ) -> BatchDecision:
+        count = len(rows)
+        active = np.asarray(own.any(axis=0))
+        conditions = self.terms[id(policy)](state, count)
+        actions = np.full(count, NOBODY)
+        controls = {c.name: np.zeros(count) for c in self.environment.controls}
+        lost, stalled = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+        open_rows = np.ones(count, dtype=np.bool_)
+        for branch, holds, undefined in zip(branches, conditions.columns, conditions.lost, strict=False):
+            lost |= open_rows & undefined
+            here = open_rows & holds & ~lost
+            open_rows &= ~holds & ~lost
+            if not here.any():
+                continue
+            mine = np.flatnonzero(here)
+            some = {name: column[mine] for name, column in state.items()}
+            if isinstance(branch.then, str):
+                actions[mine] = np.where(active[mine], self.names.index(branch.then), NOBODY)
+            elif isinstance(branch.then, tuple):
+                values = self.terms[id(branch)](some, len(mine))
+                made = self._controls(values.columns, np.logical_or.reduce(values.lost), None)
+                lost[mine] |= made.lost
+                for name, column in made.controls.items():
+                    controls[name][mine] = column
+            else:
+                made = self._decide(branch.then, some, own[:, mine], rows[mine], uniform)
+                actions[mine], lost[mine] = made.actions, lost[mine] | made.lost
+                for name, column in made.controls.items():
+                    controls[name][mine] = column
+        if self.environment.controls:
+            lost |= open_rows  # no branch applies: the reference has no value
+            return BatchDecision(actions, stalled, lost, controls)
+        stalled = self._stalled(actions, own) | (open_rows & active)
+        return BatchDecision(actions, stalled, lost)
+
+    def _shielded(
+        self, policy: ShieldedPolicy, state: Names, own: Truths, rows: NDArray[np.int64], uniform: Uniform
+    ) -> BatchDecision:
+        proposed = self._decide(policy.policy, state, own, rows, uniform)
+        known = dict(state) | proposed.controls
+        for name in action_names(policy.policy, self.environment):
+            known[chosen_name(name)] = proposed.actions == self.names.index(name)
+        permits = self.terms[id(policy)](known, len(rows))
+        other = self._decide(policy.fallback, state, own, rows, uniform)
+        takes = permits.columns[0]
+        controls = {n: np.where(takes, c, other.controls[n]) for n, c in proposed.controls.items()}
+        return BatchDecision(
+            np.where(takes, proposed.actions, other.actions),
+            np.where(takes, proposed.stalled, other.stalled),
+            proposed.lost | permits.lost[0] | (~takes & other.lost),
+            controls,
+            proposed.outputs,
+        )
+
+    def _oracle(
+        self, policy: OraclePolicy, state: Names, own: Truths, rows: NDArray[np.int64]
+    ) -> BatchDecision:
+        count = len(rows)
+        active = np.asarray(own.any(axis=0))
+        picked = [policy.decide(row) for row in rows_from_columns(state, self.environment, range(count))]
+        none = np.zeros(count, dtype=np.bool_)
+        if self.environment.controls:
+            return self._controls(
+                [np.array(c, dtype=np.float64) for c in zip(*picked, strict=True)], none, None
+            )
+        chosen = np.array([self.names.index(p) if p in self.names else NOBODY for p in picked])
+        actions = np.where(active, chosen, NOBODY)
+        return BatchDecision(actions, self._stalled(actions, own) | (active & (chosen < 0)), none)
+
+    def _controls(self, values: list[Column], lost: Truths, outputs: Column | None) -> BatchDecision:
+        found: dict[str, Column] = {}
+        for control, value in zip(self.environment.controls, values, strict=True):
+            number = np.asarray(value, dtype=np.float64)
+            lost = lost | ~np.isfinite(number)
+            if control.clipped:
+                if control.low is not None:
+                    number = np.where(number < float(control.low), float(control.low), number)
+                if control.high is not None:
+                    number = np.where(number > float(control.high), float(control.high), number)
+            found[control.name] = number
+        nobody = np.full(len(lost), NOBODY)
+        return BatchDecision(nobody, np.zeros(len(lost), dtype=np.bool_), lost, found, outputs)
+
+
+def compile_batch_policy(
+    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool
+) -> BatchPolicy:
+    """What every part of the policy reads of a state, compiled once."""
+    terms: dict[int, ColumnTerms] = {}
+
+    def compile_part(part: Policy) -> None:
+        match part:
+            case NeuralPolicy(observe=observed):
+                terms[id(part)] = compiled(observed)
+            case ProgramPolicy(branches):
+                terms[id(part)] = compiled([b.when for b in branches])
+                for branch in branches:
+                    if isinstance(branch.then, tuple):
+                        terms[id(branch)] = compiled(branch.then)
+                    elif not isinstance(branch.then, str):
+                        compile_part(branch.then)
+            case ShieldedPolicy(inner, permits, fallback):
+                chosen = {chosen_name(n): Bool() for n in action_names(inner, environment)}
+                terms[id(part)] = compile_columns((permits,), {**kinds, **chosen}, environment.arithmetic)
+                compile_part(inner)
+                compile_part(fallback)
+            case OraclePolicy():
+                return
+
+    def compiled(several: Any) -> ColumnTerms:
+        return compile_columns(tuple(several), kinds, environment.arithmetic)
+
+    compile_part(policy)
+    names = () if environment.controls else action_names(policy, environment)
+    return BatchPolicy(policy, environment, kinds, exact, names, terms)

@@ -1,0 +1,110 @@
+"""Every step of a run in columns is a step of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.laws.automata_networks import automata_network
+from tests.laws.awkward_systems import awkward
+from tests.laws.finite_systems import problems
+from tests.laws.real_systems import wandering
+
+from surefoot.errors import Unsupported
+from surefoot.problem.meaning.simulate import enumerate_initial_states
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import State, apply_move, is_initial, permitted_transitions
+from surefoot.reductions.absorbing_goal import end_at_goal
+from surefoot.reductions.discretise import discretise
+from surefoot.simulate.batch.model import ENDED, BatchModel, make_batch_model, value_at_share
+from surefoot.simulate.batch.state_columns import columns_from_rows, rows_from_columns
+from surefoot.term.value_types import Arithmetic, Array, Real
+
+ROWS, STEPS = 40, 4
+
+
+def draw_numbers(seed: int) -> Callable[[str, NDArray[np.int64]], NDArray[np.float64]]:
+    rng = np.random.default_rng(seed)
+    return lambda _, rows: rng.random(len(rows))
+
+
+def some_starts(problem: Problem, rng: Random) -> list[State]:
+    environment = problem.environment
+    try:
+        every = list(enumerate_initial_states(environment, 20_000))
+    except Unsupported:  # real variables: tried at random
+        every = []
+        for _ in range(400):
+            shares = np.array([rng.random() if rng.random() < 0.8 else float(rng.random() < 0.5)])
+            state = {}
+            for variable in environment.variables:
+                shares = np.array([rng.choice((0.0, 0.5, 1.0, rng.random()))])
+                state[variable.name] = value_at_share(variable.kind, shares)
+            for component in environment.components:
+                if len(component.locations) > 1:
+                    state[f"@{component.name}"] = np.array([rng.randrange(len(component.locations))])
+            row = next(iter(rows_from_columns(state, environment, [0])))
+            if is_initial(environment, row):
+                every.append(row)
+    return [rng.choice(every) for _ in range(ROWS)] if every else []
+
+
+def assert_steps_are_of_the_reference(problem: Problem, seed: int) -> int:
+    model, rng = make_batch_model(problem, exact=True), Random(seed)
+    starts = some_starts(problem, rng)
+    if not starts:
+        return 0
+    state, uniform, seen = columns_from_rows(starts, problem.environment), draw_numbers(seed), 0
+    alive = np.ones(len(starts), dtype=np.bool_)
+    for _ in range(STEPS):
+        made = model.step(state, len(starts), uniform)
+        before = list(rows_from_columns(state, problem.environment, range(len(starts))))
+        after = list(rows_from_columns(made.state, problem.environment, range(len(starts))))
+        for row in np.flatnonzero(alive & ~made.lost):
+            seen += 1
+            assert_row(model, made.transition[row], before[row], after[row], made, int(row))
+        alive &= ~made.lost & (made.transition != ENDED)
+        state = {n: np.where(_spread(alive, c), c, state[n]) for n, c in made.state.items()}
+    return seen
+
+
+def _spread(alive: NDArray[np.bool_], column: NDArray[np.generic]) -> NDArray[np.bool_]:
+    return alive.reshape(-1, *(1,) * (column.ndim - 1))
+
+
+def assert_row(model: BatchModel, number: int, before: State, after: State, made: object, row: int) -> None:
+    problem = model.problem
+    if number == ENDED:
+        if made.decision is None or made.decision.may_stall is None:  # type: ignore[attr-defined]
+            assert not permitted_transitions(problem, before)
+        return
+    chosen = {n: c[row] for n, c in made.chosen.items()}  # type: ignore[attr-defined]
+    move = model.move(int(number), int(made.outcomes[row]), chosen)  # type: ignore[attr-defined]
+    assert apply_move(problem, before, move) == after
+
+
+def is_followed_exactly(problem: Problem) -> bool:
+    def has_reals(kind: object) -> bool:
+        return has_reals(kind.element) if isinstance(kind, Array) else isinstance(kind, Real)
+
+    environment = problem.environment
+    reals = any(has_reals(v.kind) for v in environment.variables) or bool(environment.controls)
+    return environment.arithmetic is Arithmetic.FLOAT64 or not reals
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda s: problems(s)["never"], automata_network, awkward, wandering],
+    ids=["finite", "automata", "awkward", "wandering"],
+)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_a_step_in_columns_is_a_step_of_the_reference(make: Callable[[int], Problem], seed: int) -> None:
+    problem = end_at_goal(discretise(make(seed)))
+    if is_followed_exactly(problem):
+        assert_steps_are_of_the_reference(problem, seed)
