@@ -1,8 +1,8 @@
 """Many runs at once, with what is needed to make any of them again by the reference.
 
-A run in columns is a suspicion. `rebuild_run` makes it again, state by state, with the semantics that replay uses:
-where the reference decides otherwise than the columns did (the sum of a network in another order, a sine), the run
-goes on as the reference says.
+A run in columns is a suspicion. `rebuild_run` makes it again, state by state, with the semantics that replay
+uses: where the reference decides otherwise than the columns did (the sum of a network in another order, a
+sine), the run goes on as the reference says.
 """
 
 from __future__ import annotations
