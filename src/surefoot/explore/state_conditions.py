@@ -54,7 +54,7 @@ def compile_conditions(problem: Problem, layout: RowLayout, terms: Mapping[str, 
     environment = problem.environment
     own = set(layout.names)
     located = {
-        name: map_variables(term, lambda v: _replace_location(environment, v)) for name, term in terms.items()
+        name: map_variables(term, lambda v: locate_by_number(environment, v)) for name, term in terms.items()
     }
     mentioned = {n for term in located.values() for n in free_names(term)} - own
     facts = tuple(sorted(mentioned))
@@ -68,7 +68,8 @@ def compile_conditions(problem: Problem, layout: RowLayout, terms: Mapping[str, 
     return StateConditions(facts, closures, located)
 
 
-def _replace_location(environment: Environment, variable: Var) -> Term:
+def locate_by_number(environment: Environment, variable: Var) -> Term:
+    """`at(component, location)` as a comparison of the number that a state has for the component."""
     place = location_parts(variable.name)
     if place is None:
         return variable

@@ -23,14 +23,14 @@ def confirm_violation(encoded: Unrolling, model: Assignment) -> Trace | Refused:
     """The candidate as a true run that violates the property, or why it is none."""
     complaint = ""
     for run in concrete_runs(encoded.problem, encoded.invert(model)):
-        found = run if isinstance(run, Refused) else _refuting_prefix(encoded.problem, run)
+        found = run if isinstance(run, Refused) else refuting_prefix(encoded.problem, run)
         if isinstance(found, Trace):
             return found
         complaint = complaint or found.detail
     return Refused(Reason.SPURIOUS, complaint)
 
 
-def _refuting_prefix(problem: Problem, run: Trace) -> Trace | Refused:
+def refuting_prefix(problem: Problem, run: Trace) -> Trace | Refused:
     """The part of a run that violates the property. (`Within` is left to replay: the run is as asked.)"""
     try:
         match problem.property:

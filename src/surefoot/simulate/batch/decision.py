@@ -57,6 +57,7 @@ class BatchPolicy:
     environment: Environment
     kinds: Mapping[str, ValueType]
     exact: bool
+    outputs: bool  # wanted although the action is all that matters
     names: tuple[str, ...]
     terms: dict[int, ColumnTerms]  # by identity of the (sub-)policy: what it reads of a state
 
@@ -99,7 +100,8 @@ class BatchPolicy:
         active = np.asarray(own.any(axis=0))
         lost = lost | (active & (decided.actions < 0)) | ~decided.finite
         actions = np.where(active & (decided.actions >= 0), places[decided.actions], NOBODY)
-        return BatchDecision(actions, self._stalled(actions, own), lost)
+        seen_outputs = network_batch_outputs(network, inputs) if self.outputs else None
+        return BatchDecision(actions, self._stalled(actions, own), lost, outputs=seen_outputs)
 
     def _drawn(
         self,
@@ -220,7 +222,7 @@ class BatchPolicy:
 
 
 def compile_batch_policy(
-    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool
+    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool, outputs: bool
 ) -> BatchPolicy:
     """What every part of the policy reads of a state, compiled once."""
     terms: dict[int, ColumnTerms] = {}
@@ -249,4 +251,4 @@ def compile_batch_policy(
 
     compile_part(policy)
     names = () if environment.controls else action_names(policy, environment)
-    return BatchPolicy(policy, environment, kinds, exact, names, terms)
+    return BatchPolicy(policy, environment, kinds, exact, outputs, names, terms)

@@ -49,6 +49,7 @@ class BatchStep:
     outcomes: Rows  # the number of the combination
     chosen: dict[str, Column]  # as doubles: one name may be of several kinds
     lost: Truths
+    deadlocked: Truths  # before the step: no transition is enabled at all
     decision: BatchDecision | None
 
 
@@ -109,15 +110,19 @@ class BatchModel:
             ready[number] = here
         return np.array([ready[parts].all(axis=0) for parts in self._parts]).reshape(-1, count)
 
-    def decide(self, state: Names, count: int, lost: Truths, uniform: Uniform) -> tuple[Truths, Any]:
-        """The transitions that are permitted, and the decision of the policy."""
+    def decide(
+        self, state: Names, count: int, lost: Truths, uniform: Uniform
+    ) -> tuple[Truths, Truths, BatchDecision | None]:
+        """The transitions that are enabled, those that are permitted, and the decision of the policy."""
         if self.policy is None:
-            return self.enabled(state, count, lost), None
+            possible = self.enabled(state, count, lost)
+            return possible, possible, None
         if self.environment.controls:
             none = np.zeros((0, count), dtype=np.bool_)
             made = self.policy.decide(state, none, count, uniform)
             lost |= made.lost
-            return self.enabled({**state, **made.controls}, count, lost), made
+            possible = self.enabled({**state, **made.controls}, count, lost)
+            return possible, possible, made
         possible = self.enabled(state, count, lost)
         own = np.zeros((len(self.policy.names), count), dtype=np.bool_)
         for action, row in zip(self._actions, possible, strict=True):
@@ -126,12 +131,12 @@ class BatchModel:
         made = self.policy.decide(state, own, count, uniform)
         lost |= made.lost
         mine = (self._actions == NOBODY)[:, None] | (self._actions[:, None] == made.actions)
-        return possible & mine, made
+        return possible, possible & mine, made
 
     def step(self, state: Names, count: int, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
         """One step of every row."""
         lost = np.zeros(count, dtype=np.bool_)
-        permitted, made = self.decide(state, count, lost, uniform)
+        possible, permitted, made = self.decide(state, count, lost, uniform)
         rows = np.arange(count)
         picked = _pick_permitted(permitted, uniform, rows)
         after = {name: column.copy() for name, column in state.items()}
@@ -145,7 +150,8 @@ class BatchModel:
             names = dict(state) | controls
             some = names if whole else {n: c[mine] for n, c in names.items()}
             self._take(int(number), some, mine, after, outcomes, chosen, lost, uniform, by_probability, count)
-        return BatchStep(after, picked, outcomes, chosen, lost, made)
+        deadlocked = ~np.asarray(possible.any(axis=0))
+        return BatchStep(after, picked, outcomes, chosen, lost, deadlocked, made)
 
     def _take(
         self,
@@ -375,7 +381,7 @@ def _value_of_open_range(low: Any, high: Any, shares: NDArray[np.float64]) -> ND
     return float(low) + FAR * inner / (1 - inner) if high is None else float(high) - FAR * inner / (1 - inner)
 
 
-def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
+def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = False) -> BatchModel:
     """Of a problem without flow. `exact`: outputs of networks have the bits of the reference."""
     environment = problem.environment
     if environment.flow is not None:
@@ -390,7 +396,7 @@ def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
     named: dict[str, ValueType] = kinds | {c.name: Real() for c in environment.controls}
     policy = None
     if problem.policy is not None:
-        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact)
+        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact, outputs=outputs)
     guards: list[Term] = []
     edges: list[tuple[str, int, int | None]] = []
     place: dict[tuple[int, int], int] = {}

@@ -76,11 +76,6 @@ def begin_runs(model: BatchModel, starts: Names) -> BatchRuns:
     return BatchRuns(model, dict(starts), dict(starts), count, ~none, none.copy(), none.copy())
 
 
-def random_numbers(rng: np.random.Generator) -> Uniform:
-    """Numbers by chance."""
-    return lambda _, rows: rng.random(len(rows))
-
-
 def rebuild_run(problem: Problem, start: State, moves: Sequence[Move]) -> Iterator[tuple[Move | None, State]]:
     """The states of the run by the reference, each with the move that led to it, as long as there is one."""
     state = start
