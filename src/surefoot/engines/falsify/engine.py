@@ -1,8 +1,8 @@
 """Falsification by simulation: runs are made, thousands at a time, until one violates the property.
 
 Random runs first (the baseline of every falsifier), then runs with extreme disturbances and choices. What is
-found is made again by the reference semantics with zero tolerance before it is an answer; that nothing is found
-says nothing.
+found is made again by the reference semantics with zero tolerance before it is an answer. That nothing is
+found says nothing.
 """
 
 from __future__ import annotations
