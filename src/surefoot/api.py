@@ -66,7 +66,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
     from surefoot.interface.expression import (
         Expression as Expression, array as array, boolean as boolean, choose_value as choose_value,
-        integer as integer, real as real,
+        integer as integer, maximum as maximum, minimum as minimum, real as real,
     )
     from surefoot.interface.policy import AnyPolicy as AnyPolicy, Policy as Policy
     from surefoot.interface.properties import (
@@ -297,7 +297,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
         ".work.budget": "Budget",
     },
     {  # Expressions over the state
-        ".interface.expression": "Expression array boolean choose_value integer real",
+        ".interface.expression": "Expression array boolean choose_value integer maximum minimum real",
         ".term.term": "FALSE TRUE Var equal ite",
         ".term.parser": "parse_term",
         ".term.value_types": "Array Bool Int Real",

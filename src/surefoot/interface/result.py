@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.errors import InvalidProblem, MissingBackend, WrongType
+from surefoot.errors import InvalidProblem, MissingBackend, WrongType, did_you_mean
 from surefoot.formats.output_file import compact_json, write_file
 from surefoot.formats.result_json import annotated_result_to_json, certificate_relative_to, result_relative_to
+from surefoot.interface.argument_names import tell_arguments
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State
 from surefoot.report.result_page import render_result_page
@@ -33,6 +34,7 @@ from surefoot.verdict.verdict import (
 )
 
 if TYPE_CHECKING:
+    from surefoot.interface.expression import Operand
     from surefoot.interface.heatmap import Heatmap
 
 
@@ -189,11 +191,30 @@ class CheckResult:
         fix = "ask for a probability or an expected reward, and look at `verdict`"
         raise InvalidProblem(f"the answer `{verdict_headline(self.problem, self.data)}` is no value", fix=fix)
 
-    def heatmap(self, path: str | PathLike[str] | None = None, **look: Any) -> Heatmap:
-        """The values of all starts as a picture, written to `path` (.svg, .png, .html) if it is given."""
+    @tell_arguments
+    def heatmap(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        x: Operand | None = None,
+        y: Operand | None = None,
+        where: Sequence[Operand] = (),
+        **others: Any,
+    ) -> Heatmap:
+        """The values of all starts as a picture, written to `path` (.svg, .png, .html) if it is given.
+
+        It is drawn over the expressions `x` and `y` of the state, of the starts for which all conditions in
+        the list `where` hold.
+        """
+        if others:
+            name = next(iter(others))
+            raise WrongType(
+                f"a heat map has no option `{name}`", fix=did_you_mean(name, ("path", "x", "y", "where"))
+            )
         if self.draw is None:
-            raise InvalidProblem("there is no problem to ask again", fix="use heatmap(problem, …)")
-        found = self.draw(**look)
+            fix = "ask probability(…) or heatmap(…) for a probability or an expected reward"
+            raise InvalidProblem("a heat map shows values of starts, and this result has none", fix=fix)
+        found = self.draw(x=x, y=y, where=where)
         if path is not None:
             found.save(path)
         return found
