@@ -234,7 +234,9 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         covered_boxes as covered_boxes, draw_start_states as draw_start_states,
     )
     from surefoot.shields.evaluation.simulation import Campaign as Campaign
-    from surefoot.shields.export.guard import StepFunction as StepFunction, c_symbol as c_symbol
+    from surefoot.shields.export.guard import (
+        StepFunction as StepFunction, c_symbol as c_symbol, find_export_obstacle as find_export_obstacle,
+    )
     from surefoot.shields.foreign_judgement import judge_foreign_barriers as judge_foreign_barriers
     from surefoot.shields.logged_runs import estimate_disturbances as estimate_disturbances
     from surefoot.shields.old_rules import read_old_rules as read_old_rules
@@ -428,7 +430,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".solvers.sos": "Squares",
         ".shields.old_rules": "read_old_rules",
         ".shields.batch_guard": "BatchGuard",
-        ".shields.export.guard": "StepFunction c_symbol",
+        ".shields.export.guard": "StepFunction c_symbol find_export_obstacle",
         ".shields.evaluation.baselines": "baseline_regulator",
         ".shields.evaluation.comparison": (
             "EvaluationSize ShieldEvaluation evaluate_guarded_network evaluate_shield "

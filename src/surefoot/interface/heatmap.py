@@ -61,8 +61,8 @@ class Heatmap:
     def __str__(self) -> str:
         return terminal_text(self.figure, 160)
 
-    def _repr_svg_(self) -> str:
-        return render_svg(draw_figure(self.figure))
+    def _repr_html_(self) -> str:
+        return f"<div>{render_svg(draw_figure(self.figure))}</div>"
 
 
 def draw_values(

@@ -48,7 +48,7 @@ _ALSO_CALLED = dict.fromkeys(("budget", "seconds", "time", "time_limit"), "timeo
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LoadedProblem(Problem):
     """A problem from a file, which a stored result names so that it can be read again."""
 
@@ -306,7 +306,8 @@ def shield(
     With real controls: a program with proved safe sets, and a shield around the network. `degrees` of the
     polynomials that bound the sets: even numbers, tried in this order. `sets`: "auto", "polynomial" or
     "polyhedron"; `squares`: "auto", "sos" or "sdsos"; `rule` and `invariant` are sketches, lists of monomials
-    as in the options of `surefoot shield`.
+    as in the options of `surefoot shield`. Source code computes in float64: only shields of an environment
+    with `arithmetic="float64"` can be exported or wrapped.
 
     With actions and finitely many states: which actions may be taken where. `bound`: how probable safety must
     stay after a permitted action.

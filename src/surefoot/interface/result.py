@@ -16,9 +16,11 @@ from surefoot.formats.result_json import annotated_result_to_json, certificate_r
 from surefoot.interface.argument_names import tell_arguments
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State
+from surefoot.reductions.discretise import discretise
 from surefoot.report.result_page import render_result_page
 from surefoot.report.result_text import render, verdict_headline
 from surefoot.term.arguments import describe_value
+from surefoot.term.value_types import Array, Real, ValueType
 from surefoot.verdict.threshold import ThresholdAnswer, answer_threshold
 from surefoot.verdict.verdict import (
     Certificate,
@@ -76,20 +78,49 @@ class SavedRun:
     def __iter__(self) -> Iterator[State]:
         return iter(self.run.states)
 
-    def to_pandas(self) -> Any:
-        """A data frame with a row for each state; fractions become floats (`states` has them exactly)."""
+    def to_pandas(self, *, exact: bool = False) -> Any:
+        """A data frame with a row for each state: variables, an array as one column for each element,
+        locations by name, what the environment chose, and the `action` that is taken there.
+
+        Real numbers become floats; with `exact` they stay what they are in `states`.
+        """
         try:
             import pandas  # type: ignore[import-untyped]
         except ImportError:
             raise MissingBackend("a data frame needs pandas", fix="pip install pandas") from None
-        rows = [{name: _plain_value(value) for name, value in state.items()} for state in self.run.states]
-        for row, action in zip(rows, self.actions, strict=False):
-            row["action"] = action
-        return pandas.DataFrame(rows)
+        columns = trace_columns(self.problem, self.run, exact=exact)
+        return pandas.DataFrame(columns, index=pandas.RangeIndex(len(self.run.states), name="state"))
 
 
-def _plain_value(value: Any) -> Any:
-    return float(value) if isinstance(value, Fraction) else value
+def trace_columns(problem: Problem, trace: Trace, *, exact: bool = False) -> dict[str, list[Any]]:
+    """What stands in a table of the run, by column. None: nothing, as the action of the last state."""
+    environment = discretise(problem).environment
+    columns: dict[str, list[Any]] = {}
+    for variable in environment.variables:
+        values = [state[variable.name] for state in trace.states]
+        columns |= _value_columns(variable.name, variable.kind, values, exact)
+    for component in environment.components:
+        if len(component.locations) > 1:
+            name = component.name if component.name not in columns else f"@{component.name}"
+            columns[name] = [component.locations[state[f"@{component.name}"]] for state in trace.states]
+    steps: list[Move | None] = [*trace.moves, *[None] * (len(trace.states) - len(trace.moves))]
+    for name in dict.fromkeys(name for move in trace.moves for name in move.chosen):
+        picked = [None if move is None else move.chosen.get(name) for move in steps[: len(trace.states)]]
+        columns |= _value_columns(name if name not in columns else f"@{name}", None, picked, exact)
+    taken = [None if move is None else move.transition.label for move in steps[: len(trace.states)]]
+    return columns | {"action" if "action" not in columns else "@action": taken}
+
+
+def _value_columns(name: str, kind: ValueType | None, values: list[Any], exact: bool) -> dict[str, list[Any]]:
+    if isinstance(kind, Array):
+        found: dict[str, list[Any]] = {}
+        for i in range(kind.length):
+            found |= _value_columns(f"{name}[{i}]", kind.element, [value[i] for value in values], exact)
+        return found
+    real = isinstance(kind, Real) or any(isinstance(value, Fraction) for value in values)
+    if exact or not real:
+        return {name: values}
+    return {name: [None if value is None else float(value) for value in values]}
 
 
 @dataclass(frozen=True, slots=True)
