@@ -1,4 +1,4 @@
-"""How problems, shields, heat maps and runs look: in one line, in a notebook, as a data frame, as source code."""
+"""How problems, shields, heat maps and runs look: in one line, in a notebook, as data, as source code."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_shield_that_cannot_be_exported_says_so_and_what_to_do(here: Path) -> 
     assert made.accepted
     assert "it cannot be exported: source code computes in float64" in str(made)
     for export in (lambda: made.export_python("g.py"), lambda: made.export_c("g"), lambda: made.wrap(None)):
-        with pytest.raises(sf.Unsupported, match=r'; fix: make the shield .* arithmetic = "float64"'):
+        with pytest.raises(sf.Unsupported, match=r'; fix: write .* Environment\(…, arithmetic="float64"\)'):
             export()
     assert not list(Path().glob("g.*"))
     for option in (["--python", "g.py"], ["--c", "g"]):

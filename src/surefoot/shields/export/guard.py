@@ -46,7 +46,9 @@ class ShieldGuard:
 def find_export_obstacle(environment: Environment) -> Unsupported | None:
     """Why no shield of this system can be written as source code; known before there is one."""
     if environment.arithmetic is not Arithmetic.FLOAT64:
-        fix = 'make the shield of an environment with arithmetic = "float64" (in Python arithmetic="float64")'
+        fix = (
+            'write arithmetic = "float64" in the problem file, Environment(…, arithmetic="float64") in Python'
+        )
         return Unsupported("source code computes in float64, this environment in exact numbers", fix=fix)
     if not environment.controls:
         return Unsupported(
