@@ -156,6 +156,22 @@ def test_functions_of_python_that_have_a_meaning_build_expressions() -> None:
     assert str(abs(X)) == "abs(x)"
 
 
+def test_a_saved_result_is_not_taken_for_a_certificate(here: Path) -> None:
+    sf.check("walk.toml", "never n = 4").save("r.json")
+    told = said_by(lambda: sf.check_certificate("r.json"))
+    assert told.startswith(
+        "r.json: this is a saved result, not a certificate; fix: check it with `surefoot certify"
+    )
+    Path("other.json").write_text("[1.5]")
+    assert "saved result" not in said_by(lambda: sf.check_certificate("other.json"))
+
+
+def test_the_package_has_a_version_and_knows_its_names() -> None:
+    assert sf.__version__[0].isdigit()  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="no attribute `lod`; did you mean `load`"):
+        _ = sf.lod  # type: ignore[attr-defined]
+
+
 def test_options_of_a_heat_map_are_told(here: Path) -> None:
     q = sf.probability("walk.toml", "high")
     assert "no option `colour`; fix: known names: `path`, `x`, `y`, `where`" in said_by(

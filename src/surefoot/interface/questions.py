@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from surefoot.engines.protocol import Engine
-from surefoot.errors import InvalidProblem, WrongType, did_you_mean
+from surefoot.errors import InvalidProblem, SurefootError, WrongType, did_you_mean
+from surefoot.formats.json_file import read_json, read_stored_results
 from surefoot.formats.model_file import read_model
 from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.environment import plain_environment
@@ -514,6 +515,13 @@ def select_engines(
     return [replace(one, **options) for one in build_portfolio() if one.name == engine]  # type: ignore[type-var]
 
 
+def _is_stored_result(path: Path) -> bool:
+    try:
+        return bool(read_stored_results(read_json(path), path))
+    except SurefootError:
+        return False
+
+
 def check_certificate(certificate: PathText | ProofFile | Certificate | CheckResult) -> CheckerVerdict:
     """What the independent checker says of a certificate: `accepted`, the `claim` that it proves, or the
     `reason` why it does not. A path is that of a certificate alone.
@@ -536,6 +544,11 @@ def check_certificate(certificate: PathText | ProofFile | Certificate | CheckRes
         try:
             content = read_certificate(Path(certificate))
         except (BadCertificate, OSError) as error:
+            if _is_stored_result(Path(certificate)):
+                fix = f"run `surefoot certify {certificate}`, or save `result.certificate` and give that"
+                raise InvalidProblem(
+                    "this is a saved result, not a certificate", fix=fix, where=str(certificate)
+                ) from None
             raise InvalidProblem(str(error), fix=fix) from None
         if "surefoot-certificate" not in content:
             raise InvalidProblem("this is no certificate", fix=fix, where=str(certificate))
