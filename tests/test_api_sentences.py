@@ -160,7 +160,7 @@ def test_a_saved_result_is_not_taken_for_a_certificate(here: Path) -> None:
     sf.check("walk.toml", "never n = 4").save("r.json")
     told = said_by(lambda: sf.check_certificate("r.json"))
     assert told.startswith(
-        "r.json: this is a saved result, not a certificate; fix: check it with `surefoot certify"
+        "r.json: this is a saved result, not a certificate; fix: run `surefoot certify r.json`"
     )
     Path("other.json").write_text("[1.5]")
     assert "saved result" not in said_by(lambda: sf.check_certificate("other.json"))
