@@ -66,7 +66,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
     from surefoot.interface.expression import (
         Expression as Expression, array as array, boolean as boolean, choose_value as choose_value,
-        integer as integer, real as real,
+        integer as integer, maximum as maximum, minimum as minimum, real as real,
     )
     from surefoot.interface.policy import AnyPolicy as AnyPolicy, Policy as Policy
     from surefoot.interface.properties import (
@@ -234,7 +234,9 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         covered_boxes as covered_boxes, draw_start_states as draw_start_states,
     )
     from surefoot.shields.evaluation.simulation import Campaign as Campaign
-    from surefoot.shields.export.guard import StepFunction as StepFunction, c_symbol as c_symbol
+    from surefoot.shields.export.guard import (
+        StepFunction as StepFunction, c_symbol as c_symbol, find_export_obstacle as find_export_obstacle,
+    )
     from surefoot.shields.foreign_judgement import judge_foreign_barriers as judge_foreign_barriers
     from surefoot.shields.logged_runs import estimate_disturbances as estimate_disturbances
     from surefoot.shields.old_rules import read_old_rules as read_old_rules
@@ -297,7 +299,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
         ".work.budget": "Budget",
     },
     {  # Expressions over the state
-        ".interface.expression": "Expression array boolean choose_value integer real",
+        ".interface.expression": "Expression array boolean choose_value integer maximum minimum real",
         ".term.term": "FALSE TRUE Var equal ite",
         ".term.parser": "parse_term",
         ".term.value_types": "Array Bool Int Real",
@@ -428,7 +430,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".solvers.sos": "Squares",
         ".shields.old_rules": "read_old_rules",
         ".shields.batch_guard": "BatchGuard",
-        ".shields.export.guard": "StepFunction c_symbol",
+        ".shields.export.guard": "StepFunction c_symbol find_export_obstacle",
         ".shields.evaluation.baselines": "baseline_regulator",
         ".shields.evaluation.comparison": (
             "EvaluationSize ShieldEvaluation evaluate_guarded_network evaluate_shield "

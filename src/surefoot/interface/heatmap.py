@@ -24,6 +24,7 @@ from surefoot.report.heatmap.layout import draw_figure
 from surefoot.report.heatmap.start_values import value_table
 from surefoot.report.heatmap.terminal import terminal_text
 from surefoot.run import verify
+from surefoot.term.arguments import take_named_tuple
 from surefoot.term.printer import show_term
 from surefoot.verdict.verdict import PerStart
 from surefoot.work.budget import Budget
@@ -60,8 +61,8 @@ class Heatmap:
     def __str__(self) -> str:
         return terminal_text(self.figure, 160)
 
-    def _repr_svg_(self) -> str:
-        return render_svg(draw_figure(self.figure))
+    def _repr_html_(self) -> str:
+        return f"<div>{render_svg(draw_figure(self.figure))}</div>"
 
 
 def draw_values(
@@ -88,13 +89,13 @@ def draw_variants(
     where: Sequence[Operand] = (),
 ) -> Heatmap:
     """One map for each problem, by its title, on common axes and one scale; they share the time equally."""
+    texts = [None if one is None else show_term(expression_from(one).term) for one in (x, y)]
+    conditions = take_named_tuple("where", where, lambda one: show_term(expression_from(one).term))
     answers: list[CheckResult] = []
     for number, problem in enumerate(variants.values()):
         share = Budget(budget.remaining() / (len(variants) - number), budget.seed, budget.progress)
         answers.append(_ask_values(problem, engines, share))
     tables = [value_table(_verdict_table(answer)) for answer in answers]
-    texts = [None if one is None else show_term(expression_from(one).term) for one in (x, y)]
-    conditions = [show_term(expression_from(one).term) for one in where]
     environment = answers[0].problem.environment
     view = parse_view(tables, texts[0], texts[1], conditions, environment)
     axes = common_axes(tables, view, environment)

@@ -166,8 +166,8 @@ def shield(
             goals,
         )
     for option, path in (("--python", python_path), ("--c", c_prefix)):
-        if path is not None:
-            _check_source_code(problem.environment, option)
+        if path is not None and (why := api.find_export_obstacle(problem.environment)) is not None:
+            raise why.at(option)
     began = api.processor_time()
     with report_progress(quiet) as tell:
         whole = replace(whole, progress=tell)
@@ -272,16 +272,6 @@ def _refuse_options_of_others(finite: bool) -> None:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             kind = "real controls; this model is moved by actions" if finite else "actions; this one has none"
             raise api.InvalidProblem(f"it is for models with {kind}", fix="leave it out", where=option)
-
-
-def _check_source_code(environment: api.EnvironmentData, option: str) -> None:
-    """Refuse what cannot be written as source code, before any work."""
-    if environment.arithmetic is not api.Arithmetic.FLOAT64:
-        what = "source code computes in float64, this environment in exact numbers"
-        raise api.InvalidProblem(what, fix='write arithmetic = "float64" in the problem file', where=option)
-    if not environment.controls:
-        what = "there are no controls that a shield could set"
-        raise api.InvalidProblem(what, fix="leave it out", where=option)
 
 
 def _check_sketches(rule: str, invariant: str, again: bool, finite: bool) -> api.Sketches:
