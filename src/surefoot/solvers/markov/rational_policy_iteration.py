@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from graphlib import TopologicalSorter
 from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.markov import Optimise
-from surefoot.solvers.markov.end_components import strongly_connected_components
 from surefoot.solvers.markov.quotient import QuotientProcess
 
 _RationalRow = dict[int, Fraction]
@@ -62,7 +60,7 @@ def _solve_chain(
 ) -> list[Fraction]:
     """x = constants + rows x, exactly."""
     values: dict[int, Fraction] = {}
-    for part in _ordered_components(rows):
+    for part in _tarjan_components(rows):
         if seconds_left() <= 0:
             raise RationalTimeout
         inside = set(part)
@@ -119,13 +117,42 @@ def _eliminate_states(
     return values
 
 
-def _ordered_components(rows: list[_RationalRow]) -> list[list[int]]:
-    """Strongly connected components, each after those that it leads to."""
-    arrows = np.array([(n, t) for n, row in enumerate(rows) for t in row], dtype=np.int64).reshape(-1, 2)
-    number = strongly_connected_components(arrows[:, 0], arrows[:, 1], len(rows)).tolist()
-    members: dict[int, list[int]] = {}
-    leads_to: dict[int, set[int]] = {}
-    for node, part in enumerate(number):
-        members.setdefault(part, []).append(node)
-        leads_to.setdefault(part, set()).update(number[t] for t in rows[node] if number[t] != part)
-    return [members[part] for part in TopologicalSorter(leads_to).static_order()]
+def _tarjan_components(rows: list[_RationalRow]) -> list[list[int]]:
+    """Strongly connected components, each after those that it leads to (Tarjan 1972, without recursion)."""
+    index: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    stack: list[int] = []
+    waiting: set[int] = set()
+    parts: list[list[int]] = []
+    for root in range(len(rows)):
+        if root in index:
+            continue
+        index[root] = lowest[root] = len(index)
+        stack.append(root)
+        waiting.add(root)
+        work = [(root, iter(rows[root]))]
+        while work:
+            node, arrows = work[-1]
+            for target in arrows:
+                if target not in index:
+                    index[target] = lowest[target] = len(index)
+                    stack.append(target)
+                    waiting.add(target)
+                    work.append((target, iter(rows[target])))
+                    break
+                if target in waiting:
+                    lowest[node] = min(lowest[node], index[target])
+            else:
+                work.pop()
+                if work:
+                    above = work[-1][0]
+                    lowest[above] = min(lowest[above], lowest[node])
+                if lowest[node] == index[node]:
+                    part = []
+                    while True:
+                        part.append(stack.pop())
+                        waiting.discard(part[-1])
+                        if part[-1] == node:
+                            break
+                    parts.append(part)
+    return parts
