@@ -20,7 +20,7 @@ from benchmarks.forgery.finite_systems import Json
 from benchmarks.old_format import read_flat_system
 from surefoot.query import polynomial as symbolic
 from surefoot.solvers.halfspaces import FarkasCombinations
-from surefoot.solvers.sos import prove_nonnegative
+from surefoot.solvers.sos.rational_identity import prove_nonnegative
 from surefoot.work.budget import Budget
 from surefoot_checker.claims.barrier import claim as sets
 from surefoot_checker.claims.barrier.claim import (

@@ -240,7 +240,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.shields.foreign_judgement import judge_foreign_barriers as judge_foreign_barriers
     from surefoot.shields.logged_runs import estimate_disturbances as estimate_disturbances
     from surefoot.shields.old_rules import read_old_rules as read_old_rules
-    from surefoot.solvers.sos import Squares as Squares
+    from surefoot.solvers.sos.gram_blocks import Squares as Squares
     from surefoot.term.evaluate import evaluate_term as evaluate_term
     from surefoot.term.parser import parse_term as parse_term
     from surefoot.term.printer import show_term as show_term
@@ -427,7 +427,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     },
     {  # Shields of systems with real controls
         ".shields.certified_shield": "SetKind ShieldSynthesis Sketches make_certified_shield shapes_for",
-        ".solvers.sos": "Squares",
+        ".solvers.sos.gram_blocks": "Squares",
         ".shields.old_rules": "read_old_rules",
         ".shields.batch_guard": "BatchGuard",
         ".shields.export.guard": "StepFunction c_symbol find_export_obstacle",

@@ -30,7 +30,7 @@ from surefoot.shields.program import (
 from surefoot.shields.recheck import OldRule, RecheckResult, recheck_shield
 from surefoot.shields.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
 from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
-from surefoot.solvers.sos import Squares
+from surefoot.solvers.sos.gram_blocks import Squares
 from surefoot.term.evaluate import Undefined
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time

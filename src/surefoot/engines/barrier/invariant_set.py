@@ -21,7 +21,9 @@ from surefoot.engines.barrier.sos_candidate import range_products
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import barrier_rows, horner_term, largest_of_rows, relaxed_dnf
 from surefoot.solvers.halfspaces import FarkasCombinations
-from surefoot.solvers.sos import ProjectionProver, Squares, Summand, prove_nonnegative
+from surefoot.solvers.sos.gram_blocks import Squares
+from surefoot.solvers.sos.projections import ProjectionProver
+from surefoot.solvers.sos.rational_identity import Summand, prove_nonnegative
 from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 

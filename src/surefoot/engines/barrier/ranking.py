@@ -18,7 +18,7 @@ from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import range_products
 from surefoot.query.polynomial import Polynomial, enumerate_monomials, polynomial_from_constant
 from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
-from surefoot.solvers.sos import TemplateCondition, fit_template
+from surefoot.solvers.sos.template import TemplateCondition, fit_template
 from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 

@@ -26,16 +26,14 @@ from surefoot.query.polynomial import (
     polynomial_from_variable,
 )
 from surefoot.reductions.barrier import polynomial_box_range, polynomial_of, relaxed_dnf
-from surefoot.solvers.sos import (
-    Squares,
+from surefoot.solvers.sos.gram_blocks import Squares
+from surefoot.solvers.sos.sign_symmetry import monomial_parity, parity_basis, sign_symmetries
+from surefoot.solvers.sos.template import (
     TemplateCondition,
     condition_symmetries,
     drop_mirror_images,
     fit_template,
     flip_signs,
-    monomial_parity,
-    parity_basis,
-    sign_symmetries,
 )
 from surefoot.work.budget import Budget
 

@@ -30,8 +30,9 @@ from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.simulate import PathProperty, RunSimulator, make_simulator
-from surefoot.solvers.sampling import METHODS, Betting, choose_plan
 from surefoot.solvers.sampling.boundary.store import user_folder
+from surefoot.solvers.sampling.empirical_bernstein import Betting
+from surefoot.solvers.sampling.methods import METHODS, choose_plan
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget

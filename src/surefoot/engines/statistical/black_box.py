@@ -22,8 +22,9 @@ from surefoot.engines.statistical.question import (
     named_counts,
 )
 from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
-from surefoot.solvers.sampling import Betting, RewardRange, choose_plan
 from surefoot.solvers.sampling.boundary.store import user_folder
+from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardRange
+from surefoot.solvers.sampling.methods import choose_plan
 from surefoot.verdict.verdict import Estimated
 from surefoot.work.budget import Budget
 from surefoot.work.philox import philox_words

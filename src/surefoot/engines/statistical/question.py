@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import SurefootError
 from surefoot.simulate import ENDED, STALLED, UNDECIDED, RunOutcomes
-from surefoot.solvers.sampling import Betting, ConfidenceInterval, Progress, RewardProgress
 from surefoot.solvers.sampling import plan as codes
+from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardProgress
+from surefoot.solvers.sampling.plan import ConfidenceInterval, Progress
 
 _REACHED = np.array([codes.FAILURE, codes.SUCCESS, codes.UNDECIDED, codes.FAILURE, codes.FAILURE], np.uint8)
 _AVOIDED = np.array([codes.SUCCESS, codes.FAILURE, codes.UNDECIDED, codes.SUCCESS, codes.SUCCESS], np.uint8)

@@ -21,7 +21,7 @@ from surefoot.query.bounds import linear_range
 from surefoot.query.formula import LinearAtom, Relation
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.reductions.network_call import EncodedCall
-from surefoot.solvers.remote_batch import LocalSolver, answer_many
+from surefoot.solvers.remote import LocalSolver, answer_many
 from surefoot.term.interval import Kinds
 from surefoot.term.linear import linearise_term, term_from_linear
 from surefoot.term.term import Apply, Const, Op, Term, Var
