@@ -91,6 +91,10 @@ class Dynamics:
             raise Unsupported(f"the predicate `{show_term(predicate)}` is no condition", fix="compare it")
         return condition
 
+    def model_term(self, condition: Term) -> Term:
+        """A condition over the scalars, as the model would write it."""
+        return expand_scalar(condition, scalar_terms(self.layout))
+
 
 def _undeclared_error(name: str) -> InvalidProblem:
     return InvalidProblem(f"`{name}` is not declared")

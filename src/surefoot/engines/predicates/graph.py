@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.predicates.dynamics import Dynamics, PolicyStep, scalar_domain
-from surefoot.engines.predicates.enumerative.partition import Partition, ReachedCells
+from surefoot.engines.predicates.enumerative.partition import Partition, ReachedCells, step_labels
 from surefoot.engines.predicates.enumerative.table import StateTable
 from surefoot.errors import InvalidProblem
 from surefoot.problem.semantics import Move, State, apply_move
@@ -53,12 +53,6 @@ def states_from_numbers(table: StateTable, numbers: NDArray[np.int64]) -> list[S
     kinds = dict(state_kinds(dynamics.problem.environment))
     columns = [column(kind, trees[name]) for name, kind in kinds.items()]
     return [dict(zip(kinds, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def step_labels(steps: Sequence[PolicyStep]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """The distinct labels, and the number of each step's."""
-    names = list(dict.fromkeys(s.label for s in steps))
-    return names, np.array([names.index(s.label) for s in steps], dtype=np.int64)
 
 
 def abstract_state(

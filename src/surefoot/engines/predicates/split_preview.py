@@ -20,10 +20,9 @@ from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.partition import Ids, reach_cells, refine_partition
 from surefoot.engines.predicates.enumerative.refinement import TableAbstraction, abstract_table
 from surefoot.engines.predicates.enumerative.table import OutOfTime, tabulate_states
-from surefoot.engines.predicates.graph import enumerative_graph, step_labels
+from surefoot.engines.predicates.graph import enumerative_graph
 from surefoot.engines.predicates.split_candidates import (
     Candidate,
-    condition_to_model_term,
     enumerate_split_candidates,
     halve_widest_range,
 )
@@ -119,10 +118,9 @@ def _table_split(
     """`number`: the place in the graph of each abstract state that can be reached."""
     table = base.table
     parts = refine_partition(table, base.parts, condition)
-    _, labels = step_labels(table.dynamics.steps)
-    reached = reach_cells(table, parts, labels, base.unsafe)
+    reached = reach_cells(table, parts, base.unsafe)
     inside = number[base.parts.cell[parts.member[reached.states]]]
-    term = condition_to_model_term(table.dynamics, condition)
+    term = table.dynamics.model_term(condition)
     sizes = len(reached.states), len(reached.edges)
     small = sizes[0] <= SMALL_STATES and sizes[1] <= SMALL_EDGES
     return PredicateSplit(
@@ -154,7 +152,7 @@ def _symbolic_splits(
             break
         tried += 1
         try:
-            new = build_predicate(model, condition_to_model_term(model, condition), condition)
+            new = build_predicate(model, model.model_term(condition), condition)
         except Unsupported:
             continue
         both = [k for k in keys if _may_divide(search, k, new)]

@@ -39,12 +39,7 @@ from surefoot.engines.predicates.enumerative.partition import (
 )
 from surefoot.engines.predicates.enumerative.table import StateTable, count_states, tabulate_states
 from surefoot.engines.predicates.graph import state_from_scalars
-from surefoot.engines.predicates.separating_predicate import (
-    best_separating_predicate,
-    enumerate_comparisons,
-    filter_state_conditions,
-    weakest_precondition,
-)
+from surefoot.engines.predicates.separating_predicate import best_separating_predicate, weakest_precondition
 from surefoot.engines.predicates.value_certificate import reachable_bounds
 from surefoot.errors import SurefootError
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy
@@ -253,15 +248,10 @@ def _separating_condition(
     terms = [s.guard for s in model.steps] + [
         weakest_precondition(c, s.after) for s in model.steps for c in conditions
     ]
-    candidates = filter_state_conditions(model, [c for t in terms for c in enumerate_comparisons(t)])
     if not len(first) or not len(second):
         return None
-    rows = [
-        np.array([list(table.state(int(s)).values()) for s in some[:: max(1, len(some) // SAMPLE)]])
-        for some in (first, second)
-    ]
-    made = best_separating_predicate(model, rows[0], rows[1], candidates)
-    return None if made is None else made.condition
+    rows = [table.scalar_rows(some[:: max(1, len(some) // SAMPLE)]) for some in (first, second)]
+    return best_separating_predicate(model, rows[0], rows[1], terms)
 
 
 def _fold_verdict(

@@ -74,6 +74,11 @@ class StateTable:
         values = (r[int(p)] for r, p in zip(self.ranges, places, strict=True))
         return dict(zip(self.dynamics.scalars, values, strict=True))
 
+    def scalar_rows(self, states: Indices) -> Indices:
+        """The scalars of these states, a row each."""
+        places = np.unravel_index(states, tuple(map(len, self.ranges)))
+        return np.stack([p + r.start for r, p in zip(self.ranges, places, strict=True)], axis=1)
+
     def evaluate(self, condition: Term) -> Mask:
         """A condition over the scalars, in every state."""
         bits, shape = self._of_mentioned([condition])
@@ -96,7 +101,8 @@ class StateTable:
         total = prod(map(len, spans))
         bits = np.empty((len(conditions), total), dtype=np.bool_)
         for first in range(0, total, CHUNK):
-            here = _range_columns(self.dynamics, names, spans, first, min(CHUNK, total - first))
+            numbers = np.arange(first, min(first + CHUNK, total))
+            here = columns_from_numbers(self.dynamics, names, spans, numbers)
             for line, condition in enumerate(conditions):
                 bits[line, first : first + here.size] = here.condition(condition)
         return bits, [len(r) if n in mentioned else 1 for n, r in both]
@@ -189,12 +195,6 @@ class TableBuilder:
         return StateTable(
             begun.dynamics, begun.ranges, sources, targets, steps, starts, self.bad, self.trouble
         )
-
-
-def _range_columns(
-    dynamics: Dynamics, names: Sequence[str], ranges: Sequence[range], first: int, count: int
-) -> ColumnEvaluator:
-    return columns_from_numbers(dynamics, names, ranges, np.arange(first, first + count))
 
 
 def columns_from_numbers(

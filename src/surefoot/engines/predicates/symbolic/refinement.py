@@ -146,17 +146,16 @@ class RefinementLoop:
         if len(predicates) >= self.most:
             return f"there are {self.most} predicates"
         if any(p.condition == found.condition for p in predicates):
-            return f"the predicate `{show_term(found.shown)}` does not remove a spurious path"
+            shown = show_term(self.search.dynamics.model_term(found.condition))
+            return f"the predicate `{shown}` does not remove a spurious path"
         return None
 
     def _add(self, found: Spurious) -> None:
         expansion, dynamics = self.search.expansion, self.search.dynamics
-        new = [
-            (found.shown, found.condition),
-            *(property_comparisons(self.search) if found.why == "unsafe" else ()),
-        ]
-        for shown, condition in new:
+        new = [found.condition, *(property_comparisons(self.search) if found.why == "unsafe" else ())]
+        for condition in new:
             if all(p.condition != condition for p in expansion.predicates):
+                shown = dynamics.model_term(condition)
                 self.refinements.append((found.why, shown))
                 expansion.add(build_predicate(dynamics, shown, condition))
 
