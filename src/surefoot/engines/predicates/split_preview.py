@@ -95,14 +95,16 @@ def _then_halves(model: Dynamics, base: TableAbstraction, undivided: Mask) -> It
     """The general candidates, half of the time; in between the middle of a state that none divides yet."""
     reached = base.reached
     order = dict.fromkeys([*reached.unsafe.tolist(), *reached.starts.tolist(), *reached.states.tolist()])
-    own = (cell for cell in order if undivided[cell])
+    return _interleave_halves(model, (_own_half(base, cell) for cell in order if undivided[cell]))
+
+
+def _interleave_halves(model: Dynamics, own: Iterator[Term | None]) -> Iterator[Candidate]:
+    """The general candidates and the halves of single states in turns; then the rest of the halves."""
     for candidate in enumerate_split_candidates(model):
         yield candidate
-        if (cell := next(own, None)) is not None and (bound := _own_half(base, cell)) is not None:
+        if (bound := next(own, None)) is not None:
             yield "half", bound
-    for cell in own:
-        if (bound := _own_half(base, cell)) is not None:
-            yield "half", bound
+    yield from (("half", bound) for bound in own if bound is not None)
 
 
 def _own_half(base: TableAbstraction, cell: int) -> Term | None:
@@ -174,14 +176,7 @@ def _then_middles(
     reached: AbstractReach,
 ) -> Iterator[Candidate]:
     order = dict.fromkeys([*reached.unsafe, *reached.starts, *keys])
-    own = (key for key in order if key in undivided)
-    for candidate in enumerate_split_candidates(model):
-        yield candidate
-        if (key := next(own, None)) is not None and (bound := _box_half(model, search, key)) is not None:
-            yield "half", bound
-    for key in own:
-        if (bound := _box_half(model, search, key)) is not None:
-            yield "half", bound
+    return _interleave_halves(model, (_box_half(model, search, key) for key in order if key in undivided))
 
 
 def _box_half(model: Dynamics, search: SymbolicSearch, key: AbstractKey) -> Term | None:

@@ -19,13 +19,7 @@ from surefoot.engines.predicates.enumerative.partition import (
     enumerate_levels,
     nothing_reached,
 )
-from surefoot.engines.predicates.enumerative.table import (
-    CHUNK,
-    StateBatch,
-    StateTable,
-    columns_from_numbers,
-    lookups_of,
-)
+from surefoot.engines.predicates.enumerative.table import CHUNK, StateBatch, StateTable, lookups_of
 from surefoot.engines.predicates.graph import state_from_scalars, trace_along
 from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.decision import action_of
@@ -85,8 +79,7 @@ def find_unclear_states(table: StateTable, states: Ids) -> Mask:
     lookups = lookups_of(table)
     for first in range(0, len(states), CHUNK) if table.dynamics.call is not None else ():
         some = states[first : first + CHUNK]
-        here = columns_from_numbers(table.dynamics, table.dynamics.scalars, table.ranges, some)
-        look = StateBatch(table.dynamics, here, {}, lookups)
+        look = StateBatch(table.dynamics, table.columns(some), {}, lookups)
         look.evaluate_network(np.arange(len(some)))
         found[some] |= (look.high >= look.most).sum(axis=0) > 1
     return found

@@ -41,6 +41,7 @@ from surefoot.engines.predicates.enumerative.table import StateTable, count_stat
 from surefoot.engines.predicates.graph import state_from_scalars
 from surefoot.engines.predicates.separating_predicate import best_separating_predicate, weakest_precondition
 from surefoot.engines.predicates.value_certificate import reachable_bounds
+from surefoot.engines.start_filters import fold_start_bounds
 from surefoot.errors import SurefootError
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
@@ -267,12 +268,4 @@ def _fold_verdict(
         states = [state_from_scalars(table.dynamics, table.state(int(s))) for s in table.starts]
         part = None if shown is None else Certificate("part", {})
         return PerStart(tuple((s, Exact(*p, part)) for s, p in zip(states, pairs, strict=True)), shown)
-    lows, highs = [a for a, _ in pairs], [b for _, b in pairs]
-    return Exact(_fold_values(wanted.over, lows), _fold_values(wanted.over, highs), shown)
-
-
-def _fold_values(over: str, values: list[Fraction]) -> Fraction:
-    if over in ("min", "max"):
-        return min(values) if over == "min" else max(values)
-    total = sum(values, Fraction(0))
-    return total / len(values) if over == "avg" else total
+    return Exact(*fold_start_bounds(wanted.over, pairs), shown)

@@ -16,7 +16,7 @@ from surefoot.engines.predicates.enumerative.table import count_states
 from surefoot.engines.predicates.graph import abstract_state, state_from_scalars
 from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
 from surefoot.engines.predicates.symbolic.beyond_rounding import explore_reference, margin_at, require_margin
-from surefoot.engines.predicates.symbolic.cubes import Cube, fraction_bounds
+from surefoot.engines.predicates.symbolic.cubes import Cube, finite_bounds
 from surefoot.engines.predicates.symbolic.expansion import AbstractKey
 from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest
 from surefoot.engines.predicates.symbolic.falsify import falsify_by_simulation
@@ -116,7 +116,7 @@ class RefinementLoop:
                 return Vacuous("there is no start state")
             if not reached.unsafe:
                 return None
-            goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k.places, k.bits))
+            goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k))
             found = concretise_path(search, reached, goal)
             if isinstance(found, ConcreteRun):
                 return found
@@ -218,13 +218,8 @@ def _closed_states(search: SymbolicSearch, graph: AbstractGraph) -> AbstractInva
 
 
 def _integer_box(dynamics: Dynamics, cube: Cube) -> Box:
-    found = []
-    for name in dynamics.scalars:
-        low, high = fraction_bounds(name, cube, dynamics.kinds)
-        assert low is not None
-        assert high is not None
-        found.append((ceil(low), floor(high)))
-    return tuple(found)
+    ends = (finite_bounds(name, cube, dynamics.kinds) for name in dynamics.scalars)
+    return tuple((ceil(low), floor(high)) for low, high in ends)
 
 
 def _replay_run(search: SymbolicSearch, found: ConcreteRun, graph: object) -> Violated | Unknown:

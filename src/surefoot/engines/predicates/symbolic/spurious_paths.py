@@ -27,6 +27,7 @@ from surefoot.engines.predicates.symbolic.cubes import (
     Point,
     atoms_of,
     bound_linear_form,
+    compose_linear,
     cube_precondition,
     fraction_bounds,
     integer_names,
@@ -47,14 +48,7 @@ from surefoot.problem.semantics import Move, State
 from surefoot.reductions.scalar_layout import invert_value
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.interval import Kinds
-from surefoot.term.linear import (
-    LinearForm,
-    add_forms,
-    constant_form,
-    scale_form,
-    term_from_linear,
-    variable_form,
-)
+from surefoot.term.linear import LinearForm, term_from_linear, variable_form
 from surefoot.term.term import Term
 from surefoot.term.value_types import Bool
 from surefoot.verdict.verdict import Reason, Refused, Trace
@@ -156,7 +150,7 @@ def _enumerate_path_demands(
             [way.cube if first else way.guard], expansion.cubes(keys[place]), expansion.kinds
         )
         yield here if first else _pull_back_cubes(here, after, expansion)
-        after = {**after, **{n: _compose_linear(v, after) for n, v in way.after.items()}}
+        after = {**after, **{n: compose_linear(v, after) for n, v in way.after.items()}}
     last = meet_cube_sets([goal.cube], expansion.cubes(keys[-1]), expansion.kinds)
     yield last if outputs and not taken else _pull_back_cubes(last, after, expansion)
 
@@ -171,13 +165,6 @@ def _pull_back_cubes(cubes: Sequence[Cube], after: dict[str, LinearForm], expans
         if (made := cube_precondition(rows, after, expansion.kinds)) is not None:
             found.append(made)
     return found
-
-
-def _compose_linear(linear: LinearForm, after: dict[str, LinearForm]) -> LinearForm:
-    total = constant_form(linear.constant)
-    for name, factor in linear.coefficients:
-        total = add_forms(total, scale_form(after[name], factor))
-    return total
 
 
 def _lowest_value(expansion: Expansion, name: str) -> Fraction:
