@@ -43,8 +43,8 @@ class FloatSystem:
 
     def clip_controls(self, controls: Floats) -> Floats:
         ends = self.system.controls
-        low = np.array([_end_or_infinity(a, -np.inf) for _, a, _ in ends])
-        return np.clip(controls, low, np.array([_end_or_infinity(b, np.inf) for _, _, b in ends]))
+        low = np.array([end_or_infinity(a, -np.inf) for _, a, _ in ends])
+        return np.clip(controls, low, np.array([end_or_infinity(b, np.inf) for _, _, b in ends]))
 
     def draw_disturbances(self, count: int, generator: np.random.Generator) -> Floats:
         """Disturbances at the ends of their ranges."""
@@ -70,7 +70,7 @@ def is_linear(system: ControlSystem) -> bool:
     return all(p.degree <= 1 for p in float_system(system, nobody).next)
 
 
-def _end_or_infinity(end: Fraction | None, otherwise: float) -> float:
+def end_or_infinity(end: Fraction | None, otherwise: float) -> float:
     return otherwise if end is None else float(end)
 
 

@@ -14,7 +14,13 @@ from math import ceil, floor, isfinite
 
 import numpy as np
 
-from surefoot.engines.predicates.symbolic.cubes import Cube, Point, fraction_bounds, integer_names
+from surefoot.engines.predicates.symbolic.cubes import (
+    Cube,
+    Point,
+    finite_bounds,
+    fraction_bounds,
+    integer_names,
+)
 from surefoot.errors import Unsupported
 from surefoot.network.float32_error import error_bounds
 from surefoot.query.bounds import linear_range
@@ -82,9 +88,7 @@ def _lowest_corner(about: StepSignature, cube: Cube) -> Point | None:
     whole = integer_names(about.kinds)
     found: dict[str, Fraction] = {}
     for name in about.names:
-        low, high = fraction_bounds(name, cube, about.kinds)
-        assert low is not None
-        assert high is not None
+        low, high = finite_bounds(name, cube, about.kinds)
         found[name] = Fraction(ceil(low)) if name in whole else low
         if found[name] > high:
             return None
@@ -96,9 +100,7 @@ def _cube_to_query(about: StepSignature, cube: Cube, relaxed: bool) -> Query:
     whole = frozenset[str]() if relaxed else integer_names(about.kinds)
     quantities = []
     for name in about.names:
-        low, high = fraction_bounds(name, cube, about.kinds)
-        assert low is not None
-        assert high is not None
+        low, high = finite_bounds(name, cube, about.kinds)
         kind = Int(ceil(low), floor(high)) if name in whole else Real(low, high)
         quantities.append(QueryVariable(name, kind))
     used = {n for row in cube.rows for n, _ in row.linear.coefficients}
