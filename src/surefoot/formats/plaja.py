@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean, locate_errors
 from surefoot.formats.jani.declarations import ConstantOverride
 from surefoot.formats.jani.json_document import JsonNode, read_json_document
 from surefoot.formats.jani.properties import TRAINING
@@ -76,10 +76,8 @@ def read_plaja_properties(
 
 
 def _read_object(path: Path) -> dict[str, Json]:
-    try:
+    with locate_errors(str(path)):
         top = read_json_document(path).value
-    except SurefootError as error:
-        raise error.at(str(path)) from None
     if not isinstance(top, dict):
         raise InvalidProblem("an object is needed here", fix="write { … }", where=str(path))
     return top
@@ -100,10 +98,8 @@ def _read_property(
     def inline_file(value: Json) -> Json:
         if isinstance(value, dict) and set(value) == {"file"}:
             files.append(where.parent / str(value["file"]))
-            try:
+            with locate_errors(str(files[-1])):
                 value = read_json_document(files[-1]).value
-            except SurefootError as error:
-                raise error.at(str(files[-1])) from None
         return _drop_empty_lets(value)
 
     given = inline_file(asked.get("predicates", []))
@@ -247,8 +243,6 @@ def _read_policy(model: JaniModel, path: Path, files: list[Path]) -> NeuralPolic
     files += [path, network]
     wiring = wire_to_model(model, described)
     loaded = load_policy(network)
-    try:
+    with locate_errors(str(path)):
         check_layers(described, loaded.network)
-    except InvalidProblem as error:
-        raise error.at(str(path)) from None
     return NeuralPolicy(loaded.network, wiring.observe, wiring.actions, wiring.choose)

@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, Unsupported, locate_errors
+from surefoot.formats.untrusted.regular_file import read_model_file
 
 _GZIP = b"\x1f\x8b"
 MOST_BYTES = 512 * 2**20
@@ -72,18 +73,7 @@ def quote_onnx_name(name: str) -> str:
 
 def read_model_bytes(path: Path) -> bytes:
     """The content of a regular file, unpacked if it is gzipped, under the size limit."""
-    if path.is_dir():
-        raise InvalidProblem("this is a directory", fix="give the .onnx file inside it")
-    try:
-        if not path.exists():
-            raise InvalidProblem("there is no such file", fix="check the path")
-        if not path.is_file():
-            raise InvalidProblem("this is not a regular file", fix="give a .onnx file")
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InvalidProblem(f"cannot be read: {error.strerror or 'input/output error'}") from None
-    return unpack_model(data)
+    return unpack_model(read_model_file(path, ".onnx", MOST_BYTES + 1))
 
 
 def unpack_model(data: bytes) -> bytes:
@@ -282,10 +272,8 @@ _KINDS: dict[int, tuple[str, np.dtype[Any]]] = {
 
 def decode_stored_tensor(message: Any, name: str) -> Tensor:
     """The numbers of a tensor that is stored in the file: float32, or integers for shapes and indices."""
-    try:
+    with locate_errors(f"tensor {quote_onnx_name(name)}"):
         return _tensor_array(message)
-    except (InvalidProblem, Unsupported) as error:
-        raise error.at(f"tensor {quote_onnx_name(name)}") from None
 
 
 def _tensor_array(message: Any) -> Tensor:

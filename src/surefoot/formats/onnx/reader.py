@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean, locate_errors
 from surefoot.formats.onnx.network_builder import (
     KnownTensor,
     NetworkBuilder,
@@ -50,10 +50,8 @@ class TranslatedGraph:
 
 def read_onnx_network(path: Path, *, output: str | None = None) -> Network:
     """The network in a .onnx or .onnx.gz file; `output` names an output or any tensor before it."""
-    try:
-        return translate_onnx_graph(read_model_bytes(path), path.name.split(".")[0], output=output).network
-    except SurefootError as error:
-        raise error.at(str(path)) from None
+    with locate_errors(str(path)):
+        return read_onnx_bytes(read_model_bytes(path), path.name.split(".")[0], output=output)
 
 
 def read_onnx_bytes(data: bytes, name: str = "network", *, output: str | None = None) -> Network:
@@ -145,10 +143,8 @@ def _network_input(graph: OnnxGraph, steps: tuple[OnnxNode, ...], target: str) -
             f"there are {len(names)} inputs: {listed}", where="inputs", fix="join them into one"
         )
     name = names[0]
-    try:
+    with locate_errors(f"input {quote_onnx_name(name)}"):
         return name, _input_shape(graph, name)
-    except SurefootError as error:
-        raise error.at(f"input {quote_onnx_name(name)}") from None
 
 
 def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
@@ -175,7 +171,7 @@ def _translate_node(
     builder: NetworkBuilder, graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]
 ) -> None:
     """Read one node; its results are added to `values`."""
-    try:
+    with locate_errors(step.where):
         given = _node_arguments(graph, step, values)
         try:
             with np.errstate(all="ignore"):  # a constant that overflows is refused when it is used
@@ -193,8 +189,6 @@ def _translate_node(
             builder.reserve(math.prod(value.shape))
             check_declared_type(name, value, graph.declared)
             values[name] = value
-    except SurefootError as error:
-        raise error.at(step.where) from None
 
 
 def _node_arguments(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) -> NodeArguments:
