@@ -9,10 +9,27 @@ from typing import Any
 import click
 
 from surefoot import api
+from surefoot.cli.unused_options import refuse_option
 
 normalise_flag = click.option(
     "--normalise", is_flag=True, help="Divide probabilities that add up to 1 within 1e-9 by their sum."
 )
+
+
+MODEL_OPTIONS = (
+    "policy",
+    "properties",
+    "constants",
+    "observe",
+    "actions",
+    "choose",
+    "output",
+    "normalize",
+    "normalise",
+    "trust_python",
+    "no_policy",
+    "ignore_goal",
+)  # the parameters of `model_flags`
 
 
 def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,9 +98,8 @@ def time_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 def check_time_options(time: str | None, method: str | None) -> None:
     """A method is one of a time."""
     if time is None and method is not None:
-        raise api.InvalidProblem(
-            "a method without a time", fix="add --time steps or --time continuous", where="--flow-method"
-        )
+        fix = "add --time steps or --time continuous"
+        refuse_option("--flow-method", "a method without a time", fix)
 
 
 def names_study(model: str) -> bool:

@@ -7,7 +7,7 @@ Permissions and habits are no questions and stay as they are where they are not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -21,11 +21,16 @@ def is_given(parameter: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def refuse_given_options(options: Mapping[str, str], why: str, fix: str = "leave it out") -> None:
+def refuse_option(option: str, what: str, fix: str = "leave it out") -> NoReturn:
+    """The error about an option, or about the value that it has."""
+    raise api.InvalidProblem(what, fix=fix, where=option)
+
+
+def refuse_given_options(options: Mapping[str, str], why: str) -> None:
     """Refuse the first of these options (with the names of their parameters) that is given."""
     for option, parameter in options.items():
         if is_given(parameter):
-            raise api.InvalidProblem(f"it has no effect {why}", fix=fix, where=option)
+            refuse_option(option, f"it has no effect {why}")
 
 
 def option_flag(parameter: str) -> str:
@@ -38,12 +43,10 @@ def refuse_idle_options(given: Mapping[str, Any], asked: Iterable[api.Property])
     properties = list(asked)
     for name, why in _idle_beside_others(given):
         if given.get(name) is not None:
-            raise api.InvalidProblem(
-                f"it has no effect {why}", fix="leave one of them out", where=option_flag(name)
-            )
+            refuse_option(option_flag(name), f"it has no effect {why}", "leave one of them out")
     for name, covered, why in _IDLE_FOR:
         if given.get(name) is not None and properties and not any(map(covered, properties)):
-            raise api.InvalidProblem(f"it has no effect {why}", fix="leave it out", where=option_flag(name))
+            refuse_option(option_flag(name), f"it has no effect {why}")
 
 
 def _idle_beside_others(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
