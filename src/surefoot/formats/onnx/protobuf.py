@@ -71,6 +71,11 @@ def quote_onnx_name(name: str) -> str:
     return f"`{plain if len(plain) <= 80 else plain[:77] + '...'}`"
 
 
+def malformed_model(what: str, where: str = "") -> InvalidProblem:
+    """The error of a file that is not written as the format demands."""
+    return InvalidProblem(what, fix="export the network again", where=where)
+
+
 def read_model_bytes(path: Path) -> bytes:
     """The content of a regular file, unpacked if it is gzipped, under the size limit."""
     return unpack_model(read_model_file(path, ".onnx", MOST_BYTES + 1))
@@ -95,11 +100,11 @@ def parse_onnx_graph(data: bytes) -> OnnxGraph:
     from onnx import IR_VERSION, ModelProto
 
     if not data:
-        raise InvalidProblem("the file is empty", fix="export the network again")
+        raise malformed_model("the file is empty")
     try:
         model = ModelProto.FromString(data)
     except DecodeError:
-        raise InvalidProblem("not an ONNX model, or cut off", fix="export the network again") from None
+        raise malformed_model("not an ONNX model, or cut off") from None
     if not model.HasField("graph") or model.ir_version < 1:
         raise InvalidProblem("not an ONNX model: it has no graph", fix="give a .onnx file")
     if model.ir_version > IR_VERSION:
@@ -149,9 +154,7 @@ def _opset_version(model: Any) -> int:
 
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
     if not versions:
-        raise InvalidProblem(
-            "no opset version is given", where="opset_import", fix="export the network again"
-        )
+        raise malformed_model("no opset version is given", where="opset_import")
     if len(versions) > 1:
         raise InvalidProblem("two opset versions are given", where="opset_import", fix="keep one of them")
     newest = onnx_opset_version()
@@ -188,17 +191,13 @@ def _check_inputs(inputs: Any, tensors: Mapping[str, Any]) -> None:
         )
         if not fits or declared.type.tensor_type.elem_type != stored.data_type:
             what = "the input is declared as something else than its default value"
-            raise InvalidProblem(
-                what,
-                where=f"input {quote_onnx_name(_decode_text(declared.name))}",
-                fix="export the network again",
-            )
+            raise malformed_model(what, where=f"input {quote_onnx_name(_decode_text(declared.name))}")
 
 
 def _refuse_two_names(steps: tuple[OnnxNode, ...]) -> None:
     names = [_decode_text(step.message.name) for step in steps if step.message.name]
     for name in {n for n in names if names.count(n) > 1} if len(set(names)) < len(names) else ():
-        raise InvalidProblem(f"two nodes are called {quote_onnx_name(name)}", fix="export the network again")
+        raise malformed_model(f"two nodes are called {quote_onnx_name(name)}")
 
 
 def _refuse_two_producers(steps: tuple[OnnxNode, ...], tensors: list[str], inputs: list[str]) -> None:
@@ -207,9 +206,7 @@ def _refuse_two_producers(steps: tuple[OnnxNode, ...], tensors: list[str], input
     seen = set()
     for where, name in places:
         if name in seen:
-            raise InvalidProblem(
-                f"{quote_onnx_name(name)} is defined twice", where=where, fix="export the network again"
-            )
+            raise malformed_model(f"{quote_onnx_name(name)} is defined twice", where=where)
         seen.add(name)
 
 
@@ -285,7 +282,7 @@ def _tensor_array(message: Any) -> Tensor:
     field, kind = _KINDS[message.data_type]
     shape = tuple(int(d) for d in message.dims)
     if any(d < 0 for d in shape):
-        raise InvalidProblem(f"negative dimension in shape {list(shape)}", fix="export the network again")
+        raise malformed_model(f"negative dimension in shape {list(shape)}")
     size = math.prod(shape)
     if size > MOST_ENTRIES:
         raise Unsupported(
@@ -294,10 +291,7 @@ def _tensor_array(message: Any) -> Tensor:
     raw = message.HasField("raw_data")
     stored = len(message.raw_data) // kind.itemsize if raw else len(getattr(message, field))
     if stored != size or (raw and len(message.raw_data) % kind.itemsize):
-        raise InvalidProblem(
-            f"shape {list(shape)} needs {size} numbers, the file holds {stored}",
-            fix="export the network again",
-        )
+        raise malformed_model(f"shape {list(shape)} needs {size} numbers, the file holds {stored}")
     flat = np.frombuffer(message.raw_data, kind) if raw else np.array(getattr(message, field), kind)
     array: Tensor = flat.astype(kind.newbyteorder("=")).reshape(shape)
     if kind.kind == "f" and not np.isfinite(array).all():

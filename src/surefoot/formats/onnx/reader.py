@@ -26,14 +26,13 @@ from surefoot.formats.onnx.protobuf import (
     OnnxGraph,
     OnnxNode,
     decode_stored_tensor,
+    malformed_model,
     parse_onnx_graph,
     quote_onnx_name,
     read_model_bytes,
     tensor_type_name,
 )
 from surefoot.problem.network import Network
-
-EXPORT_AGAIN = "export the network again"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +91,7 @@ def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
             raise InvalidProblem(f"there is no output {quote_onnx_name(wanted)}", where="outputs", fix=hint)
         return wanted
     if not graph.outputs:
-        raise InvalidProblem("the graph has no outputs", where="outputs", fix=EXPORT_AGAIN)
+        raise malformed_model("the graph has no outputs", where="outputs")
     if len(graph.outputs) > 1:
         raise InvalidProblem(
             f"there are {len(graph.outputs)} outputs: {listed}", where="outputs", fix="--output NAME"
@@ -118,12 +117,10 @@ def _needed_nodes(graph: OnnxGraph, target: str) -> tuple[OnnxNode, ...]:
                     if name in later
                     else "that nothing produces"
                 )
-                raise InvalidProblem(
-                    f"reads {quote_onnx_name(name)} {fault}", where=step.where, fix=EXPORT_AGAIN
-                )
+                raise malformed_model(f"reads {quote_onnx_name(name)} {fault}", where=step.where)
         ready.update(step.outputs)
     if target not in ready:
-        raise InvalidProblem(f"nothing produces {quote_onnx_name(target)}", where="outputs", fix=EXPORT_AGAIN)
+        raise malformed_model(f"nothing produces {quote_onnx_name(target)}", where="outputs")
     return tuple(kept)
 
 
@@ -159,7 +156,7 @@ def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
         raise Unsupported(f"shape [{text}] has an unknown dimension", fix=fix)
     shape = tuple(1 if d is None else d for d in declared)
     if any(d < 1 for d in shape):
-        raise InvalidProblem(f"shape {list(shape)} has no entries", fix=EXPORT_AGAIN)
+        raise malformed_model(f"shape {list(shape)} has no entries")
     if math.prod(shape) > MOST_ENTRIES:
         raise Unsupported(
             f"shape {list(shape)} has more than {MOST_ENTRIES} entries", fix="use a smaller input"
@@ -178,14 +175,10 @@ def _translate_node(
                 results = translate_onnx_node(builder, given)
         except (ValueError, IndexError, OverflowError):
             shapes = " and ".join(str(list(v.shape)) for v in given.values if v is not None)
-            raise InvalidProblem(
-                f"{step.op} does not fit its inputs of shape {shapes}", fix=EXPORT_AGAIN
-            ) from None
+            raise malformed_model(f"{step.op} does not fit its inputs of shape {shapes}") from None
         for name, value in zip(step.outputs, results, strict=False):
             if isinstance(value, TensorSignal) and not value.layout.size:
-                raise InvalidProblem(
-                    f"{quote_onnx_name(name)} of shape {list(value.shape)} has no entries", fix=EXPORT_AGAIN
-                )
+                raise malformed_model(f"{quote_onnx_name(name)} of shape {list(value.shape)} has no entries")
             builder.reserve(math.prod(value.shape))
             check_declared_type(name, value, graph.declared)
             values[name] = value
@@ -204,7 +197,7 @@ def _node_arguments(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) 
     for value in given.values:
         # Integers may be empty: the shape of a scalar is.
         if isinstance(value, KnownTensor) and value.array.dtype == np.float32 and not value.array.size:
-            raise InvalidProblem(f"a weight of shape {list(value.shape)} has no entries", fix=EXPORT_AGAIN)
+            raise malformed_model(f"a weight of shape {list(value.shape)} has no entries")
     return given
 
 
