@@ -217,14 +217,10 @@ def write_json(
         return data | ({"interrupted": mark} if mark else {})
 
     if json_path == "-":
-        sys.stdout.write(json.dumps(build_document(), indent=1) + "\n")
+        write_facts(json_path, build_document, quiet)
     elif json_path is not None:
         folder = Path(json_path).parent
-        deliver_file(
-            json_path,
-            lambda: json.dumps(api.result_relative_to(build_document(), folder), indent=1) + "\n",
-            quiet,
-        )
+        write_facts(json_path, lambda: api.result_relative_to(build_document(), folder), quiet)
 
 
 def write_facts(path: str, make: Callable[[], Mapping[str, object]], quiet: bool) -> None:

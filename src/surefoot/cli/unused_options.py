@@ -6,7 +6,7 @@ Permissions and habits are no questions and stay as they are where they are not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -44,8 +44,8 @@ def refuse_idle_options(given: Mapping[str, Any], asked: Iterable[api.Property])
     for name, why in _idle_beside_others(given):
         if given.get(name) is not None:
             refuse_option(option_flag(name), f"it has no effect {why}", "leave one of them out")
-    for name, covered, why in _IDLE_FOR:
-        if given.get(name) is not None and properties and not any(map(covered, properties)):
+    for name, why in _idle_for_properties(properties) if properties else ():
+        if given.get(name) is not None:
             refuse_option(option_flag(name), f"it has no effect {why}")
 
 
@@ -64,43 +64,22 @@ def _idle_beside_others(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tests", "on a table of all states (--means table)"
 
 
-def _is_value(asked: api.Property) -> bool:
-    return isinstance(asked, api.Probability | api.Expected)
-
-
-def _is_about_several_starts(asked: api.Property) -> bool:
-    return isinstance(asked, api.Probability | api.Expected) and asked.over == "values"
-
-
-def _is_passed_through(asked: api.Property) -> bool:
-    return isinstance(asked, api.Probability | api.Expected) and asked.starts is None
-
-
-def _is_reward(asked: api.Property) -> bool:
-    return isinstance(asked, api.Expected)
-
-
-def _is_no_reward(asked: api.Property) -> bool:
-    return not isinstance(asked, api.Expected)
-
-
-def _is_probability(asked: api.Property) -> bool:
-    return isinstance(asked, api.Probability)
-
-
-def _is_not_convergence(asked: api.Property) -> bool:
-    return not isinstance(asked, api.Eventually | api.Recurs)
-
-
-_IDLE_FOR = (
-    ("width", _is_value, "on a property that holds or not: it is about numbers"),
-    ("exact", _is_value, "on a property that holds or not: it is about numbers"),
-    ("fuse", _is_passed_through, "here: it is about numbers for the initial states"),
-    ("least", _is_reward, "on a property that is not about a reward"),
-    ("most", _is_reward, "on a property that is not about a reward"),
-    ("method", _is_no_reward, "on a reward: there is one plan only"),
-    ("family_wise", _is_about_several_starts, "unless each start has its own value (`over values`)"),
-    ("bounds", _is_probability, "on a property that is not about a probability"),
-    ("polynomial", _is_not_convergence, "on `eventually` and `recurs`"),
-    ("squares", _is_not_convergence, "on `eventually` and `recurs`"),
-)
+def _idle_for_properties(asked: Sequence[api.Property]) -> Iterator[tuple[str, str]]:
+    numbers = [p for p in asked if isinstance(p, api.Probability | api.Expected)]
+    rewards = [p for p in asked if isinstance(p, api.Expected)]
+    if not numbers:
+        yield from (
+            (name, "on a property that holds or not: it is about numbers") for name in ("width", "exact")
+        )
+    if all(p.starts is not None for p in numbers):
+        yield "fuse", "here: it is about numbers for the initial states"
+    if not rewards:
+        yield from ((name, "on a property that is not about a reward") for name in ("least", "most"))
+    if len(rewards) == len(asked):
+        yield "method", "on a reward: there is one plan only"
+    if all(p.over != "values" for p in numbers):
+        yield "family_wise", "unless each start has its own value (`over values`)"
+    if len(rewards) == len(numbers):
+        yield "bounds", "on a property that is not about a probability"
+    if all(isinstance(p, api.Eventually | api.Recurs) for p in asked):
+        yield from ((name, "on `eventually` and `recurs`") for name in ("polynomial", "squares"))

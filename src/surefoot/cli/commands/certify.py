@@ -14,8 +14,7 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.invariant import load_single_problem
-from surefoot.cli.model import load_source
+from surefoot.cli.model import load_single_problem, load_source
 from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag
 from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import import_engines, limit_command, report_progress

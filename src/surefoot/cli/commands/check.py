@@ -107,8 +107,8 @@ def check(
     check_time_options(time, flow_method)
     import_engines(model, "with_splits_tried", "parse_abstraction_request")
     started = api.Budget(timeout, seed)
-    study = str(model).partition("/")[0] if names_study(str(model)) else None
-    loaded = load_named_model(str(model), wiring)
+    study = str(model).partition("/")[0] if names_study(model) else None
+    loaded = load_named_model(model, wiring)
     loaded = api.set_time_semantics(loaded, time, flow_method)
     check_output_files(outputs, loaded.inputs)
     for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from surefoot import api
-from surefoot.cli.commands.invariant import load_single_problem
+from surefoot.cli.model import load_single_problem
 from surefoot.cli.option_groups import json_flag
 from surefoot.cli.output import check_output_files, write_facts
 from surefoot.cli.terminal import print_line

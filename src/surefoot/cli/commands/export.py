@@ -51,7 +51,7 @@ def export(
     if file.suffix != ".jani":
         refuse_option("FILE", f"`{file}` does not end in .jani", "only JANI is written")
     check_output_files({"FILE": str(file)}, [model])
-    if names_study(str(model)):
+    if names_study(model):
         studies = {"--property": "properties", "--normalise": "normalise"}
         refuse_given_options(
             studies, "on a problem of a study: it has one property, with its own probabilities"

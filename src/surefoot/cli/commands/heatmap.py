@@ -103,7 +103,7 @@ def heatmap(
     outputs = Outputs(*(options.pop(name) for name in FILES))
     outputs.check(models)
     for model in models:
-        if not names_study(str(model)):
+        if not names_study(model):
             check_model_file(model)
     import_engines(models[0], "compose_figure", "read_map_plan", "solve_start_tables")
     started = api.Budget(timeout, seed)
@@ -126,7 +126,7 @@ def heatmap(
     else:
         places = None if starts is None else api.parse_term(starts)
         only = tuple(map(api.parse_term, look.where)) if places is None else ()
-        reading: Any = {"load": _load_variant, "title_of": _model_title, "named": is_given("properties")}
+        reading: Any = {"load": load_named_model, "title_of": _model_title, "named": is_given("properties")}
         found = list(plan.variants(models, wiring, places, only, **reading))
         _check_critical(outputs, [one.threshold for one in found], limit)
         outputs.check([Path(file) for one in found for file in one.inputs])
@@ -161,12 +161,8 @@ def heatmap(
     return code if written or code else 4  # the pictures are what was asked for
 
 
-def _load_variant(model: Path, settings: Mapping[str, Any]) -> api.LoadedModel:
-    return load_named_model(str(model), settings)
-
-
 def _model_title(model: Path) -> str:
-    return str(model) if names_study(str(model)) else model.stem
+    return str(model) if names_study(model) else model.stem
 
 
 def _refuse_unseen(wanted: Sequence[api.Which]) -> None:

@@ -17,7 +17,7 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.model import MODEL_OPTIONS, load_named_model, model_flags
+from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
 from surefoot.cli.progress import import_engines, report_progress
@@ -157,18 +157,6 @@ def invariant(
 def _replayed_value(result: api.Result, easy: Fraction) -> dict[str, str]:
     """Where a trace is to be replayed: it violates the property at the easy end of the range."""
     return {"at": api.show_term(api.Const(easy))} if isinstance(result.verdict, api.Violated) else {}
-
-
-def load_single_problem(model: str, wiring: dict[str, Any]) -> tuple[str, api.Problem, api.LoadedModel]:
-    """The one problem that is meant."""
-    loaded = load_named_model(model, wiring)
-    if len(loaded.problems) != 1:
-        names = ", ".join(f"`{n}`" for n in loaded.problems)
-        raise api.InvalidProblem(
-            "the model has several properties", fix=f"choose one with --property: {names}"
-        )
-    ((name, problem),) = loaded.problems.items()
-    return name, problem, loaded
 
 
 def _search_exit_code(result: api.Result) -> int:

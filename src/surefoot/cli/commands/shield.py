@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.invariant import load_single_problem
 from surefoot.cli.model import (
     MODEL_OPTIONS,
     check_time_options,
     load_model,
+    load_single_problem,
     model_flags,
     names_study,
     time_flags,

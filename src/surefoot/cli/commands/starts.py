@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.invariant import load_single_problem
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -16,7 +15,7 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.model import MODEL_OPTIONS, model_flags
+from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, exit_code, write_results
 from surefoot.cli.progress import import_engines, report_progress

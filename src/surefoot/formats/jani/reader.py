@@ -132,7 +132,7 @@ def model_from_document(
     for name in rewards:
         earned.request_named_reward(name)
     rewarded, vectors = earned.rewarded_system()
-    defined = read_definitions(cast, scopes, {name for _, name in writes.indices})
+    definitions, hidden = read_definitions(cast, scopes, {name for _, name in writes})
     environment = Environment(
         name=fields["name"].string() or "model",
         variables=tuple(Variable(n, d.kind) for n, d in cast.all_variables() if not d.transient),
@@ -147,7 +147,7 @@ def model_from_document(
             for i in cast.instances
         ),
         synchronisations=vectors,
-        definitions=tuple(defined.terms.items()),
+        definitions=tuple(definitions.items()),
         notes=tuple(sorted(notes)),
     )
     if normalise:
@@ -157,7 +157,7 @@ def model_from_document(
     names |= {(n, raw): name for n, i in enumerate(cast.instances) for raw, name in i.names.items()}
     return JaniModel(
         *(environment.name, kind, environment, properties, refused, plain, environment.notes),
-        hidden=defined.hidden,
+        hidden=hidden,
         names=names,
     )
 

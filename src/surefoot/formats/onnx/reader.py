@@ -69,7 +69,7 @@ def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -
     values: dict[str, Value] = {given: row_major_signal(0, shape)}
     for step in steps:
         _translate_node(builder, graph, step, values)
-    result = _output_signal(graph, head, values)
+    result = _output_signal(head, values)
     check_head(head, result.shape)
     declared = graph.inputs[given]
     _check_batch(builder, given, declared, result.shape)
@@ -239,7 +239,7 @@ def _input_values(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) ->
     return tuple(found)
 
 
-def _output_signal(graph: OnnxGraph, head: Head, values: Mapping[str, Value]) -> TensorSignal:
+def _output_signal(head: Head, values: Mapping[str, Value]) -> TensorSignal:
     result = values.get(head.scores)
     if isinstance(result, TensorSignal):
         return result
