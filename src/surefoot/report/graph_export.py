@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from surefoot.formats.result_json.artifacts import abstract_graph_to_json
+from surefoot.formats.result_json.write import abstract_graph_to_json
 from surefoot.term.printer import show_term
 from surefoot.verdict.artifact import AbstractGraph, AbstractState
 from surefoot.visible import make_visible
