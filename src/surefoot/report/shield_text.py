@@ -11,7 +11,8 @@ from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.property_printer import show_property
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import barrier_rows, polynomial_of
-from surefoot.report.region import Scene, region_page
+from surefoot.report.region.html import region_page
+from surefoot.report.region.scene import Scene
 from surefoot.report.search_page import preformatted_html
 from surefoot.run import unanswered_result
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches
