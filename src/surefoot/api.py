@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 # fmt: off
 if TYPE_CHECKING:  # the names of the table below, for type checkers; a test holds both equal
     from surefoot.engines.barrier import Barrier as Barrier
-    from surefoot.engines.barrier.float_system import evaluate_polynomial as evaluate_polynomial
+    from surefoot.engines.barrier.float_system import (
+        Floats as Floats, evaluate_polynomial as evaluate_polynomial,
+    )
     from surefoot.engines.barrier.sos_candidate import template_objection as template_objection
     from surefoot.engines.bmc import Bmc as Bmc
     from surefoot.engines.explicit import Explicit as Explicit
@@ -237,14 +239,14 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         evaluation_to_json as evaluation_to_json, render_evaluation as render_evaluation,
     )
     from surefoot.shields.evaluation.plant import (
-        BatchPlant as BatchPlant, Floats as Floats, by_network as by_network,
-        covered_boxes as covered_boxes, draw_start_states as draw_start_states,
+        BatchPlant as BatchPlant, by_network as by_network, covered_boxes as covered_boxes,
+        draw_start_states as draw_start_states,
     )
     from surefoot.shields.evaluation.simulation import Campaign as Campaign
     from surefoot.shields.export.guard import StepFunction as StepFunction, c_symbol as c_symbol
     from surefoot.shields.foreign_judgement import judge_foreign_barriers as judge_foreign_barriers
     from surefoot.shields.logged_runs import estimate_disturbances as estimate_disturbances
-    from surefoot.shields.old_rules import read_old_rules as read_old_rules
+    from surefoot.shields.recheck import read_old_rules as read_old_rules
     from surefoot.solvers.sos import Squares as Squares
     from surefoot.term.evaluate import evaluate_term as evaluate_term
     from surefoot.term.parser import parse_term as parse_term
@@ -433,7 +435,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     {  # Shields of systems with real controls
         ".shields.certified_shield": "SetKind ShieldSynthesis Sketches make_certified_shield shapes_for",
         ".solvers.sos": "Squares",
-        ".shields.old_rules": "read_old_rules",
+        ".shields.recheck": "read_old_rules",
         ".shields.batch_guard": "BatchGuard",
         ".shields.export.guard": "StepFunction c_symbol",
         ".shields.evaluation.baselines": "baseline_regulator",
@@ -441,11 +443,11 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
             "EvaluationSize ShieldEvaluation evaluate_guarded_network evaluate_shield "
             "evaluation_to_json render_evaluation"
         ),
-        ".shields.evaluation.plant": "BatchPlant Floats by_network covered_boxes draw_start_states",
+        ".shields.evaluation.plant": "BatchPlant by_network covered_boxes draw_start_states",
         ".shields.evaluation.simulation": "Campaign",
         ".reductions.barrier": "ControlSystem read_control_system",
         ".query.polynomial": "Polynomial",
-        ".engines.barrier.float_system": "evaluate_polynomial",
+        ".engines.barrier.float_system": "Floats evaluate_polynomial",
         ".engines.barrier.sos_candidate": "template_objection",
         ".report.shield_text": (
             "render_share render_shield_page render_synthesis result_from_synthesis synthesis_to_json"

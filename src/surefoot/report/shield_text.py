@@ -65,8 +65,7 @@ def render_synthesis(made: ShieldSynthesis, seconds: float) -> str:
     word = "accepted" if made.accepted else "none"
     lines.append(f"certificate  {word}: {made.reason}")
     if count and not isinstance(made.problem.policy, ShieldedPolicy):
-        ended = all(None not in ends for _, *ends in made.system.controls)
-        why = "it is not shown to be safe" if ended else "a control has no two ends"
+        why = "it is not shown to be safe" if made.system.has_control_ends else "a control has no two ends"
         only = f"{why}, so that only the program is safe"
         lines.append(f"shield       none: {only if made.system.controls else 'there are no controls'}")
     lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
