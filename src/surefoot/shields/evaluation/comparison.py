@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.engines.barrier.float_system import Floats
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.shields.batch_guard import BatchGuard
 from surefoot.shields.certified_shield import ShieldSynthesis
@@ -15,7 +16,6 @@ from surefoot.shields.evaluation.adversary import ADVERSARIES
 from surefoot.shields.evaluation.baselines import baseline_regulator, random_search_policy
 from surefoot.shields.evaluation.plant import (
     BatchPlant,
-    Floats,
     Propose,
     by_gain,
     by_network,
