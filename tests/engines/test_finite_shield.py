@@ -4,7 +4,7 @@ import ctypes
 import importlib.util
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -30,11 +30,15 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
 from surefoot.run import verify
-from surefoot.shields.export import c_actions, python_actions
-from surefoot.shields.finite import FiniteShield, finite_shield
-from surefoot.shields.finite.action_table import action_table, examples_of
-from surefoot.shields.finite.decision_tree import grow_tree, value_at
-from surefoot.shields.finite.permitted_environment import restrict_to_permitted
+from surefoot.shields.export.action_shield import c_actions, python_actions
+from surefoot.shields.finite.decision_tree import DecisionNode, Tree, grow_tree
+from surefoot.shields.finite.shield import (
+    FiniteShield,
+    action_table,
+    examples_of,
+    finite_shield,
+    restrict_to_permitted,
+)
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.reserved_names import location_name
 from surefoot.term.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
@@ -45,6 +49,12 @@ from surefoot.work.budget import Budget
 WHERE = Var("where")
 DOES = ("in", "waits", "out")
 Step = tuple[int, str | None, tuple[tuple[Fraction, int], ...]]  # from, action, outcomes
+
+
+def value_at(tree: Tree, row: Sequence[int]) -> int:
+    while isinstance(tree, DecisionNode):
+        tree = tree.low if row[tree.column] <= tree.limit else tree.high
+    return tree.value
 
 
 def random_steps(seed: int) -> tuple[int, list[Step], set[int]]:

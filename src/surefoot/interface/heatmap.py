@@ -15,8 +15,9 @@ from surefoot.interface.result import CheckResult, output_path
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.problem.property_printer import show_property
-from surefoot.report.drawing import render_png, render_svg
-from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
+from surefoot.report.drawing.png_file import render_png
+from surefoot.report.drawing.svg_file import render_svg
+from surefoot.report.heatmap.cells import heat_map, parse_view
 from surefoot.report.heatmap.figure_data import figure_to_json
 from surefoot.report.heatmap.heat_figure import Figure, Panel, build_figure, measure_of, unit_of
 from surefoot.report.heatmap.html import heat_page
@@ -96,15 +97,13 @@ def draw_variants(
         share = Budget(budget.remaining() / (len(variants) - number), budget.seed, budget.progress)
         answers.append(_ask_values(problem, engines, share))
     tables = [value_table(_verdict_table(answer)) for answer in answers]
-    environment = answers[0].problem.environment
-    view = parse_view(tables, texts[0], texts[1], conditions, environment)
-    axes = common_axes(tables, view, environment)
+    view = parse_view(tables, texts[0], texts[1], conditions, answers[0].problem.environment)
     panels = []
     for title, answer, table in zip(variants, answers, tables, strict=True):
         asked = answer.problem.property
         assert isinstance(asked, Probability | Expected)
         words = show_property(replace(asked, over="max", starts=None))
-        drawn = heat_map("value", table, view, axes, environment=answer.problem.environment)
+        drawn = heat_map("value", table, view)
         panels.append(Panel(title, drawn, unit_of("value", measure_of(asked)), words, _facts(answer)))
     titles = dict.fromkeys(panel.asked for panel in panels)
     return Heatmap(answers[0], build_figure(" / ".join(titles), panels), tuple(answers))

@@ -21,7 +21,7 @@ from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.search.finite_shield import FiniteSynthesis, is_moved_by_actions, make_finite_shield
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches, make_certified_shield, shapes_for
-from surefoot.shields.export import find_export_obstacle
+from surefoot.shields.export.guard import find_export_obstacle
 from surefoot.term.arguments import describe_value, take_tuple, take_word, whole_number
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Exact, Proved

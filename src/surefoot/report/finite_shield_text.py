@@ -8,8 +8,8 @@ from typing import Any
 
 from surefoot.problem.property_printer import show_property
 from surefoot.search.finite_shield import FiniteSynthesis
-from surefoot.shields.finite.action_table import action_table
 from surefoot.shields.finite.decision_tree import count_comparisons
+from surefoot.shields.finite.shield import action_table
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible
 

@@ -11,8 +11,10 @@ from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.property_printer import show_property
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import barrier_rows, polynomial_of
-from surefoot.report.drawing import render_svg
-from surefoot.report.region import Scene, draw_scenes, region_page, synthesis_scene
+from surefoot.report.drawing.svg_file import render_svg
+from surefoot.report.region.html import region_page
+from surefoot.report.region.region_figure import draw_scenes
+from surefoot.report.region.scene import Scene, synthesis_scene
 from surefoot.report.search_page import preformatted_html
 from surefoot.run import unanswered_result
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches
@@ -65,8 +67,7 @@ def render_synthesis(made: ShieldSynthesis, seconds: float | None = None) -> str
     word = "accepted" if made.accepted else "none"
     lines.append(f"certificate  {word}: {made.reason}")
     if count and not isinstance(made.problem.policy, ShieldedPolicy):
-        ended = all(None not in ends for _, *ends in made.system.controls)
-        why = "it is not shown to be safe" if ended else "a control has no two ends"
+        why = "it is not shown to be safe" if made.system.has_control_ends else "a control has no two ends"
         only = f"{why}, so that only the program is safe"
         lines.append(f"shield       none: {only if made.system.controls else 'there are no controls'}")
     if seconds is not None:

@@ -25,7 +25,9 @@ from surefoot.integrations.native import native
 from surefoot.problem.environment import Component, Control, Edge, Environment, Variable
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.policy import Branch, OraclePolicy, ProgramPolicy, ShieldedPolicy
-from surefoot.shields.export import GuardExample, c_source, guard_of, python_source
+from surefoot.shields.export.c_code import GuardExample, c_source
+from surefoot.shields.export.guard import guard_of
+from surefoot.shields.export.python_code import python_source
 from surefoot.term.evaluate import Undefined
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 from surefoot.term.value_types import Arithmetic, Real

@@ -128,7 +128,7 @@ def heatmap(
         only = tuple(map(api.parse_term, look.where)) if places is None else ()
         reading: Any = {"load": load_named_model, "title_of": _model_title, "named": is_given("properties")}
         found = list(plan.variants(models, wiring, places, only, **reading))
-        _check_critical(outputs, [one.threshold for one in found], limit)
+        _check_critical(outputs, [one.subject.threshold for one in found], limit)
         outputs.check([Path(file) for one in found for file in one.inputs])
         chosen = engine_name or _infer_engine(options, wanted)
         if not {"optimum", "gap"} & set(wanted):  # which `explicit` is asked for as well
@@ -153,8 +153,9 @@ def heatmap(
     written = True
     if any(one.tables for one in answered):
         across = len(wanted) if len(wanted) > 1 else plan.across
+        figure = api.compose_figure(answered, look, wanted, across, plan.curve, mark)
         written = _write_critical(answered[0], look, limit, outputs)
-        written &= outputs.write(api.compose_figure(answered, look, wanted, across, plan.curve, mark))
+        written &= outputs.write(figure)
     elif mark:
         print_line(mark)
     code = worst_exit_code([_exit_code(one, look, limit) for one in answered])

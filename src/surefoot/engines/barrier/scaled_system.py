@@ -260,9 +260,7 @@ def bound_barrier_shift(
     system: ControlSystem, barrier: Term, domain: Sequence[Range], by: Sequence[Fraction]
 ) -> Fraction:
     """How much a barrier changes at most if every variable of the domain does by so much; a little more."""
-    count = len(domain)
-    names = {n: polynomial_from_variable(i, count) for i, n in enumerate(system.variables)}
-    rows = [polynomial_of(row, names, count, system.rounded) for row in barrier_rows(barrier)]
+    rows = [system.state_polynomial(row) for row in barrier_rows(barrier)]
     total = max(
         polynomial_change_bound(row, [max(abs(low), abs(high)) for low, high in domain], by) for row in rows
     )

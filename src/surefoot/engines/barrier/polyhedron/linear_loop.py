@@ -125,8 +125,8 @@ def linear_loop(where: ScaledSystem) -> LinearLoop | None:
         (p - polynomial_from_constant(centre, total)).times(1 / unit)
         for p, (centre, unit) in zip(following, where.units, strict=False)
     ]
-    matrix = _coefficient_matrix(moved, total)
-    rule = _coefficient_matrix(values, where.size)
+    matrix = coefficient_matrix(moved, total)
+    rule = coefficient_matrix(values, where.size)
     ends = [(end_or_infinity(low, -np.inf), end_or_infinity(high, np.inf)) for _, low, high in where.ends()]
     widest = [
         float(max(high - centre, centre - low) / unit)
@@ -145,7 +145,7 @@ def linear_loop(where: ScaledSystem) -> LinearLoop | None:
     )
 
 
-def _coefficient_matrix(polynomials: Sequence[Polynomial], size: int) -> Floats:
+def coefficient_matrix(polynomials: Sequence[Polynomial], size: int) -> Floats:
     """A row for each: its number, then its coefficients."""
     units = [tuple(int(i == j) for i in range(size)) for j in range(size)]
     rows = [[float(p.terms.get(m, 0)) for m in ((0,) * size, *units)] for p in polynomials]
@@ -174,5 +174,5 @@ def _complement_half_space(where: ScaledSystem, left: Term, right: Term) -> Half
     gap = where.of(right) - where.of(left)
     if gap.degree > 1:
         return None
-    row = _coefficient_matrix([gap], where.size)[0]
+    row = coefficient_matrix([gap], where.size)[0]
     return HalfSpace(row[1 : 1 + len(where.states)], -float(row[0]))
