@@ -9,7 +9,6 @@ halved. With a proof log each of these counts only if the steps of a certificate
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
@@ -86,7 +85,6 @@ class InputSearch:
     deadline: float
     ledger: ProofLog | None
     whole: NetworkBounds  # bounds over the whole box
-    progress: Callable[[str], None] = lambda text: None
     guessed: int = 0  # how many kinds of guesses were tried
     given_up: int = 0
     visited: int = 0
@@ -145,7 +143,6 @@ def run_input_search(s: InputSearch) -> Answer:
             answer = _try_next_guess(s)
         if answer is not None:
             return answer
-        s.progress(f"native: {s.visited} boxes looked at, {len(s.stack)} open")
     return _final_answer(s)
 
 

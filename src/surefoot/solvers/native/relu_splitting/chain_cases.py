@@ -86,7 +86,7 @@ class ChainCase:
 
     query: Query
     choices: Choices
-    definitions: list[tuple[str, int]]  # variable, and the conjunct that defines it
+    definitions: tuple[tuple[str, int], ...]  # variable, and the conjunct that defines it
     defined: Mapping[str, LinearForm]
     names: tuple[str, ...]  # the free quantities
     bounds: tuple[tuple[Fraction, Fraction], ...]
@@ -129,12 +129,6 @@ def build_chain_case(
 ) -> ChainCase | None:
     """What is to be shown for one choice; None if some call reads another one's output, or bounds miss."""
     known = solve_defining_equalities(query, conjuncts)
-    remaining, definitions = set(known.used), []
-    names_defined = iter(known.defined)
-    for place, atom in enumerate(conjuncts):
-        if atom in remaining:
-            remaining.discard(atom)
-            definitions.append((next(names_defined), place))
     outputs = {name for call in query.calls for name in call.outputs}
     free = dict.fromkeys(
         q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs
@@ -169,7 +163,7 @@ def build_chain_case(
     elif not kept:
         return None
     return ChainCase(
-        query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, kept
+        query, choices, known.equations, known.defined, tuple(free), bounds, query.calls, inputs, kept
     )
 
 
