@@ -23,7 +23,7 @@ from surefoot.solvers.native.bounding.linear_leaf import (
     FarkasMultipliers,
     decide_atom_set,
     is_linear_on_boxes,
-    linear_forms,
+    linear_piece,
 )
 from surefoot.solvers.native.bounding.network_bounds import (
     BoundingPlan,
@@ -393,12 +393,12 @@ def _decide_exactly(
             return answer
     if not straight:
         return None
-    forms = linear_forms(problem, rest.box.low[index].tolist(), rest.box.high[index].tolist())
-    if forms is None:
+    piece = linear_piece(problem, rest.box.low[index].tolist(), rest.box.high[index].tolist())
+    if piece is None:
         return None
     proofs = {}
     for number in np.flatnonzero(rest.alive[index]).tolist():
-        verdict = decide_atom_set(problem, forms, s.goal.sets[number])
+        verdict = decide_atom_set(problem, piece, s.goal.sets[number])
         if isinstance(verdict, FarkasMultipliers):
             proofs[number] = verdict
             continue
