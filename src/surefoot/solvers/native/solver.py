@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
@@ -54,8 +53,9 @@ def _refuse_open_ends(query: Query) -> None:
     form = _normal_form(query)
     if any(is_empty(b) for b in form.box.values()) or _is_single_case(form):
         return
-    for case, known in islice(_enumerate_cases(form), 1):
-        compile_query(form.lowered.query, case, known)
+    asked = form.lowered.query
+    for case, known in islice(enumerate_equality_cases(asked, form.formulas, form.box), 1):
+        compile_query(asked, case, known)
 
 
 def prepare_native_session(base: Query, seed: int, batch: int, proof: bool) -> Question:
@@ -118,11 +118,3 @@ def _is_single_case(form: _NormalForm) -> bool:
         return form.cases is not None and len(form.cases) == 1 and compile_case(form.cases[0]) is not None
     except Unsupported:
         return False
-
-
-def _enumerate_cases(form: _NormalForm) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
-    query = form.lowered.query
-    outputs = frozenset(name for call in query.calls for name in call.outputs)
-    return enumerate_equality_cases(
-        form.formulas, form.box, integer_variable_names(query.quantities), outputs
-    )

@@ -52,7 +52,8 @@ def branch_relu_domains(s: ReluSearch, still: ReluDomains, a: DualAscent, withou
         halves = _split_both_phases(s, parents, first)
         s.stack.push(_split_both_phases(s, halves, np.tile(second, 2)))
     else:
-        _split_domains(s, parents, best[rows], likely_on(a, best)[rows])
+        averaged = np.take_along_axis(a.before, best[:, None], axis=1)[:, 0]  # the point of the relaxation
+        _split_domains(s, parents, best[rows], averaged[rows] >= 0.0)
 
 
 def _log_neuron_splits(s: ReluSearch, nodes: Indices, neurons: Indices) -> Indices:
@@ -173,12 +174,6 @@ def branching_scores(c: DualProblem, domains: ReluDomains, a: DualAscent, weight
     score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
     found: Array = np.where(domains.phase == 0, score, -1.0)
     return found
-
-
-def likely_on(a: DualAscent, neurons: Indices) -> Mask:
-    """Where the averaged point of the relaxation has the neuron on."""
-    on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
-    return on
 
 
 def _shared_input_influence(c: DualProblem, domains: ReluDomains) -> Array:

@@ -53,8 +53,6 @@ class DualProblem:
     multiplier_scale: Array  # (neurons,): a typical coefficient of the neuron
     chordal: Array  # (neurons,): how much the line above the neuron may matter, in any row
     grid: Array  # (neurons,): multipliers are multiples of 1 / grid
-    firsts: Array  # (copies, width, inputs): the first layer
-    first_biases: Array  # (copies, width)
     has_direct: bool  # whether any row mentions inputs
     reads: Indices  # (copies, inputs of a copy): which inputs a copy reads; those beyond have no weight in it
     own_first: Array  # (copies * width, inputs of a copy): the first layer over these inputs
@@ -76,8 +74,6 @@ def prepare_dual_problem(problem: ChainProblem) -> DualProblem:
         typical,
         _chord_weights(problem, typical),
         np.full(problem.neurons, MULTIPLIER_GRID / middle),
-        problem.first.reshape(problem.copies, -1, len(problem.low)),
-        problem.first_bias.reshape(problem.copies, -1),
         bool(problem.direct.any()),
         reads,
         np.take_along_axis(problem.first, np.repeat(reads, problem.widths[0], axis=0), axis=1),
