@@ -75,8 +75,7 @@ def decide_native_query(
     deadline = monotonic() + seconds
     form = _normal_form(query)
     asked, formulas = form.lowered.query, form.formulas
-    waiting = None if form.cases is None else list(form.cases)
-    by_inputs = InputSplitting(asked, formulas, form.box, seed, batch, proof, waiting)
+    by_inputs = InputSplitting(asked, formulas, form.box, seed, batch, proof, form.cases)
     if any(is_empty(b) for b in form.box.values()):
         return by_inputs(deadline)
     by_neurons = ReluSplitting(asked, formulas, seed=seed, batch=batch)
@@ -100,7 +99,7 @@ class _NormalForm:
     lowered: LoweredQuery
     formulas: tuple[Formula, ...]
     box: dict[str, Interval]
-    cases: tuple[CertificateCase, ...] | None
+    cases: list[CertificateCase] | None
 
 
 def _normal_form(query: Query) -> _NormalForm:
@@ -108,8 +107,7 @@ def _normal_form(query: Query) -> _NormalForm:
     whole = integer_variable_names(lowered.query.quantities)
     formulas = tuple(sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.query.constraints)
     box = declared_box(lowered.query.quantities)
-    found = certificate_cases(lowered.query, formulas, box)
-    return _NormalForm(lowered, formulas, box, None if found is None else tuple(found))
+    return _NormalForm(lowered, formulas, box, certificate_cases(lowered.query, formulas, box))
 
 
 def _is_single_case(form: _NormalForm) -> bool:

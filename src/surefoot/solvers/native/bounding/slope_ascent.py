@@ -16,7 +16,7 @@ from surefoot.network.back_substitution import linear_preimages, linear_shift
 from surefoot.network.directed_rounding import Array
 from surefoot.network.relaxation import Relaxation
 from surefoot.problem.network import Activation, Shape
-from surefoot.solvers.native.bounding.gradients import evaluate_node
+from surefoot.solvers.native.bounding.gradients import add_coefficients, evaluate_node
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.relu_chain.bound_arrays import BestPlane, ascend_chain_slopes
@@ -118,10 +118,6 @@ def _substitute_row(climb: _SlopeAscent, row: Array) -> tuple[Array, Array]:
     """Slope and constant of a plane below row . outputs, but for rounding."""
     found, nodes = climb.found, climb.found.network.nodes
     waiting, constant = {len(nodes): row}, np.zeros(len(row))
-
-    def add(source: int, part: Array) -> None:
-        waiting[source] = waiting[source] + part if source in waiting else part
-
     climb.met[:] = 0.0
     for number in range(len(nodes), 0, -1):
         rows = waiting.pop(number, None)
@@ -139,13 +135,14 @@ def _substitute_row(climb: _SlopeAscent, row: Array) -> tuple[Array, Array]:
                 for source, lower, upper in zip(
                     relaxation.sources, relaxation.below, relaxation.above, strict=True
                 ):
-                    add(source, positive * lower + negative * upper)
+                    add_coefficients(waiting, source, positive * lower + negative * upper)
             else:
                 climb.met[:, part] = rows
-                add(relaxation.sources[0], positive * climb.slopes[:, part] + negative * relaxation.above[0])
+                before = positive * climb.slopes[:, part] + negative * relaxation.above[0]
+                add_coefficients(waiting, relaxation.sources[0], before)
             continue
         for source, before in linear_preimages(node, rows, found.network.widths()):
-            add(source, before)
+            add_coefficients(waiting, source, before)
         shift = linear_shift(node)
         if shift is not None:
             constant += rows @ shift
@@ -204,10 +201,6 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
     """Per input: coefficients of nodes times the gap between their slopes, carried back."""
     network = found.network
     carried: dict[int, Array] = {}
-
-    def add(value: int, part: Array) -> None:
-        carried[value] = carried[value] + part if value in carried else part
-
     with np.errstate(all="ignore"):
         for number in range(len(network.nodes), 0, -1):
             node, relaxation = network.nodes[number - 1], found.relaxations[number - 1]
@@ -216,7 +209,7 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
                 for source, part in (
                     () if before is None else linear_preimages(node, before, network.widths(), signs=False)
                 ):
-                    add(source, part)
+                    add_coefficients(carried, source, part)
             elif rows is not None:
                 size = np.abs(rows[:, 0])
                 for source, lower, upper in zip(
@@ -225,5 +218,5 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
                     part = size * np.abs(upper - lower)
                     if before is not None:
                         part = part + before * np.maximum(np.abs(lower), np.abs(upper))
-                    add(source, part)
+                    add_coefficients(carried, source, part)
     return np.nan_to_num(carried.get(0, np.zeros_like(found.boxes[0].low)), nan=0.0, posinf=1e300)

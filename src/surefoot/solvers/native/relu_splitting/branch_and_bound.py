@@ -131,20 +131,20 @@ def _bound_root(c: DualProblem) -> ReluDomains:
 def resume_relu_search(s: ReluSearch, most_nodes: int = MOST_NODES) -> ReluSearchAnswer:
     """Go on until the end or a limit; after a limit this can be called again with a higher one."""
     if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
-        return SearchGaveUp(1, -np.inf, SearchLimit.RANGE, 0)
+        return SearchGaveUp(1, SearchLimit.RANGE, 0)
     why: SearchLimit | None = None
     while len(s.stack) and s.found is None and why is None:
         if s.nodes > s.settings.patience[len(s.c.slices) > 1] and not (s.looks_ahead or s.propagates):
-            s.looks_ahead, s.unresolved, s.worst = True, 0, np.inf
+            s.looks_ahead, s.unresolved = True, 0
             _push_root(s)
         _process_batch(s, s.stack.pop(s.settings.batch))
         why = _exceeded_limit(s, most_nodes)
     if s.found is not None:
         return CandidatePoint(s.found, s.nodes)
     if len(s.stack) and why is not None:
-        return SearchGaveUp(len(s.stack) + s.unresolved, s.worst, why, s.nodes)
+        return SearchGaveUp(len(s.stack) + s.unresolved, why, s.nodes)
     if s.unresolved:
-        return SearchGaveUp(s.unresolved, s.worst, SearchLimit.TIES, s.nodes)
+        return SearchGaveUp(s.unresolved, SearchLimit.TIES, s.nodes)
     return ChainRefutation(s.c, s.log, s.nodes)
 
 
@@ -178,7 +178,6 @@ def _process_batch(s: ReluSearch, domains: ReluDomains) -> None:
         return
     if s.nodes >= s.next_trial:
         _try_propagation(s, still)
-    s.worst = min(s.worst, float(a.bound.min()))
     likely = np.concatenate([a.points, a.last])
     low, high = np.concatenate([still.low, still.low]), np.concatenate([still.high, still.high])
     if not (keep_first_solution(s, likely, low, high) or _attack_periodically(s, a)):

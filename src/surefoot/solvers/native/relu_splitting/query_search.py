@@ -129,9 +129,9 @@ class ReluSplitting:
             match resume_relu_search(search, most_nodes):
                 case CandidatePoint():
                     return Sat(tried.assignment)
-                case SearchGaveUp(count, _, SearchLimit.TIME | SearchLimit.NODES, nodes):
+                case SearchGaveUp(count, SearchLimit.TIME | SearchLimit.NODES, nodes):
                     return Undecided(UndecidedReason.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
-                case SearchGaveUp(count, _, SearchLimit.OPEN, nodes):
+                case SearchGaveUp(count, SearchLimit.OPEN, nodes):
                     return Undecided(UndecidedReason.MEMORY, f"{nodes} sub-domains looked at, {count} open")
                 case SearchGaveUp():
                     self.cases = None

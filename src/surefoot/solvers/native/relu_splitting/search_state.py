@@ -60,7 +60,6 @@ class SearchLimit(Enum):
 @dataclass(frozen=True, slots=True)
 class SearchGaveUp:
     open: int
-    bound: float  # the least bound seen among the open sub-domains; they would be closed by a positive one
     why: SearchLimit
     nodes: int
 
@@ -83,7 +82,6 @@ class ReluSearch:
     propagates: bool = False  # whether boxes are shrunk by every row before anything else
     next_trial: int = 15
     unresolved: int = 0
-    worst: float = np.inf
     found: Array | None = None
     looks_ahead: bool = False  # whether neurons to split are tried before one is chosen
 
