@@ -42,7 +42,7 @@ def evaluate_node(node: Node, values: Sequence[Array]) -> Array:
             return values[source] + constant.astype(np.float64)
         case Elementwise(source, Constant.MULTIPLY, constant):
             return values[source] * constant.astype(np.float64)
-        case Elementwise(source, Constant.DIVIDE, constant):
+        case Elementwise(source, _, constant):
             return values[source] * (1.0 / constant.astype(np.float64))
         case Activation(source, shape, parameters):
             return apply_activation(values[source], shape, parameters)
