@@ -221,7 +221,8 @@ def _copy_arrays(domains: ReluDomains) -> ReluDomains:
 
 def _log_empty_domains(s: ReluSearch, domains: ReluDomains) -> Mask:
     """Which sub-domains have bounds that contradict each other; these are closed."""
-    empty: Mask = (domains.low > domains.high).any(axis=1) | (domains.lower > domains.upper).any(axis=1)
+    empty: Mask = np.asarray((domains.low > domains.high).any(axis=1))
+    empty |= np.asarray((domains.lower > domains.upper).any(axis=1))
     for node in domains.node[empty].tolist():
         s.log.add(node, EmptyEntry())
     return empty
