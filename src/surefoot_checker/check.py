@@ -120,7 +120,7 @@ def judge_certificate(
     if kind in ("barrier", "convergence"):
         return _judge_sets(whole)
     about_runs = kind in ("execution", "recurrence")
-    data = expect_object(whole, _KEYS | (_OBLIGATIONS if about_runs else _CASES), frozenset(), "certificate")
+    data = expect_object(whole, _KEYS | (_OBLIGATIONS if about_runs else _CASES), "certificate")
     arithmetic = data["arithmetic"]
     if arithmetic not in ("float32", "real"):
         raise BadCertificate("certificate: its `arithmetic` is neither `float32` nor `real`")
@@ -142,7 +142,7 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations) -> Checker
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
     needed, allowed = (_KEYS, _CLOSED) if graph else (_KEYS | _VALUES, frozenset[str]())
-    data = expect_object(certificate, needed, allowed, "certificate")
+    data = expect_object(certificate, needed, "certificate", allowed)
     if (
         data["arithmetic"] not in ("exact", "float32" if graph else "reference")
         or places.property is not None
@@ -175,7 +175,7 @@ def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
     """Sets of states of a polynomial system that are never left."""
     converges = certificate["claim"]["kind"] == "convergence"
     keys = _KEYS | _SETS | (_RANKING if converges else frozenset())
-    data = expect_object(certificate, keys, frozenset(), "certificate")
+    data = expect_object(certificate, keys, "certificate")
     if data["arithmetic"] not in ("exact", "float64"):
         raise BadCertificate("certificate: about a polynomial system, in `exact` or `float64` arithmetic")
     words = "every run comes to its target" if converges else "no run comes to an unsafe state"
@@ -204,8 +204,7 @@ def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str) ->
     claimed = _derive_recurrence if data["claim"]["kind"] == "recurrence" else _derive_execution
     problem, words, derive = claimed(data["claim"], places, arithmetic)
     given = [
-        expect_object(o, _OBLIGATION, frozenset(), "obligation")
-        for o in expect_list(data["obligations"], "obligations")
+        expect_object(o, _OBLIGATION, "obligation") for o in expect_list(data["obligations"], "obligations")
     ]
     stated = [
         (expect_text(o["obligation"], "name"), expect_integer(o["steps"], 0, MOST_STEPS, "steps"))
@@ -236,7 +235,7 @@ Derived = tuple[
 
 def _derive_execution(data: object, places: FileLocations, _: str) -> Derived:
     """Every run keeps the property."""
-    claim = expect_object(data, _EXECUTION, frozenset(), "claim")
+    claim = expect_object(data, _EXECUTION, "claim")
     problem, argument = read_canonical_problem(claim["problem"], places), read_run_argument(claim["argument"])
     how = describe_argument(problem, argument)
     words = f"every run of the problem {quote_for_message(problem.name)} keeps its property: {how}"
@@ -245,7 +244,7 @@ def _derive_execution(data: object, places: FileLocations, _: str) -> Derived:
 
 def _derive_recurrence(data: object, places: FileLocations, arithmetic: str) -> Derived:
     """Some run violates the property for ever."""
-    claim = expect_object(data, _RECURRENCE, frozenset(), "claim")
+    claim = expect_object(data, _RECURRENCE, "claim")
     problem, claimed = read_canonical_problem(claim["problem"], places), read_recurrence_claim(claim)
     if arithmetic != "float32":
         raise BadCertificate("a run is claimed for float32 numbers only")

@@ -89,7 +89,7 @@ class _Successors:
 
 def _member_states(data: object, moves: JointTransitions) -> set[Row]:
     """The states of the boxes that belong to a listed abstract state."""
-    entry = expect_object(data, _CLOSED, frozenset(), "closed")
+    entry = expect_object(data, _CLOSED, "closed")
     model = moves.model
     locations = dict(zip(model.names, model.locations, strict=True))
     predicates = [
@@ -107,9 +107,8 @@ def _member_states(data: object, moves: JointTransitions) -> set[Row]:
 
 def _read_abstract_state(data: object, count: int, model: AutomataModel) -> tuple[Row, Row]:
     """Places, and truth values as zeros and ones."""
-    pair = expect_list(data, "an abstract state")
-    if len(pair) != 2:
-        raise BadCertificate("an abstract state that is not [places, values]")
+    form = "an abstract state that is not [places, values]"
+    pair = expect_list(data, "an abstract state", 2, form)
     places, values = expect_list(pair[0], "places"), expect_text(pair[1], "values", _FAR)
     if len(values) != count or not set(values) <= {"0", "1"}:
         raise BadCertificate("an abstract state without a zero or a one for each predicate")
@@ -133,9 +132,7 @@ def _box_values(data: object, model: AutomataModel) -> list[Any]:
 
 
 def _read_ends(data: object) -> tuple[int, int]:
-    pair = expect_list(data, "a range")
-    if len(pair) != 2:
-        raise BadCertificate("a range that is not [low, high]")
+    pair = expect_list(data, "a range", 2, "a range that is not [low, high]")
     low, high = (expect_integer(end, -_FAR, _FAR, "end of a range") for end in pair)
     return low, high
 

@@ -57,13 +57,8 @@ def read_recurrence_claim(claim: Mapping[str, object]) -> ClaimedRecurrence:
     start = claim["start"]
     if type(start) is not dict:
         raise BadCertificate("start: not an object")
-    moves = tuple(
-        _read_step(expect_object(m, _STEP, frozenset(), "move")) for m in expect_list(claim["moves"], "moves")
-    )
-    entries = [
-        expect_object(r, _STEP | _SET, frozenset(), "region")
-        for r in expect_list(claim["regions"], "regions")
-    ]
+    moves = tuple(_read_step(expect_object(m, _STEP, "move")) for m in expect_list(claim["moves"], "moves"))
+    entries = [expect_object(r, _STEP | _SET, "region") for r in expect_list(claim["regions"], "regions")]
     if not entries or len(entries) > MOST_STEPS or len(moves) > MOST_STEPS:
         raise BadCertificate(f"from 1 to {MOST_STEPS} regions and at most {MOST_STEPS} moves are allowed")
     regions = tuple((read_term(entry["set"], deepest=DEEPEST), _read_step(entry)) for entry in entries)
@@ -71,9 +66,8 @@ def read_recurrence_claim(claim: Mapping[str, object]) -> ClaimedRecurrence:
 
 
 def _read_step(entry: Mapping[str, object]) -> RecurrenceStep:
-    pairs = [expect_list(pair, "chosen") for pair in expect_list(entry["chosen"], "chosen")]
-    if any(len(pair) != 2 for pair in pairs):
-        raise BadCertificate("chosen: not a list of pairs of name and term")
+    form = "chosen: not a list of pairs of name and term"
+    pairs = [expect_list(pair, "chosen", 2, form) for pair in expect_list(entry["chosen"], "chosen")]
     chosen = {expect_text(name, "chosen"): read_term(term, deepest=DEEPEST) for name, term in pairs}
     if len(chosen) < len(pairs):
         raise BadCertificate("chosen: a name occurs twice")

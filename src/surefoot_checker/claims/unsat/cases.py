@@ -40,7 +40,7 @@ _ALLOWED = frozenset({"choose", "define"})
 
 
 def read_case(data: object) -> dict[str, Any]:
-    return expect_object(data, _NEEDED, _ALLOWED, "case")
+    return expect_object(data, _NEEDED, "case", _ALLOWED)
 
 
 def check_choices(query: ClaimedQuery, cases: Sequence[Mapping[str, Any]]) -> None:
@@ -104,9 +104,7 @@ def build_case_problem(query: ClaimedQuery, case: Mapping[str, Any], float32: bo
     outputs = {name for call in calls for name in call.outputs}
     variables = {v.name: v for v in query.variables}
     for entry in expect_list(case.get("define", []), "define"):
-        pair = expect_list(entry, "definition")
-        if len(pair) != 2:
-            raise BadCertificate("a definition is a pair of variable and conjunct")
+        pair = expect_list(entry, "definition", 2, "a definition is a pair of variable and conjunct")
         name = expect_text(pair[0], "definition")
         if name not in variables or name in outputs:
             raise Refused(f"define: `{name}` is no variable that can be defined")
