@@ -16,7 +16,7 @@ from .claims.graph.claim import check_graph_claim
 from .claims.runs.argument import read_run_argument
 from .claims.runs.canonical_problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
 from .claims.runs.network_ranges import check_overflow
-from .claims.runs.obligations import RunObligation, derive_obligations, describe_argument
+from .claims.runs.obligations import RunObligation, describe_argument, enumerate_obligations
 from .claims.runs.recurrence import check_stem, read_recurrence_claim
 from .claims.runs.recurrence import region_obligations as of_regions
 from .claims.unsat.cases import build_case_problem as read_case_problem
@@ -239,7 +239,7 @@ def _derive_execution(data: object, places: FileLocations, _: str) -> Derived:
     problem, argument = read_canonical_problem(claim["problem"], places), read_run_argument(claim["argument"])
     how = describe_argument(problem, argument)
     words = f"every run of the problem {quote_for_message(problem.name)} keeps its property: {how}"
-    return problem, words, lambda: derive_obligations(problem, argument)
+    return problem, words, lambda: list(enumerate_obligations(problem, argument))
 
 
 def _derive_recurrence(data: object, places: FileLocations, arithmetic: str) -> Derived:

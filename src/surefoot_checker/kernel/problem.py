@@ -154,7 +154,13 @@ class SumBound:
     reward: str | None
     low: Fraction | None
     high: Fraction | None
-    strict: bool
+    strict: bool  # the bound above is excluded
+
+    def is_over(self, total: Any) -> bool:
+        return self.high is not None and (total > self.high or (self.strict and total == self.high))
+
+    def holds(self, total: Any) -> bool:
+        return not self.is_over(total) and (self.low is None or total >= self.low)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
