@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ...kernel.inference import is_float32_number, reference_outputs
+from ...kernel.float32 import is_float32_number
+from ...kernel.inference import reference_outputs
 from ...kernel.query import Ends, Formula
 from ...kernel.strict_json import (
     BadCertificate,

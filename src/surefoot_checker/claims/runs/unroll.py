@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from ...kernel.inference import is_float32_number
+from ...kernel.float32 import is_float32_number
 from ...kernel.query import (
     ClaimedQuery,
     ClaimedVariable,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...kernel.inference import Values, fraction_to_float32, network_function
+from ...kernel.float32 import fraction_to_float32
+from ...kernel.inference import Values, network_function
 from ...kernel.network import FlatNetwork
 from ...kernel.problem import Policy
 from ...kernel.strict_json import BadCertificate, Refused
