@@ -19,17 +19,19 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.relu_splitting import (
-    AscentSteps,
-    CandidatePoint,
+from surefoot.solvers.native.relu_splitting.branch_and_bound import refute_chain_problem
+from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainProblem,
+    build_chain_problem,
+    evaluate_chain_rows,
+    violation_gradient,
+)
+from surefoot.solvers.native.relu_splitting.search_state import (
+    CandidatePoint,
     ChainRefutation,
     ReluSearchSettings,
     SearchGaveUp,
-    build_chain_problem,
-    refute_chain_problem,
 )
-from surefoot.solvers.native.relu_splitting.chain_problem import evaluate_chain_rows, violation_gradient
 
 LOW, HIGH = np.array([-0.05, 1.0, 2.0]), np.array([0.05, 1.05, 8.0])  # gradient, latency ratio, send ratio
 HISTORY, FEATURES = 10, 3
@@ -168,7 +170,7 @@ def row(name: str, seed: int = 1) -> ChainProblem:
     return question(network(widths, seed), int(copies), attained(widths, int(copies), seed) + float(margin))
 
 
-def measured(name: str, seconds: float, steps: AscentSteps, log: bool) -> dict[str, object]:
+def measured(name: str, seconds: float, steps: int, log: bool) -> dict[str, object]:
     problem = row(name)
     started, cpu = time.monotonic(), time.process_time()
     settings = ReluSearchSettings(steps=steps, log=log, expired=lambda: time.monotonic() - started > seconds)
@@ -197,7 +199,7 @@ def main() -> int:
     options = parser.parse_args()
     results = []
     for name in options.rows:
-        results.append(measured(name, options.seconds, AscentSteps(options.steps), options.log))
+        results.append(measured(name, options.seconds, options.steps, options.log))
         print(
             "{row:>14} {answer:>6} {seconds:9.4f} s {nodes:8d} nodes {detail}".format(**results[-1]),
             flush=True,

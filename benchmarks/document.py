@@ -77,7 +77,7 @@ def _case(
     for call in query.calls:
         ends = [linear_range(linearise_term(t), box) for t in call.inputs]
         low, high = ([float(e[side] or 0) for e in ends] for side in (0, 1))
-        values = linear_bounds(call.network, np.array(low), np.array(high)).values
+        values = linear_bounds(call.network, np.array(low), np.array(high))
         bounds.append([[_numbers(v.low), _numbers(v.high)] for v in values])
     return {
         "box": [[_end(e) for e in (given if n in outputs else box)[n]] for n in names],

@@ -16,7 +16,7 @@ from surefoot_checker.check import CheckerVerdict, judge_certificate
 from surefoot_checker.claims.barrier.system import ClaimedSystem, read_claimed_system
 from surefoot_checker.claims.runs.argument import read_run_argument
 from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem, read_canonical_problem
-from surefoot_checker.claims.runs.obligations import RunObligation, derive_obligations
+from surefoot_checker.claims.runs.obligations import RunObligation, enumerate_obligations
 from surefoot_checker.claims.unsat.query_claim import FileLocations
 from surefoot_checker.kernel.format_1 import translate_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
@@ -83,8 +83,11 @@ def derive_flat_obligations(problem: Mapping[str, Any], argument: Mapping[str, A
     """What has to be shown for a claim about runs in the form of format 1."""
     claim = {"kind": "execution", "problem": problem, "argument": argument}
     found = translate_certificate({"claim": claim})["claim"]
-    return derive_obligations(
-        read_canonical_problem(found["problem"], FileLocations(Path())), read_run_argument(found["argument"])
+    return list(
+        enumerate_obligations(
+            read_canonical_problem(found["problem"], FileLocations(Path())),
+            read_run_argument(found["argument"]),
+        )
     )
 
 

@@ -35,7 +35,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.simulate import ENDED, FAILED, STALLED, SUCCEEDED, PathProperty, make_simulator
 from surefoot.simulate.simulator import RunSimulator
-from surefoot.solvers.sampling import FAILURE, SUCCESS, UNDECIDED, Progress, choose_plan
+from surefoot.solvers.sampling.methods import choose_plan
+from surefoot.solvers.sampling.plan import FAILURE, SUCCESS, UNDECIDED, Progress
 from surefoot.term.term import FALSE, Var, equal
 
 ROOT = Path(__file__).parents[1]

@@ -20,7 +20,7 @@ from benchmarks.forgery.finite_systems import Json
 from benchmarks.old_format import read_flat_system
 from surefoot.query import polynomial as symbolic
 from surefoot.solvers.halfspaces import FarkasCombinations
-from surefoot.solvers.sos import prove_nonnegative
+from surefoot.solvers.sos.rational_identity import prove_nonnegative
 from surefoot.work.budget import Budget
 from surefoot_checker.claims.barrier import claim as sets
 from surefoot_checker.claims.barrier.claim import (
@@ -29,14 +29,11 @@ from surefoot_checker.claims.barrier.claim import (
     read_scaled_ring,
     set_constraints,
 )
-from surefoot_checker.claims.barrier.perturbation import bound_max_change, box_magnitudes
 from surefoot_checker.claims.barrier.polynomial import (
     ExactPolynomial,
     nearest_double,
     poly_constant,
-    poly_difference,
     poly_from_term,
-    poly_sum,
     poly_variable,
 )
 from surefoot_checker.claims.barrier.rounding_error import RoundedValue, bound_rounding
@@ -53,6 +50,8 @@ from surefoot_checker.claims.barrier.system import (
     ClaimedRule,
     ClaimedSystem,
     Range,
+    bound_max_change,
+    box_magnitudes,
     relaxed_conjunctions,
 )
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused
@@ -145,16 +144,13 @@ def _show_set(
     entry["saturation"] = _show_saturation(system, work, rule, inside, own)
     disturbed = ring.within([n for n, _ in system.disturbances], [r for _, r in system.disturbances])
     entry["steps"] = []
-    for values, constraints in enumerate_control_modes(system, ring, rule, entry):
+    for moved, constraints in enumerate_control_modes(system, ring, rule, entry):
         where = [*inside, *disturbed, *constraints]
         products = _step_products(own, len(inside), len(disturbed), len(constraints))
-        following = _following(system, ring, values)
-        moved = dict(zip(system.variables, following, strict=True))
         shown = []
         for row in rule.set.rows:
-            after = poly_from_term(row, moved, ring.size, ring.rounded)
-            shown.append(work.prove(ring.at_most(-room - drift, after), where, products))
-        for value, (low, high), error in zip(following, rule.set.domain, step, strict=True):
+            shown.append(work.prove(ring.at_most(-room - drift, ring.of(row, moved)), where, products))
+        for value, (low, high), error in zip(moved.values(), rule.set.domain, step, strict=True):
             shown.append(work.prove(ring.at_least(low + error, value), where, products))
             shown.append(work.prove(ring.at_most(high - error, value), where, products))
         entry["steps"].append(shown)
@@ -162,9 +158,7 @@ def _show_set(
     for case in relaxed_conjunctions(system.unsafe):
         gaps, needed = sets._comparison_gaps(system, ring, rule, case, periods)
         slacks = [work.due("slack", n) for n in needed]
-        more = [
-            poly_sum(gap, poly_constant(slack, ring.size)) for gap, slack in zip(gaps, slacks, strict=True)
-        ]
+        more = [gap + poly_constant(slack, ring.size) for gap, slack in zip(gaps, slacks, strict=True)]
         singles = [(len(inside) + i,) for i in range(len(more))]
         proof = work.prove(poly_constant(-1, ring.size), [*inside, *more], [*own, *singles])
         entry["unsafe"].append({"slack": [write_number(s) for s in slacks], "proof": proof})
@@ -190,13 +184,6 @@ def _own(rule: ClaimedRule) -> list[tuple[int, ...]]:
 def _step_products(own: Sequence[Any], inside: int, disturbed: int, constraints: int) -> list[Any]:
     gusts = [(inside + 2 * i, inside + 2 * i + 1) for i in range(disturbed // 2)]
     return [*own, *gusts, *((inside + disturbed + i,) for i in range(constraints))]
-
-
-def _following(
-    system: ClaimedSystem, ring: ScaledRing, values: Sequence[ExactPolynomial]
-) -> list[ExactPolynomial]:
-    names = ring.names | {c.name: v for c, v in zip(system.controls, values, strict=True)}
-    return [poly_from_term(t, names, ring.size, ring.rounded) for t in system.next]
 
 
 def _show_saturation(
@@ -264,7 +251,7 @@ def _enclosure(
         size = len(sides)
         middles = [(a + b) / 2 for a, b in sides]
         names = {
-            n: poly_sum(poly_variable(i, size), poly_constant(m, size))
+            n: poly_variable(i, size) + poly_constant(m, size)
             for i, (n, m) in enumerate(zip(named, middles, strict=True))
         }
         halves = [(-(b - a) / 2, (b - a) / 2) for a, b in sides]
@@ -349,12 +336,8 @@ def _show_ranking(system: ClaimedSystem, work: Work, data: Json) -> None:
         n: RoundedValue(size)
         for n, size in zip(system.variables, box_magnitudes(rule.set.domain), strict=True)
     }
-    for values, constraints in enumerate_control_modes(system, ring, rule, entry):
-        following = dict(zip(system.variables, _following(system, ring, values), strict=True))
-        after = poly_from_term(function, following, ring.size, ring.rounded)
-        wanted = poly_difference(
-            poly_difference(ring.of(function), after), poly_constant(falls + drift, ring.size)
-        )
+    for moved, constraints in enumerate_control_modes(system, ring, rule, entry):
+        wanted = ring.of(function) - ring.of(function, moved) - poly_constant(falls + drift, ring.size)
         several = []
         for case in relaxed_conjunctions(target, False):
             where = [*inside, *disturbed, *constraints]
@@ -365,9 +348,8 @@ def _show_ranking(system: ClaimedSystem, work: Work, data: Json) -> None:
                     [bound_rounding(t, state).error for t in (left, right)] if system.rounded else [_ZERO]
                 )
                 slacks.append(work.due("slack", sum(errors, _ZERO)))
-                gap = poly_difference(ring.of(right), ring.of(left))
                 products.append((len(where),))
-                where.append(poly_sum(gap, poly_constant(slacks[-1], ring.size)))
+                where.append(ring.of(right) - ring.of(left) + poly_constant(slacks[-1], ring.size))
             shown = work.prove(wanted, where, products)
             several.append({"slack": [write_number(s) for s in slacks], "proof": shown})
         ranking["cases"].append(several)

@@ -20,7 +20,6 @@ from benchmarks.forgery.finite_systems import Json
 from surefoot_checker.claims.barrier.polynomial import (
     ExactPolynomial,
     poly_from_term,
-    poly_multiple,
     poly_variable,
 )
 from surefoot_checker.claims.barrier.sampling_period import _lie_derivatives
@@ -350,7 +349,7 @@ def predict_period(system: Json, order: int) -> list[Any]:
     series = steady = [poly_from_term(read_term(r), still, size, False) for r in rates]
     for k in range(2, order + 1):
         series = _lie_derivatives(series, steady)
-        more = [_written(poly_multiple(p, h**k / factorial(k)), names) for p in series]
+        more = [_written(p.times(h**k / factorial(k)), names) for p in series]
         found = [plus(term, *several) for term, several in zip(found, more, strict=True)]
     return found
 

@@ -17,8 +17,15 @@ else:  # who checks types and saw this would believe that every name is there
     __all__ = list(_USER_NAMES)
 
     def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("surefoot")
         if name not in _HOMES:
-            raise AttributeError(f"module `surefoot` has no attribute `{name}`")
+            from surefoot.errors import did_you_mean
+
+            known = "" if name.startswith("_") else f"; {did_you_mean(name, _USER_NAMES)}"
+            raise AttributeError(f"module `surefoot` has no attribute `{name}`{known}")
         from surefoot import api
 
         return getattr(api, name)

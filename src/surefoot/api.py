@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 # fmt: off
 if TYPE_CHECKING:  # the names of the table below, for type checkers; a test holds both equal
     from surefoot.engines.barrier import Barrier as Barrier
-    from surefoot.engines.barrier.float_system import evaluate_polynomial as evaluate_polynomial
+    from surefoot.engines.barrier.float_system import (
+        Floats as Floats, evaluate_polynomial as evaluate_polynomial,
+    )
     from surefoot.engines.barrier.sos_candidate import template_objection as template_objection
     from surefoot.engines.bmc import Bmc as Bmc
     from surefoot.engines.explicit import Explicit as Explicit
@@ -66,7 +68,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
     from surefoot.interface.expression import (
         Expression as Expression, array as array, boolean as boolean, choose_value as choose_value,
-        integer as integer, real as real,
+        integer as integer, maximum as maximum, minimum as minimum, real as real,
     )
     from surefoot.interface.policy import AnyPolicy as AnyPolicy, Policy as Policy
     from surefoot.interface.properties import (
@@ -126,8 +128,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.report.disturbance_text import (
         disturbances_to_json as disturbances_to_json, render_disturbances as render_disturbances,
     )
-    from surefoot.report.drawing import render_png as render_png, render_svg as render_svg
-    from surefoot.report.drawing.png_file import render_pixels as render_pixels
+    from surefoot.report.drawing.png_file import render_pixels as render_pixels, render_png as render_png
+    from surefoot.report.drawing.svg_file import render_svg as render_svg
     from surefoot.report.file_facts import (
         compare_runtime as compare_runtime, describe_model_file as describe_model_file,
         describe_policy_file as describe_policy_file, render_facts as render_facts,
@@ -139,10 +141,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.report.foreign_barrier_text import (
         describe_judgement as describe_judgement, judgement_to_json as judgement_to_json,
     )
-    from surefoot.report.heatmap import (
-        Figure as Figure, Panel as Panel, build_figure as build_figure, common_axes as common_axes,
-        draw_figure as draw_figure, effort_table as effort_table, heat_map as heat_map,
-        heat_page as heat_page, parse_view as parse_view, value_table as value_table,
+    from surefoot.report.heatmap.cells import (
+        MapView as MapView, heat_map as heat_map, parse_view as parse_view,
     )
     from surefoot.report.heatmap.compose_figure import (
         HeatmapOptions as HeatmapOptions, compose_figure as compose_figure,
@@ -154,15 +154,22 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         read_threshold as read_threshold,
     )
     from surefoot.report.heatmap.figure_data import figure_to_json as figure_to_json
-    from surefoot.report.heatmap.heat_figure import measure_of as measure_of, unit_of as unit_of
+    from surefoot.report.heatmap.heat_figure import (
+        Figure as Figure, Panel as Panel, build_figure as build_figure, measure_of as measure_of,
+        unit_of as unit_of,
+    )
+    from surefoot.report.heatmap.html import heat_page as heat_page
+    from surefoot.report.heatmap.layout import draw_figure as draw_figure
     from surefoot.report.heatmap.learning_curve import Curve as Curve
     from surefoot.report.heatmap.problem_variants import read_map_plan as read_map_plan
     from surefoot.report.heatmap.start_summary import summarise_starts as summarise_starts
     from surefoot.report.heatmap.start_tables import (
-        StartTables as StartTables, solve_start_tables as solve_start_tables,
+        StartTables as StartTables, read_start_tables as read_start_tables,
+        solve_start_tables as solve_start_tables,
     )
-    from surefoot.report.heatmap.start_values import StartValue as StartValue, Which as Which
-    from surefoot.report.heatmap.stored_tables import read_start_tables as read_start_tables
+    from surefoot.report.heatmap.start_values import (
+        StartValue as StartValue, Which as Which, effort_table as effort_table, value_table as value_table,
+    )
     from surefoot.report.heatmap.terminal import (
         terminal_lines as terminal_lines, terminal_text as terminal_text,
     )
@@ -180,9 +187,11 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         optimum_to_json as optimum_to_json, render_optimum as render_optimum,
         solve_optimum as solve_optimum,
     )
-    from surefoot.report.region import (
-        Scene as Scene, certified_scene as certified_scene, draw_scenes as draw_scenes,
-        region_page as region_page, scene_to_json as scene_to_json, synthesis_scene as synthesis_scene,
+    from surefoot.report.region.html import region_page as region_page
+    from surefoot.report.region.region_figure import draw_scenes as draw_scenes
+    from surefoot.report.region.scene import (
+        Scene as Scene, certified_scene as certified_scene, scene_to_json as scene_to_json,
+        synthesis_scene as synthesis_scene,
     )
     from surefoot.report.result_page import render_result_page as render_result_page
     from surefoot.report.result_text import render as render
@@ -230,15 +239,17 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         evaluation_to_json as evaluation_to_json, render_evaluation as render_evaluation,
     )
     from surefoot.shields.evaluation.plant import (
-        BatchPlant as BatchPlant, Floats as Floats, by_network as by_network,
-        covered_boxes as covered_boxes, draw_start_states as draw_start_states,
+        BatchPlant as BatchPlant, by_network as by_network, covered_boxes as covered_boxes,
+        draw_start_states as draw_start_states,
     )
     from surefoot.shields.evaluation.simulation import Campaign as Campaign
-    from surefoot.shields.export.guard import StepFunction as StepFunction, c_symbol as c_symbol
+    from surefoot.shields.export.guard import (
+        StepFunction as StepFunction, c_symbol as c_symbol, find_export_obstacle as find_export_obstacle,
+    )
     from surefoot.shields.foreign_judgement import judge_foreign_barriers as judge_foreign_barriers
     from surefoot.shields.logged_runs import estimate_disturbances as estimate_disturbances
-    from surefoot.shields.old_rules import read_old_rules as read_old_rules
-    from surefoot.solvers.sos import Squares as Squares
+    from surefoot.shields.recheck import read_old_rules as read_old_rules
+    from surefoot.solvers.sos.gram_blocks import Squares as Squares
     from surefoot.term.evaluate import evaluate_term as evaluate_term
     from surefoot.term.parser import parse_term as parse_term
     from surefoot.term.printer import show_term as show_term
@@ -297,7 +308,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
         ".work.budget": "Budget",
     },
     {  # Expressions over the state
-        ".interface.expression": "Expression array boolean choose_value integer real",
+        ".interface.expression": "Expression array boolean choose_value integer maximum minimum real",
         ".term.term": "FALSE TRUE Var equal ite",
         ".term.parser": "parse_term",
         ".term.value_types": "Array Bool Int Real",
@@ -425,20 +436,20 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     },
     {  # Shields of systems with real controls
         ".shields.certified_shield": "SetKind ShieldSynthesis Sketches make_certified_shield shapes_for",
-        ".solvers.sos": "Squares",
-        ".shields.old_rules": "read_old_rules",
+        ".solvers.sos.gram_blocks": "Squares",
+        ".shields.recheck": "read_old_rules",
         ".shields.batch_guard": "BatchGuard",
-        ".shields.export.guard": "StepFunction c_symbol",
+        ".shields.export.guard": "StepFunction c_symbol find_export_obstacle",
         ".shields.evaluation.baselines": "baseline_regulator",
         ".shields.evaluation.comparison": (
             "EvaluationSize ShieldEvaluation evaluate_guarded_network evaluate_shield "
             "evaluation_to_json render_evaluation"
         ),
-        ".shields.evaluation.plant": "BatchPlant Floats by_network covered_boxes draw_start_states",
+        ".shields.evaluation.plant": "BatchPlant by_network covered_boxes draw_start_states",
         ".shields.evaluation.simulation": "Campaign",
         ".reductions.barrier": "ControlSystem read_control_system",
         ".query.polynomial": "Polynomial",
-        ".engines.barrier.float_system": "evaluate_polynomial",
+        ".engines.barrier.float_system": "Floats evaluate_polynomial",
         ".engines.barrier.sos_candidate": "template_objection",
         ".report.shield_text": (
             "render_share render_shield_page render_synthesis result_from_synthesis synthesis_to_json"
@@ -449,28 +460,28 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".report.finite_shield_text": "finite_synthesis_to_json render_finite_synthesis",
     },
     {  # Heat maps
-        ".report.heatmap": (
-            "Figure Panel build_figure common_axes draw_figure effort_table heat_map heat_page "
-            "parse_view value_table"
-        ),
+        ".report.heatmap.cells": "MapView heat_map parse_view",
         ".report.heatmap.compose_figure": "HeatmapOptions compose_figure drawn_start_values read_limits",
         ".report.heatmap.critical_starts": (
             "CriticalStart critical_csv critical_data find_critical_starts misses_threshold read_threshold"
         ),
         ".report.heatmap.figure_data": "figure_to_json",
-        ".report.heatmap.heat_figure": "measure_of unit_of",
+        ".report.heatmap.heat_figure": "Figure Panel build_figure measure_of unit_of",
+        ".report.heatmap.html": "heat_page",
+        ".report.heatmap.layout": "draw_figure",
         ".report.heatmap.learning_curve": "Curve",
         ".report.heatmap.problem_variants": "read_map_plan",
         ".report.heatmap.start_summary": "summarise_starts",
-        ".report.heatmap.start_tables": "StartTables solve_start_tables",
-        ".report.heatmap.start_values": "StartValue Which",
-        ".report.heatmap.stored_tables": "read_start_tables",
+        ".report.heatmap.start_tables": "StartTables read_start_tables solve_start_tables",
+        ".report.heatmap.start_values": "StartValue Which effort_table value_table",
         ".report.heatmap.terminal": "terminal_lines terminal_text",
     },
     {  # Pictures and pages
-        ".report.drawing": "render_png render_svg",
-        ".report.drawing.png_file": "render_pixels",
-        ".report.region": "Scene certified_scene draw_scenes region_page scene_to_json synthesis_scene",
+        ".report.drawing.png_file": "render_pixels render_png",
+        ".report.drawing.svg_file": "render_svg",
+        ".report.region.html": "region_page",
+        ".report.region.region_figure": "draw_scenes",
+        ".report.region.scene": "Scene certified_scene scene_to_json synthesis_scene",
         ".report.html_page": "render_html_page",
         ".report.search_page": "preformatted_html",
     },

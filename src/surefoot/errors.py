@@ -11,7 +11,8 @@ SurefootError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -57,6 +58,15 @@ class SolverFailure(SurefootError):
 
 class CertificationFailed(SurefootError):
     """An engine claimed something that its evidence does not show: a defect of surefoot."""
+
+
+@contextmanager
+def locate_errors(where: str, kind: type[SurefootError] = SurefootError) -> Iterator[None]:
+    """Errors of this kind, raised inside, get their place put in front."""
+    try:
+        yield
+    except kind as error:
+        raise error.at(where) from None
 
 
 def missing_backend(package: str, extra: str) -> MissingBackend:

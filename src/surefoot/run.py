@@ -179,6 +179,9 @@ def _resolve_engines(given: Engine | str | Sequence[Engine | str] | None) -> Eng
     if given is None:
         return None
     if isinstance(given, Sequence) and not isinstance(given, str):
+        if not given:
+            fix = 'leave `engine` out for all that can take the problem, or name one: "bmc"'
+            raise WrongType("the list of engines is empty", fix=fix, where="engine")
         return [engine for one in given for engine in _engines_of(one)]
     found = _engines_of(given)
     return found if isinstance(given, str) else found[0]

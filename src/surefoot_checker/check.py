@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,11 +16,9 @@ from .claims.graph.claim import check_graph_claim
 from .claims.runs.argument import read_run_argument
 from .claims.runs.canonical_problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
 from .claims.runs.network_ranges import check_overflow
-from .claims.runs.obligations import RunObligation, derive_obligations, describe_argument
-from .claims.runs.recurrence import check_stem, read_recurrence_claim
-from .claims.runs.recurrence import region_obligations as of_regions
-from .claims.unsat.cases import build_case_problem as read_case_problem
-from .claims.unsat.cases import check_choices, read_case
+from .claims.runs.obligations import RunObligation, describe_argument, enumerate_obligations
+from .claims.runs.recurrence import check_stem, read_recurrence_claim, region_obligations
+from .claims.unsat.cases import build_case_problem, check_choices, read_case
 from .claims.unsat.proof_tree import ProofCount, check_proof_tree
 from .claims.unsat.query_claim import FileLocations, read_query_claim
 from .claims.values.claim import check_process_claim
@@ -37,9 +35,6 @@ from .kernel.strict_json import (
 from .kernel.untrusted_file import decompress_gzip, quote_for_message, read_file_bytes
 
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
-_CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})
-_VALUES, _SETS, _CLOSED = frozenset({"values"}), frozenset({"sets"}), frozenset({"closed"})
-_RANKING = frozenset({"ranking"})
 _EXECUTION = frozenset({"kind", "problem", "argument"})
 _RECURRENCE = frozenset({"kind", "problem", "start", "moves", "regions"})
 _STEM = "that another float32 evaluation of the network than the reference makes the same first steps"
@@ -120,7 +115,7 @@ def judge_certificate(
     if kind in ("barrier", "convergence"):
         return _judge_sets(whole)
     about_runs = kind in ("execution", "recurrence")
-    data = expect_object(whole, _KEYS | (_OBLIGATIONS if about_runs else _CASES), frozenset(), "certificate")
+    data = expect_object(whole, _KEYS | {"obligations" if about_runs else "cases"}, "certificate")
     arithmetic = data["arithmetic"]
     if arithmetic not in ("float32", "real"):
         raise BadCertificate("certificate: its `arithmetic` is neither `float32` nor `real`")
@@ -133,20 +128,17 @@ def judge_certificate(
         check_no_solution(query, cases, arithmetic, {}, count)
     except Refused as error:
         accepted, reason = False, str(error)
-    return _query_verdict(
-        accepted, reason, f"nothing satisfies {query.origin}", arithmetic, query.uncertified, count
-    )
+    words, meaning = f"nothing satisfies {query.origin}", _MEANING[arithmetic]
+    return CheckerVerdict(accepted, reason, words, meaning, query.uncertified, **asdict(count))
 
 
 def _judge_values(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
-    needed, allowed = (_KEYS, _CLOSED) if graph else (_KEYS | _VALUES, frozenset[str]())
-    data = expect_object(certificate, needed, allowed, "certificate")
-    if (
-        data["arithmetic"] not in ("exact", "float32" if graph else "reference")
-        or places.property is not None
-    ):
+    needed, allowed = (_KEYS, frozenset({"closed"})) if graph else (_KEYS | {"values"}, frozenset[str]())
+    data = expect_object(certificate, needed, "certificate", allowed)
+    known = ("exact", "float32" if graph else "reference")
+    if data["arithmetic"] not in known or places.property is not None:
         raise BadCertificate("certificate: about a process, in an arithmetic of such claims, not a file")
     collects = gc.isenabled()
     gc.disable()  # nothing here refers to itself, and there may be millions of states to walk through
@@ -174,8 +166,8 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations) -> Checker
 def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
     """Sets of states of a polynomial system that are never left."""
     converges = certificate["claim"]["kind"] == "convergence"
-    keys = _KEYS | _SETS | (_RANKING if converges else frozenset())
-    data = expect_object(certificate, keys, frozenset(), "certificate")
+    keys = _KEYS | {"sets"} | ({"ranking"} if converges else set())
+    data = expect_object(certificate, keys, "certificate")
     if data["arithmetic"] not in ("exact", "float64"):
         raise BadCertificate("certificate: about a polynomial system, in `exact` or `float64` arithmetic")
     words = "every run comes to its target" if converges else "no run comes to an unsafe state"
@@ -204,8 +196,7 @@ def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str) ->
     claimed = _derive_recurrence if data["claim"]["kind"] == "recurrence" else _derive_execution
     problem, words, derive = claimed(data["claim"], places, arithmetic)
     given = [
-        expect_object(o, _OBLIGATION, frozenset(), "obligation")
-        for o in expect_list(data["obligations"], "obligations")
+        expect_object(o, _OBLIGATION, "obligation") for o in expect_list(data["obligations"], "obligations")
     ]
     stated = [
         (expect_text(o["obligation"], "name"), expect_integer(o["steps"], 0, MOST_STEPS, "steps"))
@@ -226,7 +217,8 @@ def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str) ->
             check_no_solution(obligation.query, several, arithmetic, kernels, count)
     except Refused as error:
         accepted, reason = False, where + str(error)
-    return _query_verdict(accepted, reason, words, arithmetic, problem.uncertified, count)
+    meaning = _MEANING[arithmetic]
+    return CheckerVerdict(accepted, reason, words, meaning, problem.uncertified, **asdict(count))
 
 
 Derived = tuple[
@@ -236,23 +228,23 @@ Derived = tuple[
 
 def _derive_execution(data: object, places: FileLocations, _: str) -> Derived:
     """Every run keeps the property."""
-    claim = expect_object(data, _EXECUTION, frozenset(), "claim")
+    claim = expect_object(data, _EXECUTION, "claim")
     problem, argument = read_canonical_problem(claim["problem"], places), read_run_argument(claim["argument"])
     how = describe_argument(problem, argument)
     words = f"every run of the problem {quote_for_message(problem.name)} keeps its property: {how}"
-    return problem, words, lambda: derive_obligations(problem, argument)
+    return problem, words, lambda: list(enumerate_obligations(problem, argument))
 
 
 def _derive_recurrence(data: object, places: FileLocations, arithmetic: str) -> Derived:
     """Some run violates the property for ever."""
-    claim = expect_object(data, _RECURRENCE, frozenset(), "claim")
+    claim = expect_object(data, _RECURRENCE, "claim")
     problem, claimed = read_canonical_problem(claim["problem"], places), read_recurrence_claim(claim)
     if arithmetic != "float32":
         raise BadCertificate("a run is claimed for float32 numbers only")
 
     def derive() -> list[RunObligation]:
         check_stem(problem, claimed)
-        return of_regions(problem, claimed)
+        return region_obligations(problem, claimed)
 
     how = (
         f"{len(claimed.moves)} steps, then for ever through sets without good states ({len(claimed.regions)})"
@@ -278,7 +270,7 @@ def check_no_solution(
     for number, case in enumerate(cases):
         count.cases += 1
         try:
-            problem = read_case_problem(query, case, arithmetic == "float32")
+            problem = build_case_problem(query, case, arithmetic == "float32")
             steps = expect_list(case["steps"], "steps")
             if problem is not None:
                 check_proof_tree(problem, steps, kernels, count)
@@ -286,19 +278,3 @@ def check_no_solution(
                 raise Refused("step 0 follows when the case is closed")
         except Refused as error:
             raise Refused(f"case {number}: {error}") from None
-
-
-def _query_verdict(
-    accepted: bool, reason: str, claim: str, arithmetic: str, missing: tuple[str, ...], count: ProofCount
-) -> CheckerVerdict:
-    return CheckerVerdict(
-        accepted,
-        reason,
-        claim,
-        _MEANING[arithmetic],
-        missing,
-        count.cases,
-        count.steps,
-        count.states,
-        count.repeated,
-    )

@@ -39,7 +39,7 @@ from surefoot.work.budget import Budget
 from surefoot_checker.check import CheckerVerdict, judge_certificate
 from surefoot_checker.claims.runs.argument import RunArgument as Read
 from surefoot_checker.claims.runs.canonical_problem import read_canonical_problem
-from surefoot_checker.claims.runs.obligations import derive_obligations
+from surefoot_checker.claims.runs.obligations import enumerate_obligations
 from surefoot_checker.claims.unsat.query_claim import FileLocations
 from surefoot_checker.kernel.strict_json import BadCertificate
 from surefoot_studies.aurora.problem import liveness_excellent, liveness_loss, safety_excellent
@@ -231,7 +231,7 @@ def test_a_loop_without_a_good_state_satisfies_every_obligation_about_good_state
     read = read_canonical_problem(run_problem_to_json(problem), FileLocations(Path()))
     for good in range(1, 6):
         (last,) = [
-            o for o in derive_obligations(read, Read("induction", 1, good)) if o.name == "step/none good"
+            o for o in enumerate_obligations(read, Read("induction", 1, good)) if o.name == "step/none good"
         ]
         assert satisfied(last.query.formula, {v.name: Fraction(0) for v in last.query.variables})
     for good in (1, 3):

@@ -12,7 +12,7 @@ import pytest
 
 from surefoot import api
 from surefoot.cli import run_command_line
-from surefoot.cli.commands.shield.command import write_shield_page
+from surefoot.cli.commands.shield import write_shield_page
 from surefoot.search import finite_shield
 from surefoot.shields import synthesis
 from surefoot.work.budget import Budget

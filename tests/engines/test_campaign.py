@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from surefoot.engines.barrier.float_system import Floats
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import OraclePolicy, ShieldedPolicy
@@ -17,7 +18,6 @@ from surefoot.shields.evaluation.adversary import ADVERSARIES
 from surefoot.shields.evaluation.baselines import baseline_regulator, random_search_policy
 from surefoot.shields.evaluation.plant import (
     BatchPlant,
-    Floats,
     by_gain,
     by_network,
     by_nobody,

@@ -1,9 +1,10 @@
 """Shields of actions against a search through every way to act."""
 
+import ctypes
 import importlib.util
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -29,11 +30,15 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
 from surefoot.run import verify
-from surefoot.shields.export import c_actions, python_actions
-from surefoot.shields.finite import FiniteShield, finite_shield
-from surefoot.shields.finite.action_table import action_table, examples_of
-from surefoot.shields.finite.decision_tree import grow_tree, value_at
-from surefoot.shields.finite.permitted_environment import restrict_to_permitted
+from surefoot.shields.export.action_shield import c_actions, python_actions
+from surefoot.shields.finite.decision_tree import DecisionNode, Tree, grow_tree
+from surefoot.shields.finite.shield import (
+    FiniteShield,
+    action_table,
+    examples_of,
+    finite_shield,
+    restrict_to_permitted,
+)
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.reserved_names import location_name
 from surefoot.term.term import TRUE, Apply, Const, Op, Var, disjunction_of, equal
@@ -44,6 +49,12 @@ from surefoot.work.budget import Budget
 WHERE = Var("where")
 DOES = ("in", "waits", "out")
 Step = tuple[int, str | None, tuple[tuple[Fraction, int], ...]]  # from, action, outcomes
+
+
+def value_at(tree: Tree, row: Sequence[int]) -> int:
+    while isinstance(tree, DecisionNode):
+        tree = tree.low if row[tree.column] <= tree.limit else tree.high
+    return tree.value
 
 
 def random_steps(seed: int) -> tuple[int, list[Step], set[int]]:
@@ -176,6 +187,46 @@ def test_source_code_does_what_was_found(seed: int, tmp_path: File) -> None:
     strict = ["-Wall", "-Wextra", "-Werror", "-std=c99", "-DMADE_SELF_TEST"]
     subprocess.run([compiler, *strict, "-o", tmp_path / "made", tmp_path / "made.c"], check=True)
     assert b"agree" in subprocess.run([tmp_path / "made"], check=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_source_code_refuses_what_is_no_action_and_no_state(seed: int, tmp_path: File) -> None:
+    shield = finite_shield(problem_of(*random_steps(seed)), Fraction(1, 4), Budget(60))
+    module = written(shield, tmp_path)
+    example = examples_of(shield)[0]
+    for wrong in (0, -1, 1.0, None, "lfet", module.ACTIONS[0].upper(), ""):
+        with pytest.raises(
+            ValueError, match=f"is no action; give the name of one: {module.ACTIONS[0]}"
+        ) as told:
+            module.step(example.state, wrong)
+        assert str(told.value).startswith(repr(wrong))
+    count = len(module.STATE)
+    odd: list[Any] = [4, None, [], [0] * (count + 1), dict.fromkeys(module.STATE, 0), "0" * count, {0, 1}]
+    for state in (*odd, ["0"] * count, [None] * count):
+        for call in (lambda s: module.step(s, module.ACTIONS[0]), module.action_masks):
+            with pytest.raises(ValueError, match=f"a state is {count} numbers in this order: "):
+                call(state)
+    if (compiler := shutil.which("cc")) is None:
+        return
+    header, source = c_actions(action_table(shield, "as tested"), "made", examples_of(shield))
+    (tmp_path / "made.h").write_text(header)
+    (tmp_path / "made.c").write_text(source)
+    assert " *   3  there is no action of the proposed number: likewise" in header
+    assert f" * actions, by number: 0 {module.ACTIONS[0]}, 1 {module.ACTIONS[1]}" in header
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", tmp_path / "made.so", tmp_path / "made.c"], check=True
+    )
+    library = ctypes.CDLL(str(tmp_path / "made.so"))
+    taken = ctypes.c_int(-7)
+    for visited, row in ((int(n), r) for r, n in enumerate(shield.visited)):
+        state = (ctypes.c_int64 * count)(*(int(c.values[row]) for c in shield.columns))
+        safest = int(shield.safest.action[visited])
+        for wrong in (-1, len(module.ACTIONS), 2**31 - 1):
+            assert library.made_step(state, wrong, ctypes.byref(taken)) == 3
+            assert taken.value == safest
+            assert library.made_permitted(state, wrong) == 0
+    outside = (ctypes.c_int64 * count)(*[99] * count)
+    assert library.made_step(outside, -1, ctypes.byref(taken)) == 2
 
 
 def test_a_tree_is_exact() -> None:

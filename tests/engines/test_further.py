@@ -20,11 +20,15 @@ from surefoot.reductions.discretise import discretise
 from surefoot.shields.certified_shield import ShieldSynthesis, make_certified_shield
 from surefoot.shields.enlarge import fewer_interventions
 from surefoot.shields.enlarge.fewer_interventions import reduce_interventions
-from surefoot.shields.enlarge.float_shield import count_interventions, float_rules, linear_dynamics
-from surefoot.shields.enlarge.separating_half_spaces import separating_half_spaces
-from surefoot.shields.enlarge.two_speed_gains import two_speed_gain
-from surefoot.shields.enlarge.two_speed_rules import slow_rows, two_speed_candidates
+from surefoot.shields.enlarge.float_shield import count_interventions, float_rules
+from surefoot.shields.enlarge.two_speed_rules import (
+    separating_half_spaces,
+    slow_rows,
+    two_speed_candidates,
+    two_speed_gain,
+)
 from surefoot.shields.linear_controllers import unsafe_states
+from surefoot.shields.linear_system import disturbed_linear_system
 from surefoot.shields.program import shield_policy, synthesis_evidence, synthesis_program
 from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
 from surefoot.term.term import Const
@@ -52,7 +56,7 @@ def interventions(problem: Problem, found: Synthesis) -> int:
     starts = np.random.default_rng(9).uniform(low, high, (40, len(low)))
     oracle = weak if problem is PENDULUM else straight
     shield = float_rules(system, found.branches)
-    return count_interventions(linear_dynamics(system), shield, oracle, starts, 600, Budget()).count
+    return count_interventions(disturbed_linear_system(system), shield, oracle, starts, 600, Budget()).count
 
 
 def accepted(problem: Problem, found: Synthesis) -> bool:
@@ -138,7 +142,7 @@ def test_around_the_obstacle(made: ShieldSynthesis, monkeypatch: pytest.MonkeyPa
 def test_sets_beside_the_obstacle_are_closed() -> None:
     system, moving, generator = (
         read_control_system(OBSTACLE),
-        linear_dynamics(read_control_system(OBSTACLE)),
+        disturbed_linear_system(read_control_system(OBSTACLE)),
         np.random.default_rng(1),
     )
     states = generator.uniform([-8, -8, -0.5, -0.5], [0, 0, 0.5, 0.5], (2000, 4))
@@ -165,7 +169,7 @@ def test_half_spaces_have_no_unsafe_state() -> None:
 
 
 def test_a_loop_of_two_speeds() -> None:
-    moving = linear_dynamics(read_control_system(OBSTACLE))
+    moving = disturbed_linear_system(read_control_system(OBSTACLE))
     gain = two_speed_gain(moving.state, moving.control, 0.02, 0.001)
     assert gain is not None
     loop, one = moving.state + moving.control @ gain, np.eye(4)
@@ -173,7 +177,7 @@ def test_a_loop_of_two_speeds() -> None:
 
 
 def test_four_variables_of_one_control_have_more_speeds() -> None:
-    moving = linear_dynamics(read_control_system(discretise(stays_safe("cartpole"))))
+    moving = disturbed_linear_system(read_control_system(discretise(stays_safe("cartpole"))))
     assert two_speed_gain(moving.state, moving.control, 0.02, 0.001) is None
 
 

@@ -15,8 +15,7 @@ from surefoot.problem.property import Never
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.certified_shield import make_certified_shield
-from surefoot.shields.old_rules import read_old_rules
-from surefoot.shields.recheck import OldRule, recheck_shield
+from surefoot.shields.recheck import OldRule, read_old_rules, recheck_shield
 from surefoot.term.parser import parse_term
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate

@@ -26,13 +26,13 @@ from surefoot.shields.linear_controllers import (
 )
 from surefoot.shields.program import synthesis_evidence, synthesis_program
 from surefoot.shields.recheck import OldRule, recheck_shield
-from surefoot.shields.sketch import read_sketch
 from surefoot.shields.sketch_rules import (
     Combination,
     combination_from_polynomials,
     enumerate_sketch_rules,
     fit_combination,
     imitation_distance,
+    read_sketch,
 )
 from surefoot.shields.synthesis import RuleSource, synthesise_rules
 from surefoot.term.evaluate import evaluate_term

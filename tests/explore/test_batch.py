@@ -15,7 +15,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.policy import OraclePolicy
 from surefoot.shields.batch_guard import BatchGuard
-from surefoot.shields.export import guard_of
+from surefoot.shields.export.guard import guard_of
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term
 from surefoot.term.value_types import Arithmetic
@@ -73,7 +73,7 @@ def test_a_shield_decides_for_many_as_for_one() -> None:
 
 
 def test_a_shield_decides_for_many_as_its_source_code(tmp_path: object) -> None:
-    from surefoot.shields.export import python_source
+    from surefoot.shields.export.python_code import python_source
 
     guard = guard_of(ENVIRONMENT, shield())
     step = module(python_source(guard), tmp_path / "guard.py").step  # type: ignore[operator]

@@ -13,7 +13,7 @@ from surefoot.query.bounds import integer_variable_names
 from surefoot.query.formula import negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import lower_query
 from surefoot.query.query import Sat, Unsat
-from surefoot.solvers.native.relu_splitting.query_search import attempt_relu_splitting
+from surefoot.solvers.native.relu_splitting.query_search import ReluSplitting
 from surefoot.solvers.native.solver import decide_native_query
 from surefoot_checker.check import judge_certificate
 
@@ -63,7 +63,7 @@ def test_neurons_that_touch_zero_have_proofs_that_the_checker_accepts(number: in
         sharpen_integer_atoms(negation_normal_form(c), integer_variable_names(query.quantities))
         for c in query.constraints
     ]
-    answer = attempt_relu_splitting(query, formulas, monotonic() + 20)
+    answer = ReluSplitting(query, formulas)(monotonic() + 20)
     assert isinstance(answer, Unsat)
     assert answer.proof is not None
     certificate = verdict_from_proof(answer.proof).certificate

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.laws.queries import mixed_queries, network_queries, whole_queries
 from tests.laws.queries import networks as small_networks
 from tests.laws.test_solver_laws import agree, by_milp, by_trying, by_z3, checked
+from tests.network.planes import planes_below_outputs
 from tests.random_networks import boxes, networks, points
 
 from surefoot.errors import Unsupported
@@ -140,8 +141,11 @@ def test_bounds_are_as_good_as_those_of_the_plain_method(network: Network, seed:
     low, high = boxes(np.random.default_rng(seed), network.width, 2)
     plain = linear_bounds(network, low, high)
     found = bound_box_batch(build_bounding_plan(network), low, high, {})
-    ours, theirs = found.below(np.eye(network.outputs)), plain.below
-    ours_least, theirs_least = ours.minimum(found.boxes[0]), theirs.minimum(plain.values[0])
+    ours, theirs = (
+        found.below(np.eye(network.outputs)),
+        planes_below_outputs(network, plain, np.eye(network.outputs)),
+    )
+    ours_least, theirs_least = ours.minimum(found.boxes[0]), theirs.minimum(plain[0])
     finite = np.isfinite(theirs_least)
     size = 1.0 + np.abs(theirs_least[finite])
     assert (ours_least[finite] >= theirs_least[finite] - 1e-5 * size).all()

@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.exact_network import FAR, Enclosure, contains, distance, exact_values
+from tests.network.planes import planes_below_outputs
 from tests.random_networks import boxes, networks, points
 
-from surefoot.network.back_substitution import linear_bounds, planes_below_outputs
+from surefoot.network.back_substitution import linear_bounds
 from surefoot.network.evaluate import decide_batch_actions, evaluate_network_batch
 from surefoot.network.float32_error import error_bounds, may_overflow_float32
 from surefoot.network.interval import interval_bounds
@@ -49,7 +50,7 @@ def test_interval_and_linear_bounds_contain_the_exact_values(network: Network, s
     for member in range(2):
         for point in points(rng, low[member], high[member], 6):
             values = _values(network, low[member], high[member], point)
-            for plain, tight, value in zip(interval, linear.values, values, strict=bool(values)):
+            for plain, tight, value in zip(interval, linear, values, strict=bool(values)):
                 assert contains(plain.low[member], plain.high[member], value)
                 assert contains(tight.low[member], tight.high[member], value)
 
@@ -61,15 +62,16 @@ def test_planes_bound_the_outputs_and_any_combination_of_them(network: Network, 
     low, high = (ends[0] for ends in boxes(rng, network.width, 1))
     bounds = linear_bounds(network, low, high)
     rows = rng.normal(size=(2, network.outputs))
-    combined = planes_below_outputs(network, bounds.values, rows)
+    combined = planes_below_outputs(network, bounds, rows)
+    below, above = (planes_below_outputs(network, bounds, s * np.eye(network.outputs)) for s in (1, -1))
     for point in points(rng, low, high, 6):
         values = _values(network, low, high, point)
         if not values:
             continue
         outputs = values[-1]
         for i, (least, greatest) in enumerate(outputs):
-            assert _plane(bounds.below.coefficients[i], bounds.below.constant[i], point) <= least
-            assert _plane(bounds.above.coefficients[i], bounds.above.constant[i], point, sign=-1) >= greatest
+            assert _plane(below.coefficients[i], below.constant[i], point) <= least
+            assert _plane(-above.coefficients[i], -above.constant[i], point, sign=-1) >= greatest
         for row, coefficients, constant in zip(rows, combined.coefficients, combined.constant, strict=True):
             ends = [[Fraction(float(r)) * end for end in x] for r, x in zip(row, outputs, strict=True)]
             assert _plane(coefficients, constant, point) <= sum(min(e) for e in ends)
@@ -89,7 +91,7 @@ def _plane(coefficients: np.ndarray, constant: float, point: np.ndarray, sign: i
 def test_linear_bounds_are_never_looser_than_interval_bounds(network: Network, seed: int) -> None:
     low, high = boxes(np.random.default_rng(seed), network.width, 3)
     interval, linear = interval_bounds(network, low, high), linear_bounds(network, low, high)
-    for plain, tight in zip(interval, linear.values, strict=True):
+    for plain, tight in zip(interval, linear, strict=True):
         assert (tight.low >= plain.low).all()
         assert (tight.high <= plain.high).all()
         assert not tight.empty.any()
@@ -99,9 +101,9 @@ def test_linear_bounds_are_never_looser_than_interval_bounds(network: Network, s
 @given(networks(), seeds)
 def test_batch_members_are_bounded_independently(network: Network, seed: int) -> None:
     low, high = boxes(np.random.default_rng(seed), network.width, 3)
-    together = linear_bounds(network, low, high).values[-1]
+    together = linear_bounds(network, low, high)[-1]
     for member in range(3):
-        alone = linear_bounds(network, low[member], high[member]).values[-1]
+        alone = linear_bounds(network, low[member], high[member])[-1]
         np.testing.assert_allclose(alone.low, together.low[member], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(alone.high, together.high[member], rtol=1e-9, atol=1e-9)
 
@@ -163,9 +165,7 @@ def test_error_bounds_hold_for_every_order_of_summation(network: Network, seed: 
     rng = np.random.default_rng(seed)
     low, high = (ends[0] for ends in boxes(rng, network.width, 1))
     bound = error_bounds(network, low, high, input_rounding=False)
-    tighter = error_bounds(
-        network, low, high, input_rounding=False, values=linear_bounds(network, low, high).values
-    )
+    tighter = error_bounds(network, low, high, input_rounding=False, values=linear_bounds(network, low, high))
     for point in points(rng, low, high, 4):
         values = _values(network, low, high, point)
         if not values:

@@ -62,7 +62,8 @@ from surefoot_checker.claims.runs.recurrence import (
     region_obligations,
 )
 from surefoot_checker.claims.unsat.query_claim import FileLocations
-from surefoot_checker.kernel.inference import is_float32_number, reference_outputs
+from surefoot_checker.kernel.float32 import is_float32_number
+from surefoot_checker.kernel.inference import reference_outputs
 from surefoot_checker.kernel.network import read_network
 from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 

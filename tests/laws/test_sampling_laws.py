@@ -1,4 +1,4 @@
-"""Laws of plans: batches, their order and unknown outcomes do not change what is right."""
+"""Laws of plans: batches and unknown outcomes do not change what is right."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -8,18 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.solvers.sampling.walk import ends
 
-from surefoot.solvers.sampling import (
-    Betting,
-    OutcomeQueue,
-    Progress,
-    RewardProgress,
-    RewardRange,
-    SamplingPlan,
-    SequentialRatioTest,
-    choose_plan,
-)
 from surefoot.solvers.sampling.boundary.coverage import bound_miss_probability
 from surefoot.solvers.sampling.boundary.table import Boundary
+from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardProgress, RewardRange
+from surefoot.solvers.sampling.methods import choose_plan
+from surefoot.solvers.sampling.plan import Progress, SamplingPlan
+from surefoot.solvers.sampling.sequential_ratio_test import SequentialRatioTest
 
 EPS, DELTA = Fraction(1, 8), Fraction(1, 10)
 NAMES = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")
@@ -44,23 +38,6 @@ def test_splitting_batches_changes_nothing(plan: SamplingPlan, row: np.ndarray, 
         progress = plan.consume(progress, row[begin:end])
     assert progress == whole
     assert plan.interval(progress) == plan.interval(whole)
-
-
-@settings(max_examples=60, deadline=None)
-@given(some.sampled_from(PLANS), outcomes, cuts, some.randoms())
-def test_the_order_in_which_batches_arrive_changes_nothing(
-    plan: SamplingPlan, row: np.ndarray, cut: list[int], random: object
-) -> None:
-    parts = [(begin, row[begin:end]) for begin, end in pairwise(cut) if begin < end]
-    random.shuffle(parts)  # type: ignore[attr-defined]
-    queue, progress, seen = OutcomeQueue(), Progress(), []
-    for begin, part in parts:
-        queue, ready = queue.arrive(begin, part)
-        seen.extend(ready.tolist())
-        progress = plan.consume(progress, ready)
-    assert seen == row.tolist()
-    assert not queue.waiting
-    assert progress == plan.consume(Progress(), row)
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.exact_network import exact_values
+from tests.network.planes import planes_below_outputs
 
-from surefoot.network.back_substitution import Planes, linear_bounds, planes_below_outputs
+from surefoot.network.back_substitution import Planes, linear_bounds
 from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.exact import exact_outputs
 from surefoot.network.interval import interval_bounds
@@ -34,7 +35,7 @@ def test_a_difference_that_cancels_is_seen() -> None:
             Affine(1, freeze_float32([[1, -1]]), freeze_float32([0])),
         ),
     )
-    box = linear_bounds(network, [-1, -1], [1, 1]).values[-1]
+    box = linear_bounds(network, [-1, -1], [1, 1])[-1]
     assert -1e-13 < box.low[0] <= 0 <= box.high[0] < 1e-13
     assert interval_bounds(network, [-1, -1], [1, 1])[-1].high[0] > 3.9
 
@@ -43,10 +44,11 @@ def test_the_known_bounds_of_a_small_network() -> None:
     """relu(x + y) + relu(x - y) on [-1, 1]^2: the planes above sum to x + 2, the interval bound is 4."""
     network = dense_network([([[1, 1], [1, -1]], [0, 0]), ([[1, 1]], [0])])
     bounds = linear_bounds(network, [-1, -1], [1, 1])
-    np.testing.assert_allclose(bounds.above.coefficients, [[1.0, 0.0]], atol=1e-12)
-    np.testing.assert_allclose(bounds.above.constant, [2.0], atol=1e-12)
-    np.testing.assert_allclose(bounds.values[-1].high, [3.0], atol=1e-12)
-    assert bounds.values[-1].high[0] >= 3
+    above = planes_below_outputs(network, bounds, [[-1.0]])
+    np.testing.assert_allclose(-above.coefficients, [[1.0, 0.0]], atol=1e-12)
+    np.testing.assert_allclose(-above.constant, [2.0], atol=1e-12)
+    np.testing.assert_allclose(bounds[-1].high, [3.0], atol=1e-12)
+    assert bounds[-1].high[0] >= 3
 
 
 def test_margins_are_tighter_than_differences_of_bounds() -> None:
@@ -55,34 +57,8 @@ def test_margins_are_tighter_than_differences_of_bounds() -> None:
         [(rng.normal(size=(8, 3)), rng.normal(size=8)), (rng.normal(size=(2, 8)), rng.normal(size=2))]
     )
     bounds = linear_bounds(network, [-0.2] * 3, [0.2] * 3)
-    margin = planes_below_outputs(network, bounds.values, [[1.0, -1.0]]).minimum(bounds.values[0])
-    assert margin[0] > bounds.values[-1].low[0] - bounds.values[-1].high[1]
-
-
-def test_known_phases_tighten_later_bounds() -> None:
-    rng = np.random.default_rng(4)
-    network = dense_network([(rng.normal(size=(6, 2)), rng.normal(size=6)), (rng.normal(size=(1, 6)), [0])])
-    free = linear_bounds(network, [-1, -1], [1, 1])
-    before = free.values[1]
-    unstable = int(np.flatnonzero((before.low < 0) & (before.high > 0))[0])
-    active = BoxArray(np.where(np.arange(6) == unstable, 0.0, before.low), before.high)
-    split = linear_bounds(network, [-1, -1], [1, 1], {1: active})
-    assert (
-        split.values[-1].high[0] - split.values[-1].low[0] < free.values[-1].high[0] - free.values[-1].low[0]
-    )
-
-
-def test_large_batches_are_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    network = dense_network(
-        [(rng.normal(size=(5, 2)), rng.normal(size=5)), (rng.normal(size=(2, 5)), [0, 0])]
-    )
-    low = rng.normal(size=(17, 2))
-    whole = linear_bounds(network, low, low + 0.5)
-    monkeypatch.setattr("surefoot.network.back_substitution._ENTRIES", 300)
-    cut = linear_bounds(network, low, low + 0.5)
-    np.testing.assert_allclose(cut.values[-1].low, whole.values[-1].low, rtol=1e-12)
-    np.testing.assert_allclose(cut.below.coefficients, whole.below.coefficients, rtol=1e-12)
+    margin = planes_below_outputs(network, bounds, [[1.0, -1.0]]).minimum(bounds[0])
+    assert margin[0] > bounds[-1].low[0] - bounds[-1].high[1]
 
 
 @pytest.mark.parametrize("shape", [Shape.TANH, Shape.SIGMOID])
@@ -187,22 +163,24 @@ def test_products_use_the_corners() -> None:
             Combine(1, 2, Pairing.MULTIPLY),
         ),
     )
-    box = linear_bounds(network, [1, 2], [3, 5]).values[-1]
+    box = linear_bounds(network, [1, 2], [3, 5])[-1]
     np.testing.assert_allclose([box.low[0], box.high[0]], [2, 15], rtol=1e-13)
 
 
 def test_huge_numbers_give_up_rather_than_lie() -> None:
     network = Network(1, tuple(Combine(i, i, Pairing.MULTIPLY) for i in range(12)))
     bounds = linear_bounds(network, [1.5], [2.0])
-    assert bounds.values[-1].high[0] == np.inf
-    assert bounds.above.constant[0] == np.inf
-    assert (bounds.above.coefficients == 0).all()
+    above = planes_below_outputs(network, bounds, [[-1.0]])
+    assert bounds[-1].high[0] == np.inf
+    assert above.constant[0] == -np.inf
+    assert (above.coefficients == 0).all()
 
 
 def test_a_network_without_nodes_is_the_identity() -> None:
-    bounds = linear_bounds(Network(2, ()), [0, 1], [1, 2])
-    np.testing.assert_array_equal(bounds.below.coefficients, np.eye(2))
-    np.testing.assert_array_equal(bounds.values[-1].high, [1, 2])
+    network = Network(2, ())
+    bounds = linear_bounds(network, [0, 1], [1, 2])
+    np.testing.assert_array_equal(planes_below_outputs(network, bounds, np.eye(2)).coefficients, np.eye(2))
+    np.testing.assert_array_equal(bounds[-1].high, [1, 2])
 
 
 @pytest.mark.shared_data
@@ -215,7 +193,7 @@ def test_the_published_congestion_controller_stays_in_its_bounds(shared_data: Pa
     rng = np.random.default_rng(6)
     share = rng.random((1000, 30))
     share[:300] = rng.integers(0, 2, size=(300, 30))
-    box = bounds.values[-1]
+    box = bounds[-1]
     outputs = infer_outputs(network, (low + share * (high - low)).astype(np.float32))[:, 0].astype(np.float64)
     rounding = 1e-5  # of float32, far more than was ever seen
     assert (outputs >= box.low[0] - rounding).all()

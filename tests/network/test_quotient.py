@@ -105,6 +105,6 @@ def test_a_share_of_a_sum_is_bounded_better_than_by_intervals() -> None:
     """x / (x + y) for x, y in [1, 2] is within [1/3, 2/3]; intervals say [1/4, 1]."""
     total = Affine(0, freeze_float32([[1, 1]]), freeze_float32([0]))
     network = Network(2, (Pick(0, freeze_indices([0])), total, Combine(1, 2, Pairing.DIVIDE)))
-    found = linear_bounds(network, [1, 1], [2, 2]).values[-1]
+    found = linear_bounds(network, [1, 1], [2, 2])[-1]
     assert 0.25 <= found.low[0] <= 1 / 3
     assert 2 / 3 <= found.high[0] < 0.9

@@ -114,9 +114,7 @@ def test_a_policy_of_usual_size_has_a_small_bound_and_better_values_make_it_smal
     )
     low, high = [-0.5] * 4, [0.5] * 4
     plain = error_bounds(network, low, high, input_rounding=True)
-    better = error_bounds(
-        network, low, high, input_rounding=True, values=linear_bounds(network, low, high).values
-    )
+    better = error_bounds(network, low, high, input_rounding=True, values=linear_bounds(network, low, high))
     assert (plain < 1e-3).all()
     assert (better < plain).all()
     assert (better > 1e-8).all()

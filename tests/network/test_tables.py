@@ -39,7 +39,7 @@ def test_values_bounds_and_errors(name: str) -> None:
     np.testing.assert_allclose(reference[0], [float(low) for low, _ in value], rtol=1e-6)
     assert (np.abs(fast.outputs - reference) <= fast.error).all()
     assert (fast.error < 1e-6).all()
-    box = linear_bounds(network, LOW, HIGH).values[-1]
+    box = linear_bounds(network, LOW, HIGH)[-1]
     assert contains(box.low, box.high, value)
     assert (box.high - box.low < 5).all()
     assert (error_bounds(network, LOW, HIGH, input_rounding=True) < 1e-5).all()

@@ -15,15 +15,16 @@ from surefoot.query.polynomial import (
     polynomial_from_constant,
     polynomial_from_variable,
 )
-from surefoot.solvers.sos import Squares, Summand, prove_nonnegative
-from surefoot.solvers.sos.gram_blocks import WIDEST_FULL, GramBlock, split_into_pairs
+from surefoot.solvers.sos.gram_blocks import WIDEST_FULL, GramBlock, Squares, split_into_pairs
 from surefoot.solvers.sos.rational_identity import (
+    Summand,
     _is_definite_in_integers,
     gram_blocks,
     gram_to_polynomial,
     is_gram_semidefinite,
     monomials_in_polytope,
     newton_polytope,
+    prove_nonnegative,
 )
 from surefoot.solvers.sos.semidefinite_program import SosIdentity, solve_sdp
 from surefoot.work.budget import Budget

@@ -14,9 +14,15 @@ from surefoot.engines.barrier.sos_candidate import fit_barrier
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.solvers.sos import flip_signs, monomial_parity, parity_basis, prove_nonnegative, sign_symmetries
-from surefoot.solvers.sos.rational_identity import gram_to_polynomial, is_gram_semidefinite
-from surefoot.solvers.sos.sign_symmetry import group_by_parity, occurring_parities
+from surefoot.solvers.sos.rational_identity import gram_to_polynomial, is_gram_semidefinite, prove_nonnegative
+from surefoot.solvers.sos.sign_symmetry import (
+    group_by_parity,
+    monomial_parity,
+    occurring_parities,
+    parity_basis,
+    sign_symmetries,
+)
+from surefoot.solvers.sos.template import flip_signs
 from surefoot.term.term import Const, Var
 from surefoot.work.budget import Budget
 from surefoot_studies.control.problem import stays_safe

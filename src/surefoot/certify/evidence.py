@@ -91,9 +91,7 @@ def _leave_unchecked(verdict: Verdict, solver: str) -> CheckedEvidence:
             word = _weaken_proof(verdict, solver)
             return CheckedEvidence(word, False, (f"not certified: {TOO_LATE}",))
         case Exact() | PerStart():
-            return CheckedEvidence(
-                _drop_certificate(verdict), False, (f"not certified: {TOO_LATE}", *_near_ties(verdict))
-            )
+            return _uncertified_values(verdict, TOO_LATE)
         case Holds(as_asked=True, argument=ProofArgument()):
             return CheckedEvidence(verdict, False, (f"not certified: {TOO_LATE}",))
         case _:
@@ -115,26 +113,19 @@ def _certify_by_kind(
             if (why := replay(problem, trace)) is not None:
                 return CheckedEvidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
             return CheckedEvidence(verdict, True)
-        case Proved(Certificate("barrier", sets)):
+        case Proved(Certificate("barrier" | "convergence" as kind, sets)):
+            build = build_barrier_certificate if kind == "barrier" else build_convergence_certificate
             try:
-                closed: Certificate | str = build_barrier_certificate(problem, sets)
-            except Unsupported as why:
-                closed = str(why)
-            return _check_claimed(closed, "proved", Holds(None, solver, as_asked=True), budget)
-        case Proved(Certificate("convergence", ranked)):
-            try:
-                closed = build_convergence_certificate(problem, ranked)
+                closed: Certificate | str = build(problem, sets)
             except Unsupported as why:
                 closed = str(why)
             return _check_claimed(closed, "proved", Holds(None, solver, as_asked=True), budget)
         case Proved(found, arithmetic):
             content = restate_for_files(found.content, source, inputs)
             otherwise = Holds(0, solver, as_asked=True)
-            claimed: Certificate | str
-            if content is not None:
-                claimed = Certificate(found.kind, content)
-                return _check_claimed(claimed, arithmetic, otherwise, budget)
-            return _certify_start(problem, verdict, otherwise, inputs, budget)
+            if content is None:
+                return _certify_start(problem, verdict, otherwise, inputs, budget)
+            return _check_claimed(Certificate(found.kind, content), arithmetic, otherwise, budget)
         case Exact() | PerStart():
             return _certify_values(problem, verdict, inputs, budget)
         case Holds(as_asked=True, argument=ProofArgument("graph")):
@@ -260,9 +251,7 @@ def _certify_values(
     try:
         claimed = build_process_certificate(problem, verdict, inputs)
     except Unsupported as why:
-        return CheckedEvidence(
-            _drop_certificate(verdict), False, (f"not certified: {why}", *_near_ties(verdict))
-        )
+        return _uncertified_values(verdict, str(why))
     if claimed is None:
         return CheckedEvidence(verdict, False)
     budget.progress("checking the certificate")
@@ -273,8 +262,14 @@ def _certify_values(
     if found.refused:
         rejected = f"the checker rejects the certificate: {found.text}"
         return CheckedEvidence(Unknown(Reason.NUMERICS, rejected), False)
-    note = f"not certified: there is a certificate, but {found.text}"
-    return CheckedEvidence(_drop_certificate(verdict), False, (note, *_near_ties(verdict)), claimed)
+    return _uncertified_values(verdict, f"there is a certificate, but {found.text}", claimed)
+
+
+def _uncertified_values(
+    verdict: Exact | PerStart, why: str, unchecked: Certificate | None = None
+) -> CheckedEvidence:
+    notes = (f"not certified: {why}", *_near_ties(verdict))
+    return CheckedEvidence(_drop_certificate(verdict), False, notes, unchecked)
 
 
 def _near_ties(verdict: Exact | PerStart) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import click
 from surefoot import api
 from surefoot.cli.engine_flags import ENGINE_FLAGS
 from surefoot.cli.output import check_folder
-from surefoot.cli.unused_options import option_flag, refuse_idle_options
+from surefoot.cli.unused_options import option_flag, refuse_idle_options, refuse_option
 
 
 class _ExactNumber(click.ParamType):  # type: ignore[type-arg]
@@ -53,7 +53,6 @@ class _ConditionList(click.ParamType):  # type: ignore[type-arg]
 TYPES: dict[str, Any] = {
     "int | None": click.IntRange(min=0),
     "int": click.IntRange(min=0),
-    "float": float,
     "Fraction": PositiveNumber(),
     "tuple[Term, ...]": _ConditionList(),
     "Fraction | None": _ExactNumber(),
@@ -103,7 +102,7 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
     chosen = [name] if name is not None else _engines_with_options(wanted)
     if dump is not None and not any("solver" in ENGINE_FLAGS[kind] for kind in chosen):
         what = "there is no question to a solver that could be written"
-        raise api.InvalidProblem(what, fix="leave it out, or name another engine", where="--dump-queries")
+        refuse_option("--dump-queries", what, "leave it out, or name another engine")
     check_folder(dump, "--dump-queries")
     try:
         return api.build_engines_of(chosen, given, dump)
@@ -127,9 +126,7 @@ def with_predicates(
 
 def _check_engine_name(name: str | None) -> None:
     if name is not None and name not in ENGINE_FLAGS:
-        raise api.InvalidProblem(
-            f"there is no engine `{name}`", fix=api.did_you_mean(name, ENGINE_FLAGS), where="--engine"
-        )
+        refuse_option("--engine", f"there is no engine `{name}`", api.did_you_mean(name, ENGINE_FLAGS))
 
 
 def _given_options(given: Mapping[str, Any]) -> list[str]:
@@ -182,6 +179,4 @@ def refuse_options_of_others(name: str | None, given: Mapping[str, Any]) -> None
     for option, having in users.items():
         if having and name not in having:
             fix = f"leave it out; it is an option of {', '.join(having)}"
-            raise api.InvalidProblem(
-                f"engine `{name}` has no such option", fix=fix, where=option_flag(option)
-            )
+            refuse_option(option_flag(option), f"engine `{name}` has no such option", fix)

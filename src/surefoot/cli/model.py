@@ -9,10 +9,27 @@ from typing import Any
 import click
 
 from surefoot import api
+from surefoot.cli.unused_options import refuse_option
 
 normalise_flag = click.option(
     "--normalise", is_flag=True, help="Divide probabilities that add up to 1 within 1e-9 by their sum."
 )
+
+
+MODEL_OPTIONS = (
+    "policy",
+    "properties",
+    "constants",
+    "observe",
+    "actions",
+    "choose",
+    "output",
+    "normalize",
+    "normalise",
+    "trust_python",
+    "no_policy",
+    "ignore_goal",
+)  # the parameters of `model_flags`
 
 
 def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,27 +98,39 @@ def time_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 def check_time_options(time: str | None, method: str | None) -> None:
     """A method is one of a time."""
     if time is None and method is not None:
-        raise api.InvalidProblem(
-            "a method without a time", fix="add --time steps or --time continuous", where="--flow-method"
-        )
+        fix = "add --time steps or --time continuous"
+        refuse_option("--flow-method", "a method without a time", fix)
 
 
-def names_study(model: str) -> bool:
+def names_study(model: str | Path) -> bool:
     """Is this `STUDY/PROBLEM`, and not a file? The studies are imported only where it could be."""
-    if "." in model.partition("/")[0]:
+    study = str(model).partition("/")[0]
+    if "." in study:
         return False
     from surefoot.cli.study_problem import study_names
 
-    return model.partition("/")[0] in study_names() and not Path(model).exists()
+    return study in study_names() and not Path(model).exists()
 
 
-def load_named_model(model: str, wiring: Mapping[str, Any]) -> api.LoadedModel:
+def load_named_model(model: str | Path, wiring: Mapping[str, Any]) -> api.LoadedModel:
     """The problems of a file, or the problem of a study."""
     if not names_study(model):
         return load_model(Path(model), **wiring)
     from surefoot.cli.study_problem import load_study_model
 
-    return load_study_model(model, wiring)
+    return load_study_model(str(model), wiring)
+
+
+def load_single_problem(model: str, wiring: Mapping[str, Any]) -> tuple[str, api.Problem, api.LoadedModel]:
+    """The one problem that is meant."""
+    loaded = load_named_model(model, wiring)
+    if len(loaded.problems) != 1:
+        names = ", ".join(f"`{n}`" for n in loaded.problems)
+        raise api.InvalidProblem(
+            "the model has several properties", fix=f"choose one with --property: {names}"
+        )
+    ((name, problem),) = loaded.problems.items()
+    return name, problem, loaded
 
 
 def check_model_file(model: Path) -> None:

@@ -1,8 +1,26 @@
-"""A command whose help shows its options in groups: model, question, output, limits, then each engine."""
+"""Options that several commands have, and a help that shows options in groups."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
+
+from surefoot.cli.progress import limit_command
+
+seed_flag = click.option("--seed", type=int, default=0, show_default=True)
+quiet_flag = click.option("--quiet", is_flag=True, help="No progress on stderr.")
+
+
+def timeout_flag(words: str | None = None, seconds: float = 60.0) -> Callable[..., Any]:
+    return click.option("--timeout", type=float, callback=limit_command, default=seconds, show_default=True,
+                        metavar="SECONDS", help=words)  # fmt: skip
+
+
+def json_flag(words: str = "Write the complete result; - = stdout, nothing else.") -> Callable[..., Any]:
+    return click.option("--json", "json_path", metavar="FILE|-", help=words)
+
 
 _MODEL = (
     *("policy", "constants", "observe", "actions", "choose", "output", "normalize", "normalise"),

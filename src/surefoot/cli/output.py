@@ -15,6 +15,7 @@ import click
 
 from surefoot import api
 from surefoot.cli.terminal import print_error, print_line
+from surefoot.cli.unused_options import refuse_option
 
 
 def check_positive_seconds(_: click.Context, option: click.Parameter, seconds: float) -> float:
@@ -93,23 +94,19 @@ def _check_writable(path: str | None, inputs: Sequence[Path], option: str = "--j
     if path is None or (path == "-" and option == "--json"):
         return
     if path == "-":
-        raise api.InvalidProblem("stdout is for the answer", fix="give the name of a file", where=option)
+        refuse_option(option, "stdout is for the answer", "give the name of a file")
     target = Path(path)
     endings = ENDINGS.get(option, ())
     try:
         if target.is_dir():
-            raise api.InvalidProblem(f"`{path}` is a folder", fix="give the name of a file", where=option)
+            refuse_option(option, f"`{path}` is a folder", "give the name of a file")
         if not target.parent.is_dir():
-            raise api.InvalidProblem(
-                f"folder `{target.parent}` does not exist", fix="create it first", where=option
-            )
+            refuse_option(option, f"folder `{target.parent}` does not exist", "create it first")
         if _path_exists(target) and any(target.samefile(i) for i in inputs if i.exists()):
-            raise api.InvalidProblem(
-                f"`{path}` is an input of this run", fix="choose another name", where=option
-            )
+            refuse_option(option, f"`{path}` is an input of this run", "choose another name")
         if endings and target.suffix and not target.name.endswith(endings):
             what = f"`{path}` does not end in {' or '.join(endings)}"
-            raise api.InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
+            refuse_option(option, what, "nothing else is written: choose such a name")
         _try_writing(target)
     except OSError as error:
         what = f"`{path}` cannot be written: {error.strerror or error}"
@@ -146,8 +143,7 @@ def _check_distinct(outputs: Mapping[str, str | None]) -> None:
         if place.exists() and not place.is_file():
             continue  # a pipe or a device takes both, one after the other
         if (other := known.setdefault(place, option)) != option:
-            what = f"`{path}` is the file of {other} too"
-            raise api.InvalidProblem(what, fix="choose another name", where=option)
+            refuse_option(option, f"`{path}` is the file of {other} too", "choose another name")
 
 
 def check_folder(folder: Path | None, option: str) -> None:
@@ -221,14 +217,10 @@ def write_json(
         return data | ({"interrupted": mark} if mark else {})
 
     if json_path == "-":
-        sys.stdout.write(json.dumps(build_document(), indent=1) + "\n")
+        write_facts(json_path, build_document, quiet)
     elif json_path is not None:
         folder = Path(json_path).parent
-        deliver_file(
-            json_path,
-            lambda: json.dumps(api.result_relative_to(build_document(), folder), indent=1) + "\n",
-            quiet,
-        )
+        write_facts(json_path, lambda: api.result_relative_to(build_document(), folder), quiet)
 
 
 def write_facts(path: str, make: Callable[[], Mapping[str, object]], quiet: bool) -> None:

@@ -1,7 +1,7 @@
 """What commands of other packages may use of the command line: options, progress, the screen, files."""
 
-from surefoot.cli.commands.heatmap.outputs import Outputs
 from surefoot.cli.engine_options import PositiveNumber
+from surefoot.cli.figure_outputs import Outputs
 from surefoot.cli.output import check_folder, check_output_files, check_positive_seconds, deliver_file
 from surefoot.cli.progress import report_progress
 from surefoot.cli.terminal import print_line

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot import api
 from surefoot.cli.model import model_option_flag
+from surefoot.cli.unused_options import refuse_option
 
 if TYPE_CHECKING:
     import click
@@ -34,10 +35,8 @@ def load_study_model(model: str, wiring: Mapping[str, Any]) -> api.LoadedModel:
     for name, given in wiring.items():
         if given and name not in taken:
             fix = "leave it out, or write the problem as a file"
-            raise api.InvalidProblem(
-                "a problem of a study does not take it", fix=fix, where=model_option_flag(name)
-            )
-    return load_study_problem(model, **{name: wiring[name] for name in taken})
+            refuse_option(model_option_flag(name), "a problem of a study does not take it", fix)
+    return load_study_problem(model, **{name: wiring[name] for name in taken if name in wiring})
 
 
 def load_study_problem(model: str, **parameters: Any) -> api.LoadedModel:

@@ -6,8 +6,8 @@ Permissions and habits are no questions and stay as they are where they are not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -21,11 +21,16 @@ def is_given(parameter: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def refuse_given_options(options: Mapping[str, str], why: str, fix: str = "leave it out") -> None:
+def refuse_option(option: str, what: str, fix: str = "leave it out") -> NoReturn:
+    """The error about an option, or about the value that it has."""
+    raise api.InvalidProblem(what, fix=fix, where=option)
+
+
+def refuse_given_options(options: Mapping[str, str], why: str) -> None:
     """Refuse the first of these options (with the names of their parameters) that is given."""
     for option, parameter in options.items():
         if is_given(parameter):
-            raise api.InvalidProblem(f"it has no effect {why}", fix=fix, where=option)
+            refuse_option(option, f"it has no effect {why}")
 
 
 def option_flag(parameter: str) -> str:
@@ -38,12 +43,10 @@ def refuse_idle_options(given: Mapping[str, Any], asked: Iterable[api.Property])
     properties = list(asked)
     for name, why in _idle_beside_others(given):
         if given.get(name) is not None:
-            raise api.InvalidProblem(
-                f"it has no effect {why}", fix="leave one of them out", where=option_flag(name)
-            )
-    for name, covered, why in _IDLE_FOR:
-        if given.get(name) is not None and properties and not any(map(covered, properties)):
-            raise api.InvalidProblem(f"it has no effect {why}", fix="leave it out", where=option_flag(name))
+            refuse_option(option_flag(name), f"it has no effect {why}", "leave one of them out")
+    for name, why in _idle_for_properties(properties) if properties else ():
+        if given.get(name) is not None:
+            refuse_option(option_flag(name), f"it has no effect {why}")
 
 
 def _idle_beside_others(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -61,43 +64,22 @@ def _idle_beside_others(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tests", "on a table of all states (--means table)"
 
 
-def _is_value(asked: api.Property) -> bool:
-    return isinstance(asked, api.Probability | api.Expected)
-
-
-def _is_about_several_starts(asked: api.Property) -> bool:
-    return isinstance(asked, api.Probability | api.Expected) and asked.over == "values"
-
-
-def _is_passed_through(asked: api.Property) -> bool:
-    return isinstance(asked, api.Probability | api.Expected) and asked.starts is None
-
-
-def _is_reward(asked: api.Property) -> bool:
-    return isinstance(asked, api.Expected)
-
-
-def _is_no_reward(asked: api.Property) -> bool:
-    return not isinstance(asked, api.Expected)
-
-
-def _is_probability(asked: api.Property) -> bool:
-    return isinstance(asked, api.Probability)
-
-
-def _is_not_convergence(asked: api.Property) -> bool:
-    return not isinstance(asked, api.Eventually | api.Recurs)
-
-
-_IDLE_FOR = (
-    ("width", _is_value, "on a property that holds or not: it is about numbers"),
-    ("exact", _is_value, "on a property that holds or not: it is about numbers"),
-    ("fuse", _is_passed_through, "here: it is about numbers for the initial states"),
-    ("least", _is_reward, "on a property that is not about a reward"),
-    ("most", _is_reward, "on a property that is not about a reward"),
-    ("method", _is_no_reward, "on a reward: there is one plan only"),
-    ("family_wise", _is_about_several_starts, "unless each start has its own value (`over values`)"),
-    ("bounds", _is_probability, "on a property that is not about a probability"),
-    ("polynomial", _is_not_convergence, "on `eventually` and `recurs`"),
-    ("squares", _is_not_convergence, "on `eventually` and `recurs`"),
-)
+def _idle_for_properties(asked: Sequence[api.Property]) -> Iterator[tuple[str, str]]:
+    numbers = [p for p in asked if isinstance(p, api.Probability | api.Expected)]
+    rewards = [p for p in asked if isinstance(p, api.Expected)]
+    if not numbers:
+        yield from (
+            (name, "on a property that holds or not: it is about numbers") for name in ("width", "exact")
+        )
+    if all(p.starts is not None for p in numbers):
+        yield "fuse", "here: it is about numbers for the initial states"
+    if not rewards:
+        yield from ((name, "on a property that is not about a reward") for name in ("least", "most"))
+    if len(rewards) == len(asked):
+        yield "method", "on a reward: there is one plan only"
+    if all(p.over != "values" for p in numbers):
+        yield "family_wise", "unless each start has its own value (`over values`)"
+    if len(rewards) == len(numbers):
+        yield "bounds", "on a property that is not about a probability"
+    if all(isinstance(p, api.Eventually | api.Recurs) for p in asked):
+        yield from ((name, "on `eventually` and `recurs`") for name in ("polynomial", "squares"))

@@ -28,7 +28,7 @@ from surefoot.reductions.proof_obligations import consecution_problem, initiatio
 from surefoot.term.printer import show_term
 from surefoot.term.term import Term, Var, conjunction_of
 from surefoot.verdict.artifact import Invariant, InvariantObligation, property_answer
-from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated, is_interrupted
+from surefoot.verdict.verdict import Reason, Unknown, Vacuous, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget
 
 Candidate: TypeAlias = tuple[int, ...]  # per bound its number on the grid: 0 is the strongest
@@ -190,19 +190,18 @@ class _Weakening:
                 refuted = search.refuted is not None
                 what = f"some start is outside every bound of `{bound.name}`" if refuted else search.stopped
                 asked = search.trials[0].verdict if search.trials else None  # none: at once out of time
-                raise _None(self._nothing(asked, search.reason, what))
+                if isinstance(asked, Vacuous):
+                    raise _None(asked)
+                raise _None(Unknown(search.reason or Reason.INCOMPLETE, what))
             found.append(_grid_number(bound.grid, search.proved.value))
         return tuple(found)
-
-    def _nothing(self, verdict: Verdict | None, reason: Reason | None, what: str) -> Verdict:
-        return verdict if isinstance(verdict, Vacuous) else Unknown(reason or Reason.INCOMPLETE, what)
 
     def _ask_question(self, question: Problem, about: str) -> Verdict:
         """Proved (any such verdict), or a violation that replays; anything else ends the search."""
         self.budget.progress(f"candidate {len(self.history) + 1}: {about}")
         if self.budget.is_spent():
             raise _None(Unknown(Reason.TIMEOUT, f"the time ran out after {len(self.history)} candidates"))
-        result = self._decide_question(question)
+        result = self.decide(question, self._remaining_budget())
         match property_answer(result.verdict, result.certified):
             case "proved" | "refuted":
                 return result.verdict
@@ -214,8 +213,8 @@ class _Weakening:
                     reason, detail = result.verdict.reason, f"about the {about}: {result.verdict.detail}"
                 raise _None(Unknown(reason, detail))
 
-    def _decide_question(self, question: Problem) -> Result:
-        return self.decide(question, Budget(self.budget.remaining(), self.budget.seed, self.budget.progress))
+    def _remaining_budget(self) -> Budget:
+        return Budget(self.budget.remaining(), self.budget.seed, self.budget.progress)
 
     def recheck(self, condition: Term, confirm: Decide) -> tuple[InvariantObligation, ...]:
         """All three questions once more, about the condition that will be reported."""
@@ -226,8 +225,7 @@ class _Weakening:
         }
         found = []
         for name, question in questions.items():
-            left = Budget(self.budget.remaining(), self.budget.seed, self.budget.progress)
-            result = confirm(question, left)
+            result = confirm(question, self._remaining_budget())
             if is_interrupted(result.verdict):
                 raise KeyboardInterrupt
             if property_answer(result.verdict, result.certified) != "proved":

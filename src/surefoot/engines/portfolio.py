@@ -24,7 +24,7 @@ from typing import TypeAlias
 from surefoot.engines.protocol import Engine
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict
+from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, is_interrupted
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
@@ -55,11 +55,7 @@ def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> P
     except (Unsupported, SolverFailure) as why:
         first = PortfolioAnswer(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
     found = first.verdict
-    if (
-        not (_is_cut_short(found) or isinstance(found, Unknown))
-        or _is_interrupted(found)
-        or budget.is_spent()
-    ):
+    if not (_is_cut_short(found) or isinstance(found, Unknown)) or is_interrupted(found) or budget.is_spent():
         return first
     second = _take_turn(last[0], problem, budget, budget)
     if not isinstance(second, Unknown):
@@ -102,10 +98,6 @@ def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Po
 def _is_cut_short(verdict: Verdict) -> bool:
     """An interval that more time, or another engine, may make narrower."""
     return isinstance(verdict, Exact) and bool(verdict.stop)
-
-
-def _is_interrupted(verdict: Verdict) -> bool:
-    return isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED
 
 
 def _is_suited(engine: Engine, problem: Problem) -> bool:

@@ -26,10 +26,6 @@ UNTIL = "until"  # the name of the condition in which states are not left
 STAYS = "stays"  # and of the one in which they are not passed through
 
 
-def keep_condition(until: Term, through: Term) -> Term:
-    return TRUE if through == FALSE else ~through if until == FALSE else until | ~through
-
-
 @dataclass(frozen=True, slots=True)
 class StateConditions:
     """Terms by name as functions of a state followed by `facts`: reserved names and controls."""
@@ -66,6 +62,21 @@ def compile_conditions(problem: Problem, layout: RowLayout, terms: Mapping[str, 
         name: compile_closure(term, slots, kinds, environment.arithmetic) for name, term in located.items()
     }
     return StateConditions(facts, closures, located)
+
+
+def compile_exploration_conditions(
+    problem: Problem,
+    layout: RowLayout,
+    labels: Mapping[str, Term],
+    quantities: Mapping[str, Term],
+    until: Term,
+    through: Term,
+) -> StateConditions:
+    """Labels as `l:NAME`, quantities as `q:NAME`, and where exploration ends or passes through."""
+    terms = {f"l:{name}": term for name, term in labels.items()}
+    terms |= {f"q:{name}": term for name, term in quantities.items()}
+    stays = TRUE if through == FALSE else ~through if until == FALSE else until | ~through
+    return compile_conditions(problem, layout, terms | {UNTIL: until, STAYS: stays})
 
 
 def locate_by_number(environment: Environment, variable: Var) -> Term:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidProblem
+from surefoot.errors import InvalidProblem, locate_errors
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.term.parser import parse_term
 from surefoot.term.term import Const, Term, Var
@@ -51,10 +51,8 @@ def read_barriers(path: Path, variables: Sequence[str], controls: Sequence[str])
     except (ValueError, RecursionError):
         what = "not a JSON document, or a number in it is beyond 1e300 or below 1e-300"
         raise InvalidProblem(what, where=str(path)) from None
-    try:
+    with locate_errors(str(path), InvalidProblem):
         return _parse_rules(data, tuple(variables), tuple(controls))
-    except InvalidProblem as error:
-        raise error.at(str(path)) from None
 
 
 def _exact_number(word: str) -> Fraction:
@@ -94,10 +92,8 @@ def _parse_rules(data: Any, variables: tuple[str, ...], controls: tuple[str, ...
         if not isinstance(program, list) or len(program) != len(controls):
             raise InvalidProblem(f"not {len(controls)} controls", where=f"{where}[{i}]")
         then = tuple(_parse_control(part, names, variables, f"{where}[{i}]") for part in program)
-        try:
+        with locate_errors(f"barriers_le_0[{i}]"):
             found.append(ForeignRule(then, read_polynomial(text, names)))
-        except InvalidProblem as error:
-            raise error.at(f"barriers_le_0[{i}]") from None
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean, locate_errors
 from surefoot.formats.jani import JaniModel
 from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.formats.wiring import PolicyWiring as ModelWiring
@@ -60,10 +60,8 @@ def read_jani2nnet(path: Path) -> Jani2NnetWiring:
         raise InvalidProblem(f"not JSON: {problem.msg}", where=at) from problem
     except (ValueError, RecursionError) as problem:
         raise InvalidProblem("not JSON", where=where) from problem
-    try:
+    with locate_errors(where):
         return _parse_wiring(fields)
-    except (InvalidProblem, Unsupported) as problem:
-        raise problem.at(where) from None
 
 
 def wire_to_model(model: JaniModel, wiring: Jani2NnetWiring) -> ModelWiring:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
+from surefoot.errors import InvalidProblem, did_you_mean, locate_errors
 from surefoot.formats.jani import JaniModel, read_jani
 from surefoot.formats.jani2nnet import check_layers, read_jani2nnet, wire_to_model
 from surefoot.formats.loaded_policy import LoadedPolicy
@@ -196,11 +196,9 @@ def _find_property(model: JaniModel, asked: str, path: Path) -> Property:
             fix = f'`{asked}` is a name that properties can use: "never {asked}", "P=? [ F {asked} ]"'
         raise InvalidProblem(what, fix=fix, where=f"{path}:/properties")
     names = [v.name for v in model.environment.variables]
-    try:
+    with locate_errors("--property"):
         meant: dict[str, Term] = {**model.constants, **dict(model.environment.definitions)}
         return parse_property(asked, names=names, constants=meant, hidden=model.hidden)
-    except SurefootError as error:
-        raise error.at("--property") from None
 
 
 def _wire_policy(model: JaniModel, how: JaniQuestionOptions, read: list[Path]) -> NeuralPolicy:
@@ -215,20 +213,16 @@ def _wire_policy(model: JaniModel, how: JaniQuestionOptions, read: list[Path]) -
         file = replace(file, path=network.parent / described.network)
         read.append(file.path)
         if whole is None:
-            try:
+            with locate_errors(str(network)):
                 file = replace(file, wiring=wire_to_model(model, described))
-            except InvalidProblem as error:
-                raise error.at(str(network)) from None
 
     def load(path: Path, chosen: str | None) -> LoadedPolicy:
         if file.wiring is None:
             read.append(wiring_path(path))
         loaded = load_policy(path, output=chosen)
         if described is not None:
-            try:
+            with locate_errors(str(network)):
                 check_layers(described, loaded.network)
-            except InvalidProblem as error:
-                raise error.at(str(network)) from None
         return loaded
 
     declared = Declarations(model.constants, model.environment.variables, (), ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from surefoot.errors import InvalidProblem
+from surefoot.errors import InvalidProblem, locate_errors
 from surefoot.formats.result_json import StoredResult, result_from_json
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.term.parser import parse_term
@@ -42,18 +42,14 @@ def read_invariant(path: Path) -> Term:
     """The condition that a stored tipping point or invariant says of every state. A claim, no more."""
     fix = "give a file that `surefoot invariant --json` wrote"
     data = read_json(path)
-    try:
+    with locate_errors(str(path)):
         verdict = result_from_json(data).result.verdict
-    except InvalidProblem as error:
-        raise error.at(str(path)) from None
     artifact = verdict.artifact if isinstance(verdict, Found) else None
     condition = artifact.get("condition") if isinstance(artifact, dict) else None
     if not isinstance(condition, str):
         raise InvalidProblem("the result holds no invariant", fix=fix, where=str(path))
-    try:
+    with locate_errors(str(path)):
         return parse_term(condition)
-    except InvalidProblem as error:
-        raise error.at(str(path)) from None
 
 
 def read_stored_results(data: object, path: Path) -> list[StoredResult]:
@@ -61,7 +57,5 @@ def read_stored_results(data: object, path: Path) -> list[StoredResult]:
     documents = data.get("results", [data]) if isinstance(data, dict) else []
     if not isinstance(documents, list) or not documents:
         raise InvalidProblem("not a result of surefoot", fix="give a file that --json wrote", where=str(path))
-    try:
+    with locate_errors(str(path)):
         return [result_from_json(d) for d in documents]
-    except InvalidProblem as error:
-        raise error.at(str(path)) from None

@@ -21,5 +21,4 @@ class LoadedPolicy:
         None  # bounds of the action, for `value`; the network already respects them
     )
     high: tuple[float, ...] | None = None
-    observation_names: tuple[str, ...] = ()  # empty if the file names none
     notes: tuple[str, ...] = ()  # what the reader did and assumed, for every report

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, Unsupported, locate_errors
 from surefoot.formats.normalization import clip_nodes
 from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.problem.network import (
@@ -63,13 +63,11 @@ def read_nnet(path: Path, *, clip: bool | None = None) -> Network:
     except UnicodeDecodeError as problem:
         raise InvalidProblem("the file is not plain text", where=where) from problem
     lines = _iterate_lines(text)
-    try:
+    with locate_errors(where):
         header = _read_header(lines)
         layers = [_read_layer(lines, n, m) for n, m in zip(header.sizes, header.sizes[1:], strict=False)]
         if (left := next(lines, None)) is not None:
             raise InvalidProblem("there is more than the header announces", where=str(left[0]))
-    except InvalidProblem as problem:
-        raise problem.at(where) from None
     normalises = bool(header.means.any() or (header.ranges != 1).any())
     return _build_network(header, layers, path.stem, normalises, normalises if clip is None else clip)
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean, locate_errors
 from surefoot.formats.jani.declarations import ConstantOverride
+from surefoot.formats.jani.export.terms import balanced_expression
 from surefoot.formats.jani.json_document import JsonNode, read_json_document
 from surefoot.formats.jani.properties import TRAINING
 from surefoot.formats.jani.reader import JaniModel, model_from_document
@@ -76,10 +77,8 @@ def read_plaja_properties(
 
 
 def _read_object(path: Path) -> dict[str, Json]:
-    try:
+    with locate_errors(str(path)):
         top = read_json_document(path).value
-    except SurefootError as error:
-        raise error.at(str(path)) from None
     if not isinstance(top, dict):
         raise InvalidProblem("an object is needed here", fix="write { … }", where=str(path))
     return top
@@ -100,10 +99,8 @@ def _read_property(
     def inline_file(value: Json) -> Json:
         if isinstance(value, dict) and set(value) == {"file"}:
             files.append(where.parent / str(value["file"]))
-            try:
+            with locate_errors(str(files[-1])):
                 value = read_json_document(files[-1]).value
-            except SurefootError as error:
-                raise error.at(str(files[-1])) from None
         return _drop_empty_lets(value)
 
     given = inline_file(asked.get("predicates", []))
@@ -185,7 +182,7 @@ def _with_starts(model: dict[str, Json], start: Json) -> dict[str, Json]:
         {k: v for k, v in entry.items() if k != "initial-value" or entry["name"] not in first}
         for entry in model.get("variables", [])
     ]
-    starts = _balanced_tree("∨", [*several, _state_condition(first)])
+    starts = balanced_expression("∨", [*several, _state_condition(first)])
     if "restrict-initial" in model:
         raise Unsupported(
             "other starts of a model with `restrict-initial` are not supported", fix="leave it out"
@@ -207,25 +204,14 @@ def _is_array(variable: dict[str, Json]) -> bool:
 
 
 def _state_condition(values: Mapping[str, Json]) -> Json:
-    return _balanced_tree("∧", [_equality_condition(name, value) for name, value in values.items()])
+    equalities = [_equality_condition(name, value) for name, value in values.items()]
+    return balanced_expression("∧", equalities) if equalities else True
 
 
 def _equality_condition(name: str, value: Json) -> Json:
     if isinstance(value, bool):
         return name if value else {"op": "¬", "exp": name}
     return {"op": "=", "left": name, "right": value}
-
-
-def _balanced_tree(operator: str, parts: Sequence[Json]) -> Json:
-    """All parts in a tree that is as low as it can be: thousands of them are not nested deeply."""
-    if len(parts) < 2:
-        return parts[0] if parts else operator == "∧"
-    half = len(parts) // 2
-    return {
-        "op": operator,
-        "left": _balanced_tree(operator, parts[:half]),
-        "right": _balanced_tree(operator, parts[half:]),
-    }
 
 
 def _check_places(model: dict[str, Json], places: Sequence[Json]) -> None:
@@ -247,8 +233,6 @@ def _read_policy(model: JaniModel, path: Path, files: list[Path]) -> NeuralPolic
     files += [path, network]
     wiring = wire_to_model(model, described)
     loaded = load_policy(network)
-    try:
+    with locate_errors(str(path)):
         check_layers(described, loaded.network)
-    except InvalidProblem as error:
-        raise error.at(str(path)) from None
     return NeuralPolicy(loaded.network, wiring.observe, wiring.actions, wiring.choose)

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
-from surefoot.errors import InvalidProblem, SurefootError, Unsupported, WrongType
+from surefoot.errors import InvalidProblem, Unsupported, WrongType, locate_errors
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.nnet import read_nnet
 from surefoot.formats.normalization import NOT_NORMALISED, Normalization, prepend_normalization
@@ -69,13 +69,11 @@ def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
     from surefoot.formats.onnx import read_onnx_bytes
     from surefoot.formats.onnx.protobuf import unpack_model
 
-    try:
+    with locate_errors(str(path)):
         content = unpack_model(data)
         if content[:1] not in _ONNX_FIRST_BYTES:
             raise Unsupported("the gzip file holds no ONNX model", fix=SUPPORTED)
         return read_onnx_bytes(content, path.name.split(".")[0], output=output)
-    except SurefootError as problem:
-        raise problem.at(str(path)) from None
 
 
 def _detect_format(data: bytes, path: Path) -> str:

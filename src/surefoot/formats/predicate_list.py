@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from surefoot.errors import InvalidProblem, SurefootError
+from surefoot.errors import InvalidProblem, locate_errors
 from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.term.parser import parse_term
 from surefoot.term.term import Term
@@ -41,11 +41,5 @@ def _is_file(path: Path) -> bool:
 
 
 def _parse_conditions(text: str, where: str) -> list[Term]:
-    found: list[Term] = []
-    for part in text.split(";"):
-        if part.strip():
-            try:
-                found.append(parse_term(part.strip()))
-            except SurefootError as error:
-                raise error.at(where) from None
-    return found
+    with locate_errors(where):
+        return [parse_term(part.strip()) for part in text.split(";") if part.strip()]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, Unsupported, locate_errors
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalization import NOT_NORMALISED, Normalization, clip_nodes, prepend_normalization
 from surefoot.formats.untrusted.regular_file import read_input_bytes
@@ -204,10 +204,8 @@ def _assemble_network(
             f"{first.weights.shape[1]} inputs of the first layer, {settings.observations} observations",
             where=where,
         )
-    try:
+    with locate_errors(where, InvalidProblem):
         network = Network(settings.observations, tuple(nodes))
-    except InvalidProblem as problem:
-        raise problem.at(where) from None
     if network.outputs != settings.actions.width:
         raise InvalidProblem(
             f"the last layer has {network.outputs} outputs, the action space {settings.actions.width}",

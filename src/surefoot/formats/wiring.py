@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.errors import InvalidProblem, did_you_mean, locate_errors
 from surefoot.formats.normalization import (
     NOT_NORMALISED,
     Normalization,
@@ -74,12 +74,9 @@ def wiring_path(network: Path) -> Path:
 def read_wiring(path: str | Path, vocabulary: Vocabulary | None = None) -> PolicyWiring:
     """The wiring in a TOML file; with a vocabulary, the names in it are checked at once."""
     place = Path(path)
-    try:
-        return wiring_from_table(
-            read_toml_document(place).table(*KEYS), place.parent, vocabulary or Vocabulary()
-        )
-    except InvalidProblem as error:
-        raise error.at(str(path)) from None
+    with locate_errors(str(path), InvalidProblem):
+        table = read_toml_document(place).table(*KEYS)
+        return wiring_from_table(table, place.parent, vocabulary or Vocabulary())
 
 
 def wiring_from_table(entries: Mapping[str, TomlEntry], folder: Path, vocabulary: Vocabulary) -> PolicyWiring:
@@ -103,14 +100,12 @@ def wiring_from_options(
     known = vocabulary or Vocabulary()
     changes = wiring_changes_from_options(actions, choose)
     way = changes.choose or (Choose.ARGMAX if changes.actions else Choose.VALUE)
-    try:
+    with locate_errors("--observe"):
         reader = TermReader(observe, names=known.names, constants=known.constants)
         terms = [reader.term()]
         while reader.takes(","):
             terms.append(reader.term())
         reader.finish("`,`", fix="write commas between the terms")
-    except InvalidProblem as error:
-        raise error.at("--observe") from None
     return PolicyWiring(resolve_observations(tuple(terms), known), changes.actions, way)
 
 
@@ -119,10 +114,8 @@ def wiring_changes_from_options(actions: str = "", choose: str = "") -> WiringCh
     meant: Actions = tuple(a.strip() for a in actions.split(",")) if actions.strip() else ()
     if found := _EDGES_OF.match(actions):
         meant = EdgesOf(found[1])
-    try:
+    with locate_errors("--choose"):
         return WiringChanges(meant, _parse_choose(choose) if choose else None)
-    except InvalidProblem as error:
-        raise error.at("--choose") from None
 
 
 def change_wiring(wiring: PolicyWiring, changes: WiringChanges) -> PolicyWiring:
@@ -207,7 +200,7 @@ def _read_statistics(entry: TomlEntry, folder: Path) -> Normalization:
     epsilon = _read_float(fields["epsilon"]) if "epsilon" in fields else 1e-8
     clip = _read_float(fields["clip"]) if "clip" in fields else 10.0
     try:
-        return replace(Normalization(mean, variance, epsilon, clip), source="the statistics of the wiring")
+        return Normalization(mean, variance, epsilon, clip, "the statistics of the wiring")
     except InvalidProblem as error:
         raise error.at(entry.place()) from None
 

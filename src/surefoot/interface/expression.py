@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.problem.environment import Variable
-from surefoot.term.arguments import describe_value, exact_number, take_text, whole_number
+from surefoot.term.arguments import describe_value, exact_number, take_text
 from surefoot.term.parser import parse_term
 from surefoot.term.printer import show_term
 from surefoot.term.term import (
@@ -25,9 +25,13 @@ from surefoot.term.term import (
     ite,
     term_from_python,
 )
+from surefoot.term.types import BOOL, is_truth, sort_of_type
 from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 
 _TRUTH = "write &, |, ~ for and, or, not"
+_CHAIN = f"{_TRUTH}, (0 <= x) & (x <= 9) for a chain, maximum(a, b) and minimum(a, b) for max and min"
+_MEMBER = f"{_TRUTH}, (x == 1) | (x == 2) for `x in [1, 2]`"
+_PARENTHESES = "put parentheses round each comparison: (x > 1) & (x < 5)"
 
 
 class Expression:
@@ -36,9 +40,9 @@ class Expression:
     >>> x = integer("x", 0, 9)
     >>> (x + 1 == 5) | ~(x >= "1/2")
     Expression('x + 1 = 5 or not x >= 0.5')
-    >>> bool(x == 5)
+    >>> not boolean("open")
     Traceback (most recent call last):
-    surefoot.errors.WrongType: `x = 5` has no truth value in Python; fix: write &, |, ~ for and, or, not
+    surefoot.errors.WrongType: `open` has no truth value in Python; fix: write &, |, ~ for and, or, not
     """
 
     __slots__ = ("term", "variables")
@@ -67,10 +71,14 @@ class Expression:
         return hash(self.term)
 
     def __bool__(self) -> bool:
-        raise WrongType(f"`{show_term(self.term)}` has no truth value in Python", fix=_TRUTH)
+        fix = _TRUTH
+        if isinstance(self.term, Apply):  # chains, `max` and `in` ask for the truth of a comparison
+            fix = {Op.LT: _CHAIN, Op.LE: _CHAIN, Op.EQ: _MEMBER}.get(self.term.op, _TRUTH)
+        raise WrongType(f"`{show_term(self.term)}` has no truth value in Python", fix=fix)
 
     def __iter__(self) -> Iterator[Expression]:
-        raise WrongType("an expression cannot be iterated over", fix="take an element of an array: x[0]")
+        fix = "put it into a list, [x], or take an element of an array, x[0]"
+        raise WrongType("an expression cannot be iterated over", fix=fix)
 
     def __eq__(self, other: object) -> Expression:  # type: ignore[override]
         return self._combine(other, lambda a, b: equal(a, b))
@@ -123,20 +131,23 @@ class Expression:
     def __pow__(self, other: Operand) -> Expression:
         return self._combine(other, lambda a, b: a**b)
 
+    def __rpow__(self, other: Operand) -> Expression:
+        return expression_from(other)._combine(self, lambda a, b: a**b)
+
     def __and__(self, other: Operand) -> Expression:
-        return self._combine(other, lambda a, b: a & b)
+        return self._connect("&", other, lambda a, b: a & b)
 
     def __rand__(self, other: Operand) -> Expression:
-        return self._combine(other, lambda a, b: b & a)
+        return self._connect("&", other, lambda a, b: b & a)
 
     def __or__(self, other: Operand) -> Expression:
-        return self._combine(other, lambda a, b: a | b)
+        return self._connect("|", other, lambda a, b: a | b)
 
     def __ror__(self, other: Operand) -> Expression:
-        return self._combine(other, lambda a, b: b | a)
+        return self._connect("|", other, lambda a, b: b | a)
 
     def __invert__(self) -> Expression:
-        return Expression(~self.term, self.variables)
+        return self._connect("~", self, lambda a, _: ~a)
 
     def __neg__(self) -> Expression:
         return Expression(-self.term, self.variables)
@@ -144,12 +155,55 @@ class Expression:
     def __abs__(self) -> Expression:
         return Expression(Apply(Op.ABS, (self.term,)), self.variables)
 
+    def __floor__(self) -> Expression:
+        return Expression(Apply(Op.FLOOR, (self.term,)), self.variables)
+
+    def __ceil__(self) -> Expression:
+        return Expression(Apply(Op.CEIL, (self.term,)), self.variables)
+
+    # What Python would do otherwise: an error of its own, or another meaning.
+
+    def __floordiv__(self, _: object) -> NoReturn:
+        raise WrongType("`//` is not read", fix="write math.floor(a / b)")
+
+    __rfloordiv__ = __floordiv__
+
+    def __xor__(self, _: object) -> NoReturn:
+        raise WrongType(
+            "`^` is not read", fix="write x ** 2 for a power, a != b for either of two conditions"
+        )
+
+    __rxor__ = __xor__
+
+    def __round__(self, _: int | None = None) -> NoReturn:
+        raise WrongType("`round` is not read", fix="write math.floor(x + 0.5)")
+
+    def __float__(self) -> NoReturn:
+        what = f"`{show_term(self.term)}` is no number before it is evaluated in a state"
+        raise WrongType(what, fix='write other functions as text: "sin(x)"')
+
+    __int__ = __float__
+
     def __getitem__(self, index: Operand) -> Expression:
         return self._combine(index, lambda a, b: a[b])
 
     def implies(self, other: Operand) -> Expression:
         """Where this holds, the other does: `(x > 3).implies(y == 0)`."""
-        return self._combine(other, lambda a, b: Apply(Op.IMPLIES, (a, b)))
+        return self._connect("implies", other, lambda a, b: Apply(Op.IMPLIES, (a, b)))
+
+    def _connect(self, sign: str, other: object, build: _Build) -> Expression:
+        """Of conditions: `x > 1 & x < 5` has `1 & x` in it, which nobody means."""
+        right = expression_from(other)
+        for part in (self, right):
+            if part._is_number():
+                what = f"`{sign}` is for conditions, and `{show_term(part.term)}` is a number"
+                raise WrongType(what, fix=_PARENTHESES)
+        return self._combine(right, build)
+
+    def _is_number(self) -> bool:
+        """Is it surely a number? Names in a text may stand for anything."""
+        kinds = {v.name: sort_of_type(v.kind) for v in self.variables}
+        return not is_truth(self.term, lambda name: kinds.get(name, BOOL))
 
     def _combine(self, other: object, build: _Build) -> Expression:
         right = expression_from(other)
@@ -167,6 +221,9 @@ def expression_from(given: object) -> Expression:
         return given
     if isinstance(given, str):
         return Expression(parse_term(given))
+    if isinstance(given, bool):
+        what = f"`{given}` is Python's truth value, not an expression"
+        raise WrongType(what, fix=f"write surefoot.{str(given).upper()} for the constant")
     return Expression(term_from_python(given))  # type: ignore[arg-type]
 
 
@@ -183,6 +240,9 @@ def merge_declarations(*groups: Iterable[Variable]) -> tuple[Variable, ...]:
 
 def _declare(name: str, kind: ValueType) -> Expression:
     variable = Variable(take_text(name), kind)
+    match kind:
+        case Int(low, high) | Real(low, high) if low is not None and high is not None and low > high:
+            raise WrongType(f"`{name}` has no values from {low} to {high}", fix="give the lower limit first")
     return Expression(Var(variable.name), (variable,))
 
 
@@ -192,8 +252,18 @@ def integer(name: str, low: Limit = None, high: Limit = None) -> Expression:
     >>> integer("x", 0, 9) + 1
     Expression('x + 1')
     """
-    ends = [None if end is None else whole_number(number_from(end)) for end in (low, high)]
-    return _declare(name, Int(*ends))
+    return _declare(name, Int(*map(_whole_limit, (low, high))))
+
+
+def _whole_limit(given: Limit) -> int | None:
+    if given is None:
+        return None
+    limit = number_from(given)
+    if limit != int(limit):
+        raise WrongType(
+            f"{describe_value(given)} is not a whole number", fix="give an int, or declare real(…)"
+        )
+    return int(limit)
 
 
 def real(name: str, low: Limit = None, high: Limit = None) -> Expression:
@@ -232,6 +302,31 @@ def choose_value(condition: Operand, then: Operand, otherwise: Operand) -> Expre
     """
     parts = [expression_from(part) for part in (condition, then, otherwise)]
     return Expression(ite(*(p.term for p in parts)), merge_declarations(*(p.variables for p in parts)))
+
+
+def maximum(first: Operand, second: Operand, *others: Operand) -> Expression:
+    """The largest of the values: `max(a, b)` in problem files; Python's own `max` cannot be used.
+
+    >>> maximum(integer("x", 0, 9), 3)
+    Expression('max(x, 3)')
+    """
+    return _apply_to_all(Op.MAX, (first, second, *others))
+
+
+def minimum(first: Operand, second: Operand, *others: Operand) -> Expression:
+    """The smallest of the values: `min(a, b)` in problem files; Python's own `min` cannot be used.
+
+    >>> minimum(integer("x", 0, 9), "y + 1", 3)
+    Expression('min(x, y + 1, 3)')
+    """
+    return _apply_to_all(Op.MIN, (first, second, *others))
+
+
+def _apply_to_all(op: Op, given: tuple[Operand, ...]) -> Expression:
+    parts = [expression_from(part) for part in given]
+    return Expression(
+        Apply(op, tuple(p.term for p in parts)), merge_declarations(*(p.variables for p in parts))
+    )
 
 
 def number_from(given: object) -> int | Fraction:

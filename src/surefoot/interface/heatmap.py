@@ -15,8 +15,9 @@ from surefoot.interface.result import CheckResult, output_path
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.problem.property_printer import show_property
-from surefoot.report.drawing import render_png, render_svg
-from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
+from surefoot.report.drawing.png_file import render_png
+from surefoot.report.drawing.svg_file import render_svg
+from surefoot.report.heatmap.cells import heat_map, parse_view
 from surefoot.report.heatmap.figure_data import figure_to_json
 from surefoot.report.heatmap.heat_figure import Figure, Panel, build_figure, measure_of, unit_of
 from surefoot.report.heatmap.html import heat_page
@@ -24,6 +25,7 @@ from surefoot.report.heatmap.layout import draw_figure
 from surefoot.report.heatmap.start_values import value_table
 from surefoot.report.heatmap.terminal import terminal_text
 from surefoot.run import verify
+from surefoot.term.arguments import take_named_tuple
 from surefoot.term.printer import show_term
 from surefoot.verdict.verdict import PerStart
 from surefoot.work.budget import Budget
@@ -60,8 +62,8 @@ class Heatmap:
     def __str__(self) -> str:
         return terminal_text(self.figure, 160)
 
-    def _repr_svg_(self) -> str:
-        return render_svg(draw_figure(self.figure))
+    def _repr_html_(self) -> str:
+        return f"<div>{render_svg(draw_figure(self.figure))}</div>"
 
 
 def draw_values(
@@ -88,22 +90,20 @@ def draw_variants(
     where: Sequence[Operand] = (),
 ) -> Heatmap:
     """One map for each problem, by its title, on common axes and one scale; they share the time equally."""
+    texts = [None if one is None else show_term(expression_from(one).term) for one in (x, y)]
+    conditions = take_named_tuple("where", where, lambda one: show_term(expression_from(one).term))
     answers: list[CheckResult] = []
     for number, problem in enumerate(variants.values()):
         share = Budget(budget.remaining() / (len(variants) - number), budget.seed, budget.progress)
         answers.append(_ask_values(problem, engines, share))
     tables = [value_table(_verdict_table(answer)) for answer in answers]
-    texts = [None if one is None else show_term(expression_from(one).term) for one in (x, y)]
-    conditions = [show_term(expression_from(one).term) for one in where]
-    environment = answers[0].problem.environment
-    view = parse_view(tables, texts[0], texts[1], conditions, environment)
-    axes = common_axes(tables, view, environment)
+    view = parse_view(tables, texts[0], texts[1], conditions, answers[0].problem.environment)
     panels = []
     for title, answer, table in zip(variants, answers, tables, strict=True):
         asked = answer.problem.property
         assert isinstance(asked, Probability | Expected)
         words = show_property(replace(asked, over="max", starts=None))
-        drawn = heat_map("value", table, view, axes, environment=answer.problem.environment)
+        drawn = heat_map("value", table, view)
         panels.append(Panel(title, drawn, unit_of("value", measure_of(asked)), words, _facts(answer)))
     titles = dict.fromkeys(panel.asked for panel in panels)
     return Heatmap(answers[0], build_figure(" / ".join(titles), panels), tuple(answers))

@@ -12,7 +12,7 @@ from surefoot.errors import WrongType
 from surefoot.interface.expression import Operand, expression_from
 from surefoot.problem.policy import Actions, Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy
 from surefoot.problem.policy import Policy as PolicyData
-from surefoot.term.arguments import describe_value, take_enum, take_text, take_tuple
+from surefoot.term.arguments import describe_value, take_enum, take_named_tuple, take_text
 
 AnyPolicy: TypeAlias = PolicyData  # for annotations: a network, a program, a shield or an oracle
 
@@ -61,7 +61,7 @@ class Policy:
         from surefoot.formats.policy_file import load_policy
         from surefoot.formats.wiring import PolicyWiring, wire_network
 
-        observed: Any = take_tuple(lambda one: expression_from(one).term, "observed expressions")(observe)
+        observed = take_named_tuple("observe", observe, lambda one: expression_from(one).term)
         named: Actions = actions if isinstance(actions, EdgesOf) else _take_labels(actions)
         way: Any = Choose.ARGMAX if named != () else Choose.VALUE
         if choose is not None:
@@ -88,8 +88,7 @@ class Policy:
 
 
 def _take_labels(given: object) -> tuple[str, ...]:
-    labels: Any = take_tuple(take_text, "names of actions")(given)
-    return tuple(labels)
+    return take_named_tuple("actions", given, take_text)
 
 
 def _build_rule(given: Any) -> Branch:

@@ -8,15 +8,17 @@ from functools import partial
 from itertools import product
 from math import inf
 from os import PathLike
+from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from surefoot.engines.protocol import Engine
-from surefoot.errors import InvalidProblem, WrongType, did_you_mean
+from surefoot.errors import InvalidProblem, SurefootError, WrongType, did_you_mean
+from surefoot.formats.json_file import read_json, read_stored_results
 from surefoot.formats.model_file import read_model
 from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.environment import plain_environment
-from surefoot.interface.expression import Operand, expression_from, number_from
+from surefoot.interface.expression import Expression, Operand, expression_from, number_from
 from surefoot.interface.policy import FilePolicy
 from surefoot.interface.result import CheckResult, ProofFile
 from surefoot.problem.environment import Environment as EnvironmentData
@@ -26,8 +28,9 @@ from surefoot.problem.property import Expected, Probability, Property, take_prop
 from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels
 from surefoot.run import verify_without_objection
-from surefoot.term.arguments import describe_value, take_tuple, whole_number
+from surefoot.term.arguments import describe_value, take_in_range, take_named_tuple, take_tuple, whole_number
 from surefoot.term.printer import show_term
+from surefoot.term.term import Term
 from surefoot.verdict.verdict import Certificate
 from surefoot.work.budget import Budget
 from surefoot_checker.check import CheckerVerdict, judge_certificate, read_certificate
@@ -40,9 +43,13 @@ if TYPE_CHECKING:
 PathText: TypeAlias = str | PathLike[str]
 EngineChoice: TypeAlias = Engine | str | Sequence[Engine | str] | None
 DEFAULT_SECONDS = 60.0
+_POLICY_SUFFIXES = (".onnx", ".gz", ".zip", ".nnet", ".pt", ".pth", ".pkl")  # also of files that are refused
+_ALSO_CALLED = dict.fromkeys(("budget", "seconds", "time", "time_limit"), "timeout") | {
+    "random_state": "seed"
+}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LoadedProblem(Problem):
     """A problem from a file, which a stored result names so that it can be read again."""
 
@@ -121,7 +128,7 @@ def _read_problems(path: PathText, property: str | None, **given: Any) -> list[L
             options[name] = _input_path(options[name])
     for name in ("observe", "actions"):
         if name in options and not isinstance(options[name], str):
-            options[name] = ", ".join(_option_text(one) for one in options[name])
+            options[name] = ", ".join(take_named_tuple(name, options[name], _option_text))
     loaded = read_model(_input_path(path), **options)
     return [
         LoadedProblem(
@@ -171,7 +178,8 @@ def check(
     **options: Any,
 ) -> CheckResult:
     """Decide a property. The problem is one from `load`, the path of its file, or an environment with the
-    policy and the property that belong to it.
+    policy and the property that belong to it. Where the problem has a policy the property may stand second:
+    `check("toy.toml", "below_ten")`; a text is a policy if there is such a file, or it is called like one.
 
     `engine`: "bmc", "induction", "recurrence", "explicit", "predicates", "barrier", "statistical", an object
     such as `Bmc(depth=8)`, or a list of them that work in turns; by default all that can. `options` are
@@ -188,6 +196,7 @@ def check(
     [0, 1, 2]
     """
     budget = _make_budget(timeout, seed)
+    policy, property = _sort_second_argument(policy, property)
     asked = _problem_from(problem, policy, property)
     return _answer(asked, engine, options, budget)
 
@@ -252,7 +261,7 @@ def heatmap(
     from surefoot.interface.heatmap import draw_variants
 
     budget = _make_budget(timeout, seed)
-    engines = select_engines(engine, options)
+    engines = select_engines(engine, options, ("x", "y", "where", "sweep"))
     if sweep is None:
         plain = plain_problem(_problem_from(problem, policy, property))
         return draw_variants({plain.name: plain}, engines, budget, x=x, y=y, where=where)
@@ -298,7 +307,8 @@ def shield(
     With real controls: a program with proved safe sets, and a shield around the network. `degrees` of the
     polynomials that bound the sets: even numbers, tried in this order. `sets`: "auto", "polynomial" or
     "polyhedron"; `squares`: "auto", "sos" or "sdsos"; `rule` and `invariant` are sketches, lists of monomials
-    as in the options of `surefoot shield`.
+    as in the options of `surefoot shield`. Source code computes in float64: only shields of an environment
+    with `arithmetic="float64"` can be exported or wrapped.
 
     With actions and finitely many states: which actions may be taken where. `bound`: how probable safety must
     stay after a permitted action.
@@ -349,15 +359,34 @@ def plain_problem(given: Problem) -> Problem:
 
 
 def _make_budget(timeout: object, seed: object) -> Budget:
+    try:
+        number: Any = take_in_range(whole_number, 0, 2**64 - 1)(seed)
+    except WrongType as error:
+        raise error.at("seed") from None
     if timeout is None:
-        return Budget(inf, whole_number(seed))
+        return Budget(inf, number)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
         what = f"{describe_value(timeout)} is not a positive number of seconds"
         raise WrongType(what, fix="give timeout=60, or None for no limit", where="timeout")
-    try:
-        return Budget(float(timeout), whole_number(seed))
-    except WrongType as error:
-        raise error.at("seed") from None
+    return Budget(float(timeout), number)
+
+
+def _sort_second_argument(policy: Any, property: Any) -> tuple[Any, Any]:
+    """Policy and property: the second argument of `check` is the property where it cannot be a policy."""
+    if isinstance(policy, Property):
+        if property is not None:
+            fix = "write check(problem, policy, property)"
+            raise WrongType("a property stands where the policy is expected", fix=fix, where="policy")
+        return None, policy
+    if isinstance(policy, str) and property is None and not _names_policy_file(policy):
+        return None, policy
+    return policy, property
+
+
+def _names_policy_file(text: str) -> bool:
+    """Is there such a file, or is it called like one?"""
+    is_path = " " not in text and any(mark in text for mark in ("/", "\\"))
+    return exists(text) or is_path or Path(text).suffix in _POLICY_SUFFIXES
 
 
 def _problem_from(
@@ -393,11 +422,23 @@ def _change_problem(problem: Problem, policy: object, property: object) -> Probl
         fix = "give the path to load(path, policy=…), or Policy.from_file(path, observe=…, actions=…)"
         raise WrongType("a network alone does not say what it observes", fix=fix, where="policy")
     if policy is not None:
-        acting: Any = take_policy(policy)
-        problem = replace(problem, policy=acting)
+        problem = replace(problem, policy=_policy_from(policy))
     if property is not None:
+        if isinstance(problem, LoadedProblem) and isinstance(property, str) and property.isidentifier():
+            what = f"`{property}` is no property written out, and the problem has been read"
+            fix = f'name it where it is read: load({problem.source.get("model")!r}, property="{property}")'
+            raise InvalidProblem(what, fix=fix, where="property")
         problem = replace(problem, property=_property_from(property, problem.environment))
     return problem
+
+
+def _policy_from(given: object) -> Policy:
+    if callable(given) and not isinstance(given, type | Policy):
+        fix = 'write it as rules, Policy.program([(x < 5, "up"), …]), or export it: Policy.from_file(path, …)'
+        raise WrongType("a function in Python cannot be looked into", fix=fix, where="policy")
+    taken: Any = take_policy(given)
+    acting: Policy = taken
+    return acting
 
 
 def _problem_of_environment(
@@ -408,16 +449,28 @@ def _problem_of_environment(
         raise WrongType("nothing is asked about the environment", fix=fix, where="property")
     asked = _property_from(property, environment)
     if needs_policy and policy is None and not isinstance(asked, Probability | Expected):
-        fix = "give Policy.from_file(path, observe=…, actions=…) or Policy.program(rules)"
+        fix = (
+            "give Policy.from_file(path, observe=…, actions=…) or Policy.program(rules); about everything "
+            "that the environment can do: Problem(name, environment, None, property)"
+        )
         raise WrongType("nobody acts in the environment", fix=fix, where="policy")
     if isinstance(policy, str | PathLike):
         fix = "write Policy.from_file(path, observe=…, actions=…)"
         raise WrongType("a network alone does not say what it observes", fix=fix, where="policy")
-    acting: Any = None if policy is None else take_policy(policy)
-    return Problem(environment.name, environment, acting, asked)
+    return Problem(environment.name, environment, None if policy is None else _policy_from(policy), asked)
 
 
 def _property_from(given: object, environment: EnvironmentData) -> Property:
+    if isinstance(given, Expression | Term):
+        what = f"the condition `{show_term(expression_from(given).term)}` alone is no property"
+        raise WrongType(
+            what, fix="write never(…), eventually(…), recurs(…) or probability_of(…)", where="property"
+        )
+    if isinstance(given, list | tuple):
+        raise WrongType("several properties are given", fix="ask about one at a time", where="property")
+    if isinstance(given, Policy):
+        fix = "write check(problem, policy, property)"
+        raise WrongType("a policy stands where the property is expected", fix=fix, where="property")
     if not isinstance(given, str):
         asked: Any = take_property(given)
         found: Property = asked
@@ -430,28 +483,43 @@ def _property_from(given: object, environment: EnvironmentData) -> Property:
 
 
 def select_engines(
-    engine: EngineChoice, options: Mapping[str, Any]
+    engine: EngineChoice, options: Mapping[str, Any], arguments: Sequence[str] = ()
 ) -> Engine | str | Sequence[Engine | str] | None:
-    """The engines that are asked for; options are fields of the one that is named."""
+    """The engines that are asked for; options are fields of the one that is named. `arguments`: what else the
+    function takes that was called with them."""
     if not options:
         return engine
     from surefoot.engines import ENGINES
     from surefoot.run import build_portfolio
 
+    known = {name: [f.name for f in fields(kind)] for name, kind in ENGINES.items()}  # type: ignore[arg-type]
     unknown = next(iter(options))
+    arguments = (*arguments, "policy", "property", "engine", "timeout", "seed")
     if not isinstance(engine, str):
         what = f"there is no argument `{unknown}`" if engine is None else f"`{unknown}` belongs to an engine"
-        raise WrongType(what, fix='options need the name of an engine: engine="bmc", depth=8')
+        fix = 'options need the name of an engine: engine="bmc", depth=8'
+        if not any(unknown in names for names in known.values()):
+            fix = did_you_mean(_ALSO_CALLED.get(unknown, unknown), arguments)
+        raise WrongType(what, fix=fix)
     if engine not in ENGINES:
         raise WrongType(f"unknown engine {engine!r}", fix=did_you_mean(engine, ENGINES))
     kind = ENGINES[engine]
-    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
     for name in options:
-        if name not in known:
-            raise WrongType(f"engine `{engine}` has no option `{name}`", fix=did_you_mean(name, known))
-    if "solver" in options or "solver" not in known:
+        if name not in known[engine]:
+            fix = did_you_mean(_ALSO_CALLED.get(name, name), [*known[engine], *arguments])
+            if owners := [other for other, names in known.items() if name in names]:
+                fix = f"it belongs to {', '.join(owners)}; `{engine}` has {', '.join(known[engine])}"
+            raise WrongType(f"engine `{engine}` has no option `{name}`", fix=fix)
+    if "solver" in options or "solver" not in known[engine]:
         return kind(**options)
     return [replace(one, **options) for one in build_portfolio() if one.name == engine]  # type: ignore[type-var]
+
+
+def _is_stored_result(path: Path) -> bool:
+    try:
+        return bool(read_stored_results(read_json(path), path))
+    except SurefootError:
+        return False
 
 
 def check_certificate(certificate: PathText | ProofFile | Certificate | CheckResult) -> CheckerVerdict:
@@ -476,6 +544,11 @@ def check_certificate(certificate: PathText | ProofFile | Certificate | CheckRes
         try:
             content = read_certificate(Path(certificate))
         except (BadCertificate, OSError) as error:
+            if _is_stored_result(Path(certificate)):
+                fix = f"run `surefoot certify {certificate}`, or save `result.certificate` and give that"
+                raise InvalidProblem(
+                    "this is a saved result, not a certificate", fix=fix, where=str(certificate)
+                ) from None
             raise InvalidProblem(str(error), fix=fix) from None
         if "surefoot-certificate" not in content:
             raise InvalidProblem("this is no certificate", fix=fix, where=str(certificate))

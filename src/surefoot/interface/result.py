@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.errors import InvalidProblem, MissingBackend, WrongType
+from surefoot.errors import InvalidProblem, MissingBackend, WrongType, did_you_mean
 from surefoot.formats.output_file import compact_json, write_file
 from surefoot.formats.result_json import annotated_result_to_json, certificate_relative_to, result_relative_to
+from surefoot.interface.argument_names import tell_arguments
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State
+from surefoot.reductions.discretise import discretise
 from surefoot.report.result_page import render_result_page
 from surefoot.report.result_text import render, verdict_headline
 from surefoot.term.arguments import describe_value
+from surefoot.term.value_types import Array, Real, ValueType
 from surefoot.verdict.threshold import ThresholdAnswer, answer_threshold
 from surefoot.verdict.verdict import (
     Certificate,
@@ -33,6 +36,7 @@ from surefoot.verdict.verdict import (
 )
 
 if TYPE_CHECKING:
+    from surefoot.interface.expression import Operand
     from surefoot.interface.heatmap import Heatmap
 
 
@@ -74,20 +78,49 @@ class SavedRun:
     def __iter__(self) -> Iterator[State]:
         return iter(self.run.states)
 
-    def to_pandas(self) -> Any:
-        """A data frame with a row for each state; fractions become floats (`states` has them exactly)."""
+    def to_pandas(self, *, exact: bool = False) -> Any:
+        """A data frame with a row for each state: variables, an array as one column for each element,
+        locations by name, what the environment chose, and the `action` that is taken there.
+
+        Real numbers become floats; with `exact` they stay what they are in `states`.
+        """
         try:
             import pandas  # type: ignore[import-untyped]
         except ImportError:
             raise MissingBackend("a data frame needs pandas", fix="pip install pandas") from None
-        rows = [{name: _plain_value(value) for name, value in state.items()} for state in self.run.states]
-        for row, action in zip(rows, self.actions, strict=False):
-            row["action"] = action
-        return pandas.DataFrame(rows)
+        columns = trace_columns(self.problem, self.run, exact=exact)
+        return pandas.DataFrame(columns, index=pandas.RangeIndex(len(self.run.states), name="state"))
 
 
-def _plain_value(value: Any) -> Any:
-    return float(value) if isinstance(value, Fraction) else value
+def trace_columns(problem: Problem, trace: Trace, *, exact: bool = False) -> dict[str, list[Any]]:
+    """What stands in a table of the run, by column. None: nothing, as the action of the last state."""
+    environment = discretise(problem).environment
+    columns: dict[str, list[Any]] = {}
+    for variable in environment.variables:
+        values = [state[variable.name] for state in trace.states]
+        columns |= _value_columns(variable.name, variable.kind, values, exact)
+    for component in environment.components:
+        if len(component.locations) > 1:
+            name = component.name if component.name not in columns else f"@{component.name}"
+            columns[name] = [component.locations[state[f"@{component.name}"]] for state in trace.states]
+    steps: list[Move | None] = [*trace.moves, *[None] * (len(trace.states) - len(trace.moves))]
+    for name in dict.fromkeys(name for move in trace.moves for name in move.chosen):
+        picked = [None if move is None else move.chosen.get(name) for move in steps[: len(trace.states)]]
+        columns |= _value_columns(name if name not in columns else f"@{name}", None, picked, exact)
+    taken = [None if move is None else move.transition.label for move in steps[: len(trace.states)]]
+    return columns | {"action" if "action" not in columns else "@action": taken}
+
+
+def _value_columns(name: str, kind: ValueType | None, values: list[Any], exact: bool) -> dict[str, list[Any]]:
+    if isinstance(kind, Array):
+        found: dict[str, list[Any]] = {}
+        for i in range(kind.length):
+            found |= _value_columns(f"{name}[{i}]", kind.element, [value[i] for value in values], exact)
+        return found
+    real = isinstance(kind, Real) or any(isinstance(value, Fraction) for value in values)
+    if exact or not real:
+        return {name: values}
+    return {name: [None if value is None else float(value) for value in values]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +222,30 @@ class CheckResult:
         fix = "ask for a probability or an expected reward, and look at `verdict`"
         raise InvalidProblem(f"the answer `{verdict_headline(self.problem, self.data)}` is no value", fix=fix)
 
-    def heatmap(self, path: str | PathLike[str] | None = None, **look: Any) -> Heatmap:
-        """The values of all starts as a picture, written to `path` (.svg, .png, .html) if it is given."""
+    @tell_arguments
+    def heatmap(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        x: Operand | None = None,
+        y: Operand | None = None,
+        where: Sequence[Operand] = (),
+        **others: Any,
+    ) -> Heatmap:
+        """The values of all starts as a picture, written to `path` (.svg, .png, .html) if it is given.
+
+        It is drawn over the expressions `x` and `y` of the state, of the starts for which all conditions in
+        the list `where` hold.
+        """
+        if others:
+            name = next(iter(others))
+            raise WrongType(
+                f"a heat map has no option `{name}`", fix=did_you_mean(name, ("path", "x", "y", "where"))
+            )
         if self.draw is None:
-            raise InvalidProblem("there is no problem to ask again", fix="use heatmap(problem, …)")
-        found = self.draw(**look)
+            fix = "ask probability(…) or heatmap(…) for a probability or an expected reward"
+            raise InvalidProblem("a heat map shows values of starts, and this result has none", fix=fix)
+        found = self.draw(x=x, y=y, where=where)
         if path is not None:
             found.save(path)
         return found

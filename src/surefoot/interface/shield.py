@@ -21,7 +21,9 @@ from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.search.finite_shield import FiniteSynthesis, is_moved_by_actions, make_finite_shield
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches, make_certified_shield, shapes_for
+from surefoot.shields.export.guard import find_export_obstacle
 from surefoot.term.arguments import describe_value, take_tuple, take_word, whole_number
+from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Exact, Proved
 from surefoot.work.budget import Budget
 
@@ -75,7 +77,10 @@ class Shield(ABC):
 
     def _require_proof(self) -> None:
         if not self.accepted:
-            raise InvalidProblem(f"nothing is certified: {self.reason}", fix="give more time")
+            raise InvalidProblem(f"nothing is certified: {self.reason}", fix=self._remedy())
+
+    def _remedy(self) -> str:
+        return "give more time"
 
     def _run_module(self) -> Mapping[str, Any]:
         """What the exported module defines."""
@@ -138,10 +143,17 @@ class CertifiedShield(Shield):
     def __str__(self) -> str:
         rules = len(self.synthesis.found.branches)
         word = "certified" if self.accepted else "not certified"
-        return f"{word}: {rules} rules, {self._share()} of the starts covered\n  {self.reason}"
+        told = f"{word}: {count_noun(rules, 'rule')}, {self._share()} of the starts covered\n  {self.reason}"
+        why = find_export_obstacle(self.synthesis.problem.environment)
+        return told if why is None else f"{told}\n  it cannot be exported: {why}"
 
     def __repr__(self) -> str:
         return f"<CertifiedShield {self.synthesis.problem.name}: {str(self).partition(chr(10))[0]}>"
+
+    def _repr_html_(self) -> str:
+        from surefoot.report.shield_text import render_shield_fragment
+
+        return render_shield_fragment(self.synthesis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +172,12 @@ class ActionShield(Shield):
             return self.synthesis.certified_about()
         kept, starts = self.synthesis.safe_start_count
         return f"{kept} of {starts} starts can be kept safe, and that is not certified"
+
+    def _remedy(self) -> str:
+        kept, starts = self.synthesis.safe_start_count
+        return (
+            "give more time" if kept == starts else "start only where it can be kept safe, or lower `bound`"
+        )
 
     @property
     def covered(self) -> Fraction:
@@ -210,6 +228,13 @@ class ActionShield(Shield):
 
     def __repr__(self) -> str:
         return f"<ActionShield {self.synthesis.shield.problem.name}: {str(self).partition(chr(10))[0]}>"
+
+    def _repr_html_(self) -> str:
+        from surefoot.report.finite_shield_text import render_finite_synthesis
+        from surefoot.report.search_page import preformatted_html
+
+        told = preformatted_html(str(self)), preformatted_html(render_finite_synthesis(self.synthesis))
+        return f"<div>{''.join(told)}</div>"
 
 
 def make_shield(

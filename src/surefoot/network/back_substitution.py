@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.batches import BatchRecord, join_batches
+from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import (
     TINY,
     Array,
@@ -42,8 +42,6 @@ from surefoot.problem.network import (
     node_sources,
 )
 
-_ENTRIES = 2**22  # of one array of coefficients: larger batches are cut
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planes(BatchRecord):
@@ -64,9 +62,6 @@ class Planes(BatchRecord):
                 multiply_rows(size, np.abs(centre)) + spread + np.abs(self.constant)
             )
             return _finite_lower_bound(middle - spread - error - TINY)
-
-    def __neg__(self) -> Planes:
-        return Planes(-self.coefficients, -self.constant)
 
 
 class AbsoluteWeights(Mapping[int, tuple[Array, Array]]):
@@ -139,56 +134,18 @@ class ValueBounds(BatchRecord):
         return self.costs[value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearBounds(BatchRecord):
-    """`below` <= outputs <= `above` on the input box values[0]; `values` are the tightest boxes found."""
-
-    values: tuple[BoxArray, ...]
-    below: Planes
-    above: Planes
-
-
-def linear_bounds(
-    network: Network, low: object, high: object, extra: Mapping[int, BoxArray] | None = None
-) -> LinearBounds:
-    """Bounds of every value and planes for the outputs; never looser than `interval_bounds`.
-
-    Bounds of shape (width,) or (batch, width). `extra` as for intervals: known bounds of some values, of the
-    same leading shape.
-    """
+def linear_bounds(network: Network, low: object, high: object) -> tuple[BoxArray, ...]:
+    """A box per value, input first, for bounds (width,) or (batch, width); never looser than intervals."""
     box = check_input_box(network.width, low, high)
     if box.low.ndim == 1:
-        known = {number: box.pick(None) for number, box in (extra or {}).items()}
-        return linear_bounds(network, box.low[None], box.high[None], known).pick(0)
-    widest = max(network.widths())
-    step = max(1, _ENTRIES // max(1, 2 * widest * widest))
-    cuts = [slice(start, start + step) for start in range(0, max(1, len(box.low)), step)]
-    return join_batches([_bound_batch(network, box, extra or {}, cut) for cut in cuts])
-
-
-def planes_below_outputs(network: Network, values: Sequence[BoxArray], rows: object) -> Planes:
-    """Planes below rows @ outputs on the input box, given the boxes of a batch from `linear_bounds`.
-
-    For the margin of an action over the others, which is tighter than the difference of two bounds.
-    """
-    single = values[0].low.ndim == 1
-    boxes = [b.pick(None) for b in values] if single else values
-    relaxations = [relax_value(node, boxes) for node in network.nodes]
-    found = ValueBounds(network, AbsoluteWeights(network), boxes, relaxations)
-    planes = back_substitute_rows(found, np.asarray(rows, dtype=np.float64)[None], len(network.nodes))
-    return planes.pick(0) if single else planes
-
-
-def _bound_batch(network: Network, box: BoxArray, extra: Mapping[int, BoxArray], cut: slice) -> LinearBounds:
-    known = {number: b.pick(cut) for number, b in extra.items()}
-    plain = interval_bounds(network, box.low[cut], box.high[cut], known)
+        return tuple(b.pick(0) for b in linear_bounds(network, box.low[None], box.high[None]))
+    plain = interval_bounds(network, box.low, box.high)
     wanted = {s for node in network.nodes if _is_relaxed(node) for s in node_sources(node)}
     # Of an affine function of the input the interval bounds are as good.
     wanted -= {n for n, node in enumerate(network.nodes, 1) if isinstance(node, Affine) and node.source == 0}
     wanted |= {len(network.nodes)}
     boxes = [plain[0]]
     found = ValueBounds(network, AbsoluteWeights(network), boxes, [])
-    below = above = back_substitute_rows(found, np.eye(network.width)[None], 0)
     for number, node in enumerate(network.nodes, start=1):
         found.relaxations.append(relax_value(node, boxes))
         boxes.append(node_interval(node, boxes).intersect(plain[number]))
@@ -197,11 +154,9 @@ def _bound_batch(network: Network, box: BoxArray, extra: Mapping[int, BoxArray],
             entries = np.broadcast_to(np.tile(np.arange(count), 2), (batch, 2 * count))
             # An upper bound is a lower bound of the negative.
             signs = np.broadcast_to(np.repeat([1.0, -1.0], count), entries.shape)
-            planes = planes_below_entries(found, number, entries, signs)
-            least = planes.minimum(boxes[0])
+            least = planes_below_entries(found, number, entries, signs).minimum(boxes[0])
             boxes[number] = boxes[number].intersect(BoxArray(least[:, :count], -least[:, count:]))
-            below, above = planes.pick(np.s_[:, :count]), -planes.pick(np.s_[:, count:])
-    return LinearBounds(tuple(boxes), below, above)
+    return tuple(boxes)
 
 
 def _is_relaxed(node: Node) -> bool:

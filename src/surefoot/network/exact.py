@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
+from operator import add, mul, truediv
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from surefoot.problem.network import (
 from surefoot.term.evaluate import Undefined
 
 _ROOM = 62 - 24  # places by which a mantissa can be moved within 64 bits
+_ARITHMETIC = {Constant.ADD: add, Constant.MULTIPLY: mul, Constant.DIVIDE: truediv}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +123,8 @@ def _apply_constant(x: _ScaledVector, kind: Constant, constant: Array32) -> _Sca
     if not np.isfinite(constant).all() or (kind is Constant.DIVIDE and (constant == 0).any()):
         raise InvalidProblem("the network has a constant that is not a finite number, or divides by zero")
     constants = [Fraction(float(c)) for c in constant]
-    match kind:
-        case Constant.ADD:
-            return _scaled_from_fractions(
-                [v + c for v, c in zip(_scaled_to_fractions(x), constants, strict=True)]
-            )
-        case Constant.MULTIPLY:
-            return _scaled_from_fractions(
-                [v * c for v, c in zip(_scaled_to_fractions(x), constants, strict=True)]
-            )
-        case Constant.DIVIDE:
-            return _scaled_from_fractions(
-                [v / c for v, c in zip(_scaled_to_fractions(x), constants, strict=True)]
-            )
+    values = map(_ARITHMETIC[kind], _scaled_to_fractions(x), constants)
+    return _scaled_from_fractions(list(values))
 
 
 def _apply_activation(x: _ScaledVector, shape: Shape, parameters: list[Fraction]) -> _ScaledVector:

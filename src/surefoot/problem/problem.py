@@ -5,12 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from surefoot.problem.environment import Environment
-from surefoot.problem.policy import Policy, take_policy
+from surefoot.problem.policy import (
+    NeuralPolicy,
+    OraclePolicy,
+    Policy,
+    ProgramPolicy,
+    ShieldedPolicy,
+    take_policy,
+)
 from surefoot.problem.property import Property, take_property
+from surefoot.problem.property_printer import show_property
 from surefoot.term.arguments import check_fields, take_instance, take_optional, take_text
+from surefoot.term.lexer import shorten_text
+
+LONGEST_PROPERTY = 80  # characters of it that are shown in a line about the problem
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Problem:
     name: str
     environment: Environment
@@ -26,3 +37,27 @@ class Problem:
             policy=take_optional(take_policy),
             property=take_property,
         )
+
+    def __repr__(self) -> str:
+        """One line; the fields have everything."""
+        variables, edges = (
+            len(self.environment.variables),
+            sum(len(c.edges) for c in self.environment.components),
+        )
+        counts = f"{variables} variable{'s' * (variables != 1)}, {edges} edge{'s' * (edges != 1)}"
+        asked = shorten_text(show_property(self.property), LONGEST_PROPERTY)
+        return f"<{type(self).__name__} {self.name}: {counts}; {_describe_policy(self.policy)}; {asked}>"
+
+
+def _describe_policy(policy: Policy | None) -> str:
+    match policy:
+        case None:
+            return "no policy"
+        case NeuralPolicy(network=network):
+            return f"network {network.width} -> {network.outputs}"
+        case ProgramPolicy(branches=rules):
+            return f"program of {len(rules)} rule{'s' * (len(rules) != 1)}"
+        case ShieldedPolicy(policy=inside):
+            return f"shield around {_describe_policy(inside)}"
+        case OraclePolicy(name=name):
+            return f"black box `{name}`"

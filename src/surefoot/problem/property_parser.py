@@ -39,6 +39,10 @@ _MEASURES: dict[str, Optimise | None] = {
     "Emax": "max",
 }
 _RESERVED = (STALLED, DEADLOCKED, network_output_name(0), chosen_name("ACTION"))
+_PATHS_ELSEWHERE = {
+    "G": "write `always GOOD`, or `P=? [ G GOOD ]` for its probability",
+    "F": "write `eventually GOOD`, or `P=? [ F GOOD ]` for its probability",
+}
 _FIRST_WORDS = ("never", "always", "eventually", "recurs", "within", *_MEASURES)
 
 
@@ -64,11 +68,12 @@ def parse_property(
 def _read_property(reader: TermReader) -> Property:
     token = reader.token
     if token.kind is not TokenKind.NAME or token.text not in _FIRST_WORDS:
-        known = (
-            did_you_mean(token.text, _FIRST_WORDS)
-            if token.kind is TokenKind.NAME
-            else "write `never BAD` first"
-        )
+        known = "write `never BAD` first"
+        if token.kind is TokenKind.NAME:
+            known = did_you_mean(token.text, _FIRST_WORDS)
+            if token.text in (reader.names or ()):
+                known = "write `never` or `always` before the condition"
+            known = _PATHS_ELSEWHERE.get(token.text, known)
         found = (
             f"unknown kind of property `{shorten_text(token.text)}`"
             if token.text

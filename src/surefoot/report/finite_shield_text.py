@@ -8,13 +8,13 @@ from typing import Any
 
 from surefoot.problem.property_printer import show_property
 from surefoot.search.finite_shield import FiniteSynthesis
-from surefoot.shields.finite.action_table import action_table
 from surefoot.shields.finite.decision_tree import count_comparisons
+from surefoot.shields.finite.shield import action_table
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible
 
 
-def render_finite_synthesis(made: FiniteSynthesis, seconds: float) -> str:
+def render_finite_synthesis(made: FiniteSynthesis, seconds: float | None = None) -> str:
     """What was found, for people."""
     shield, (kept, starts) = made.shield, made.safe_start_count
     arena, count = shield.arena, len(shield.visited)
@@ -40,7 +40,8 @@ def render_finite_synthesis(made: FiniteSynthesis, seconds: float) -> str:
         else []
     )
     lines += [f"note         {note}" for note in made.notes()]
-    lines.append(f"seconds      {seconds:.1f} (processor time)")
+    if seconds is not None:
+        lines.append(f"seconds      {seconds:.1f} (processor time)")
     if made.interrupted:
         left = "nothing of it is proved" if made.anybody is None else "the shield is whole, not all was asked"
         lines.append(f"interrupted: {left}")

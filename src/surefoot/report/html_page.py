@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
 
-from surefoot.visible import escape_html, make_lines_visible
+from surefoot.visible import escape_html, make_data_visible, make_lines_visible
+
+# styles and scripts of the parts that a page may have
+HEATMAP_ASSETS = ("heatmap/heatmap.css", "heatmap/heatmap.js")
+GRAPH_ASSETS = ("abstraction/graph.css", "abstraction/picture.js", "abstraction/graph.js")
+REGION_ASSETS = ("region/region.css", "region/region.js")
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -24,8 +31,12 @@ a{color:#6fb1f5}code{background:#232b33}th,td{border-color:#3a444d}svg{backgroun
 """
 
 
-def render_html_page(title: str, parts: Iterable[str], *, style: str = "", script: str = "") -> str:
-    """A whole page; the parts are HTML already."""
+def render_html_page(title: str, parts: Iterable[str], assets: Sequence[str] = ()) -> str:
+    """A whole page; the parts are HTML already, `assets` the files of styles and scripts that they need."""
+    style, script = (
+        "\n".join(files("surefoot.report").joinpath(a).read_text("utf-8") for a in assets if a.endswith(kind))
+        for kind in (".css", ".js")
+    )
     run, shown = f"<script>{script}</script>" if script else "", escape_html(title)
     lines = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
@@ -36,3 +47,9 @@ def render_html_page(title: str, parts: Iterable[str], *, style: str = "", scrip
         f"{run}</body></html>\n",
     ]
     return "\n".join(lines)
+
+
+def embeddable_json(data: object) -> str:
+    """JSON that cannot end the element it stands in, and shows what its texts are made of."""
+    text = json.dumps(make_data_visible(data), separators=(",", ":"), ensure_ascii=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from surefoot.engines.explicit.engine import Explicit
-from surefoot.engines.explicit.filters import End
 from surefoot.engines.explicit.optimum import OptimalState, optimal_table
+from surefoot.engines.start_filters import End
 from surefoot.explore.initial_states import LateStarts
 from surefoot.formats.result_json.exact_numbers import (
     INFINITE,

@@ -12,15 +12,15 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State, policy_decision
 from surefoot.reductions.discretise import discretise
-from surefoot.report import abstraction, region
-from surefoot.report.heatmap import html as heatmap
+from surefoot.report.abstraction.html import graph_section
 from surefoot.report.heatmap.cells import varying_names
 from surefoot.report.heatmap.heat_figure import interval_text, state_text
 from surefoot.report.heatmap.html import heatmap_section
-from surefoot.report.heatmap.result_map import result_figure
+from surefoot.report.heatmap.start_summary import result_figure
 from surefoot.report.heatmap.start_values import value_from_verdict
-from surefoot.report.html_page import render_html_page
-from surefoot.report.region import certified_scene
+from surefoot.report.html_page import GRAPH_ASSETS, HEATMAP_ASSETS, REGION_ASSETS, render_html_page
+from surefoot.report.region.html import region_section
+from surefoot.report.region.scene import certified_scene
 from surefoot.report.result_text import FINITE_RUNS, evidence_lines, verdict_headline
 from surefoot.report.run_chart import Series, line_chart
 from surefoot.report.run_table import RunTable, run_table
@@ -44,6 +44,11 @@ from surefoot.visible import escape_html
 
 MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
 MOST_LINES = 9  # outputs in one chart
+ASSETS = {  # by how the parts begin that need them
+    '<figure class="heat">': HEATMAP_ASSETS,
+    '<section class="abstraction"': GRAPH_ASSETS,
+    '<section class="region"': REGION_ASSETS,
+}
 _LABEL = re.compile(r"([a-z]+) {2,}(.*)", re.DOTALL)
 
 
@@ -51,17 +56,8 @@ def render_result_page(results: Sequence[tuple[Problem, Result]]) -> str:
     """The whole file."""
     title = "surefoot: " + ", ".join(dict.fromkeys(r.problem for _, r in results))
     parts = [_result_section(problem, result) for problem, result in results]
-    used = [
-        (style, written())
-        for sign, style, written in (
-            ('<figure class="heat">', heatmap.STYLE, heatmap.heatmap_script),
-            ('<section class="abstraction"', abstraction.graph_style(), abstraction.graph_script),
-            ('<section class="region"', region.region_style(), region.region_script),
-        )
-        if any(sign in part for part in parts)
-    ]
-    style, script = ("\n".join(texts) for texts in zip(*used, strict=True)) if used else ("", "")
-    return render_html_page(title, parts, style=style, script=script)
+    assets = [name for sign, names in ASSETS.items() if any(sign in part for part in parts) for name in names]
+    return render_html_page(title, parts, assets)
 
 
 def _result_section(problem: Problem, result: Result) -> str:
@@ -82,15 +78,13 @@ def _result_section(problem: Problem, result: Result) -> str:
         case Found(artifact):
             parts.append(search_html(artifact))
         case Proved(Certificate("barrier", {"claim": _} as content)) if result.certified:
-            parts.append(
-                region.region_section(certified_scene(problem, content, result.problem, result.seed))
-            )
+            parts.append(region_section(certified_scene(problem, content, result.problem, result.seed)))
         case PerStart(table):
             parts.append(_starts_html(problem, result, table))
     graph = getattr(result.verdict, "artifact", None)
     if isinstance(graph, AbstractGraph):
         run = result.verdict.trace if isinstance(result.verdict, Violated) else None
-        parts.append(abstraction.graph_section(problem, graph, run))
+        parts.append(graph_section(problem, graph, run))
     return "\n".join([*parts, _facts_html(problem, result), "</section>"])
 
 

@@ -11,7 +11,10 @@ from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.property_printer import show_property
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import barrier_rows, polynomial_of
-from surefoot.report.region import Scene, region_page
+from surefoot.report.drawing.svg_file import render_svg
+from surefoot.report.region.html import region_page
+from surefoot.report.region.region_figure import draw_scenes
+from surefoot.report.region.scene import Scene, synthesis_scene
 from surefoot.report.search_page import preformatted_html
 from surefoot.run import unanswered_result
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches
@@ -34,7 +37,7 @@ MOST_LISTED = 8  # parts of the starts
 ROUNDED = "# sets, barriers and limits are rounded to six digits here; --json has them as they are"
 
 
-def render_synthesis(made: ShieldSynthesis, seconds: float) -> str:
+def render_synthesis(made: ShieldSynthesis, seconds: float | None = None) -> str:
     """What was found, for people: numbers of the rules are not rounded, all others are, and it says so."""
     found, lines = made.found, []
     for index, branch in enumerate(found.branches):
@@ -64,11 +67,11 @@ def render_synthesis(made: ShieldSynthesis, seconds: float) -> str:
     word = "accepted" if made.accepted else "none"
     lines.append(f"certificate  {word}: {made.reason}")
     if count and not isinstance(made.problem.policy, ShieldedPolicy):
-        ended = all(None not in ends for _, *ends in made.system.controls)
-        why = "it is not shown to be safe" if ended else "a control has no two ends"
+        why = "it is not shown to be safe" if made.system.has_control_ends else "a control has no two ends"
         only = f"{why}, so that only the program is safe"
         lines.append(f"shield       none: {only if made.system.controls else 'there are no controls'}")
-    lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
+    if seconds is not None:
+        lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
     if found.interrupted:
         lines.append("interrupted: this is what was found before")
     return join_visible(lines)
@@ -236,6 +239,15 @@ def result_from_synthesis(made: ShieldSynthesis, seconds: float, budget: Budget)
 def render_share(share: Fraction) -> str:
     """Never 100 % for less than everything."""
     return "100 %" if share == 1 else f"{min(float(share) * 100, 99.99):.2f} %"
+
+
+def render_shield_fragment(made: ShieldSynthesis) -> str:
+    """The same for a notebook: a picture that needs no script, and what the command prints."""
+    picture = ""
+    if made.found.branches and len(made.system.variables) > 1:  # one variable is no plane
+        scene = synthesis_scene(made, made.problem.name, 0)
+        picture = render_svg(draw_scenes([scene]))
+    return f"<div>{picture}{preformatted_html(render_synthesis(made))}</div>"
 
 
 def render_shield_page(made: ShieldSynthesis, scene: Scene, seconds: float) -> str:

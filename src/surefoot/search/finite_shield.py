@@ -22,11 +22,10 @@ from surefoot.problem.property import (
     Within,
 )
 from surefoot.run import verify
-from surefoot.shields.export import c_actions, python_actions
-from surefoot.shields.finite import FiniteShield, finite_shield
-from surefoot.shields.finite.action_table import action_table, examples_of
+from surefoot.shields.export.action_shield import c_actions, python_actions
 from surefoot.shields.finite.arena import bad_condition, is_finite_environment
 from surefoot.shields.finite.safest_strategy import MOST_EXACT
+from surefoot.shields.finite.shield import FiniteShield, action_table, examples_of, finite_shield
 from surefoot.solvers.markov import MarkovUndecided
 from surefoot.term.printer import show_term
 from surefoot.term.term import FALSE, Term

@@ -8,7 +8,7 @@ from sys import float_info
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.shields.export import ShieldGuard
+from surefoot.shields.export.guard import ShieldGuard
 from surefoot.term.vectorised import Floats, Truths, VectorisedTerms, vectorise_terms
 
 

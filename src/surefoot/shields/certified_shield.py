@@ -19,8 +19,10 @@ from surefoot.reductions.barrier import ControlSystem, read_control_system
 from surefoot.reductions.discretise import discretise
 from surefoot.shields.enlarge.fewer_interventions import reduce_interventions
 from surefoot.shields.enlarge.larger_sets import enlarge_sets
-from surefoot.shields.evaluation.oracle import network_oracle
-from surefoot.shields.export import GuardExample, ShieldGuard, c_source, guard_of, python_source
+from surefoot.shields.evaluation.plant import network_oracle
+from surefoot.shields.export.c_code import GuardExample, c_source
+from surefoot.shields.export.guard import ShieldGuard, guard_of
+from surefoot.shields.export.python_code import python_source
 from surefoot.shields.program import (
     shield_policy,
     synthesis_evidence,
@@ -28,9 +30,9 @@ from surefoot.shields.program import (
     with_room_between,
 )
 from surefoot.shields.recheck import OldRule, RecheckResult, recheck_shield
-from surefoot.shields.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
+from surefoot.shields.sketch_rules import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
 from surefoot.shields.synthesis import RuleSource, Synthesis, synthesise_rules
-from surefoot.solvers.sos import Squares
+from surefoot.solvers.sos.gram_blocks import Squares
 from surefoot.term.evaluate import Undefined
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
@@ -152,7 +154,7 @@ def make_certified_shield(
             executed, system, found, False, f"no set was found: {found.trouble}", None, again
         )
     several = found if len(found.branches) > 1 and not found.interrupted else None
-    if several is not None and system.motion is not None and _has_two_ends(system):
+    if several is not None and system.motion is not None and system.has_control_ends:
         found = call_in_time(budget, lambda: with_room_between(system, several, budget), lambda: several)
     protected, judged, content = call_in_time(
         whole,
@@ -183,17 +185,13 @@ def _search_rules(
     return found, None
 
 
-def _has_two_ends(system: ControlSystem) -> bool:
-    return all(low is not None and high is not None for _, low, high in system.controls)
-
-
 def _certify_rules(
     executed: Problem, system: ControlSystem, found: Synthesis, budget: Budget
 ) -> tuple[Problem, CheckerAnswer, dict[str, Any] | None]:
     """The problem with its shield, or with its program, and what the checker says of it."""
     plain: Policy = synthesis_program(system, found)
     ways: list[tuple[Policy, dict[str, Any]]] = [(plain, synthesis_evidence(found))]
-    if _has_two_ends(system) and system.controls:
+    if system.has_control_ends and system.controls:
         policy, permits = shield_policy(system, found, executed.policy or plain)
         ways.insert(0, (policy, synthesis_evidence(found, permits)))
     if system.motion is None:

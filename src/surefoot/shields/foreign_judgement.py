@@ -101,6 +101,10 @@ def judge_foreign_barriers(
     return first, _Case("executed", discretise(problem), rules, budget).judge_conditions(grows=False)
 
 
+def _explain_open_conditions(answers: dict[str, ConditionAnswer], why: str) -> None:
+    answers |= {c: ConditionAnswer("unknown", why) for c in CONDITIONS if answers[c].word == "unknown"}
+
+
 class _Case:
     """One of the two systems."""
 
@@ -120,17 +124,11 @@ class _Case:
         try:
             certificate = self._answer_conditions(answers, grows)
         except KeyboardInterrupt:
-            answers |= {
-                c: ConditionAnswer("unknown", "interrupted")
-                for c in CONDITIONS
-                if answers[c].word == "unknown"
-            }
+            _explain_open_conditions(answers, "interrupted")
             return BarrierJudgement(self.name, answers, interrupted=True)
         if self.budget.is_spent():
-            late = ConditionAnswer(
-                "unknown", "the time was over before a proof or a state against it was found"
-            )
-            answers |= {c: late for c in CONDITIONS if answers[c].word == "unknown"}
+            why = "the time was over before a proof or a state against it was found"
+            _explain_open_conditions(answers, why)
         return BarrierJudgement(self.name, answers, certificate)
 
     def _answer_conditions(self, answers: dict[str, ConditionAnswer], grows: bool) -> dict[str, Any] | None:
@@ -244,9 +242,7 @@ class _Case:
         """Fill in what is proved; the certificate if that is everything."""
         if any(is_proof_too_large(self.system, r) for r in self.rules):
             why = "no state against it was found, and the matrices of a proof are too large"
-            answers |= {
-                c: ConditionAnswer("unknown", why) for c in CONDITIONS if answers[c].word == "unknown"
-            }
+            _explain_open_conditions(answers, why)
             return None
         found: list[SetProofs] = []
         for index, (rule, region) in enumerate(zip(self.rules, regions, strict=True)):

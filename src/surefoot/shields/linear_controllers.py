@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from surefoot.engines.barrier.float_system import evaluate_polynomial, float_system
-from surefoot.query.polynomial import Polynomial, polynomial_from_variable
-from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
+from surefoot.reductions.barrier import ControlSystem
 from surefoot.term.term import Const, Term, Var
 from surefoot.work.budget import Budget
 
@@ -111,7 +110,7 @@ def enumerate_gains(
 def linearise_system(system: ControlSystem) -> tuple[Floats, Floats, Floats]:
     """The system near the origin: x' = A x + B u + c, for the middle of the disturbances."""
     count, inputs = len(system.variables), len(system.controls)
-    maps = float_system(system, tuple(Const(0) for _ in system.controls)).next
+    maps = float_system(system).next
     middle = [float(a + b) / 2 for _, (a, b) in system.disturbances]
     offsets = np.eye(count + inputs) * 1e-4
     points = np.vstack([offsets, -offsets, np.zeros((1, count + inputs))])
@@ -157,10 +156,7 @@ def _imitate_network(system: ControlSystem, starts: Sequence[Range], oracle: Ora
 
 def record_rollouts(system: ControlSystem, starts: Sequence[Range], oracle: Oracle) -> tuple[Floats, Floats]:
     """States of runs under these controls, and the controls."""
-    generator, moving = (
-        np.random.default_rng(0),
-        float_system(system, tuple(Const(0) for _ in system.controls)),
-    )
+    generator, moving = np.random.default_rng(0), float_system(system)
     states, seen, done = sample_starts(starts, generator), [], []
     for _ in range(STEPS // 4):
         actions = oracle(states)
@@ -174,10 +170,7 @@ def record_rollouts(system: ControlSystem, starts: Sequence[Range], oracle: Orac
 
 def rollout_cost(system: ControlSystem, rule: TunableRule, starts: Sequence[Range]) -> float:
     """The mean of what states and controls cost along runs; unsafe states cost much more."""
-    generator, moving = (
-        np.random.default_rng(1),
-        float_system(system, tuple(Const(0) for _ in system.controls)),
-    )
+    generator, moving = np.random.default_rng(1), float_system(system)
     states, total, is_unsafe = sample_starts(starts, generator), 0.0, unsafe_states(system)
     widths = np.array([max(float(b - a), 1e-3) for a, b in system.initial])
     for _ in range(STEPS):
@@ -194,10 +187,7 @@ def rollout_cost(system: ControlSystem, rule: TunableRule, starts: Sequence[Rang
 
 def fails_in_simulation(system: ControlSystem, rule: TunableRule, starts: Sequence[Range]) -> bool:
     """Does a simulated run from these starts become unsafe? Then no set of this rule contains them all."""
-    generator, moving = (
-        np.random.default_rng(2),
-        float_system(system, tuple(Const(0) for _ in system.controls)),
-    )
+    generator, moving = np.random.default_rng(2), float_system(system)
     states, is_unsafe = sample_starts(starts, generator), unsafe_states(system)
     for _ in range(STEPS // 2):
         if not np.all(np.isfinite(states)) or bool(np.any(is_unsafe(states))):
@@ -209,12 +199,7 @@ def fails_in_simulation(system: ControlSystem, rule: TunableRule, starts: Sequen
 
 def unsafe_states(system: ControlSystem) -> Callable[[Floats], NDArray[np.bool_]]:
     """Which of many states are unsafe; the polynomials are made once."""
-    names = {n: polynomial_from_variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
-
-    def of(term: Term) -> Polynomial:
-        return polynomial_of(term, names, len(names), system.rounded)
-
-    cases = [[of(right) - of(left) for left, right in case] for case in relaxed_dnf(system.unsafe)]
+    cases = system.unsafe_polynomials()
 
     def is_unsafe(states: Floats) -> NDArray[np.bool_]:
         found = np.zeros(len(states), dtype=bool)

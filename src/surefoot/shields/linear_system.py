@@ -17,7 +17,9 @@ import numpy as np
 from scipy import linalg, optimize
 
 from surefoot.engines.barrier.domain import limits_of
-from surefoot.engines.barrier.float_system import float_system
+from surefoot.engines.barrier.float_system import control_limits, float_system
+from surefoot.engines.barrier.polyhedron.linear_loop import LinearLoop, linear_loop
+from surefoot.engines.barrier.scaled_system import scale_system
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.shields.linear_controllers import (
     Floats,
@@ -36,11 +38,32 @@ REST = 1e-9  # how little a resting state moves in one step
 
 @dataclass(frozen=True, slots=True)
 class LinearSystem:
+    """x' = state x + control u + drift + noise d, where |d| <= widest."""
+
     state: Floats
     control: Floats
-    drift: Floats
+    drift: Floats  # with the middle of the disturbances
     least: Floats  # ends of the controls; infinite where there are none
     most: Floats
+    noise: Floats
+    widest: Floats
+
+    def step(self, states: Floats, controls: Floats) -> Floats:
+        """The next states, for the middle of the disturbances."""
+        found: Floats = states @ self.state.T + controls @ self.control.T + self.drift
+        return found
+
+    def disturb(self, states: Floats, generator: np.random.Generator) -> Floats:
+        if not len(self.widest):
+            return states
+        drawn = np.where(generator.random((len(states), len(self.widest))) < 0.5, self.widest, -self.widest)
+        found: Floats = states + drawn @ self.noise.T
+        return found
+
+    def loop(self, gain: Gain) -> LinearLoop:
+        """The system under a rule."""
+        return LinearLoop(self.state, self.control, self.noise, self.drift, gain.matrix, gain.offset,
+                          self.least, self.most, self.widest)  # fmt: skip
 
     def equilibrium(self, near: Floats) -> tuple[Floats, Floats] | None:
         """A state close to this one, and controls strictly between their ends that keep it there."""
@@ -64,16 +87,20 @@ class LinearSystem:
 
 def linear_system(system: ControlSystem) -> LinearSystem | None:
     """None: the system is not linear, or it is disturbed, or nothing controls it."""
-    maps = float_system(system, tuple(Const(0) for _ in system.controls)).next
+    maps = float_system(system).next
     straight = all(sum(m) <= 1 for polynomial in maps for m in polynomial.terms)
     if not system.controls or system.disturbances or not straight:
         return None
-    ends = [
-        [-np.inf if low is None else float(low), np.inf if high is None else float(high)]
-        for _, low, high in system.controls
-    ]
-    least, most = np.array(ends, dtype=np.float64).T
-    return LinearSystem(*linearise_system(system), least, most)
+    nothing = np.zeros((len(system.variables), 0))
+    return LinearSystem(*linearise_system(system), *control_limits(system), nothing, nothing[0])
+
+
+def disturbed_linear_system(system: ControlSystem) -> LinearSystem:
+    """Of a system that is known to be linear, with its disturbances."""
+    box = [(Fraction(-1), Fraction(1))] * len(system.variables)
+    loop = linear_loop(scale_system(system, tuple(Const(0) for _ in system.controls), box))
+    assert loop is not None
+    return LinearSystem(loop.state, loop.control, loop.drift, loop.least, loop.most, loop.noise, loop.widest)
 
 
 def box_corners(box: Sequence[Range]) -> Floats:

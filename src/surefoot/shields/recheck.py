@@ -11,26 +11,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 
-import numpy as np
-
+from surefoot.certify.barrier.claim import read_claimed_rules
 from surefoot.engines.barrier.foreign_barrier import Box, SetProofs, cover_starts, prove_invariance
 from surefoot.engines.barrier.invariant_set import InvariantSet
+from surefoot.engines.barrier.polyhedron.linear_loop import coefficient_matrix
 from surefoot.engines.barrier.scaled_system import Unproved, scale_system
 from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import Shape
-from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
+from surefoot.errors import InvalidProblem
+from surefoot.formats.json_file import read_json
+from surefoot.problem.problem import Problem
+from surefoot.query.polynomial import Polynomial, polynomial_from_constant
 from surefoot.reductions.barrier import (
     ControlSystem,
     barrier_rows,
     horner_term,
     largest_of_rows,
-    polynomial_of,
+    read_control_system,
 )
+from surefoot.reductions.discretise import discretise
 from surefoot.shields.linear_controllers import Gain, Oracle, TunableRule
 from surefoot.shields.sketch_rules import combination_from_polynomials
 from surefoot.shields.synthesis import RuleSource, ShieldRule, Synthesis, synthesise_rules
-from surefoot.term.term import Term
+from surefoot.term.term import Term, free_names
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -53,6 +58,29 @@ class RecheckResult:
     stage: str
     found: Synthesis
     seconds: dict[str, float]
+
+
+def read_old_rules(path: Path, problem: Problem) -> tuple[OldRule, ...]:
+    """The rules of a certificate, or of what `--json` wrote, for the variables of this problem."""
+    system, data = read_control_system(discretise(problem, continuous=True)), read_json(path)
+    if isinstance(data, dict) and "surefoot-certificate" not in data:
+        data = data.get("certificate")
+    try:
+        if not isinstance(data, dict):
+            raise ValueError("there is no certificate in it")
+        found = tuple(OldRule(t, s["domain"], s["barrier"]) for t, s in read_claimed_rules(data))
+    except ValueError as error:
+        fix = "give what `surefoot shield` wrote by --certificate or --json"
+        raise InvalidProblem(str(error), fix=fix, where=str(path)) from None
+    known = set(system.variables)
+    for rule in found:
+        used = free_names(rule.barrier).union(*map(free_names, rule.then))
+        if not used <= known or len(rule.domain) != len(known) or len(rule.then) != len(system.controls):
+            fix = "the names of variables and the number of controls must be the same"
+            raise InvalidProblem("the old shield is for another system", fix=fix, where=str(path))
+    if not found:
+        raise InvalidProblem("the old shield has no rules", where=str(path))
+    return found
 
 
 def recheck_shield(
@@ -119,16 +147,10 @@ def _shifted_level_sets(system: ControlSystem, old: Sequence[OldRule], budget: B
     return found
 
 
-def _term_to_polynomial(system: ControlSystem, term: Term) -> Polynomial:
-    size = len(system.variables)
-    names = {n: polynomial_from_variable(i, size) for i, n in enumerate(system.variables)}
-    return polynomial_of(term, names, size, system.rounded)
-
-
 def _shift_level(system: ControlSystem, rule: OldRule, share: Fraction) -> OldRule:
     """The barrier plus a share of what it is in the middle of the domain, where it is deep in the set."""
     size = len(system.variables)
-    rows = [_term_to_polynomial(system, row) for row in barrier_rows(rule.barrier)]
+    rows = [system.state_polynomial(row) for row in barrier_rows(rule.barrier)]
     middle = [polynomial_from_constant((low + high) / 2, size) for low, high in rule.domain]
     depth = abs(
         max(row.substitute_variables(middle, size).terms.get((0,) * size, Fraction(0)) for row in rows)
@@ -154,14 +176,12 @@ def _new_sets(
 
 def _tunable_rules(system: ControlSystem, old: Sequence[OldRule]) -> tuple[TunableRule, ...]:
     """The old rules, as numbers that the random search can change."""
-    size, found = len(system.variables), list[TunableRule]()
+    found = list[TunableRule]()
     for rule in old:
-        values = [_term_to_polynomial(system, term) for term in rule.then]
+        values = [system.state_polynomial(term) for term in rule.then]
         if all(p.degree <= 1 for p in values):
-            units = [tuple(int(i == j) for j in range(size)) for i in range(size)]
-            matrix = np.array([[float(p.terms.get(u, 0)) for u in units] for p in values])
-            offset = np.array([float(p.terms.get((0,) * size, 0)) for p in values])
-            found.append(Gain(matrix.reshape(len(values), size), offset))
+            matrix = coefficient_matrix(values, len(system.variables))
+            found.append(Gain(matrix[:, 1:], matrix[:, 0]))
         else:
             found.append(combination_from_polynomials(values, system.initial))
     return tuple(found)

@@ -1,4 +1,7 @@
-"""Candidates for a rule in the monomials of a sketch (section 4.1 of Zhu et al., PLDI 2019).
+"""Sketches, and candidates for a rule in the monomials of a sketch (section 4.1 of Zhu et al., PLDI 2019).
+
+A sketch says which monomials a rule or a barrier may have (Figure 5 and (7)), as a text like `1, x, x*y^2`;
+its numbers are what the synthesis looks for.
 
 The start is a regression: on what the network does along its own runs, on linear-quadratic regulators, and on
 regulators that also take back what is not linear in the plant, as far as the monomials can (feedback
@@ -16,8 +19,9 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.engines.barrier.float_system import FloatSystem, float_system
-from surefoot.query.polynomial import Monomial, Polynomial
-from surefoot.reductions.barrier import ControlSystem
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported
+from surefoot.query.polynomial import Monomial, Polynomial, polynomial_from_variable
+from surefoot.reductions.barrier import ControlSystem, polynomial_of
 from surefoot.shields.linear_controllers import (
     STEPS,
     UNSAFE,
@@ -34,11 +38,45 @@ from surefoot.shields.linear_controllers import (
     sample_starts,
     unsafe_states,
 )
+from surefoot.term.parser import parse_term
 from surefoot.term.term import Const, Term, Var
 from surefoot.work.budget import Budget
 
 EVERY, COMPARED = 20, 32  # the network is asked in every 20th state of so many runs
 FAR, NOTHING = 1e6, 1e-9  # states that are not followed; parts of a control that are left out
+HIGHEST_RULE, HIGHEST_INVARIANT = 5, 12  # degrees
+
+
+def read_sketch(text: str, variables: Sequence[str], highest: int, where: str) -> tuple[Monomial, ...]:
+    """The monomials in their order; `where`: what an error names, an option for example."""
+    found: dict[Monomial, str] = {}
+    for part in (p.strip() for p in text.split(",")):
+        if not part:
+            raise InvalidProblem("a monomial is missing at a comma", fix="leave the comma out", where=where)
+        monomial = _parse_monomial(part, variables, where)
+        if sum(monomial) > highest:
+            what = f"`{part}` has degree {sum(monomial)}"
+            raise InvalidProblem(what, fix=f"{highest} is the highest", where=where)
+        if monomial in found:
+            what = f"`{part}` is the same monomial as `{found[monomial]}`"
+            raise InvalidProblem(what, fix="name it once", where=where)
+        found[monomial] = part
+    return tuple(found)
+
+
+def _parse_monomial(text: str, variables: Sequence[str], where: str) -> Monomial:
+    count = len(variables)
+    names = {name: polynomial_from_variable(i, count) for i, name in enumerate(variables)}
+    fix = f"write products of {', '.join(variables)} like `1, {variables[0]}, {variables[0]}^2`"
+    try:
+        terms = polynomial_of(parse_term(text, names=variables), names, count, rounded=False).terms
+    except Unsupported:
+        terms = {}
+    except SurefootError as error:
+        raise InvalidProblem(f"`{text}`: {error.what}", fix=error.fix, where=where) from None
+    if list(terms.values()) != [1]:
+        raise InvalidProblem(f"`{text}` is not a monomial", fix=fix, where=where)
+    return next(iter(terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +152,7 @@ def _enumerate_regressions(
 ) -> Iterator[Combination]:
     if oracle is not None:
         yield fit_combination(monomials, starts, *record_rollouts(system, starts, oracle))
-    moving = float_system(system, tuple(Const(0) for _ in system.controls))
+    moving = float_system(system)
     for gain in enumerate_regulators(system):
         states, _ = record_rollouts(system, starts, _clipped_oracle(moving, gain))
         states = states[np.abs(states).max(axis=1) < FAR]
@@ -166,10 +204,7 @@ def imitation_distance(
     system: ControlSystem, rule: TunableRule, starts: Sequence[Range], oracle: Oracle
 ) -> float:
     """Minus equation (5), for one state of a run: distance to the network, or the penalty if it is unsafe."""
-    generator, moving = (
-        np.random.default_rng(1),
-        float_system(system, tuple(Const(0) for _ in system.controls)),
-    )
+    generator, moving = np.random.default_rng(1), float_system(system)
     states, is_unsafe, seen, total = sample_starts(starts, generator), unsafe_states(system), [], 0.0
     for step in range(STEPS):
         if step % EVERY == 0:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.barrier.float_system import evaluate_polynomial
 from surefoot.engines.barrier.invariant_set import InvariantSet
-from surefoot.query.polynomial import polynomial_from_variable
-from surefoot.reductions.barrier import ControlSystem, barrier_rows, polynomial_of
+from surefoot.reductions.barrier import ControlSystem, barrier_rows
 from surefoot.shields.linear_controllers import Floats, Range, sample_starts
 
 Box = tuple[Range, ...]
@@ -41,15 +40,12 @@ def uncovered_start(
 
 def states_in_sets(system: ControlSystem, sets: Sequence[InvariantSet], states: Floats) -> NDArray[np.bool_]:
     """Which states are in one of the sets, as floats see it."""
-    count, found = len(system.variables), np.zeros(len(states), dtype=bool)
-    names = {name: polynomial_from_variable(i, count) for i, name in enumerate(system.variables)}
+    found = np.zeros(len(states), dtype=bool)
     for one in sets:
         low, high = (np.array([float(ends[i]) for ends in one.domain]) for i in (0, 1))
         inside = ((low <= states) & (states <= high)).all(axis=1)
         for row in barrier_rows(one.barrier):
-            inside &= evaluate_polynomial(polynomial_of(row, names, count, system.rounded), states) <= -float(
-                one.margin
-            )
+            inside &= evaluate_polynomial(system.state_polynomial(row), states) <= -float(one.margin)
         found |= inside
     return found
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from itertools import islice
+from math import prod
 
 import numpy as np
 
@@ -95,14 +96,16 @@ class Synthesis:
 
     def covered_share(self, starts: Sequence[Range]) -> Fraction:
         """By volume, over the variables in which starts differ."""
-        return 1 - sum((_box_share(box, starts) for box in self.uncovered), Fraction(0))
+        return 1 - _volume_share(self.uncovered, starts)
 
 
-def _box_share(box: Sequence[Range], starts: Sequence[Range]) -> Fraction:
-    share = Fraction(1)
-    for (low, high), (a, b) in zip(box, starts, strict=True):
-        share *= (high - low) / (b - a) if b > a else 1
-    return share
+def _volume_share(boxes: Sequence[Box], starts: Sequence[Range]) -> Fraction:
+    """Of the starts, by volume; the boxes meet at their sides only."""
+    total = Fraction(0)
+    for box in boxes:
+        pairs = zip(box, starts, strict=True)
+        total += prod(((high - low) / (b - a) for (low, high), (a, b) in pairs if b > a), start=Fraction(1))
+    return total
 
 
 def synthesise_rules(
@@ -214,7 +217,7 @@ class _Work:
         self.uncovered += [] if given_up is None else [given_up]
 
     def _tell(self, radius: Fraction) -> None:
-        share = _volume_of([*self.open_parts, *self.uncovered], self.system)
+        share = _volume_share([*self.open_parts, *self.uncovered], self.system.initial)
         told = f"shield: {len(self.branches)} rules, {float(1 - share):.1%} of the starts covered"
         self.budget.progress(told if radius == 1 else f"{told}, radius {float(radius):.3g} of the starts")
 
@@ -226,10 +229,6 @@ class _Work:
             self._replace([], given_up=part)
         else:
             self._replace(cut)
-
-
-def _volume_of(boxes: Sequence[Box], system: ControlSystem) -> Fraction:
-    return sum((_box_share(box, system.initial) for box in boxes), Fraction(0))
 
 
 def _find_rule(

@@ -64,7 +64,7 @@ def is_unavoidably_unsafe(system: ControlSystem, box: Box) -> bool:
     }
     if _surely_holds(system.unsafe, state, system.rounded):
         return True
-    if any(least is None or most is None for _, least, most in system.controls):
+    if not system.has_control_ends:
         return False
     controls: dict[str, Ends] = {
         name: (number(least), number(most))

@@ -17,8 +17,8 @@ from itertools import islice, product
 
 import numpy as np
 
-from surefoot.query.polynomial import polynomial_from_variable
-from surefoot.reductions.barrier import ControlSystem, polynomial_of, relaxed_dnf
+from surefoot.engines.barrier.polyhedron.linear_loop import coefficient_matrix
+from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
 from surefoot.shields.linear_controllers import Floats, Gain, Range
 from surefoot.shields.linear_system import LinearSystem, box_corners, linear_system
 from surefoot.solvers.sos.semidefinite_program import solve_lmi
@@ -81,25 +81,14 @@ def _as_fraction(value: float) -> Fraction:
 
 def _safe_side_choices(system: ControlSystem) -> list[tuple[Plane, ...]]:
     """Choices of one comparison of each unsafe case that is to fail; none if one is not linear."""
-    count = len(system.variables)
-    names = {n: polynomial_from_variable(i, count) for i, n in enumerate(system.variables)}
-    cases = []
-    for case in relaxed_dnf(system.unsafe):
-        planes = []
-        for left, right in case:
-            gap = polynomial_of(right, names, count, system.rounded)
-            gap = gap - polynomial_of(left, names, count, system.rounded)
-            if any(sum(m) > 1 for m in gap.terms):
-                return []
-            normal, offset = np.zeros(count), 0.0
-            for monomial, coefficient in gap.terms.items():
-                if any(monomial):
-                    normal[monomial.index(1)] = float(coefficient)
-                else:
-                    offset = float(coefficient)
-            planes.append((normal, offset))
-        cases.append(planes)
-    return list(islice(product(*cases), MOST_SIDES))
+    cases = system.unsafe_polynomials()
+    if any(gap.degree > 1 for case in cases for gap in case):
+        return []
+    sides = [
+        [(row[1:], float(row[0])) for row in coefficient_matrix(case, len(system.variables))]
+        for case in cases
+    ]
+    return list(islice(product(*sides), MOST_SIDES))
 
 
 def _enumerate_resting_states(

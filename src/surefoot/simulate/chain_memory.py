@@ -21,7 +21,7 @@ from surefoot.simulate.chain_nodes import (
     PER_STEP,
     UNKNOWN,
 )
-from surefoot.simulate.draw import cumulative_thresholds
+from surefoot.simulate.draw import word_thresholds
 from surefoot.simulate.path_property import DECISIONS, PathProperty
 from surefoot.simulate.random_words import LANE_SIZE, LaneField
 from surefoot.term.term import Const
@@ -62,10 +62,10 @@ class SimulatedChain:
                 places.append(0)
                 certain.append(0)
                 continue
-            limits = cumulative_thresholds(shares)
+            limits, last = word_thresholds(shares)
             places.append(len(found))
-            certain.append(next(i for i, limit in enumerate(limits) if limit >= 1 << 64))
-            found += [min(limit, (1 << 64) - 1) for limit in limits]
+            certain.append(last)
+            found += limits
         self.memory.put_list(KernelField.THRESHOLD_OF, places)
         self.memory.put_list(KernelField.CERTAIN_OF, certain)
         return np.array(found, dtype=np.uint64).view(np.int64)

@@ -12,6 +12,7 @@ from enum import IntEnum
 
 from surefoot.explore.emit.machine_values import OVERFLOW
 from surefoot.explore.llvm.edge_combinations import (
+    count_outcomes,
     emit_single_edges,
     emit_sync_vectors,
     emit_updates,
@@ -85,12 +86,26 @@ def node_address(f: KernelFunction, node: str) -> str:
     return f.at(f.address(KernelField.NODES), node)
 
 
+def part_address(f: KernelFunction, record: str, number: str) -> str:
+    return f.at(record, f.add(f.mul(number, str(int(PartField.SIZE))), str(int(RecordField.SIZE))))
+
+
+def reached_address(f: KernelFunction, record: str, parts: str, combination: str) -> str:
+    return f.at(part_address(f, record, parts), f.mul(combination, str(int(ReachedField.SIZE))))
+
+
 def load_field(f: KernelFunction, pointer: str, field: IntEnum) -> str:
     return f.load(pointer, str(int(field)))
 
 
 def store_field(f: KernelFunction, pointer: str, field: IntEnum, value: str) -> None:
     f.store(pointer, str(int(field)), value)
+
+
+def raise_field(f: KernelFunction, pointer: str, field: IntEnum, amount: str, status: int) -> None:
+    """Add to a number; fails with the status where 64 bits are not enough."""
+    total = f.checked_arithmetic("sadd", load_field(f, pointer, field), amount, status)
+    store_field(f, pointer, field, total)
 
 
 def test_flag(f: KernelFunction, flags: str, flag: int) -> str:
@@ -167,11 +182,11 @@ def _judge_function() -> IrFunction:
 def _choice_function() -> IrFunction:
     """Attach a record of the edges in PICKED to the node under way."""
     f = KernelFunction("choice", ", i64 %parts, i64 %code, i64 %action")
-    picked, first = f.address(KernelField.PICKED), f.address(KernelField.OUTCOME_FIRST)
+    picked = f.address(KernelField.PICKED)
     new, combinations, extra = f.field(KernelField.NODE_COUNT), f.variable("1"), f.variable("0")
     with f.count("0", "%parts") as j:
         edge = f.load(picked, j)
-        count = f.sub(f.load(first, f.add(edge, "1")), f.load(first, edge))
+        count = count_outcomes(f, edge)
         f.set_variable(combinations, f.checked_arithmetic("smul", f.get(combinations), count, OVERFLOW))
         with f.when(f.compare("eq", f.item(KernelField.THRESHOLD_OF, edge), "0")):
             f.set_variable(extra, f.add(f.get(extra), count))
@@ -192,7 +207,7 @@ def _choice_function() -> IrFunction:
     part = f.variable(f.add(new, str(int(RecordField.SIZE))))
     with f.count("0", "%parts") as j:
         here, edge = node_address(f, f.get(part)), f.load(picked, j)
-        count = f.sub(f.load(first, f.add(edge, "1")), f.load(first, edge))
+        count = count_outcomes(f, edge)
         store_field(f, here, PartField.EDGE, edge)
         store_field(f, here, PartField.COUNT, count)
         store_field(f, here, PartField.CERTAIN, f.item(KernelField.CERTAIN_OF, edge))
@@ -283,7 +298,7 @@ def _ready_function() -> IrFunction:
         f.address(KernelField.OUTCOME_FIRST),
     )
     with f.count("0", load_field(f, record, RecordField.PARTS)) as j:
-        part = f.at(record, f.add(f.mul(j, str(int(PartField.SIZE))), str(int(RecordField.SIZE))))
+        part = part_address(f, record, j)
         edge = load_field(f, part, PartField.EDGE)
         function = f.item(KernelField.PROBABILITY_OF, edge)
         with f.when(f.compare("ne", function, "0")):
@@ -342,11 +357,7 @@ def _reward_function() -> IrFunction:
         f.set_variable(top, f.load(pair, "0"))
         f.set_variable(bottom, f.load(pair, "1"))
     with f.when(f.compare("eq", kind, str(OF_OUTCOMES))):
-        picked, turn, first = (
-            f.address(KernelField.PICKED),
-            f.address(KernelField.TURN),
-            f.address(KernelField.OUTCOME_FIRST),
-        )
+        picked, turn, first = f.addresses(KernelField.PICKED, KernelField.TURN, KernelField.OUTCOME_FIRST)
         with f.count("0", "%parts") as j:
             edge = f.load(picked, j)
             which = f.add(f.load(first, edge), f.load(turn, j))
@@ -381,14 +392,13 @@ def _fill_function() -> IrFunction:
     _unpack_state(f, "%state")
     with f.count("0", parts) as back:
         j = f.sub(f.sub(parts, "1"), back)
-        part = f.at(record, f.add(f.mul(j, str(int(PartField.SIZE))), str(int(RecordField.SIZE))))
+        part = part_address(f, record, j)
         f.store(picked, j, load_field(f, part, PartField.EDGE))
         count = load_field(f, part, PartField.COUNT)
         f.store(turn, j, f.value(f"urem i64 {f.get(rest)}, {count}"))
         f.set_variable(rest, f.value(f"udiv i64 {f.get(rest)}, {count}"))
     emit_updates(f, parts)
-    offset = f.add(f.mul(parts, str(int(PartField.SIZE))), str(int(RecordField.SIZE)))
-    reached = f.at(record, f.add(offset, f.mul("%combination", str(int(ReachedField.SIZE)))))
+    reached = reached_address(f, record, parts, "%combination")
     f.pass_on(f.own("reward", parts, "%mask", f.value(f"ptrtoint ptr {reached} to i64")))
     target = f.own("find_state")
     f.negative(target)

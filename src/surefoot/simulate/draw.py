@@ -29,6 +29,13 @@ def cumulative_thresholds(shares: Iterable[Fraction]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def word_thresholds(shares: Iterable[Fraction]) -> tuple[list[int], int]:
+    """Thresholds in 64 bits, and the first outcome that is taken whatever the word is."""
+    limits = cumulative_thresholds(shares)
+    certain = next(i for i, limit in enumerate(limits) if limit >= 1 << 64)
+    return [min(limit, (1 << 64) - 1) for limit in limits], certain
+
+
 def draw_outcome(word: int, limits: Sequence[int]) -> int:
     return next(i for i, limit in enumerate(limits) if word < limit)
 

@@ -16,7 +16,7 @@ from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.policy import Policy
 from surefoot.simulate.chain_memory import SimulatedChain
 from surefoot.simulate.chain_nodes import DRAWN, GIVE_UP, NOTHING, NodeField
-from surefoot.simulate.draw import cumulative_thresholds
+from surefoot.simulate.draw import word_thresholds
 from surefoot.simulate.random_words import LANE_SIZE, LaneField
 from surefoot.term.closures import UNDEFINED_ERRORS, Row
 
@@ -53,9 +53,7 @@ class PolicyQueries:
 
     def _codes(self, states: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         masks = self.chain.nodes[nodes + int(NodeField.MASK)].tolist()
-        some = PackedStates(self.packing, self.chain.memory.states()[states])
-        columns = [some.column(name).tolist() for name in some.names]
-        rows: Sequence[Row] = list(zip(*columns, strict=True))
+        rows = PackedStates(self.packing, self.chain.memory.states()[states]).rows()
         own = [self._action_set(mask) for mask in masks]
         made: Sequence[StateDecision | None]
         try:
@@ -92,9 +90,8 @@ class PolicyQueries:
     def _distribution(self, decision: Decision) -> int:
         """Thresholds and actions, among the nodes; first which of them is taken if none before it is."""
         shares = [Fraction(share) for share in decision.actions.values()]
-        limits = cumulative_thresholds([share / sum(shares) for share in shares])
-        certain = next(i for i, limit in enumerate(limits) if limit >= 1 << 64)
+        limits, certain = word_thresholds([share / sum(shares) for share in shares])
         numbers = [certain]
         for name, limit in zip(decision.actions, limits, strict=True):
-            numbers += [min(limit, (1 << 64) - 1), self.actions.get(name, 1 << 62)]
+            numbers += [limit, self.actions.get(name, 1 << 62)]
         return DRAWN - self.chain.append(numbers)

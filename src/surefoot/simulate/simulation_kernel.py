@@ -6,6 +6,7 @@ a decision that is not known. When all lanes wait, whoever called decides for al
 
 from __future__ import annotations
 
+from surefoot.explore.emit.machine_values import OVERFLOW
 from surefoot.explore.llvm.hash_tables import store_functions
 from surefoot.explore.llvm.kernel_table import GROW_STATES, WAITS, KernelField, KernelFunction
 from surefoot.simulate.chain_nodes import (
@@ -24,6 +25,9 @@ from surefoot.simulate.chain_nodes import (
     load_field,
     node_address,
     node_functions,
+    part_address,
+    raise_field,
+    reached_address,
     store_field,
     test_flag,
 )
@@ -127,7 +131,7 @@ def _step_function() -> IrFunction:
         f.pass_on(f.own("ready", state, "%record"))
     parts, combination = load_field(f, record, RecordField.PARTS), f.variable("0")
     with f.count("0", parts) as j:
-        part = f.at(record, f.add(f.mul(j, str(int(PartField.SIZE))), str(int(RecordField.SIZE))))
+        part = part_address(f, record, j)
         count = load_field(f, part, PartField.COUNT)
         with f.when(f.compare("sgt", count, "1")):
             limits, certain = (
@@ -136,8 +140,7 @@ def _step_function() -> IrFunction:
             )
             which = f.own("drawn", "%lane", limits, "1", certain)
             f.set_variable(combination, f.add(f.mul(f.get(combination), count), which))
-    offset = f.add(f.mul(parts, str(int(PartField.SIZE))), str(int(RecordField.SIZE)))
-    reached = f.at(record, f.add(offset, f.mul(f.get(combination), str(int(ReachedField.SIZE)))))
+    reached = reached_address(f, record, parts, f.get(combination))
     with f.when(f.compare("slt", load_field(f, reached, ReachedField.STATE), "0")):
         f.pass_on(f.own("fill", state, "%record", f.get(combination), mask))
     target, low, high = (
@@ -145,12 +148,8 @@ def _step_function() -> IrFunction:
     )
     store_field(f, lane, LaneField.STATE, target)
     store_field(f, lane, LaneField.STEPS, f.add(load_field(f, lane, LaneField.STEPS), "1"))
-    store_field(
-        f, lane, LaneField.LOW, f.checked_arithmetic("sadd", load_field(f, lane, LaneField.LOW), low, 2)
-    )
-    store_field(
-        f, lane, LaneField.HIGH, f.checked_arithmetic("sadd", load_field(f, lane, LaneField.HIGH), high, 2)
-    )
+    raise_field(f, lane, LaneField.LOW, low, OVERFLOW)
+    raise_field(f, lane, LaneField.HIGH, high, OVERFLOW)
     fixed = f.compare("eq", load_field(f, node, NodeField.FIXED), "%record")
     single = f.compare("eq", load_field(f, record, RecordField.COMBINATIONS), "1")
     new = f.compare("slt", load_field(f, node, NodeField.JUMP), "0")
@@ -177,18 +176,10 @@ def _jump_function() -> IrFunction:
     steps = f.add(load_field(f, lane, LaneField.STEPS), load_field(f, node, NodeField.JUMP_STEPS))
     f.fail(f.compare("sgt", steps, f.field(KernelField.STEP_LIMIT)), 0)
     for mine, its in ((LaneField.LOW, NodeField.JUMP_LOW), (LaneField.HIGH, NodeField.JUMP_HIGH)):
-        store_field(
-            f,
-            lane,
-            mine,
-            f.checked_arithmetic("sadd", load_field(f, lane, mine), load_field(f, node, its), -1),
-        )
+        raise_field(f, lane, mine, load_field(f, node, its), -1)
     store_field(f, lane, LaneField.STEPS, steps)
     store_field(f, lane, LaneField.STATE, load_field(f, node, NodeField.JUMP))
-    f.put_field(
-        KernelField.DECISIONS,
-        f.add(f.field(KernelField.DECISIONS), load_field(f, node, NodeField.JUMP_DECISIONS)),
-    )
+    f.raise_field(KernelField.DECISIONS, load_field(f, node, NodeField.JUMP_DECISIONS))
     f.do("ret i64 1")
     return f
 
@@ -244,7 +235,7 @@ def _leave_function() -> IrFunction:
     known = f.compare("ne", f.get(record), "0")
     with f.when(known):
         asked = f.value(f"zext i1 {f.compare('ne', load_field(f, node, NodeField.MASK), '0')} to i64")
-        f.put_field(KernelField.DECISIONS, f.add(f.field(KernelField.DECISIONS), asked))
+        f.raise_field(KernelField.DECISIONS, asked)
     with f.when(f.value(f"xor i1 {known}, true")):
         _emit_choice(f, lane, node, record)
     status = f.own("step", "%lane", "%node", f.get(record))
@@ -273,7 +264,7 @@ def _emit_choice(f: KernelFunction, lane: str, node: str, record: str) -> None:
         decision = f.value(f"select i1 {memo}, i64 {remembered}, i64 {given}")
         f.fail(f.compare("eq", decision, str(UNKNOWN)), WAITS)
         store_field(f, lane, LaneField.DECISION, str(UNKNOWN))
-        f.put_field(KernelField.DECISIONS, f.add(f.field(KernelField.DECISIONS), "1"))
+        f.raise_field(KernelField.DECISIONS, "1")
         with f.when(f.compare("eq", decision, str(GIVE_UP))):
             _emit_lost_run(f)
         f.set_variable(action, decision)

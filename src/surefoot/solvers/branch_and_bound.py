@@ -31,8 +31,7 @@ from surefoot.query.query import (
     Unsat,
 )
 from surefoot.solvers.protocol import Ask, Solver
-from surefoot.solvers.remote import Question
-from surefoot.solvers.remote_batch import LocalSolver
+from surefoot.solvers.remote import LocalSolver, Question
 from surefoot.solvers.witness_rounding import round_to_witness
 from surefoot.term.term import Term, Var, equal
 from surefoot.term.value_types import Bool, Int, Real

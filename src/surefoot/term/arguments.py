@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from surefoot.errors import WrongType, did_you_mean
 
@@ -132,15 +132,34 @@ def take_tuple(take: _Take, what: str) -> _Take:
     """A tuple of what `take` takes, from a tuple, list or any other ordered iterable."""
 
     def take_all(values: object) -> tuple[object, ...]:
-        if isinstance(values, str | bytes | Mapping | AnySet) or not isinstance(values, Iterable):
+        if isinstance(values, str | bytes | Mapping | AnySet) or not _is_iterable(values):
             raise WrongType(
-                f"{describe_value(values)} is not a series of {what}", fix="give a tuple or a list"
+                f"{describe_value(values)} is not a series of {what}",
+                fix="give a tuple or a list, also of one",
             )
         items = values if type(values) is tuple else tuple(values)
         taken = tuple(_take_item(take, item, number) for number, item in enumerate(items))
         return items if all(a is b for a, b in zip(items, taken, strict=True)) else taken
 
     return take_all
+
+
+def take_named_tuple(name: str, values: object, take: Callable[[Any], T]) -> tuple[T, ...]:
+    """The argument of that name as a tuple; an error says which one it is."""
+    try:
+        taken: Any = take_tuple(take, "values")(values)
+    except WrongType as problem:
+        raise problem.at(name) from None
+    found: tuple[T, ...] = taken
+    return found
+
+
+def _is_iterable(values: object) -> TypeGuard[Iterable[object]]:
+    """Terms can be asked for an iterator, and say that they have none."""
+    try:
+        return isinstance(values, Iterable) and iter(values) is not None
+    except WrongType:
+        return False
 
 
 def _take_item(take: _Take, item: object, number: int) -> object:
@@ -191,6 +210,8 @@ def describe_value(value: object) -> str:
         return f"the text {quote_text(value)}"
     if value is None or isinstance(value, bool | int | float):
         return f"`{value!r}`"
+    if isinstance(value, Fraction | Decimal):
+        return f"`{value}`"
     return f"a value of type `{type(value).__name__}`"
 
 

@@ -49,7 +49,24 @@ _PREFIXES = frozenset({"-", *NEGATIONS})
 _OPERATOR_WORDS = KEYWORDS.difference(CONSTANTS)
 _RIGHT = {"=>": IMPLIES, "^": UNARY}  # how far the right operand reaches where it is not the usual next level
 _RISING, _FALLING = ("<", "<=", "=", "=="), (">", ">=", "=", "==")
-_ELSEWHERE = {"&&": "and", "||": "or"}  # operators of other languages
+_ELSEWHERE = {  # operators of other languages
+    **{
+        "&&": "and",
+        "||": "or",
+        "xor": "!=",
+        "mod": "%",
+        "implies": "=>",
+        "iff": "=",
+        "is": "=",
+        "in": "x = 1 or x = 2",
+    },
+    **{"===": "=", "!==": "!=", "<=>": "=", "<->": "=", "->": "=>", "=<": "<=", "<>": "!=", "~=": "!="},
+    **{"/=": "!=", "**": "^", "//": "floor(a / b)"},
+}
+_FUNCTIONS_ELSEWHERE = {
+    **{"pow": "a ^ b", "mod": "a % b", "round": "floor(x + 0.5)", "clip": "max(low, min(x, high))"},
+    **{"ln": "log(x)", "if": "ite(condition, a, b)", "int": "trc(x)"},
+}
 _DEEP = "the expression nests more than 200 levels deep"
 _FLATTEN = "split it, or write sum(a, b, …) for a long chain of additions"
 
@@ -128,7 +145,7 @@ class TermReader:
         """The current token is wrong; a misspelled operator or one of `words` is recognised."""
         if self.token.kind is TokenKind.END:
             self.fail(self.token, f"the text ends where {wanted} is expected", fix)
-        if meant := _guess_operator(self.token.word, words):
+        if meant := _operator_around(self.text, self.token) or _guess_operator(self.token.word, words):
             fix = f"did you mean `{meant}`?"
         self.fail(self.token, f"unexpected `{shorten_text(self.token.text)}` where {wanted} is expected", fix)
 
@@ -258,6 +275,8 @@ class TermReader:
             return self._with_parts(token.text)
         if token.text not in FUNCTIONS:
             known = did_you_mean(token.text, (*FUNCTIONS, CHOSEN, AT))
+            if token.text in _FUNCTIONS_ELSEWHERE:
+                known = f"write `{_FUNCTIONS_ELSEWHERE[token.text]}`"
             self.fail(token, f"unknown function `{shorten_text(token.text)}`", known)
         op, arity = FUNCTIONS[token.text]
         args = self._arguments(")", several=True)
@@ -319,7 +338,7 @@ class TermReader:
             return self.constants[token.text]
         if self.names is None or token.text in self.names or is_reserved(token.text):
             return Var(token.text)
-        known = did_you_mean(token.text, self.names, self.reserved)
+        known = did_you_mean(token.text, self.names, (*self.reserved, *CONSTANTS))
         self.fail(token, f"unknown name `{shorten_text(token.text)}`", known)
 
     def number(self, token: Token) -> int | Fraction:
@@ -349,6 +368,15 @@ class TermReader:
         self._work += digits
         if self._work > _MOST_WORK:
             self.fail(token, "the numbers of this text are too large together", "use fewer large exponents")
+
+
+def _operator_around(text: str, token: Token) -> str:
+    """What an operator of another language is called here that ends or begins with the token: `**`, `=<`."""
+    if token.kind is not TokenKind.SYMBOL:
+        return ""
+    near = text[max(0, token.offset - 2) : token.offset + 3]
+    signs = (sign for sign in _ELSEWHERE if not sign.isalpha() and token.text in sign and sign in near)
+    return _ELSEWHERE.get(max(signs, key=len, default=""), "")
 
 
 def _guess_operator(found: str, words: tuple[str, ...]) -> str:

@@ -158,7 +158,9 @@ def _activation_interval(
         case "sigmoid":
             return [enclose_logistic(x, bits)[0] for x in low], [enclose_logistic(x, bits)[1] for x in high]
         case "clip":
-            (least, most), (least_up, most_up) = _clip_ends(grid, node)
+            ratios = [p.as_integer_ratio() for p in node.parameters]
+            least, most = ((n << bits) // d for n, d in ratios)
+            least_up, most_up = (-((-n << bits) // d) for n, d in ratios)
             return [min(max(x, least), most) for x in low], [min(max(x, least_up), most_up) for x in high]
         case _:
             above, below = node.parameters[0].as_integer_ratio()
@@ -168,16 +170,6 @@ def _activation_interval(
                 kink = [0] if least < 0 < most else []
                 found.append((min(ends + kink) // below, -(-max(ends + kink) // below)))
             return [x for x, _ in found], [x for _, x in found]
-
-
-def _clip_ends(grid: PrecisionGrid, node: ActivationNode) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Both ends of a clip, rounded down to the grid, and both rounded up."""
-    ratios = [p.as_integer_ratio() for p in node.parameters]
-    (least, most), (least_up, most_up) = (
-        [(n << grid.bits) // d for n, d in ratios],
-        [-(-(n << grid.bits) // d) for n, d in ratios],
-    )
-    return (least, most), (least_up, most_up)
 
 
 def _elementwise_interval(

@@ -13,7 +13,6 @@ from typing import Any
 
 from .strict_json import BadCertificate, expect_list, expect_object, expect_text
 
-_NOTHING = frozenset[str]()
 _NORMALISED = frozenset({"normalised"})
 _RUN_PROBLEM = frozenset({"name", "variables", "initial", "controls", "edges", "policy", "property"})
 _RUN_EDGE = frozenset({"action", "guard", "chosen", "assuming", "outcomes"})
@@ -38,19 +37,19 @@ def translate_certificate(certificate: Mapping[str, Any]) -> dict[str, Any]:
     claim: Any = certificate.get("claim")
     match claim.get("kind") if isinstance(claim, dict) else None:
         case "execution":
-            entry = expect_object(claim, frozenset({"kind", "problem", "argument"}), _NOTHING, "claim")
+            entry = expect_object(claim, frozenset({"kind", "problem", "argument"}), "claim")
             argument = _translate_argument(entry["argument"])
             found["claim"] = {**entry, "problem": _translate_runs(entry["problem"]), "argument": argument}
         case "recurrence":
             keys = frozenset({"kind", "problem", "start", "moves", "regions"})
-            entry = expect_object(claim, keys, _NOTHING, "claim")
+            entry = expect_object(claim, keys, "claim")
             found["claim"] = {**entry, "problem": _translate_runs(entry["problem"])}
         case "process" | "graph":
-            problem = expect_object(claim.get("problem"), _FINITE_PROBLEM, _NORMALISED, "problem")
+            problem = expect_object(claim.get("problem"), _FINITE_PROBLEM, "problem", _NORMALISED)
             found["claim"] = {**claim, "problem": _translate_finite(problem, claim["kind"] == "graph")}
         case "barrier" | "convergence":
-            more = frozenset({"target"}) if claim["kind"] == "convergence" else _NOTHING
-            entry = expect_object(claim, frozenset({"kind", "system"}) | more, _NOTHING, "claim")
+            more = frozenset({"target"}) if claim["kind"] == "convergence" else frozenset()
+            entry = expect_object(claim, frozenset({"kind", "system"}) | more, "claim")
             parts, found["claim"], sets = _translate_system(entry)
             given = expect_list(certificate.get("sets"), "sets")
             if len(given) != len(sets):
@@ -81,7 +80,7 @@ def _edge(action: object, guard: Any, chosen: Any, assuming: Any, outcomes: list
 
 
 def _translate_runs(data: object) -> dict[str, Any]:
-    entry = expect_object(data, _RUN_PROBLEM, _NORMALISED, "problem")
+    entry = expect_object(data, _RUN_PROBLEM, "problem", _NORMALISED)
     asked = entry["property"]
     if type(asked) is not dict:
         raise BadCertificate("property: not an object")
@@ -93,7 +92,7 @@ def _translate_runs(data: object) -> dict[str, Any]:
         raise BadCertificate("problem: a variable or control has a name that conditions have a meaning for")
     edges = []
     for data_ in expect_list(entry["edges"], "edges"):
-        edge = expect_object(data_, _RUN_EDGE, _NOTHING, "edge")
+        edge = expect_object(data_, _RUN_EDGE, "edge")
         chosen = [_translate_variable(c) for c in expect_list(edge["chosen"], "chosen")]
         outcomes = [(None, _translate_updates(o)) for o in expect_list(edge["outcomes"], "outcomes")]
         edges.append(_edge(edge["action"], edge["guard"], chosen, edge["assuming"], outcomes))
@@ -102,16 +101,16 @@ def _translate_runs(data: object) -> dict[str, Any]:
         "variables": variables,
         "components": [{**_ALONE, "edges": edges}],
         "synchronisations": [],
-        "policy": expect_object(entry["policy"], _POLICY, _NOTHING, "policy"),
+        "policy": expect_object(entry["policy"], _POLICY, "policy"),
         "property": {**asked, **conditions},
     }
 
 
 def _translate_variable(data: object) -> list[Any]:
-    parts = expect_list(data, "variable")
-    if len(parts) != 4 or parts[3] not in _KINDS:
-        raise BadCertificate("a variable is a list of name, low, high and kind")
-    name, low, high, kind = parts
+    form = "a variable is a list of name, low, high and kind"
+    name, low, high, kind = expect_list(data, "variable", 4, form)
+    if kind not in _KINDS:
+        raise BadCertificate(form)
     if kind != "boolean":
         return [name, [kind, low, high]]
     if low is not None or high is not None:
@@ -120,9 +119,8 @@ def _translate_variable(data: object) -> list[Any]:
 
 
 def _translate_updates(data: object) -> list[Any]:
-    pairs = [expect_list(pair, "update") for pair in expect_list(data, "outcome")]
-    if any(len(pair) != 2 for pair in pairs):
-        raise BadCertificate("an update is a pair of name and term")
+    form = "an update is a pair of name and term"
+    pairs = [expect_list(pair, "update", 2, form) for pair in expect_list(data, "outcome")]
     return [[["name", name], value, 0] for name, value in pairs]
 
 
@@ -130,7 +128,7 @@ def _translate_argument(data: object) -> Any:
     """The conditions that are assumed, of arguments within arguments."""
     if type(data) is not dict or type(data.get("assuming")) is not dict:
         return data
-    lemma = expect_object(data["assuming"], frozenset({"never", "argument"}), _NOTHING, "assuming")
+    lemma = expect_object(data["assuming"], frozenset({"never", "argument"}), "assuming")
     never, argument = _translate_condition(lemma["never"]), _translate_argument(lemma["argument"])
     return {**data, "assuming": {"never": never, "argument": argument}}
 
@@ -162,10 +160,10 @@ def _translate_name(name: str) -> list[Any]:
 
 
 def _translate_finite(problem: dict[str, Any], graph: bool) -> dict[str, Any]:
-    environment = expect_object(problem["environment"], _ENVIRONMENT, _NOTHING, "environment")
+    environment = expect_object(problem["environment"], _ENVIRONMENT, "environment")
     asked = problem["property"]
     if graph:
-        asked = expect_object(asked, _GRAPH_PROPERTY, frozenset({"before"}), "property")
+        asked = expect_object(asked, _GRAPH_PROPERTY, "property", frozenset({"before"}))
         left_out = {k for k in ("steps",) if asked[k] is None}
         if asked["kind"] != "within" and type(asked["after"]) is int and asked["after"] == 0:
             left_out.add("after")
@@ -175,7 +173,7 @@ def _translate_finite(problem: dict[str, Any], graph: bool) -> dict[str, Any]:
         **{k: v for k, v in problem.items() if k in ("name", "normalised")},
         **environment,
         "controls": [],
-        "policy": None if policy is None else expect_object(policy, _POLICY, _NOTHING, "policy"),
+        "policy": None if policy is None else expect_object(policy, _POLICY, "policy"),
         "property": asked,
     }
 
@@ -185,7 +183,7 @@ def _translate_finite(problem: dict[str, Any], graph: bool) -> dict[str, Any]:
 
 def _translate_system(claim: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
     """Parts of the starts, the claim, and the sets of the rules."""
-    system = expect_object(claim["system"], _SYSTEM, frozenset({"parts", "time"}), "system")
+    system = expect_object(claim["system"], _SYSTEM, "system", frozenset({"parts", "time"}))
     names = [expect_text(v, "variable") for v in expect_list(system["variables"], "variables")]
     following = expect_list(system["next"], "next")
     if len(following) != len(names):
@@ -195,8 +193,8 @@ def _translate_system(claim: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     chosen = [[name, ["real", low, high]] for name, low, high in gusts]
     rules, sets = [], []
     for data in expect_list(system["rules"], "rules"):
-        rule = expect_object(data, frozenset({"set", "then"}), _NOTHING, "rule")
-        own = expect_object(rule["set"], _SET, _NOTHING, "set")
+        rule = expect_object(data, frozenset({"set", "then"}), "rule")
+        own = expect_object(rule["set"], _SET, "set")
         if type(own["tested"]) is not bool:
             raise BadCertificate("rule: `tested` is true or false")
         test = [*_inside_box(own["domain"], names), ["<=", own["barrier"], _negate_number(own["margin"])]]
@@ -205,7 +203,7 @@ def _translate_system(claim: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     policy = {"rules": rules, "network": None, "observe": [], "choose": "value", "actions": [], "owns": []}
     if system["shield"] is not None:
         permits = [
-            expect_object(p, frozenset({"inside", "margin"}), _NOTHING, "permit")
+            expect_object(p, frozenset({"inside", "margin"}), "permit")
             for p in expect_list(system["shield"], "shield")
         ]
         if len(permits) != len(sets):
@@ -228,10 +226,7 @@ def _translate_system(claim: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _take_three(data: object, what: str) -> list[Any]:
-    parts = expect_list(data, what)
-    if len(parts) != 3:
-        raise BadCertificate(f"a {what} is a list of name, low and high")
-    return parts
+    return expect_list(data, what, 3, f"a {what} is a list of name, low and high")
 
 
 def _inside_box(data: object, names: list[str]) -> list[Any]:

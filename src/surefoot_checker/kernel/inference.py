@@ -18,8 +18,7 @@ from operator import add, mul
 from typing import Any, NoReturn
 
 from ..bounds.smooth_functions import enclose_logistic, enclose_tanh
-from .float32 import fraction_to_float32 as fraction_to_float32
-from .float32 import is_float32_number as is_float32_number
+from .float32 import fraction_to_float32
 from .network import (
     ActivationNode,
     AffineNode,

@@ -42,7 +42,6 @@ MOST_STEPS = 10_000_000
 CHOOSE = ("value", "argmax", "argmax-applicable", "sample")
 OVER = ("min", "max", "sum", "avg", "values")
 _MOST_EDGES = 12  # that are named
-_NOTHING = frozenset[str]()
 _PROBLEM = frozenset(
     {"name", "variables", "initial", "controls", "components", "synchronisations", "policy", "property"}
 )
@@ -155,7 +154,13 @@ class SumBound:
     reward: str | None
     low: Fraction | None
     high: Fraction | None
-    strict: bool
+    strict: bool  # the bound above is excluded
+
+    def is_over(self, total: Any) -> bool:
+        return self.high is not None and (total > self.high or (self.strict and total == self.high))
+
+    def holds(self, total: Any) -> bool:
+        return not self.is_over(total) and (self.low is None or total >= self.low)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,12 +209,11 @@ class Problem:
 
 def read_problem(data: object, deepest: int = DEEPEST) -> Problem:
     """`deepest`: how far terms may be nested. Where runs end at a goal, guards and condition say so."""
-    entry = expect_object(data, _PROBLEM, frozenset({"normalised", "time"}), "problem")
+    entry = expect_object(data, _PROBLEM, "problem", frozenset({"normalised", "time"}))
     variables = tuple(read_variable(v) for v in expect_list(entry["variables"], "variables"))
     controls = tuple(_read_control(c) for c in expect_list(entry["controls"], "controls"))
     parts = [
-        expect_object(c, _COMPONENT, _NOTHING, "component")
-        for c in expect_list(entry["components"], "components")
+        expect_object(c, _COMPONENT, "component") for c in expect_list(entry["components"], "components")
     ]
     names = [expect_text(c["name"], "component") for c in parts]
     several = [_read_distinct_texts(c["locations"], "locations") for c in parts]
@@ -343,10 +347,7 @@ def _read_control(data: object) -> Control:
 
 
 def _read_pair(data: object, what: str) -> list[Any]:
-    pair = expect_list(data, what)
-    if len(pair) != 2:
-        raise BadCertificate(f"{what}: not a pair")
-    return pair
+    return expect_list(data, what, 2, f"{what}: not a pair")
 
 
 def _read_distinct_texts(data: object, what: str) -> tuple[str, ...]:
@@ -367,7 +368,7 @@ def _chosen_types(components: Sequence[dict[str, Any]], declared: Collection[str
     found: dict[str, str | None] = {}
     for component in components:
         for edge in expect_list(component["edges"], "edges"):
-            for data in expect_list(expect_object(edge, _EDGE, _NOTHING, "edge")["chosen"], "chosen"):
+            for data in expect_list(expect_object(edge, _EDGE, "edge")["chosen"], "chosen"):
                 value = read_variable(data)
                 kind = kind_type(value.kind)
                 found[value.name] = kind if found.get(value.name, kind) == kind else None
@@ -406,7 +407,7 @@ def _read_edge(
 
 
 def _read_outcome(data: object, locations: tuple[str, ...], reader: _TermReader) -> Outcome:
-    entry = expect_object(data, _OUTCOME, _NOTHING, "outcome")
+    entry = expect_object(data, _OUTCOME, "outcome")
     rewards = [_read_pair(r, "reward") for r in expect_list(entry["rewards"], "rewards")]
     return Outcome(
         None if entry["probability"] is None else reader.scalar(entry["probability"]),
@@ -441,7 +442,7 @@ def _read_synchronisation(data: object, count: int) -> tuple[tuple[str | None, .
 
 
 def _read_policy(data: object, reader: _TermReader, controls: int) -> Policy:
-    entry = expect_object(data, _POLICY, frozenset({"shield"}), "policy")
+    entry = expect_object(data, _POLICY, "policy", frozenset({"shield"}))
     actions, owns = (
         tuple(expect_text(a, "action") for a in expect_list(entry[key], key)) for key in ("actions", "owns")
     )
@@ -464,7 +465,7 @@ def _read_policy(data: object, reader: _TermReader, controls: int) -> Policy:
 
 def _read_rule(data: object, reader: _TermReader, controls: int | None) -> tuple[Term, Any]:
     """A value for each control, or an action."""
-    entry = expect_object(data, frozenset({"when", "then"}), _NOTHING, "rule")
+    entry = expect_object(data, frozenset({"when", "then"}), "rule")
     when = reader.scalar(entry["when"])
     if controls is None:
         return when, expect_text(entry["then"], "rule")
@@ -475,7 +476,7 @@ def _read_rule(data: object, reader: _TermReader, controls: int | None) -> tuple
 
 
 def _read_permit(data: object, reader: _TermReader) -> Permit:
-    entry = expect_object(data, _PERMIT, _NOTHING, "permit")
+    entry = expect_object(data, _PERMIT, "permit")
     inside, margin = read_box(entry["inside"]), expect_number(entry["margin"], "margin")
     return Permit(inside, reader.scalar(entry["barrier"]), margin)
 
@@ -493,7 +494,7 @@ def _read_range(data: object) -> Range:
 
 
 def _read_time(data: object, reader: _TermReader, variables: int) -> ContinuousTime:
-    entry = expect_object(data, frozenset({"derivatives", "period"}), _NOTHING, "time")
+    entry = expect_object(data, frozenset({"derivatives", "period"}), "time")
     derivatives = tuple(reader.scalar(t) for t in expect_list(entry["derivatives"], "derivatives"))
     if len(derivatives) != variables:
         raise BadCertificate("time: one derivative for each variable")
@@ -505,11 +506,11 @@ def _read_time(data: object, reader: _TermReader, variables: int) -> ContinuousT
 def _read_property(data: object, reader: _TermReader) -> RunProperty | Probability | ExpectedReward:
     kind = data.get("kind") if type(data) is dict else None
     if kind == "probability":
-        return _read_probability(expect_object(data, _PROBABILITY, _NOTHING, "property"), reader)
+        return _read_probability(expect_object(data, _PROBABILITY, "property"), reader)
     if kind == "expected":
-        return _read_expected(expect_object(data, _EXPECTED, _NOTHING, "property"), reader)
+        return _read_expected(expect_object(data, _EXPECTED, "property"), reader)
     entry: dict[str, Any] = expect_object(
-        data, frozenset({"kind", "condition"}), frozenset({"steps", "after", "before"}), "property"
+        data, frozenset({"kind", "condition"}), "property", frozenset({"steps", "after", "before"})
     )
     given = entry.keys() - {"kind", "condition"}
     if kind not in _RUNS or not given <= _RUNS[kind] or (kind == "within" and given != _RUNS[kind]):
@@ -556,7 +557,7 @@ def _read_common(entry: dict[str, Any], reader: _TermReader) -> tuple[str | None
 
 
 def _read_bound(data: object) -> SumBound:
-    bound = expect_object(data, _BOUND, _NOTHING, "bound")
+    bound = expect_object(data, _BOUND, "bound")
     low, high = (None if bound[k] is None else expect_number(bound[k], k) for k in ("low", "high"))
     if type(bound["strict"]) is not bool or any(n is not None and n < 0 for n in (low, high)):
         raise BadCertificate("property: a bound that is negative or neither strict nor not")

@@ -39,6 +39,28 @@ def add_scaled_form(left: Linear, factor: Fraction, right: Linear) -> dict[str, 
     return total
 
 
+Ends = tuple[Fraction | None, Fraction | None]  # None: nothing is known on that side
+
+
+def comparison_bounds(comparison: Formula) -> dict[str, Ends]:
+    """The bound that a comparison of one variable gives, by its name."""
+    said = comparison_form(comparison)
+    names = said.keys() - {""}
+    if len(names) != 1:
+        return {}
+    (name,) = names
+    end = -said.get("", Fraction(0)) / said[name]
+    if comparison[0] == "=":
+        return {name: (end, end)}
+    return {name: (None, end) if said[name] > 0 else (end, None)}
+
+
+def intersect_ends(first: Ends, second: Ends) -> Ends:
+    lows = [x for x in (first[0], second[0]) if x is not None]
+    highs = [x for x in (first[1], second[1]) if x is not None]
+    return max(lows, default=None), min(highs, default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimedVariable:
     """A quantity with its bounds; outputs of calls may have none."""

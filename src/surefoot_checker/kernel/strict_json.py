@@ -91,9 +91,12 @@ def expect_integer(data: object, least: int, most: int, what: str) -> int:
     return data
 
 
-def expect_list(data: object, what: str) -> list[Any]:
+def expect_list(data: object, what: str, count: int | None = None, otherwise: str = "") -> list[Any]:
+    """A list, of so many entries if a number is given; `otherwise`: what is said of one of another length."""
     if type(data) is not list:
         raise BadCertificate(f"{what}: not a list: {_abbreviate_data(data)}")
+    if count is not None and len(data) != count:
+        raise BadCertificate(otherwise)
     return data
 
 
@@ -103,7 +106,9 @@ def expect_text(data: object, what: str, most: int = LENGTH) -> str:
     return data
 
 
-def expect_object(data: object, needed: frozenset[str], allowed: frozenset[str], what: str) -> dict[str, Any]:
+def expect_object(
+    data: object, needed: frozenset[str], what: str, allowed: frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """An object with all of the needed keys and no other than those allowed."""
     if type(data) is not dict:
         raise BadCertificate(f"{what}: not an object: {_abbreviate_data(data)}")

@@ -38,15 +38,8 @@ class VnnlibClaim:
     formula: Formula
 
 
-@dataclass(frozen=True, slots=True)
-class _LinearTerm:
-    """A linear term, as opposed to a word or a formula."""
-
-    linear: dict[str, Fraction]  # the constant under the empty name, no zeros
-
-
-# A word, a linear term, a formula, or None for an empty list.
-_Item = str | _LinearTerm | Formula | None
+_LinearTerm = dict[str, Fraction]  # the constant under the empty name, no zeros
+_Item = str | _LinearTerm | Formula | None  # None: an empty list
 
 
 def read_vnnlib_claim(data: bytes) -> VnnlibClaim:
@@ -139,62 +132,57 @@ def _interpret_list(items: list[_Item], declared: set[str]) -> _Item:
         if len(terms) != 2:
             raise ReadError(f"`{word}` compares two terms, here are {len(terms)}")
         left, right = reversed(terms) if word[0] == ">" else terms
-        return _compare_with_zero(word.replace(">", "<"), _add_scaled(left, right, Fraction(-1)))
+        return _compare_with_zero(word.replace(">", "<"), _add_limited(left, Fraction(-1), right))
     if word == "*":
         return _multiply_terms(terms)
     if word in ("+", "-"):
         if word == "-" and len(terms) == 1:
-            return _add_scaled(_LinearTerm({}), terms[0], Fraction(-1))
+            return _add_limited({}, Fraction(-1), terms[0])
         total = terms[0]
         for term in terms[1:]:
-            total = _add_scaled(total, term, Fraction(1 if word == "+" else -1))
+            total = _add_limited(total, Fraction(1 if word == "+" else -1), term)
         return total
     raise ReadError(f"{quote_for_message(word)} is not read by the checker")
 
 
-def _compare_with_zero(relation: str, difference: _LinearTerm) -> Formula:
-    """`difference relation 0`; without variables it is true or false."""
-    linear: Linear = difference.linear
+def _compare_with_zero(relation: str, linear: Linear) -> Formula:
+    """`linear relation 0`; without variables it is true or false."""
     if linear.keys() - {""}:
         return (relation, linear)
     return TRUE if holds_with_zero(relation, linear.get("", Fraction(0))) else FALSE
 
 
 def _read_linear_term(item: _Item, declared: set[str]) -> _LinearTerm:
-    if isinstance(item, _LinearTerm):
+    if isinstance(item, dict):
         return item
     if not isinstance(item, str):
         raise ReadError("a formula stands where a term should be")
     if item in declared:
-        return _LinearTerm({item: Fraction(1)})
+        return {item: Fraction(1)}
     number = _NUMBER.fullmatch(item)
     if number is None or len(item) > MOST_CHARACTERS:
         raise ReadError(f"{quote_for_message(item)} is neither a declared variable nor a number")
     value = Fraction(item)
-    return _LinearTerm({"": value} if value else {})
+    return {"": value} if value else {}
 
 
-def _add_scaled(left: _LinearTerm, right: _LinearTerm, factor: Fraction) -> _LinearTerm:
-    """left + factor * right"""
-    total = add_scaled_form(left.linear, factor, right.linear)
-    for name in right.linear.keys() & total.keys():
-        _limit_size(total[name])
-    return _LinearTerm(total)
+def _add_limited(left: _LinearTerm, factor: Fraction, right: _LinearTerm) -> _LinearTerm:
+    """left + factor * right, refused if a number in it becomes too long."""
+    total = add_scaled_form(left, factor, right)
+    for value in (total[name] for name in right.keys() & total.keys()):
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
+            raise ReadError(f"a number of more than {MOST_BITS} bits")
+    return total
 
 
 def _multiply_terms(terms: list[_LinearTerm]) -> _LinearTerm:
     total = terms[0]
     for term in terms[1:]:
-        varying, constant = (total, term) if total.linear.keys() - {""} else (term, total)
-        if constant.linear.keys() - {""}:
+        varying, constant = (total, term) if total.keys() - {""} else (term, total)
+        if constant.keys() - {""}:
             raise ReadError("a product of two variables is not read by the checker")
-        total = _add_scaled(_LinearTerm({}), varying, constant.linear.get("", Fraction(0)))
+        total = _add_limited({}, constant.get("", Fraction(0)), varying)
     return total
-
-
-def _limit_size(value: Fraction) -> None:
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
-        raise ReadError(f"a number of more than {MOST_BITS} bits")
 
 
 def _count_declared(declared: set[str], letter: str) -> int:

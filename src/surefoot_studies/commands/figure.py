@@ -182,7 +182,7 @@ def _compose_heatmaps(
     wanted: paper.FigureSpec, found: Sequence[tuple[paper.PanelSpec, api.Problem, api.Result]], study: str
 ) -> api.Figure:
     panels: list[api.Panel] = []
-    along: dict[str, Any] = {}
+    views: dict[str, api.MapView] = {}
     for panel, problem, result in found:
         table = (
             api.effort_table(_verdict_table(result))
@@ -190,9 +190,9 @@ def _compose_heatmaps(
             else api.value_table(_verdict_table(result))
         )
         environment = problem.environment
-        view = api.parse_view([table], "car_x", "car_y", (), environment)
-        along.setdefault(environment.name, api.common_axes([table], view, environment))
-        drawn = api.heat_map(panel.quantity, table, view, along[environment.name], environment=environment)
+        if environment.name not in views:
+            views[environment.name] = api.parse_view([table], "car_x", "car_y", (), environment)
+        drawn = api.heat_map(panel.quantity, table, views[environment.name])
         unit = api.unit_of(panel.quantity, api.measure_of(problem.property))
         facts = {"problem": result.problem, "engine": result.engine, "seed": result.seed}
         panels.append(api.Panel(panel.title, drawn, unit, api.show_property(problem.property), facts))

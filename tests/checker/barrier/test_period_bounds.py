@@ -9,8 +9,8 @@ import pytest
 from benchmarks.old_format import read_flat_system
 from tests.checker.barrier.forged import RULE, SET, SYSTEM, X, changed, closed_interval, rational
 
-from surefoot_checker.claims.barrier.perturbation import bound_max_change
 from surefoot_checker.claims.barrier.sampling_period import PeriodBounds, check_period
+from surefoot_checker.claims.barrier.system import bound_max_change
 from surefoot_checker.kernel.strict_json import Refused
 
 _Y: list[Any] = ["name", "y"]

@@ -11,9 +11,8 @@ import pytest
 from benchmarks.old_format import judge_both_formats, read_flat_system
 
 from surefoot_checker.claims.barrier.claim import _required_margins
-from surefoot_checker.claims.barrier.perturbation import bound_max_change, box_magnitudes
 from surefoot_checker.claims.barrier.rounding_error import RoundedValue, bound_rounding
-from surefoot_checker.claims.barrier.system import ClaimedSystem
+from surefoot_checker.claims.barrier.system import ClaimedSystem, bound_max_change, box_magnitudes
 
 _X: list[Any] = ["name", "x"]
 _NOTHING: dict[str, Any] = {"weights": [], "over": 1}

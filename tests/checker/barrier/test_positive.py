@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from surefoot_checker.claims.barrier.polynomial import (
     ExactPolynomial,
     poly_constant,
-    poly_multiple,
     poly_variable,
 )
 from surefoot_checker.claims.barrier.sum_of_squares import (
@@ -84,7 +82,7 @@ def test_rounding_of_an_elimination_leaves_room() -> None:
 
 def test_a_denominator_is_positive() -> None:
     """-x and -1 are not shown where x >= 0, by -1 times what is."""
-    x, less = poly_variable(0, 1), poly_multiple(poly_variable(0, 1), Fraction(-1))
+    x, less = poly_variable(0, 1), -poly_variable(0, 1)
     squares = {"of": [], "basis": [[0]], "gram": [[1]]}
     check_positivity_proof(x, [x], {"weights": [[0, 1]], "over": 1}, 1)
     check_positivity_proof(poly_constant(1, 1), [], [squares | {"over": 1}], 1)

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from surefoot_checker.claims.barrier.perturbation import bound_polynomial_change
-from surefoot_checker.claims.barrier.polynomial import ExactPolynomial, poly_constant, poly_from_term
+from surefoot_checker.claims.barrier.polynomial import (
+    ExactPolynomial,
+    bound_polynomial_change,
+    poly_constant,
+    poly_from_term,
+)
 from surefoot_checker.claims.barrier.rounding_error import RoundedValue, bound_rounding
 from surefoot_checker.kernel.strict_json import Refused
 

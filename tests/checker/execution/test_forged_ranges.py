@@ -12,7 +12,7 @@ from benchmarks.forgery.finite_systems import System, write_execution, write_sta
 from benchmarks.old_format import read_flat_problem
 
 from surefoot_checker.claims.runs.argument import read_run_argument
-from surefoot_checker.claims.runs.obligations import derive_obligations
+from surefoot_checker.claims.runs.obligations import enumerate_obligations
 
 
 def move(*targets: int) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def accepts(moves: list[dict[str, Any]], kind: str, holds: list[bool], argument:
     claim = {"kind": "execution", "problem": write_execution(system, asked), "argument": argument}
 
     def derive() -> Any:
-        return derive_obligations(read_flat_problem(claim["problem"]), read_run_argument(argument))
+        return list(enumerate_obligations(read_flat_problem(claim["problem"]), read_run_argument(argument)))
 
     return is_accepted(prove_claim(system, claim, derive)[1])
 

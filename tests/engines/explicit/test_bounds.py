@@ -10,7 +10,7 @@ from tests.solvers.markov.written import one_of, problem
 
 from surefoot.certify.values.claim import build_process_certificate
 from surefoot.engines.explicit import Explicit
-from surefoot.engines.explicit.filters import count_starts, select_starts
+from surefoot.engines.start_filters import count_starts, select_starts
 from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Threshold
 from surefoot.term.term import Const
 from surefoot.verdict.verdict import Exact, PerStart, Unknown

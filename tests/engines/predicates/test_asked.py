@@ -15,7 +15,7 @@ from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.dynamics import build_dynamics
 from surefoot.engines.predicates.enumerative.table import OutOfTime
-from surefoot.engines.predicates.separating_predicate import filter_state_conditions
+from surefoot.engines.predicates.separating_predicate import state_comparisons
 from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
 from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicSearch
 from surefoot.errors import WrongType
@@ -264,4 +264,4 @@ def test_what_is_left_of_a_division_is_a_case_for_every_quotient(by: int) -> Non
 
 def test_a_number_that_is_assigned_is_no_condition() -> None:
     model = build_dynamics(braking(PLACE > 1_000_000))
-    assert filter_state_conditions(model, [PLACE, PLACE <= 3]) == [PLACE <= 3]
+    assert state_comparisons(model, [PLACE, PLACE <= 3]) == [PLACE <= 3]

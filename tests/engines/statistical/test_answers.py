@@ -19,7 +19,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property_parser import parse_property
 from surefoot.run import verify
 from surefoot.simulate import RunSimulator
-from surefoot.solvers.sampling import METHODS
+from surefoot.solvers.sampling.methods import METHODS
 from surefoot.term.term import TRUE, Const, Var, equal
 from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Unknown

@@ -20,7 +20,7 @@ from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.experiment import Experiment
 from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell
 from surefoot.errors import InvalidProblem
-from surefoot.solvers.sampling import choose_plan
+from surefoot.solvers.sampling.methods import choose_plan
 from surefoot.work.budget import Budget
 from surefoot.work.fingerprint import content_fingerprint
 from surefoot.work.run_directory import NotRecorded, RunDirectory

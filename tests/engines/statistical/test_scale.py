@@ -23,7 +23,7 @@ from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import OraclePolicy
 from surefoot.simulate import RunOutcomes
-from surefoot.solvers.sampling import choose_plan
+from surefoot.solvers.sampling.methods import choose_plan
 from surefoot.term.term import TRUE
 from surefoot.verdict.verdict import Estimated, PerStart, Verdict
 from surefoot.work.budget import Budget

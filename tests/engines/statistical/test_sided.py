@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import InvalidProblem
-from surefoot.solvers.sampling import Stop
+from surefoot.solvers.sampling.plan import Stop
 
 PLAN = SobelWaldTest(Fraction(1, 5), Fraction(1, 20), Fraction(1, 10))
 

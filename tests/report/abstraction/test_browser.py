@@ -8,7 +8,7 @@ import pytest
 from tests.report.abstraction.graphs import counter, graph
 from tests.report.browser import Browser, browser
 
-from surefoot.report.abstraction import graph_page
+from surefoot.report.abstraction.html import graph_page
 
 pytestmark = pytest.mark.browser
 PANEL = "document.querySelector('.panel').innerText"

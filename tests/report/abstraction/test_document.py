@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.report.abstraction.graphs import BEYOND, counter, graph, violation
 
-from surefoot.report.abstraction import graph_page
 from surefoot.report.abstraction.graph_data import graph_page_data
+from surefoot.report.abstraction.html import graph_page
 from surefoot.term.term import Var
 from surefoot.verdict.artifact import AbstractGraph
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
+from surefoot.report.heatmap.cells import heat_map, parse_view
 from surefoot.report.heatmap.heat_figure import Figure, Panel, build_figure
 from surefoot.report.heatmap.start_values import Aggregate, Table, value_table
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown
@@ -32,7 +32,7 @@ def table() -> PerStart:
 def small(found: Table | None = None, aggregate: Aggregate = "max", down: bool = False) -> Figure:
     rows = value_table(table()) if found is None else found
     view = parse_view([rows])
-    map = heat_map("value", rows, view, common_axes([rows], view, None), aggregate=aggregate)
+    map = heat_map("value", rows, view, aggregate)
     return build_figure(
         "a <small> map", [Panel("first & last", map, "probability", "P=? [ F goal ]")], down=down
     )

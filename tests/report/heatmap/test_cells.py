@@ -8,7 +8,7 @@ import pytest
 from tests.report.heatmap.tables import table
 
 from surefoot.errors import InvalidProblem
-from surefoot.report.heatmap.cells import HeatMap, common_axes, heat_map, parse_view
+from surefoot.report.heatmap.cells import HeatMap, heat_map, parse_view
 from surefoot.report.heatmap.start_values import Aggregate, StartValue, Table, value_table
 
 
@@ -16,7 +16,7 @@ def drawn(
     rows: Table, x: str | None = None, y: str | None = None, *where: str, how: Aggregate = "max"
 ) -> HeatMap:
     view = parse_view([rows], x, y, where)
-    return heat_map("value", rows, view, common_axes([rows], view, None), aggregate=how)
+    return heat_map("value", rows, view, how)
 
 
 def grid() -> Table:
@@ -95,5 +95,4 @@ def test_nothing_to_draw() -> None:
 def test_two_tables_share_their_axes() -> None:
     first, second = grid()[:3], grid()[3:6]
     view = parse_view([first, second], "x", "v")
-    along = common_axes([first, second], view, None)
-    assert heat_map("value", second, view, along).cells[0].column == 1
+    assert heat_map("value", second, view).cells[0].column == 1

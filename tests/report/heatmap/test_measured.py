@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from tests.report.heatmap.tables import estimated, table
 
-from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
+from surefoot.report.heatmap.cells import heat_map, parse_view
 from surefoot.report.heatmap.heat_figure import Panel, build_figure
 from surefoot.report.heatmap.start_values import (
     End,
@@ -85,7 +85,7 @@ def test_a_scale_is_not_made_of_nothing() -> None:
     state, tiny = {"x": 0}, Fraction(1, 10**29)
     table = gap_table([(state, StartValue(tiny, tiny))], [(state, StartValue(tiny, 3 * tiny))], "max")
     view = parse_view([table], "x")
-    map = heat_map("gap", table, view, common_axes([table], view, None))
+    map = heat_map("gap", table, view)
     panel = Panel("gap", map, "gap of the probability to the optimum", "", {})
     assert build_figure("all", [panel]).scales[panel.unit].high == 1.0
 

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 from tests.report.heatmap.tables import small, table
 
-from surefoot.report.drawing import Cells, Drawing, Polyline, Rectangle, Text, render_png, render_svg
 from surefoot.report.drawing.font import GLYPHS, glyph_pixels
-from surefoot.report.heatmap.cells import common_axes, heat_map, parse_view
+from surefoot.report.drawing.png_file import render_png
+from surefoot.report.drawing.shapes import Cells, Drawing, Polyline, Rectangle, Text
+from surefoot.report.drawing.svg_file import render_svg
+from surefoot.report.heatmap.cells import heat_map, parse_view
 from surefoot.report.heatmap.colours import OUTSIDE, UNKNOWN, Scale, colour_map
 from surefoot.report.heatmap.figure_data import figure_to_json
 from surefoot.report.heatmap.heat_figure import Figure, Panel, build_figure, interval_text
@@ -154,7 +156,7 @@ def test_a_huge_page_tells_less_of_each_cell() -> None:
     ]
     shown = small()
     view = parse_view([rows], "x", "y")
-    map = heat_map("value", rows, view, common_axes([rows], view, None))
+    map = heat_map("value", rows, view)
     page = heat_page([build_figure(shown.title, [Panel("large", map, "probability")])])
     assert len(page.encode()) < MOST_BYTES
     assert "too many cells" in page

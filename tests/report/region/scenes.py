@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.query.polynomial import Polynomial
-from surefoot.report.region import ClosedRegion, SampleRun, Scene
+from surefoot.report.region.sample_runs import SampleRun
+from surefoot.report.region.scene import ClosedRegion, Scene
 
 ONE, TWO = Fraction(1), Fraction(2)
 BALL = Polynomial(

@@ -8,7 +8,7 @@ import pytest
 from tests.report.browser import Browser, browser
 from tests.report.region.scenes import ball
 
-from surefoot.report.region import region_page
+from surefoot.report.region.html import region_page
 
 pytestmark = pytest.mark.browser
 HERE = "document.querySelector('.here').innerText"

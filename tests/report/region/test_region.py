@@ -14,11 +14,21 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.reductions.barrier import read_control_system
 from surefoot.reductions.discretise import discretise
-from surefoot.report.drawing import render_svg
 from surefoot.report.drawing.shapes import Cells
-from surefoot.report.region import draw_scenes, region_page, sample_shield_runs, scene_to_json
-from surefoot.report.region.html import describe_scene
-from surefoot.report.region.region_figure import COLUMNS, EDGES, PAPER, ROWS, SETS, STRIPE, UNSAFE
+from surefoot.report.drawing.svg_file import render_svg
+from surefoot.report.region.html import describe_scene, region_page
+from surefoot.report.region.region_figure import (
+    COLUMNS,
+    EDGES,
+    PAPER,
+    ROWS,
+    SETS,
+    STRIPE,
+    UNSAFE,
+    draw_scenes,
+)
+from surefoot.report.region.sample_runs import sample_shield_runs
+from surefoot.report.region.scene import scene_to_json
 from surefoot.report.result_page import render_result_page
 from surefoot.run import verify
 from surefoot.term.term import FALSE, TRUE

@@ -25,7 +25,9 @@ from surefoot.integrations.native import native
 from surefoot.problem.environment import Component, Control, Edge, Environment, Variable
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.policy import Branch, OraclePolicy, ProgramPolicy, ShieldedPolicy
-from surefoot.shields.export import GuardExample, c_source, guard_of, python_source
+from surefoot.shields.export.c_code import GuardExample, c_source
+from surefoot.shields.export.guard import guard_of
+from surefoot.shields.export.python_code import python_source
 from surefoot.term.evaluate import Undefined
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of, disjunction_of
 from surefoot.term.value_types import Arithmetic, Real
@@ -127,7 +129,11 @@ def test_what_is_no_number_gets_the_documented_answer(tmp_path: Path) -> None:
     assert intervened == 2
     assert -0.3 <= applied[0] <= 0.7
     assert 1 <= applied[1] <= 2
-    for state, proposed in [((0.0,), (0.0, 1.0)), ((0.0, 0.0), (1.0,)), ((0.0, "x"), (0.0, 1.0))]:
+    right = (0.0, 1.0)
+    few: list[tuple[Any, Any]] = [((0.0,), right), (right, (1.0,)), ((0.0, "x"), right), (0.0, right)]
+    texts: list[tuple[Any, Any]] = [("12", right), (right, "12"), ((0.0, "1"), right), (right, (1, "1.5"))]
+    others: list[tuple[Any, Any]] = [({"x": 0, "y": 1}, right), (right, (None, 1.0)), (right, None)]
+    for state, proposed in few + texts + others:
         with pytest.raises(ValueError, match="2 state values"):
             step(state, proposed)
 

@@ -5,22 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.solvers.sampling.walk import ends, floating, misses
+from tests.solvers.sampling.walk import ends, expected_runs, fixed_boundary, floating, misses
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.solvers.sampling import choose_plan
-from surefoot.solvers.sampling.boundary.coverage import bound_miss_probability
-from surefoot.solvers.sampling.boundary.lattice import binomial_coefficients, expected_runs, shares_reaching
-from surefoot.solvers.sampling.boundary.proof import prove_boundary, prove_chen, prove_clopper_pearson
+from surefoot.solvers.sampling.boundary.coverage import bound_miss_probability, prove_boundary
+from surefoot.solvers.sampling.boundary.lattice import binomial_coefficients, shares_reaching
 from surefoot.solvers.sampling.boundary.store import load_or_prove, user_folder
 from surefoot.solvers.sampling.boundary.table import (
     Boundary,
     chen_boundary,
     clopper_pearson_boundary,
-    fixed_boundary,
     tabulate_rule,
 )
 from surefoot.solvers.sampling.fixed_plans import Spending
+from surefoot.solvers.sampling.methods import choose_plan
 
 SMALL = [
     clopper_pearson_boundary(Fraction(1, 5), Fraction(1, 10)),
@@ -73,7 +71,7 @@ def test_the_bound_holds_for_every_p_and_is_reached(boundary: Boundary) -> None:
 
 @pytest.mark.parametrize("p", [0.0, 0.003, 0.0101, 0.02, 0.037, 0.1, 0.3333, 0.4999, 0.5, 0.71, 0.99])
 def test_long_boundaries_agree_with_floating_experiments(p: float) -> None:
-    proved = prove_clopper_pearson(Fraction(1, 50), Fraction(1, 20))
+    proved = prove_boundary(clopper_pearson_boundary, Fraction(1, 50), Fraction(1, 20))
     miss, mean = floating(proved.boundary, p)
     assert miss <= proved.miss
     assert expected_runs(proved.boundary, p) == pytest.approx(mean, rel=1e-9)
@@ -87,7 +85,7 @@ def test_the_worst_of_a_long_boundary_is_where_the_proof_says() -> None:
 
 
 def test_run_counts_of_the_default() -> None:
-    proved = prove_clopper_pearson(Fraction(1, 100), Fraction(1, 20))
+    proved = prove_boundary(clopper_pearson_boundary, Fraction(1, 100), Fraction(1, 20))
     assert proved.level == Fraction(1, 20)  # no price for looking after every run
     assert proved.miss <= 0.05
     assert proved.boundary.most == 9701
@@ -98,23 +96,23 @@ def test_run_counts_of_the_default() -> None:
 @pytest.mark.parametrize("eps", [Fraction(1, 20), Fraction(1, 50)])
 @pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 20), Fraction(1, 100)])
 def test_common_precisions_are_proved_at_their_own_level(eps: Fraction, delta: Fraction) -> None:
-    assert prove_clopper_pearson(eps, delta).level == delta
+    assert prove_boundary(clopper_pearson_boundary, eps, delta).level == delta
 
 
 def test_a_level_that_fails_is_lowered() -> None:
     eps, delta = Fraction(1, 10), Fraction(1, 100_000)
     assert bound_miss_probability(clopper_pearson_boundary(eps, delta)).bound > delta
-    proved = prove_clopper_pearson(eps, delta)
+    proved = prove_boundary(clopper_pearson_boundary, eps, delta)
     assert proved.level < delta
     assert Fraction(bound_miss_probability(proved.boundary).bound) == Fraction(proved.miss) <= delta
 
 
 def test_chen_is_proved_and_dearer() -> None:
-    proved = prove_chen(Fraction(1, 50), Fraction(1, 20))
+    proved = prove_boundary(chen_boundary, Fraction(1, 50), Fraction(1, 20))
     assert proved.level == Fraction(1, 20)
     assert proved.miss < 0.01
     assert expected_runs(proved.boundary, 0.5) > 1.8 * expected_runs(
-        prove_clopper_pearson(Fraction(1, 50), Fraction(1, 20)).boundary, 0.5
+        prove_boundary(clopper_pearson_boundary, Fraction(1, 50), Fraction(1, 20)).boundary, 0.5
     )
 
 
@@ -166,7 +164,7 @@ def test_proved_boundaries_are_kept(tmp_path: Path) -> None:
 
     def make():  # type: ignore[no-untyped-def]
         made.append(1)
-        return prove_clopper_pearson(eps, delta)
+        return prove_boundary(clopper_pearson_boundary, eps, delta)
 
     def get():  # type: ignore[no-untyped-def]
         return load_or_prove(tmp_path, "clopper-pearson", eps, delta, make)
@@ -178,7 +176,7 @@ def test_proved_boundaries_are_kept(tmp_path: Path) -> None:
     for damaged in (text.replace("[36", "[35"), text[:-10], "", "[]", '{"sha256": 1}', "\0"):
         assert damaged != text
         path.write_text(damaged)
-        assert get() == prove_clopper_pearson(eps, delta)
+        assert get() == prove_boundary(clopper_pearson_boundary, eps, delta)
     assert len(made) == 7
     assert path.read_text() == text
     load_or_prove(tmp_path, "clopper-pearson", eps, Fraction(1, 10), make)

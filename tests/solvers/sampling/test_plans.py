@@ -4,20 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.solvers.sampling.walk import ends
+from tests.solvers.sampling.walk import ends, fixed_boundary
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.solvers.sampling import (
-    METHODS,
-    Progress,
-    SamplingPlan,
-    SequentialRatioTest,
-    Stop,
-    choose_plan,
-    estimate_verdict,
-)
-from surefoot.solvers.sampling.boundary.table import fixed_boundary
 from surefoot.solvers.sampling.fixed_plans import FixedRuns, Mixture, Spending, next_look
+from surefoot.solvers.sampling.methods import METHODS, choose_plan
+from surefoot.solvers.sampling.plan import Progress, SamplingPlan, Stop
+from surefoot.solvers.sampling.sequential_ratio_test import SequentialRatioTest
 from surefoot.work.philox import philox_words, uniform_doubles
 
 EPS, DELTA = Fraction(1, 20), Fraction(1, 20)
@@ -74,10 +67,10 @@ def test_the_first_and_the_last_possible_stop() -> None:
     assert plan.consume(progress, np.ones(50)) == progress
     mixed = finished(plan, np.arange(20_000) % 2)
     assert mixed.runs == 9701
-    verdict = estimate_verdict(plan, mixed)
-    assert (verdict.low, verdict.high) == (Fraction(4850, 9701) - EPS / 5, Fraction(4850, 9701) + EPS / 5)
-    assert verdict.counts == {"runs": 9701, "successes": 4850, "failures": 4851, "undecided": 0}
-    assert verdict.confidence == Fraction(19, 20)
+    known = plan.interval(mixed)
+    assert (known.low, known.high) == (Fraction(4850, 9701) - EPS / 5, Fraction(4850, 9701) + EPS / 5)
+    assert (mixed.successes, mixed.failures, mixed.undecided) == (4850, 4851, 0)
+    assert known.confidence == Fraction(19, 20)
 
 
 @pytest.mark.parametrize("method", METHODS)

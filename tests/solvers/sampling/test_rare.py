@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.solvers.sampling import Stop
+from surefoot.solvers.sampling.plan import Stop
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 
 RUNS = 14

@@ -1,4 +1,4 @@
-"""Means and quantiles of rewards: coverage, efficiency, refusal."""
+"""Means of rewards: coverage, efficiency, refusal."""
 
 from fractions import Fraction
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.solvers.sampling import Betting, RewardProgress, RewardRange, Stop
-from surefoot.solvers.sampling.dkw_inequality import dkw_band, dkw_mean, dkw_quantile, dkw_runs
+from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardProgress, RewardRange
+from surefoot.solvers.sampling.plan import Stop
 
 DELTA = Fraction(1, 20)
 UNIT = RewardRange(Fraction(0), Fraction(1))
@@ -90,59 +90,3 @@ def test_no_range_no_guarantee() -> None:
             plan.consume(RewardProgress(), values)
     with pytest.raises(InvalidProblem):
         plan.consume(RewardProgress(), [0.5], [0.4])
-
-
-def test_the_band() -> None:
-    assert float(dkw_band(18445, DELTA)) == pytest.approx(0.01, rel=1e-4)
-    assert dkw_runs(Fraction(1, 100), DELTA) == 18445
-    assert dkw_band(100, DELTA) ** 2 * 200 >= Fraction(np.log(40))
-    with pytest.raises(InvalidProblem):
-        dkw_band(0, DELTA)
-
-
-def test_means_and_quantiles_of_a_distribution() -> None:
-    generator = np.random.default_rng(0)
-    bounded = RewardRange(Fraction(0), Fraction(1))
-    misses = 0
-    for _ in range(200):
-        values = generator.random(400) ** 2
-        low, high = dkw_mean(values, DELTA, bounded)
-        assert low is not None
-        assert high is not None
-        first, last = dkw_quantile(Fraction(9, 10), values, DELTA, bounded)
-        assert first is not None
-        assert last is not None
-        misses += not (low <= Fraction(1, 3) <= high and first <= Fraction(81, 100) <= last)
-    assert misses <= 10
-
-
-def test_the_mean_by_hand() -> None:
-    values, moved = [1.0, 2.0, 3.0, 4.0], dkw_band(4, Fraction(1, 2))
-    share = float(moved)  # 0.416…: the highest value and two thirds of the next go to the bottom
-    low, high = dkw_mean(values, Fraction(1, 2), RewardRange(Fraction(0), Fraction(10)))
-    assert low is not None
-    assert float(low) == pytest.approx((1 + 2 + 3 * ((1 - share) * 4 - 2)) / 4)
-    assert high is not None
-    assert float(high) == pytest.approx((4 + 3 + 2 * ((1 - share) * 4 - 2)) / 4 + 10 * share)
-
-
-def test_an_open_range_leaves_an_end_open() -> None:
-    values = np.arange(100.0)
-    low, high = dkw_mean(values, DELTA, RewardRange(Fraction(0), None))
-    assert low is not None
-    assert 0 < low < 50
-    assert high is None
-    assert dkw_quantile(Fraction(99, 100), values, DELTA, RewardRange(None, None)) == (85, None)
-    assert dkw_quantile(Fraction(1, 100), values, DELTA, RewardRange(None, None)) == (None, 14)
-    assert dkw_mean([1.0], DELTA, UNIT) == (0, 1)
-
-
-def test_cut_off_rewards_widen_the_answers() -> None:
-    low, high = np.arange(100.0) / 100, np.arange(100.0) / 100 + np.where(np.arange(100) < 10, 0.9, 0.0)
-    plain, wide = dkw_mean(low, DELTA, UNIT), dkw_mean(low, DELTA, UNIT, high)
-    assert wide[0] == plain[0]
-    assert wide[1] > plain[1]  # type: ignore[operator]
-    with pytest.raises(InvalidProblem):
-        dkw_mean([2.0], DELTA, UNIT)
-    with pytest.raises(InvalidProblem):
-        dkw_quantile(Fraction(0), low, DELTA, UNIT)

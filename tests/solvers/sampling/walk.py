@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from surefoot.solvers.sampling.boundary.lattice import scaled_power, stopping_places
 from surefoot.solvers.sampling.boundary.table import Boundary
 
 Number = TypeVar("Number", Fraction, float)
@@ -66,3 +67,23 @@ def floating(boundary: Boundary, p: float) -> tuple[float, float]:
         alive[low + matters[-1] + 1 : high + 1] = 0.0
         low, high = low + int(matters[0]), low + int(matters[-1])
     return miss, mean
+
+
+def expected_runs(boundary: Boundary, p: float) -> float:
+    """The mean number of runs if p is the probability; for display, not rigorous."""
+    places, total = stopping_places(boundary), 0.0
+    for chance in (p, 1 - p):
+        j = np.arange(len(places.runs))
+        first, scale = scaled_power(np.array([chance]), j)
+        second, shift = scaled_power(np.array([1 - chance]), places.runs - j)
+        exponents = np.clip(places.exponent + scale + shift, -1000, 1000)
+        chances = np.ldexp(places.mantissa * first * second, exponents)
+        if 2 * (len(j) - 1) == boundary.most:
+            chances[-1] /= 2  # half of the runs: on both sides
+        total += float(np.sum(places.runs * chances))
+    return total
+
+
+def fixed_boundary(eps: Fraction, runs: int) -> Boundary:
+    """Stop after so many runs, whatever they were."""
+    return Boundary(eps, (runs,) * (runs // 2 + 1))

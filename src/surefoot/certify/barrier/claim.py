@@ -56,7 +56,7 @@ def build_barrier_certificate(problem: Problem, content: Mapping[str, Any]) -> C
             "surefoot-certificate": 2,
             "claim": {"kind": "barrier", "problem": described, **parts},
             "arithmetic": "float64" if system.rounded else "exact",
-            "sets": [{"set": _set_to_json(entry), **entry["proof"]} for entry in sets],
+            "sets": [{"set": _set_to_json(entry, "domain"), **entry["proof"]} for entry in sets],
         },
     )
 
@@ -85,7 +85,7 @@ def matches_barrier_claim(content: Mapping[str, Any], problem: Problem) -> bool:
         content = translate_old_format(content)
         claimed, permits = content["claim"]["problem"], None
         if isinstance(problem.policy, ShieldedPolicy):
-            permits = [_read_permit(p) for p in claimed["policy"]["shield"]]
+            permits = [_set_from_json(p, "inside") for p in claimed["policy"]["shield"]]
             boxes = [(p["inside"], p["margin"]) for p in permits]
             asked = next_state_inside(system, [p["barrier"] for p in permits], boxes)
             if polynomial_to_json(problem.policy.permits) != polynomial_to_json(asked):
@@ -107,25 +107,20 @@ def read_claimed_rules(content: Mapping[str, Any]) -> list[tuple[tuple[Term, ...
     try:
         content = translate_old_format(content)
         sets = zip(content["claim"]["problem"]["policy"]["rules"], content["sets"], strict=True)
-        return [(tuple(map(_term_from_json, rule["then"])), _read_set(proof["set"])) for rule, proof in sets]
+        return [
+            (tuple(map(_term_from_json, rule["then"])), _set_from_json(proof["set"], "domain"))
+            for rule, proof in sets
+        ]
     except (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, RecursionError) as error:
         raise ValueError(f"not a certificate of closed sets: {error}") from None
     except BadCertificate as error:
         raise ValueError(f"not a certificate of closed sets: {error}") from None
 
 
-def _read_set(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A set of a proof, as an engine has it."""
+def _set_from_json(entry: Mapping[str, Any], box: str) -> dict[str, Any]:
+    """A set of a proof, or what a shield permits, as an engine has it; `box`: the name of its box."""
     return {
-        "domain": _box_from_json(entry["domain"]),
-        "barrier": _term_from_json(entry["barrier"]),
-        "margin": Fraction(entry["margin"]),
-    }
-
-
-def _read_permit(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "inside": _box_from_json(entry["inside"]),
+        box: _box_from_json(entry[box]),
         "barrier": _term_from_json(entry["barrier"]),
         "margin": Fraction(entry["margin"]),
     }
@@ -159,7 +154,7 @@ def _system_to_json(
     if (motion := system.motion) is not None:
         rates = [polynomial_to_json(t) for t in motion.derivatives]
         time = {"time": {"derivatives": rates, "period": exact_to_json(motion.period)}}
-    shield = {} if permits is None else {"shield": [_permit_to_json(p) for p in permits]}
+    shield = {} if permits is None else {"shield": [_set_to_json(p, "inside") for p in permits]}
     edge = {
         "source": "",
         "action": None,
@@ -215,19 +210,11 @@ def _system_to_json(
     }
 
 
-def _set_to_json(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _set_to_json(entry: Mapping[str, Any], box: str) -> dict[str, Any]:
     return {
-        "domain": _box_to_json(entry["domain"]),
+        box: _box_to_json(entry[box]),
         "barrier": polynomial_to_json(entry["barrier"]),
         "margin": exact_to_json(entry["margin"]),
-    }
-
-
-def _permit_to_json(permit: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "inside": _box_to_json(permit["inside"]),
-        "barrier": polynomial_to_json(permit["barrier"]),
-        "margin": exact_to_json(permit["margin"]),
     }
 
 

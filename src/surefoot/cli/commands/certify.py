@@ -1,4 +1,7 @@
-"""`surefoot certify RESULT`: check the evidence of a stored result again, from the original files."""
+"""`surefoot certify RESULT`: check the evidence of a stored result again, from the original files.
+
+With `--problem MODEL`: what a foreign certificate is worth.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,15 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.model import load_source
-from surefoot.cli.progress import import_engines, limit_command
+from surefoot.cli.model import load_single_problem, load_source
+from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag
+from surefoot.cli.output import check_output_files, deliver_file, write_facts
+from surefoot.cli.progress import import_engines, limit_command, report_progress
 from surefoot.cli.terminal import print_line
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli.unused_options import refuse_given_options, refuse_option
+
+FOREIGN = 120.0  # seconds
+CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
 
 
 @click.command()
@@ -25,10 +33,10 @@ from surefoot.cli.unused_options import refuse_given_options
 @click.option("--problem", metavar="MODEL|STUDY/PROBLEM", help="What somebody else's barriers are about.")
 @click.option("--timeout", type=float, callback=limit_command, metavar="SECONDS",
               help="No default, but 120 for somebody else's barriers.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--json", "json_path", metavar="FILE|-", help="What was found of somebody else's barriers.")
+@seed_flag
+@json_flag("What was found of somebody else's barriers.")
 @click.option("--certificate", metavar="FILE", help="Write the proof for somebody else's barriers.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@quiet_flag
 def certify(
     result: Path,
     base: Path | None,
@@ -51,11 +59,9 @@ def certify(
     import_engines(result, "judge_stored_result")
     if problem is not None:
         if base is not None:
-            raise api.InvalidProblem("the problem is named by --problem", fix="leave it out", where="--base")
-        from surefoot.cli.commands.shield.foreign_barriers import certify_foreign_barriers
-
+            refuse_option("--base", "the problem is named by --problem")
         seconds = timeout or FOREIGN
-        return certify_foreign_barriers(
+        return _certify_foreign_barriers(
             result, problem, seconds, seed, json_path, certificate, quiet, trust_python
         )
     others = {"--seed": "seed", "--json": "json_path", "--certificate": "certificate"}
@@ -112,10 +118,6 @@ def _input_folder(stored: api.StoredResult, folders: Sequence[Path]) -> Path:
     raise api.InvalidProblem(f"the result is about `{path}`, which is not in {where}", fix=fix)
 
 
-FOREIGN = 120.0  # seconds
-CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
-
-
 def _print_judgement(word: str, name: str, why: str) -> None:
     """The lines of `accepted` are visible already; every other reason is one line."""
     print(api.make_visible(f"{word}: {name}: ") + (why if word == "accepted" else api.make_visible(why)))
@@ -130,3 +132,48 @@ def _shield_certificate(data: Mapping[str, Any], file: Path) -> Mapping[str, Any
             "this describes a shield and has no certificate in it", fix=fix, where=str(file)
         )
     return content
+
+
+def _certify_foreign_barriers(
+    file: Path,
+    model: str,
+    timeout: float,
+    seed: int,
+    json_path: str | None,
+    certificate: str | None,
+    quiet: bool,
+    trust_python: bool,
+) -> int:
+    """Judge the file, print, write; the exit code is about the system as it is executed."""
+    outputs = {"--json": json_path, "--certificate": certificate}
+    check_output_files(outputs, [file, model])
+    _, problem, loaded = load_single_problem(model, {"trust_python": trust_python})
+    check_output_files(outputs, loaded.inputs)
+    environment = problem.environment
+    rules = api.read_barriers(
+        file, [v.name for v in environment.variables], [c.name for c in environment.controls]
+    )
+    began = api.processor_time()
+    with report_progress(quiet) as tell:
+        both = api.judge_foreign_barriers(problem, rules, api.Budget(timeout, seed, tell))
+    seconds, (_, executed) = api.processor_time() - began, both
+    if certificate is not None and executed.certificate is not None:
+        content = executed.certificate
+        deliver_file(certificate, lambda: api.compact_json(content, certificate), quiet)
+    elif certificate is not None:
+        print_line(f"not written: {certificate} (nothing is certified)", error=True)
+    if json_path is not None:
+        inputs = {**loaded.inputs, str(file): api.file_sha256(file)}
+        data = {"schema": 1, "problem": problem.name, "verdict": executed.word, "seed": seed}
+        data |= {"interrupted": executed.interrupted}
+        data |= {"systems": {j.system: api.judgement_to_json(j) for j in both}, "inputs": inputs}
+        write_facts(json_path, lambda: data | {"cpu seconds": round(seconds, 3)}, quiet)
+    if json_path != "-":
+        print_line(f"{executed.word}: {file.name}: {len(rules)} barriers for {problem.name}")
+        for judgement in both:
+            for line in api.describe_judgement(judgement):
+                print_line(f"  {line}")
+        print_line(f"  seconds {seconds:.1f} (processor time)")
+        if executed.interrupted:
+            print_line("  interrupted: this is what was found before")
+    return 130 if executed.interrupted else CODES[executed.word]

@@ -17,12 +17,21 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.graph_file import check_graph_format, number_of_splits, write_graph
-from surefoot.cli.model import check_time_options, load_named_model, model_flags, names_study, time_flags
-from surefoot.cli.option_groups import GroupedCommand
-from surefoot.cli.output import check_output_files, write_certificate, write_results
-from surefoot.cli.progress import import_engines, limit_command, report_progress
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli.model import (
+    MODEL_OPTIONS,
+    check_time_options,
+    load_named_model,
+    model_flags,
+    names_study,
+    time_flags,
+)
+from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
+from surefoot.cli.output import check_output_files, deliver_file, write_certificate, write_results
+from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import refuse_given_options, refuse_option
+
+SPLITS = 24  # predicates that are tried for a page, if nothing else is asked for
 
 
 @click.command(cls=GroupedCommand)
@@ -30,19 +39,9 @@ from surefoot.cli.unused_options import refuse_given_options
 @model_flags
 @time_flags
 @engine_flags
-@click.option(
-    "--timeout",
-    type=float,
-    callback=limit_command,
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For the whole run.",
-)
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
-)
+@timeout_flag("For the whole run.")
+@seed_flag
+@json_flag()
 @click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
 @click.option(
     "--certificate", metavar="FILE", help="Write the certificate of a proof (one property; .gz packs it)."
@@ -65,7 +64,7 @@ from surefoot.cli.unused_options import refuse_given_options
     metavar="FILE",
     help="Use what `surefoot invariant --json FILE` found; it is proved again first.",
 )
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@quiet_flag
 def check(
     model: Path,
     time: str | None,
@@ -92,7 +91,7 @@ def check(
     """
     outputs = {"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph}
     check_output_files(outputs, [model])
-    check_graph_format(graph)
+    _check_graph_format(graph)
     if splits is not None and graph is None and report is None and json_path is None:
         refuse_given_options({"--splits": "splits"}, "without --graph, --report or --json, which show them")
     if abstract is not None and assume_invariant is not None:
@@ -108,14 +107,13 @@ def check(
     check_time_options(time, flow_method)
     import_engines(model, "with_splits_tried", "parse_abstraction_request")
     started = api.Budget(timeout, seed)
-    study = str(model).partition("/")[0] if names_study(str(model)) else None
-    loaded = load_named_model(str(model), wiring)
+    study = str(model).partition("/")[0] if names_study(model) else None
+    loaded = load_named_model(model, wiring)
     loaded = api.set_time_semantics(loaded, time, flow_method)
     check_output_files(outputs, loaded.inputs)
     for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):
         if given is not None and len(loaded.problems) > 1:
-            fix = "name one with --property"
-            raise api.InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
+            refuse_option(option, f"a {what} is about one property", "name one with --property")
     shown = "predicates" if engine_name is None and (graph is not None or splits is not None) else engine_name
     built = build_engines(shown, options, dump_queries)
     if options.get("uniform"):
@@ -138,7 +136,7 @@ def check(
                 problem, engines, budget, loaded.inputs, source, named=named
             )
         result = api.with_splits_tried(
-            problem, result, engines, number_of_splits(splits, report, graph), budget
+            problem, result, engines, _number_of_splits(splits, report, graph), budget
         )
         result = replace(result, notes=(*result.notes, *about))
         return _simulate_violation(study, problem, result) if study else result
@@ -159,7 +157,7 @@ def check(
     if certificate is not None:
         write_certificate(results[0][1], certificate, quiet)
     if graph is not None:
-        write_graph(results[0][0], results[0][1].verdict, graph, quiet)
+        _write_graph(results[0][0], results[0][1].verdict, graph, quiet)
     written = [(problem, api.omit_large_graph(result)) for problem, result in results]
     code = write_results(written, json_path, quiet, report, mark)
     return 130 if mark else code
@@ -178,11 +176,9 @@ def _refuse_to_abstract(problems: Mapping[str, api.Problem]) -> None:
     """Fewer inputs than a network has, for a proof."""
     for name, problem in problems.items():
         if not isinstance(problem.policy, api.NeuralPolicy):
-            what = f"it has no effect on `{name}`: its policy is no network"
-            raise api.InvalidProblem(what, fix="leave it out", where="--abstract")
+            refuse_option("--abstract", f"it has no effect on `{name}`: its policy is no network")
         if isinstance(problem.property, api.Probability | api.Expected):
-            what = f"it has no effect on `{name}`: a number is asked for, not a proof"
-            raise api.InvalidProblem(what, fix="leave it out", where="--abstract")
+            refuse_option("--abstract", f"it has no effect on `{name}`: a number is asked for, not a proof")
 
 
 def _simulate_violation(study: str, problem: api.Problem, result: api.Result) -> api.Result:
@@ -214,17 +210,31 @@ def _verify_indirectly(
     return api.verify_abstracted(problem, request.freed, asking, request.ranges)
 
 
-MODEL_OPTIONS = (
-    "policy",
-    "properties",
-    "constants",
-    "observe",
-    "actions",
-    "choose",
-    "output",
-    "normalize",
-    "normalise",
-    "trust_python",
-    "no_policy",
-    "ignore_goal",
-)
+def _check_graph_format(path: str | None) -> None:
+    """Refuse a name that says no format."""
+    if path is not None and Path(path).suffix not in (".dot", ".json", ".html"):
+        refuse_option("--graph", f"`{path}` is no .dot, .json or .html file", "end its name so")
+
+
+def _number_of_splits(given: int | None, report: str | None, graph: str | None) -> int:
+    """How many further predicates are tried: as asked, or some if there is a page to show them."""
+    shown = report is not None or (graph is not None and graph.endswith(".html"))
+    return given if given is not None else SPLITS * shown
+
+
+def _write_graph(problem: api.Problem, verdict: api.Verdict, path: str, quiet: bool) -> None:
+    """Write it, and say on stderr what was done."""
+    found = api.verdict_graph(verdict)
+    if found is None:
+        early = isinstance(verdict, api.Unknown) and verdict.reason in (
+            api.Reason.INTERRUPTED,
+            api.Reason.TIMEOUT,
+        )
+        why = (
+            "there was no abstract graph yet"
+            if early
+            else "there is no abstract graph; use --engine predicates"
+        )
+        print_line(f"not written: {path} ({why})", error=True)
+        return
+    deliver_file(path, lambda: api.render_graph(problem, verdict, found, Path(path).suffix), quiet)

@@ -33,21 +33,9 @@ def demo(folder: Path) -> int:
     refuted, proved, proof = (folder / n for n in ("below_ten.json", "below_thirteen.json", "proof.json"))
     picture = folder / "below_ten.html"
     model, network, question = (str(folder / asset) for asset in ASSETS)
+    written = ["--json", str(refuted), "--report", str(picture)]
     commands = (
-        (
-            1,
-            [
-                "check",
-                model,
-                "--property",
-                "below_ten",
-                "--json",
-                str(refuted),
-                "--report",
-                str(picture),
-                "--quiet",
-            ],
-        ),
+        (1, ["check", model, "--property", "below_ten", *written, "--quiet"]),
         (0, ["vnnlib", network, question, "--json", str(proved), "--certificate", str(proof), "--quiet"]),
         (0, ["certify", str(refuted)]),
         (0, ["certify", str(proof)]),

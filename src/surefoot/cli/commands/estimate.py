@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from surefoot import api
-from surefoot.cli.commands.invariant import load_single_problem
+from surefoot.cli.model import load_single_problem
+from surefoot.cli.option_groups import json_flag
 from surefoot.cli.output import check_output_files, write_facts
 from surefoot.cli.terminal import print_line
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli.unused_options import refuse_given_options, refuse_option
 
 
 def _parse_names(_: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def _parse_names(_: click.Context, option: click.Parameter, given: str | None) -
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="Of disturbances that the box has to contain.")  # fmt: skip
 @click.option("--trust-python", is_flag=True, help="Run MODEL as Python code that builds the problem.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write everything; - = stdout, nothing else.")
+@json_flag("Write everything; - = stdout, nothing else.")
 def estimate(
     log: Path,
     problem: str | None,
@@ -56,17 +56,13 @@ def estimate(
     """
     check_output_files({"--json": json_path}, [log, *([] if problem is None else [problem])])
     if both := [name for name in variables if name in controls]:
-        what, fix = f"`{both[0]}` is a variable too", "name it once"
-        raise api.InvalidProblem(what, fix=fix, where="--controls")
+        refuse_option("--controls", f"`{both[0]}` is a variable too", "name it once")
     if problem is not None:
         refuse_given_options(
             {"--variables": "variables", "--controls": "controls"}, "on --problem, which has its own"
         )
-        wiring: dict[str, Any] = dict.fromkeys(
-            ("policy", "observe", "actions", "choose", "output", "normalize")
-        )
-        wiring |= {"properties": (), "constants": (), "normalise": False, "trust_python": trust_python}
-        found = api.estimate_disturbances(log, confidence, load_single_problem(problem, wiring)[1])
+        _, model, _ = load_single_problem(problem, {"trust_python": trust_python})
+        found = api.estimate_disturbances(log, confidence, model)
     elif variables:
         found = api.estimate_disturbances(log, confidence, None, variables, controls)
     else:

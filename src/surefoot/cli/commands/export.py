@@ -11,7 +11,7 @@ from surefoot import api
 from surefoot.cli.model import load_model, names_study, normalise_flag
 from surefoot.cli.output import check_output_files
 from surefoot.cli.terminal import print_line
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli.unused_options import refuse_given_options, refuse_option
 
 
 @click.command()
@@ -49,9 +49,9 @@ def export(
     A policy has no counterpart in JANI: if the model has one, only the environment is written.
     """
     if file.suffix != ".jani":
-        raise api.InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
+        refuse_option("FILE", f"`{file}` does not end in .jani", "only JANI is written")
     check_output_files({"FILE": str(file)}, [model])
-    if names_study(str(model)):
+    if names_study(model):
         studies = {"--property": "properties", "--normalise": "normalise"}
         refuse_given_options(
             studies, "on a problem of a study: it has one property, with its own probabilities"

@@ -9,6 +9,7 @@ import click
 
 from surefoot import api
 from surefoot.cli.model import normalise_flag
+from surefoot.cli.option_groups import seed_flag
 from surefoot.cli.unused_options import refuse_given_options
 
 SAMPLES = 10_000
@@ -23,7 +24,7 @@ SAMPLES = 10_000
 )
 @click.option("--samples", type=click.IntRange(min=0), default=SAMPLES, show_default=True,
               help="Random inputs for the comparison with onnxruntime; 0 = none.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True)
+@seed_flag
 @click.option("--const", "constants", multiple=True, metavar="N=16", help="Set a constant of a model.")
 @normalise_flag
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -18,12 +17,12 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.model import load_named_model, model_flags
-from surefoot.cli.option_groups import GroupedCommand
+from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
+from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
-from surefoot.cli.progress import import_engines, limit_command, report_progress
+from surefoot.cli.progress import import_engines, report_progress
 from surefoot.cli.terminal import print_line
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli.unused_options import refuse_given_options, refuse_option
 
 
 def _parse_numbers(_: click.Context, option: click.Parameter, given: Any) -> Any:
@@ -74,16 +73,12 @@ def _parse_templates(_: click.Context, option: click.Parameter, given: Any) -> A
               help="Ask N more values on each side, to see whether the answers are monotone.")  # fmt: skip
 @model_flags
 @engine_flags
-@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True,
-              metavar="SECONDS",
-              help="For the whole search; what is known then is reported.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
-)
+@timeout_flag("For the whole search; what is known then is reported.")
+@seed_flag
+@json_flag()
 @click.option("--plot", metavar="FILE.svg", help="Draw the questions of a tipping point.")
 @click.option("--report", metavar="FILE", help="Write the result as one HTML page with pictures.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@quiet_flag
 def invariant(
     model: str,
     tighten: str | None,
@@ -123,7 +118,7 @@ def invariant(
     outputs = {"--json": json_path, "--plot": plot, "--report": report}
     check_output_files(outputs, [model])
     if plot is not None and not plot.endswith(".svg"):
-        raise api.InvalidProblem(f"`{plot}` does not end in .svg", fix="choose such a name", where="--plot")
+        refuse_option("--plot", f"`{plot}` does not end in .svg", "choose such a name")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     refuse_options_of_others(engine_name, options)
     import_engines(model, "find_invariant")
@@ -162,18 +157,6 @@ def invariant(
 def _replayed_value(result: api.Result, easy: Fraction) -> dict[str, str]:
     """Where a trace is to be replayed: it violates the property at the easy end of the range."""
     return {"at": api.show_term(api.Const(easy))} if isinstance(result.verdict, api.Violated) else {}
-
-
-def load_single_problem(model: str, wiring: dict[str, Any]) -> tuple[str, api.Problem, api.LoadedModel]:
-    """The one problem that is meant."""
-    loaded = load_named_model(model, wiring)
-    if len(loaded.problems) != 1:
-        names = ", ".join(f"`{n}`" for n in loaded.problems)
-        raise api.InvalidProblem(
-            "the model has several properties", fix=f"choose one with --property: {names}"
-        )
-    ((name, problem),) = loaded.problems.items()
-    return name, problem, loaded
 
 
 def _search_exit_code(result: api.Result) -> int:

@@ -10,6 +10,7 @@ import click
 from surefoot import api
 from surefoot.cli.model import load_model, model_flags, model_option_flag
 from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import refuse_option
 
 
 @click.command()
@@ -21,9 +22,7 @@ def engines(model: Path | None, **wiring: Any) -> int:
         print(f"{name:<12} {text}")
     if model is None:
         if given := next((name for name, value in wiring.items() if value), None):
-            raise api.InvalidProblem(
-                "it is about a model", fix="name the model", where=model_option_flag(given)
-            )
+            refuse_option(model_option_flag(given), "it is about a model", "name the model")
         return 0
     for problem in load_model(model, **wiring).problems.values():
         for engine, why in api.portfolio_objections(problem):

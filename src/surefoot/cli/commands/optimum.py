@@ -11,10 +11,11 @@ import click
 
 from surefoot import api
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.option_groups import GroupedCommand
+from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file
-from surefoot.cli.progress import import_engines, limit_command, report_progress
+from surefoot.cli.progress import import_engines, report_progress
 from surefoot.cli.terminal import print_line
+from surefoot.cli.unused_options import refuse_option
 
 
 @click.command(cls=GroupedCommand)
@@ -22,11 +23,9 @@ from surefoot.cli.terminal import print_line
 @model_flags
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
 @click.option("--exact", is_flag=True, help="Compute in fractions.")
-@click.option(
-    "--timeout", type=float, callback=limit_command, default=60.0, show_default=True, metavar="SECONDS"
-)
-@click.option("--json", "json_path", metavar="FILE|-", help="Write value and choice of every state.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@timeout_flag()
+@json_flag("Write value and choice of every state.")
+@quiet_flag
 def optimum(
     model: Path,
     optimise: api.Optimise | None,
@@ -52,9 +51,7 @@ def optimum(
     threshold = getattr(given.property, "threshold", None)
     if threshold is not None:
         what = "an optimum is a number: the threshold of the property would not be looked at"
-        raise api.InvalidProblem(
-            what, fix="ask with =?, or `surefoot check` for the threshold", where="--property"
-        )
+        refuse_option("--property", what, "ask with =?, or `surefoot check` for the threshold")
     problem = api.discretise(given)
     asked = problem.property
     named = asked.optimise if isinstance(asked, api.Probability | api.Expected) else None

@@ -8,8 +8,6 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.check import MODEL_OPTIONS
-from surefoot.cli.commands.invariant import load_single_problem
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -17,11 +15,11 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.model import model_flags
-from surefoot.cli.option_groups import GroupedCommand
+from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
+from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, exit_code, write_results
-from surefoot.cli.progress import import_engines, limit_command, report_progress
-from surefoot.cli.unused_options import option_flag
+from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.unused_options import option_flag, refuse_option
 
 
 @click.command(cls=GroupedCommand)
@@ -30,15 +28,11 @@ from surefoot.cli.unused_options import option_flag
               help="Ask about so many parts, where the starts have to be split.")  # fmt: skip
 @model_flags
 @engine_flags
-@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True,
-              metavar="SECONDS",
-              help="For the whole search; what is known then is reported.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
-)
+@timeout_flag("For the whole search; what is known then is reported.")
+@seed_flag
+@json_flag()
 @click.option("--report", metavar="FILE", help="Write the result as one HTML page.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@quiet_flag
 def starts(
     model: str,
     parts: int,
@@ -69,8 +63,8 @@ def starts(
     by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
     by_table = by_table and not asked and dump_queries is None  # else they would change nothing
     if asked and options.get("means") == "table":
-        what = "a table of all states is made without it"
-        raise api.InvalidProblem(what, fix="leave it, or --means table, out", where=option_flag(min(asked)))
+        fix = "leave it, or --means table, out"
+        refuse_option(option_flag(min(asked)), "a table of all states is made without it", fix)
     engines = build_engines(engine_name, options, dump_queries)
     refuse_what_is_unused(engine_name, options, {name: problem}, engines)
     engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates.get(name, ()))

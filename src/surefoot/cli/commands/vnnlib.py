@@ -8,6 +8,7 @@ import click
 
 from surefoot import api
 from surefoot.cli.engine_flags import SOLVER_NAMES
+from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import (
     check_output_files,
     exit_code,
@@ -16,7 +17,7 @@ from surefoot.cli.output import (
     write_report,
     write_results,
 )
-from surefoot.cli.progress import import_engines, limit_command, report_progress
+from surefoot.cli.progress import import_engines, report_progress
 
 
 @click.command()
@@ -32,14 +33,12 @@ from surefoot.cli.progress import import_engines, limit_command, report_progress
 )
 @click.option("--solver", type=click.Choice(SOLVER_NAMES), help="Default: the first without objection.")
 @click.option("--output", metavar="NAME", help="Which output of the network, if it has several.")
-@click.option(
-    "--timeout", type=float, callback=limit_command, default=60.0, show_default=True, metavar="SECONDS"
-)
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--json", "json_path", metavar="FILE|-", help="Write the complete result.")
+@timeout_flag()
+@seed_flag
+@json_flag("Write the complete result.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate of a proof; .gz packs it.")
 @click.option("--report", metavar="FILE", help="Write the result as one HTML page.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@quiet_flag
 def vnnlib(
     network: Path,
     specification: Path,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, polynomial_of
-from surefoot.term.term import Const, Term
+from surefoot.term.term import Term
 
 Floats: TypeAlias = NDArray[np.float64]
 MANY = 300  # terms: products of pairs of monomials by a matrix
@@ -42,9 +42,7 @@ class FloatSystem:
         return np.column_stack([evaluate_polynomial(m, row) for m in self.next])
 
     def clip_controls(self, controls: Floats) -> Floats:
-        ends = self.system.controls
-        low = np.array([_end_or_infinity(a, -np.inf) for _, a, _ in ends])
-        return np.clip(controls, low, np.array([_end_or_infinity(b, np.inf) for _, _, b in ends]))
+        return np.clip(controls, *control_limits(self.system))
 
     def draw_disturbances(self, count: int, generator: np.random.Generator) -> Floats:
         """Disturbances at the ends of their ranges."""
@@ -52,7 +50,8 @@ class FloatSystem:
         return np.where(generator.random((count, len(ends))) < 0.5, ends[:, 0], ends[:, 1])
 
 
-def float_system(system: ControlSystem, then: Sequence[Term]) -> FloatSystem:
+def float_system(system: ControlSystem, then: Sequence[Term] = ()) -> FloatSystem:
+    """`then`: the rule by which it steps; without one controls are given from step to step."""
     names = [*system.variables, *(n for n, _ in system.disturbances), *(n for n, _, _ in system.controls)]
     ring = {n: polynomial_from_variable(i, len(names)) for i, n in enumerate(names)}
 
@@ -66,11 +65,17 @@ def is_linear(system: ControlSystem) -> bool:
     """Is the next state an affine function of state, controls and disturbances, from step to step?"""
     if system.motion is not None:
         return False
-    nobody = tuple(Const(0) for _ in system.controls)
-    return all(p.degree <= 1 for p in float_system(system, nobody).next)
+    return all(p.degree <= 1 for p in float_system(system).next)
 
 
-def _end_or_infinity(end: Fraction | None, otherwise: float) -> float:
+def control_limits(system: ControlSystem) -> tuple[Floats, Floats]:
+    """The lower and the upper ends of the controls, infinite where there are none."""
+    low = [end_or_infinity(end, -np.inf) for _, end, _ in system.controls]
+    high = [end_or_infinity(end, np.inf) for _, _, end in system.controls]
+    return np.array(low), np.array(high)
+
+
+def end_or_infinity(end: Fraction | None, otherwise: float) -> float:
     return otherwise if end is None else float(end)
 
 

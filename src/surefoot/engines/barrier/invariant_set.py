@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
@@ -21,7 +21,9 @@ from surefoot.engines.barrier.sos_candidate import range_products
 from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
 from surefoot.reductions.barrier import barrier_rows, horner_term, largest_of_rows, relaxed_dnf
 from surefoot.solvers.halfspaces import FarkasCombinations
-from surefoot.solvers.sos import ProjectionProver, Squares, Summand, prove_nonnegative
+from surefoot.solvers.sos.gram_blocks import Squares
+from surefoot.solvers.sos.projections import ProjectionProver
+from surefoot.solvers.sos.rational_identity import Summand, prove_nonnegative
 from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 
@@ -225,9 +227,7 @@ class Obligations:
     def start(self, starts: Sequence[Range], room: Fraction) -> Any:
         """One proof for each row; for a barrier that is one polynomial just this."""
         proof = self.prover(self.where.within(starts), range_products(len(starts)))
-        shown = [
-            proof("the starts", polynomial_from_constant(-room, self.where.size) - row) for row in self.rows
-        ]
+        shown = [proof("the starts", self.where.constant(-room) - row) for row in self.rows]
         return shown if len(shown) > 1 else shown[0]
 
     def saturation(self, reached: Sequence[tuple[bool, bool]]) -> list[list[Any]]:
@@ -237,7 +237,7 @@ class Obligations:
             pair: list[Any] = [None, None]
             for side, end, at_end in ((0, low, at_low), (1, high, at_high)):
                 if end is not None and not at_end:
-                    gap = value - polynomial_from_constant(end, self.where.size)
+                    gap = value - self.where.constant(end)
                     wanted = -gap if side else gap
                     pair[side] = proof("no control at an end", wanted)
             found.append(pair)
@@ -249,9 +249,7 @@ class Obligations:
             slack = [self.slack(left, right) for left, right in case]
             slack = [s + more for s, more in zip(slack, self.where.between(case), strict=True)]
             extra = [
-                self.where.condition(right)
-                - self.where.condition(left)
-                + polynomial_from_constant(s, self.where.size)
+                self.where.condition(right) - self.where.condition(left) + self.where.constant(s)
                 for (left, right), s in zip(case, slack, strict=True)
             ]
             if (direct := self._refute_by_domain(extra)) is not None:
@@ -260,9 +258,7 @@ class Obligations:
             inside = [*self.inside(), *extra]
             first = len(inside) - len(extra)
             products = [*self.own(), *((first + i,) for i in range(len(extra)))]
-            shown = self.prove(
-                "no unsafe state", polynomial_from_constant(-1, self.where.size), inside, products
-            )
+            shown = self.prove("no unsafe state", self.where.constant(-1), inside, products)
             found.append({"slack": [number_text(s) for s in slack], "proof": shown})
         return found
 
@@ -289,6 +285,20 @@ class Obligations:
         sizes = variable_magnitudes(self.where)
         return sum((Fraction(bound_rounding_error(t, sizes)[1]) * SPARE for t in (left, right)), Fraction(0))
 
+    def step_modes(
+        self, reached: Sequence[tuple[bool, bool]]
+    ) -> Iterator[tuple[list[Polynomial], list[Polynomial], list[tuple[int, ...]]]]:
+        """Next values, constraints and their products for each case of the controls."""
+        where, states = self.where, self.inside()
+        disturbed = where.disturbance_constraints()
+        for controls, constraints in where.modes(reached):
+            products = [
+                *self.own(),
+                *range_products(len(where.system.disturbances), len(states)),
+                *((len(states) + len(disturbed) + i,) for i in range(len(constraints))),
+            ]
+            yield where.following(controls), [*states, *disturbed, *constraints], products
+
     def steps(
         self,
         reached: Sequence[tuple[bool, bool]],
@@ -296,23 +306,14 @@ class Obligations:
         step: Sequence[Fraction],
         drift: Fraction,
     ) -> list[list[Any]]:
-        where, count = self.where, len(self.where.domain)
-        disturbed, found, terms = where.disturbance_constraints(), [], barrier_rows(self.term)
-        for controls, constraints in where.modes(reached):
-            inside = [*self.inside(), *disturbed, *constraints]
-            first = 2 * count + len(terms)
-            products = [
-                *self.own(),
-                *range_products(len(where.system.disturbances), first),
-                *((first + len(disturbed) + i,) for i in range(len(constraints))),
-            ]
-            following = where.following(controls)
+        where, found, terms = self.where, [], barrier_rows(self.term)
+        for following, inside, products in self.step_modes(reached):
             moved = dict(zip(where.system.variables, following, strict=True))
-            proof, least = self.prover(inside, products), polynomial_from_constant(-room - drift, where.size)
+            proof, least = self.prover(inside, products), where.constant(-room - drift)
             shown = [proof("a step", least - where.of(row, moved)) for row in terms]
             for value, (low, high), error in zip(following, where.domain, step, strict=True):
-                above = value - polynomial_from_constant(low + error, where.size)
-                below = polynomial_from_constant(high - error, where.size) - value
+                above = value - where.constant(low + error)
+                below = where.constant(high - error) - value
                 shown += [proof("the domain", side) for side in (above, below)]
             found.append(shown)
         return found

@@ -15,10 +15,9 @@ from typing import Any
 from surefoot.engines.barrier.invariant_set import InvariantSet, Obligations, barrier_to_term, number_text
 from surefoot.engines.barrier.scaled_system import Unproved, bound_barrier_shift, scale_system
 from surefoot.engines.barrier.search import search_invariant_set
-from surefoot.engines.barrier.sos_candidate import range_products
-from surefoot.query.polynomial import Polynomial, enumerate_monomials, polynomial_from_constant
+from surefoot.query.polynomial import Polynomial, enumerate_monomials
 from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
-from surefoot.solvers.sos import TemplateCondition, fit_template
+from surefoot.solvers.sos.template import TemplateCondition, fit_template
 from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 
@@ -46,31 +45,13 @@ def search_ranking_function(
     raise Unproved("no ranking function is found")
 
 
-def _control_modes(
-    work: Obligations, reached: Sequence[tuple[bool, bool]]
-) -> list[tuple[list[Polynomial], list[Polynomial], list[tuple[int, ...]]]]:
-    """Next values, constraints and their products for each case of the controls."""
-    where = work.where
-    disturbed, found = where.disturbance_constraints(), []
-    for controls, constraints in where.modes(reached):
-        inside = [*work.inside(), *disturbed, *constraints]
-        first = len(work.inside())
-        products = [
-            *work.own(),
-            *range_products(len(where.system.disturbances), first),
-            *((first + len(disturbed) + i,) for i in range(len(constraints))),
-        ]
-        found.append((where.following(controls), inside, products))
-    return found
-
-
 def _target_complement(work: Obligations, target: Term) -> list[tuple[list[Fraction], list[Polynomial]]]:
     """Ways to be outside of the target: the slack and the polynomial of each comparison."""
     found = []
     for case in relaxed_dnf(target, False):
         slack = [work.slack(left, right) for left, right in case]
         gaps = [
-            work.where.of(right) - work.where.of(left) + polynomial_from_constant(s, work.where.size)
+            work.where.of(right) - work.where.of(left) + work.where.constant(s)
             for (left, right), s in zip(case, slack, strict=True)
         ]
         found.append((slack, gaps))
@@ -85,22 +66,18 @@ def _decrease_conditions(
     least: Fraction,
 ) -> list[TemplateCondition]:
     where, found = work.where, []
-    for following, inside, products in _control_modes(work, reached):
-        moved = [
-            (value - polynomial_from_constant(centre, where.size)).times(1 / unit)
-            for value, (centre, unit) in zip(following, where.units, strict=False)
-        ]
-        rest = [polynomial_from_constant(0, where.size)] * len(where.system.disturbances)
+    for following, inside, products in work.step_modes(reached):
+        moved = where.substitution(following)
         linear = {
             k: Polynomial({m: Fraction(1)})
-            - Polynomial({m: Fraction(1)}).substitute_variables([*moved, *rest], where.size)
+            - Polynomial({m: Fraction(1)}).substitute_variables(moved, where.size)
             for k, m in enumerate(basis)
         }
         for _, gaps in _target_complement(work, target):
             more = [(len(inside) + i,) for i in range(len(gaps))]
             found.append(
                 TemplateCondition(
-                    polynomial_from_constant(-least, where.size),
+                    where.constant(-least),
                     linear,
                     (*inside, *gaps),
                     (*products, *more),
@@ -121,9 +98,9 @@ def _prove_decrease(
     _, step, _ = work.margins()
     drift = bound_barrier_shift(where.system, function, where.domain, step) if any(step) else Fraction(0)
     before, cases = where.of(function), []
-    for following, inside, products in _control_modes(work, reached):
+    for following, inside, products in work.step_modes(reached):
         after = where.of(function, dict(zip(where.system.variables, following, strict=True)))
-        wanted = before - after - polynomial_from_constant(least + drift, where.size)
+        wanted = before - after - where.constant(least + drift)
         several = []
         for slack, gaps in _target_complement(work, target):
             more = [(len(inside) + i,) for i in range(len(gaps))]

@@ -102,14 +102,25 @@ class ScaledSystem:
     def everything(self) -> tuple[int, ...]:
         return tuple(range(self.size))
 
+    def constant(self, value: int | Fraction) -> Polynomial:
+        return polynomial_from_constant(value, self.size)
+
     def names(self) -> dict[str, Polynomial]:
         system = self.system
         named = (*system.variables, *(n for n, _ in system.disturbances))
         return {
-            name: polynomial_from_variable(i, self.size).times(unit)
-            + polynomial_from_constant(centre, self.size)
+            name: polynomial_from_variable(i, self.size).times(unit) + self.constant(centre)
             for i, (name, (centre, unit)) in enumerate(zip(named, self.units, strict=True))
         }
+
+    def names_with_controls(self) -> dict[str, Polynomial]:
+        """The same in a ring with a variable of its own for every control, which come last."""
+        controls = [name for name, _, _ in self.system.controls]
+        more, total = (0,) * len(controls), self.size + len(controls)
+        own = {
+            name: Polynomial({(*m, *more): c for m, c in p.terms.items()}) for name, p in self.names().items()
+        }
+        return own | {n: polynomial_from_variable(self.size + i, total) for i, n in enumerate(controls)}
 
     def of(self, term: Term, names: Mapping[str, Polynomial] | None = None) -> Polynomial:
         return polynomial_of(term, names or self.names(), self.size, self.system.rounded)
@@ -120,8 +131,8 @@ class ScaledSystem:
         found = []
         for name, (low, high) in zip(names, box, strict=True):
             found += [
-                name - polynomial_from_constant(low, self.size),
-                polynomial_from_constant(high, self.size) - name,
+                name - self.constant(low),
+                self.constant(high) - name,
             ]
         return found
 
@@ -142,21 +153,21 @@ class ScaledSystem:
         """Values of the controls and constraints, case by case; `reached`: which ends of each control."""
         choices = []
         for (value, low, high), (at_low, at_high) in zip(self.ends(), reached, strict=True):
-            between = [value - polynomial_from_constant(low, self.size)] if low is not None else []
-            between += [polynomial_from_constant(high, self.size) - value] if high is not None else []
+            between = [value - self.constant(low)] if low is not None else []
+            between += [self.constant(high) - value] if high is not None else []
             cases = [(value, between)]
             if low is not None and at_low:
                 cases.append(
                     (
-                        polynomial_from_constant(low, self.size),
-                        [polynomial_from_constant(low, self.size) - value],
+                        self.constant(low),
+                        [self.constant(low) - value],
                     )
                 )
             if high is not None and at_high:
                 cases.append(
                     (
-                        polynomial_from_constant(high, self.size),
-                        [value - polynomial_from_constant(high, self.size)],
+                        self.constant(high),
+                        [value - self.constant(high)],
                     )
                 )
             choices.append(cases)
@@ -167,6 +178,14 @@ class ScaledSystem:
         """The next value of each variable, in the system's own units."""
         names = self.names() | {n: v for (n, _, _), v in zip(self.system.controls, controls, strict=True)}
         return [self.of(t, names) for t in self.system.next]
+
+    def substitution(self, following: Sequence[Polynomial]) -> list[Polynomial]:
+        """What takes the place of the variables behind a step, in the units of the plane; no disturbances."""
+        moved = [
+            (value - self.constant(centre)).times(1 / unit)
+            for value, (centre, unit) in zip(following, self.units, strict=False)
+        ]
+        return [*moved, *([self.constant(0)] * len(self.system.disturbances))]
 
 
 def scale_system(
@@ -241,9 +260,7 @@ def bound_barrier_shift(
     system: ControlSystem, barrier: Term, domain: Sequence[Range], by: Sequence[Fraction]
 ) -> Fraction:
     """How much a barrier changes at most if every variable of the domain does by so much; a little more."""
-    count = len(domain)
-    names = {n: polynomial_from_variable(i, count) for i, n in enumerate(system.variables)}
-    rows = [polynomial_of(row, names, count, system.rounded) for row in barrier_rows(barrier)]
+    rows = [system.state_polynomial(row) for row in barrier_rows(barrier)]
     total = max(
         polynomial_change_bound(row, [max(abs(low), abs(high)) for low, high in domain], by) for row in rows
     )

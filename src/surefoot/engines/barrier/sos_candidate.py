@@ -23,19 +23,16 @@ from surefoot.query.polynomial import (
     Polynomial,
     enumerate_monomials,
     polynomial_from_constant,
-    polynomial_from_variable,
 )
 from surefoot.reductions.barrier import polynomial_box_range, polynomial_of, relaxed_dnf
-from surefoot.solvers.sos import (
-    Squares,
+from surefoot.solvers.sos.gram_blocks import Squares
+from surefoot.solvers.sos.sign_symmetry import monomial_parity, parity_basis, sign_symmetries
+from surefoot.solvers.sos.template import (
     TemplateCondition,
     condition_symmetries,
     drop_mirror_images,
     fit_template,
     flip_signs,
-    monomial_parity,
-    parity_basis,
-    sign_symmetries,
 )
 from surefoot.work.budget import Budget
 
@@ -117,7 +114,7 @@ def fit_barrier(
     found = fit_template(conditions, len(basis), budget, rows, wanted.squares)
     if found is None:
         return None
-    total = polynomial_from_constant(0, where.size)
+    total = where.constant(0)
     for part, coefficient in zip(basis, found, strict=True):
         total = total + part.times(coefficient)
     return total
@@ -142,14 +139,7 @@ def _sign_symmetries(
 ) -> list[int]:
     """Variables, as bits, that may change their signs together in plant, rule and all conditions."""
     system, total = where.system, where.size + len(where.system.controls)
-    names = {
-        name: Polynomial({(*m, *((0,) * len(system.controls))): c for m, c in p.terms.items()})
-        for name, p in where.names().items()
-    }
-    names |= {
-        name: polynomial_from_variable(where.size + i, total)
-        for i, (name, _, _) in enumerate(system.controls)
-    }
+    names = where.names_with_controls()
     sums: set[int] = set()
     for i, (term, (centre, _)) in enumerate(zip(system.next, where.units, strict=False)):
         moved = polynomial_of(term, names, total, system.rounded) - polynomial_from_constant(centre, total)
@@ -161,8 +151,8 @@ def _sign_symmetries(
     }
     if not candidates:
         return []
-    one = {0: polynomial_from_constant(1, where.size)}
-    steps = [TemplateCondition(polynomial_from_constant(0, where.size), one, *about, where.everything)
+    one = {0: where.constant(1)}
+    steps = [TemplateCondition(where.constant(0), one, *about, where.everything)
              for _, about in _enumerate_control_modes(where, reached)]  # fmt: skip
     return condition_symmetries(
         sorted(candidates), basis, [*_state_conditions(where, basis, starts, reached), *steps]
@@ -183,7 +173,7 @@ def _sign_conditions(where: ScaledSystem, basis: Sequence[Polynomial]) -> list[T
     changes between the predicted state and the real one, a sum of absolute values, is linear in them."""
     if max(_basis_drifts(where, basis)) < NOTHING:
         return []
-    nothing, one = polynomial_from_constant(0, where.size), polynomial_from_constant(1, where.size)
+    nothing, one = where.constant(0), where.constant(1)
     return [TemplateCondition(nothing, {k: one}, (), (), where.everything) for k in range(2 * len(basis))]
 
 
@@ -202,7 +192,7 @@ def _start_condition(
     where: ScaledSystem, basis: Sequence[Polynomial], starts: Sequence[Range]
 ) -> TemplateCondition:
     inside = tuple(where.within(starts))
-    fixed = polynomial_from_constant(-ABOVE, where.size)
+    fixed = where.constant(-ABOVE)
     return TemplateCondition(
         fixed, _signed_basis(basis, -1), inside, tuple(range_products(len(starts))), where.states
     )
@@ -219,7 +209,7 @@ def _positivity_condition(
     products = [*range_products(count), *(range_products(disturbances, 2 * count) if moved else ())]
     products += [(2 * count + len(disturbed) + i,) for i in range(len(extra))]
     variables = where.everything if moved else where.states
-    fixed = polynomial_from_constant(-ABOVE, where.size)
+    fixed = where.constant(-ABOVE)
     return TemplateCondition(fixed, _signed_basis(basis, 1), inside, tuple(products), variables)
 
 
@@ -231,23 +221,23 @@ def _enumerate_outside(
     for controls, constraints in where.modes(reached):
         for value, (low, high), step in zip(where.following(controls), where.domain, steps, strict=True):
             for gap in (
-                value - polynomial_from_constant(high - step, where.size),
-                polynomial_from_constant(low + step, where.size) - value,
+                value - where.constant(high - step),
+                where.constant(low + step) - value,
             ):
                 if _upper_bound(where, gap) >= 0:
                     yield [gap, *constraints]
     for case in relaxed_dnf(where.system.unsafe):
         gaps = [
-            where.condition(right) - where.condition(left) + polynomial_from_constant(more, where.size)
+            where.condition(right) - where.condition(left) + where.constant(more)
             for (left, right), more in zip(case, where.between(case), strict=True)
         ]
         if all(_upper_bound(where, gap) >= 0 for gap in gaps):
             yield gaps
     for (value, least, most), (at_low, at_high) in zip(where.ends(), reached, strict=True):
         if least is not None and not at_low:
-            yield [polynomial_from_constant(least, where.size) - value]
+            yield [where.constant(least) - value]
         if most is not None and not at_high:
-            yield [value - polynomial_from_constant(most, where.size)]
+            yield [value - where.constant(most)]
 
 
 def _upper_bound(where: ScaledSystem, polynomial: Polynomial) -> Fraction:
@@ -271,22 +261,13 @@ def _decrease_conditions(
     found = []
     drifts = _basis_drifts(where, basis)
     for controls, about in _enumerate_control_modes(where, reached):
-        following = [
-            (value - polynomial_from_constant(centre, where.size)).times(1 / unit)
-            for value, (centre, unit) in zip(where.following(controls), where.units, strict=False)
-        ]
-        rest = [polynomial_from_constant(0, where.size)] * len(where.system.disturbances)
-        linear = {}
+        moved, linear = where.substitution(where.following(controls)), {}
         for k, part in enumerate(basis):
             if budget.is_spent():  # of a high degree each one takes long
                 return []
-            after = part.substitute_variables([*following, *rest], where.size) + polynomial_from_constant(
-                drifts[k], where.size
-            )
+            after = part.substitute_variables(moved, where.size) + where.constant(drifts[k])
             linear[k] = part.times(factor) - after
-        found.append(
-            TemplateCondition(polynomial_from_constant(0, where.size), linear, *about, where.everything)
-        )
+        found.append(TemplateCondition(where.constant(0), linear, *about, where.everything))
     return found
 
 

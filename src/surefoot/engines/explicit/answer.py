@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.explicit.filters import TABLES, End, count_starts, fold_start_bounds, select_starts
+from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.runs import decide_runs
 from surefoot.engines.explicit.subproblem import Subproblem, build_subproblem
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
+from surefoot.engines.process_certificate import encode_bounds, process_certificate
+from surefoot.engines.start_filters import TABLES, End, count_starts, fold_start_bounds, select_starts
 from surefoot.explore import ExploredModel, States, explore_problem
-from surefoot.explore.exploration import Tier
 from surefoot.explore.limits import TIME
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
@@ -48,53 +49,9 @@ def sort_states(
     return some[sorted(range(len(rows)), key=rows.__getitem__)]
 
 
-def encode_state_values(states: States, unfolded: UnfoldedProcess, answer: MarkovAnswer) -> dict[str, Any]:
-    """The bounds of every state; numbers that occur often are written once."""
-    order = sort_states(states, unfolded)
-    table: dict[Any, int] = {}
-    sides = [
-        [table.setdefault(v, len(table)) for v in side[order].tolist()] for side in (answer.low, answer.high)
-    ]
-    return {
-        "states": len(order),
-        "scale": hex(answer.scale),
-        "numbers": [_number_to_hex(v) for v in table],
-        "low": sides[0],
-        "high": sides[1],
-    }
-
-
-def _number_to_hex(value: int | Fraction) -> str | list[str]:
-    if isinstance(value, Fraction) and value.denominator != 1:
-        return [hex(value.numerator), hex(value.denominator)]
-    return hex(int(value))
-
-
 EXPLORING = 0.6  # of the time
 POSING = 0.4  # of what is left then, to find out which states matter
 SOLVING = 0.6  # of what is left then, for an answer as narrow as asked for; the rest is for a wider one
-MOST_NAMED = 3  # near ties that are told
-
-
-class ExplicitOptions(Protocol):
-    """The options of the engine."""
-
-    @property
-    def width(self) -> Fraction: ...
-
-    @property
-    def exact(self) -> bool: ...
-
-    @property
-    def max_states(self) -> int | None: ...
-
-    @property
-    def fuse(self) -> bool: ...
-
-    @property
-    def tier(self) -> Tier: ...
-
-    def bytes(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +64,7 @@ class SolvedProcess:
     late: bool = False  # the time ended: bounds are wider than was asked for
 
 
-def explicit_verdict(limits: ExplicitOptions, problem: Problem, budget: Budget) -> Verdict:
+def explicit_verdict(limits: Explicit, problem: Problem, budget: Budget) -> Verdict:
     """The verdict about a probability, an expected reward or all runs."""
     if not isinstance(problem.property, Probability | Expected):
         return _check_runs(limits, problem, budget)
@@ -120,11 +77,11 @@ def explicit_verdict(limits: ExplicitOptions, problem: Problem, budget: Budget) 
     starts = _start_states(found)
     if not len(starts):
         return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
-    bounds = _start_bounds(found, starts)
+    bounds = value_bounds(found, starts)
     if found.late:
         return _answer_in_part(problem.property, found, bounds)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
-    whole = None if cut or found.fused else Certificate("process", _process_evidence(found))
+    whole = None if cut or found.fused else _process_certificate(found)
     which, threshold = problem.property.over, problem.property.threshold
     if which == "count" and threshold is not None:
         return Exact(*count_starts(threshold, bounds), None)  # nor has the checker a claim about that
@@ -156,7 +113,7 @@ def _answer_in_part(
     return Exact(low, high, None, Reason.TIMEOUT.value)
 
 
-def _check_runs(limits: ExplicitOptions, problem: Problem, budget: Budget) -> Verdict:
+def _check_runs(limits: Explicit, problem: Problem, budget: Budget) -> Verdict:
     asked_of = problem.property
     condition = asked_of.bad if isinstance(asked_of, Never) else asked_of.good  # type: ignore[union-attr]
     labels = {"condition": condition}
@@ -173,7 +130,7 @@ def _check_runs(limits: ExplicitOptions, problem: Problem, budget: Budget) -> Ve
     return decide_runs(problem, explored, explored.markov.labels["condition"], budget)
 
 
-def solve_process(limits: ExplicitOptions, problem: Problem, budget: Budget) -> SolvedProcess | Unknown:
+def solve_process(limits: Explicit, problem: Problem, budget: Budget) -> SolvedProcess | Unknown:
     """One question, or two where the property leaves open whether least or greatest is meant."""
     assert isinstance(problem.property, Probability | Expected)
     first = pctl_question(problem.property, "min")
@@ -217,7 +174,7 @@ def solve_process(limits: ExplicitOptions, problem: Problem, budget: Budget) -> 
     return SolvedProcess(explored, tuple(sides), through != FALSE, late or explored.why_cut == TIME)
 
 
-def _solve_side(limits: ExplicitOptions, what: Subproblem, budget: Budget) -> MarkovAnswer | Unknown | None:
+def _solve_side(limits: Explicit, what: Subproblem, budget: Budget) -> MarkovAnswer | Unknown | None:
     """None: the time was over."""
     markov = what.unfolded.markov
 
@@ -245,14 +202,16 @@ def _enclose_side(what: Subproblem, budget: Budget) -> MarkovAnswer | None:
     return MarkovAnswer(low, high, 1, nowhere, np.full(markov.states, -1, dtype=np.int64))
 
 
-def _process_evidence(solved: SolvedProcess) -> dict[str, Any]:
-    states = solved.explored.states
-    given = [
-        None if side.steps is not None else encode_state_values(states, what.unfolded, answer)
-        for side, what, answer in solved.sides
-    ]
-    near = np.flatnonzero(solved.explored.near_tie)
-    return {"values": given, "near ties": [solved.explored.valuation(int(s)) for s in near[:MOST_NAMED]]}
+def _process_certificate(solved: SolvedProcess) -> Certificate:
+    values: list[dict[str, Any] | None] = []
+    for side, what, answer in solved.sides:
+        if side.steps is not None:
+            values.append(None)
+        else:
+            order = sort_states(solved.explored.states, what.unfolded)
+            low, high = answer.low[order].tolist(), answer.high[order].tolist()
+            values.append(encode_bounds(low, high, answer.scale))
+    return process_certificate(solved.explored, values)
 
 
 def _start_states(solved: SolvedProcess) -> NDArray[np.int64]:
@@ -264,16 +223,18 @@ def _start_states(solved: SolvedProcess) -> NDArray[np.int64]:
     return sort_states(solved.explored.states, unfolded, np.flatnonzero(is_start))
 
 
-def _start_bounds(solved: SolvedProcess, starts: NDArray[np.int64]) -> list[tuple[End, End]]:
-    """For each start: the lower end of the first answer, the upper end of the last one."""
-    columns = []
+def value_bounds(solved: SolvedProcess, some: NDArray[np.int64] | None = None) -> list[tuple[End, End]]:
+    """Bounds of all states, or of some: the lower end of the first answer, the upper end of the last one."""
+    columns: list[list[tuple[End, End]]] = []
     for side, _, answer in solved.sides:
+        known: dict[tuple[Any, Any, bool], tuple[End, End]] = {}  # most values occur often
         column: list[tuple[End, End]] = []
-        for s in starts:
-            low, high = Fraction(answer.low[s]) / answer.scale, Fraction(answer.high[s]) / answer.scale
-            if answer.infinite[s]:
-                column.append((None, None))
-            else:
-                column.append((1 - high, 1 - low) if side.negated else (low, high))
+        ends = (v if some is None else v[some] for v in (answer.low, answer.high, answer.infinite))
+        for key in zip(*(v.tolist() for v in ends), strict=True):
+            if (found := known.get(key)) is None:
+                low, high = Fraction(key[0]) / answer.scale, Fraction(key[1]) / answer.scale
+                found = (1 - high, 1 - low) if side.negated else (low, high)
+                known[key] = found = (None, None) if key[2] else found
+            column.append(found)
         columns.append(column)
-    return [(a[0], b[1]) for a, b in zip(columns[0], columns[-1], strict=True)]
+    return [(first[0], last[1]) for first, last in zip(columns[0], columns[-1], strict=True)]

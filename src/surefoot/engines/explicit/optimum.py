@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.engines.explicit.answer import SolvedProcess, solve_process
+from surefoot.engines.explicit.answer import SolvedProcess, solve_process, value_bounds
 from surefoot.engines.explicit.engine import Explicit
-from surefoot.engines.explicit.filters import End
+from surefoot.engines.start_filters import End
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
@@ -76,7 +76,7 @@ def optimal_table(
     names, rows = _state_rows(found)
     starts = set(side[1].unfolded.markov.initial.tolist())
     table = []
-    for number, (row, ends) in enumerate(zip(rows, _value_bounds(found), strict=True)):
+    for number, (row, ends) in enumerate(zip(rows, value_bounds(found), strict=True)):
         low, high, near = mine.get(row, (None, None, False))
         beside = (low, high) if row in mine else None
         state = dict(zip(names, row, strict=True))
@@ -90,7 +90,7 @@ def _of_policy(policy: SolvedProcess) -> dict[Row, tuple[End, End, bool]]:
     """Bounds and near ties by state; where a draw has ended a run is not a state of its own."""
     numbers = policy.sides[0][1].unfolded.state
     near, halted = policy.explored.near_tie[numbers].tolist(), policy.explored.halted[numbers].tolist()
-    together = zip(_state_rows(policy)[1], _value_bounds(policy), near, halted, strict=True)
+    together = zip(_state_rows(policy)[1], value_bounds(policy), near, halted, strict=True)
     return {row: (*ends, tied) for row, ends, tied, ended in together if not ended}
 
 
@@ -99,22 +99,6 @@ def _state_rows(of: SolvedProcess) -> tuple[tuple[str, ...], list[Row]]:
     states, numbers = of.explored.states, of.sides[0][1].unfolded.state
     columns = [states.column(name)[numbers].tolist() for name in states.names]
     return states.names, list(zip(*columns, strict=True)) if columns else [()] * len(numbers)
-
-
-def _value_bounds(of: SolvedProcess) -> list[tuple[End, End]]:
-    """The bounds of every state: from the least to the greatest value where something is left open."""
-    ends: list[list[tuple[End, End]]] = []
-    for side, _, answer in of.sides:
-        known: dict[tuple[Any, Any, bool], tuple[End, End]] = {}  # most values occur often
-        column: list[tuple[End, End]] = []
-        for key in zip(answer.low.tolist(), answer.high.tolist(), answer.infinite.tolist(), strict=True):
-            if (found := known.get(key)) is None:
-                low, high = Fraction(key[0]) / answer.scale, Fraction(key[1]) / answer.scale
-                found = (1 - high, 1 - low) if side.negated else (low, high)
-                known[key] = found = (None, None) if key[2] else found
-            column.append(found)
-        ends.append(column)
-    return [(first[0], last[1]) for first, last in zip(ends[0], ends[-1], strict=True)]
 
 
 def _optimal_choice(of: SolvedProcess, number: int) -> tuple[Transition | None, Mapping[str, Any]]:

@@ -91,6 +91,10 @@ class Dynamics:
             raise Unsupported(f"the predicate `{show_term(predicate)}` is no condition", fix="compare it")
         return condition
 
+    def model_term(self, condition: Term) -> Term:
+        """A condition over the scalars, as the model would write it."""
+        return expand_scalar(condition, scalar_terms(self.layout))
+
 
 def _undeclared_error(name: str) -> InvalidProblem:
     return InvalidProblem(f"`{name}` is not declared")
@@ -120,8 +124,7 @@ def build_dynamics(problem: Problem) -> Dynamics:
         raise Unsupported("a policy with several networks is not covered by predicate abstraction")
     call = system.calls[0] if system.calls else None
     outputs = call.outputs if call is not None else ()
-    selectors = _argmax_selectors(system, outputs)
-    fixed = _PartialEvaluator(frozenset(selectors))
+    fixed = _PickEvaluator(system, _argmax_selectors(system, outputs))
     bad = problem.property.bad
     names = system.names_in(bad)
     violated = expand_scalar(bad, names)
@@ -142,11 +145,9 @@ def build_dynamics(problem: Problem) -> Dynamics:
         outputs,
         call,
         system.initial,
-        tuple(_enumerate_steps(problem, system, selectors, fixed)),
-        tuple(
-            _enumerate_cases(system, selectors, conjunction_of((negate_condition(unclear), violated)), fixed)
-        ),
-        tuple(case for t in trouble if t != FALSE for case in _enumerate_cases(system, selectors, t, fixed)),
+        tuple(_enumerate_steps(problem, system, fixed)),
+        tuple(_enumerate_cases(conjunction_of((negate_condition(unclear), violated)), fixed)),
+        tuple(case for t in trouble if t != FALSE for case in _enumerate_cases(t, fixed)),
         system.doubt,
     )
 
@@ -166,59 +167,39 @@ def _argmax_selectors(system: TransitionSystem, outputs: tuple[str, ...]) -> dic
 
 
 def _enumerate_steps(
-    problem: Problem, system: TransitionSystem, selectors: Mapping[str, range], fixed: _PartialEvaluator
+    problem: Problem, system: TransitionSystem, fixed: _PickEvaluator
 ) -> Iterator[PolicyStep]:
     environment, policy = problem.environment, problem.policy
     for when, leap in system.leaps:
         parts = (when, leap.possible, *leap.after.values())
         action = None if policy is None else action_of(policy, environment, leap.transition)
         label = action or leap.transition.label or leap.transition.describe(environment)
-        for picks, choice in _enumerate_picks(system, selectors, parts, fixed):
+        for picks, choice in fixed.enumerate_picks(parts):
             guard = conjunction_of(tuple(fixed(t, picks) for t in (when, leap.possible, system.orderly)))
             if guard != FALSE and choice != FALSE:
                 after = {n: fixed(v, picks) for n, v in leap.after.items()}
                 yield PolicyStep(label, leap, guard, choice, after)
 
 
-def _enumerate_cases(
-    system: TransitionSystem, selectors: Mapping[str, range], condition: Term, fixed: _PartialEvaluator
-) -> Iterator[Term]:
+def _enumerate_cases(condition: Term, fixed: _PickEvaluator) -> Iterator[Term]:
     """A condition for every pick, with what the pick demands of the outputs."""
-    for picks, constraint in _enumerate_picks(system, selectors, (condition,), fixed):
+    for picks, constraint in fixed.enumerate_picks((condition,)):
         case = conjunction_of((constraint, fixed(condition, picks)))
         if case != FALSE:
             yield case
 
 
-def _enumerate_picks(
-    system: TransitionSystem,
-    selectors: Mapping[str, range],
-    parts: tuple[Term, ...],
-    fixed: _PartialEvaluator,
-) -> Iterator[tuple[Picks, Term]]:
-    """Every pick with the demands of the policy; one case if none matters.
+class _PickEvaluator:
+    """Fixes what the policy picks; which parts mention it is found out once, by the identity of the part."""
 
-    Whatever the state, some pick satisfies the demands: the best output, or any where nothing is enabled.
-    """
-    if not any(map(fixed.mentions_names, parts)):
-        yield {}, TRUE
-        return
-    for values in product(*selectors.values()):
-        picks = {n: Const(v) for n, v in zip(selectors, values, strict=True)}
-        yield picks, conjunction_of(tuple(fixed(c, picks) for c in system.constraints))
-
-
-class _PartialEvaluator:
-    """Fixes some names in terms; which parts mention them is found out once, by the identity of the part."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        self.names = names
+    def __init__(self, system: TransitionSystem, selectors: Mapping[str, range]) -> None:
+        self.constraints, self.selectors = system.constraints, selectors
         self.mentions: dict[int, bool] = {}
         self.kept: list[Term] = []  # an identity is that of a term which still exists
 
     def __call__(self, term: Term, values: Picks) -> Term:
         """The term simplified; parts without these names stay the same objects."""
-        if not values or not self.mentions_names(term):
+        if not values or not self.mentions_picks(term):
             return term
         match term:
             case Var(name):
@@ -233,14 +214,26 @@ class _PartialEvaluator:
             case _:
                 return term
 
-    def mentions_names(self, term: Term) -> bool:
+    def enumerate_picks(self, parts: tuple[Term, ...]) -> Iterator[tuple[Picks, Term]]:
+        """Every pick with the demands of the policy; one case if none matters to these parts.
+
+        Whatever the state, some pick satisfies the demands: the best output, or any where nothing is enabled.
+        """
+        if not any(map(self.mentions_picks, parts)):
+            yield {}, TRUE
+            return
+        for values in product(*self.selectors.values()):
+            picks = {n: Const(v) for n, v in zip(self.selectors, values, strict=True)}
+            yield picks, conjunction_of(tuple(self(c, picks) for c in self.constraints))
+
+    def mentions_picks(self, term: Term) -> bool:
         if isinstance(term, Var):
-            return term.name in self.names
+            return term.name in self.selectors
         if not isinstance(term, Apply):
             return False
         if id(term) not in self.mentions:
             self.kept.append(term)
-            self.mentions[id(term)] = any(self.mentions_names(a) for a in term.args)
+            self.mentions[id(term)] = any(self.mentions_picks(a) for a in term.args)
         return self.mentions[id(term)]
 
 

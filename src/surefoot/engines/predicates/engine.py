@@ -143,8 +143,6 @@ class Predicates:
         return probability_bounds.probability_objection(problem, self.predicates, TABULATED)
 
     def _cannot_ask(self) -> str | None:
-        if self.means not in ("auto", "table", "cells"):
-            return f"predicates does not know the means `{self.means}`: auto, table or cells"
         if self.configuration not in CONFIGURATIONS:
             known = did_you_mean(self.configuration, CONFIGURATIONS)
             return f"predicates has no configuration `{self.configuration}`; fix: {known}"
@@ -216,7 +214,7 @@ def _check_by_table(engine: Predicates, model: Dynamics, budget: Budget) -> Verd
     if not engine.fixed and not (concrete.reached & unsafe).any():
         found, stopped, interrupted = refine_until_interrupted(found, budget, engine.max_predicates)
     graph = enumerative_graph(table, found.shown, found.parts, found.reached, tests)
-    graph = replace(graph, refinements=tuple(found.refinements))
+    graph = replace(graph, refinements=found.refinements)
     if interrupted:
         what = f"interrupted by the user with {count_noun(len(found.shown), 'predicate')}"
         seen = "" if model.doubt else "; no run reaches a bad state, but that is not certified"

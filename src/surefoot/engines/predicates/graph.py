@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -11,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.predicates.dynamics import Dynamics, PolicyStep, scalar_domain
-from surefoot.engines.predicates.enumerative.partition import Partition, ReachedCells
+from surefoot.engines.predicates.enumerative.partition import Partition, ReachedCells, step_labels
 from surefoot.engines.predicates.enumerative.table import StateTable
 from surefoot.errors import InvalidProblem
 from surefoot.problem.semantics import Move, State, apply_move
 from surefoot.reductions.expand import ScalarTree
 from surefoot.reductions.scalar_layout import state_kinds
+from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.term.reserved_names import location_key
 from surefoot.term.term import Term, Var
 from surefoot.term.value_types import Array, Bool, ValueType
@@ -53,12 +55,6 @@ def states_from_numbers(table: StateTable, numbers: NDArray[np.int64]) -> list[S
     kinds = dict(state_kinds(dynamics.problem.environment))
     columns = [column(kind, trees[name]) for name, kind in kinds.items()]
     return [dict(zip(kinds, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def step_labels(steps: Sequence[PolicyStep]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """The distinct labels, and the number of each step's."""
-    names = list(dict.fromkeys(s.label for s in steps))
-    return names, np.array([names.index(s.label) for s in steps], dtype=np.int64)
 
 
 def abstract_state(
@@ -128,17 +124,24 @@ def trace_along(
 
 def _find_reference_move(dynamics: Dynamics, state: State, made: PolicyStep, wanted: State) -> Move | None:
     """The move that leads to the next state, with the values that the environment has to choose for it."""
-    leap = made.leap
-    spans = [() if isinstance(kind, Array) else scalar_domain(kind) or () for _, kind, _ in leap.chosen]
-    for values in product(*spans):
-        chosen = {
-            name: bool(v) if isinstance(kind, Bool) else v
-            for (name, kind, _), v in zip(leap.chosen, values, strict=True)
-        }
-        move = Move(leap.transition, leap.outcomes, chosen)
-        try:
+    for move in enumerate_moves(made.leap) or ():
+        with suppress(InvalidProblem):
             if apply_move(dynamics.problem, state, move) == wanted:
                 return move
-        except InvalidProblem:
-            continue
     return None
+
+
+def enumerate_moves(leap: TransitionBranch) -> Iterator[Move] | None:
+    """The branch with all values that the environment may choose; None: there is no end of them."""
+    spans = [None if isinstance(kind, Array) else scalar_domain(kind) for _, kind, _ in leap.chosen]
+    if None in spans:
+        return None
+    names = [(name, isinstance(kind, Bool)) for name, kind, _ in leap.chosen]
+    return (
+        Move(
+            leap.transition,
+            leap.outcomes,
+            {name: bool(v) if boolean else v for (name, boolean), v in zip(names, values, strict=True)},
+        )
+        for values in product(*(s for s in spans if s is not None))
+    )

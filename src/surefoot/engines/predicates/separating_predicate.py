@@ -8,16 +8,17 @@ of single variables; of these the one is taken that separates most (the largest 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.predicates.dynamics import Dynamics, scalar_terms
+from surefoot.engines.predicates.dynamics import Dynamics
 from surefoot.engines.predicates.enumerative.columns import Column, ColumnEvaluator, RationalColumn
 from surefoot.errors import Unsupported
 from surefoot.reductions.expand import expand_scalar
+from surefoot.term.interval import Scalar
 from surefoot.term.term import Apply, Op, Term, Var, free_names
 from surefoot.term.value_types import Bool
 
@@ -25,44 +26,32 @@ Rows = NDArray[np.int64]  # one row of scalars per state
 PREFERENCE = 0.02  # a comparison of the model wins over a bound that separates only so much better
 
 
-@dataclass(frozen=True, slots=True)
-class SeparatingPredicate:
-    """A predicate, over the names of the model and over scalars, and how much it separates."""
-
-    shown: Term
-    condition: Term
-    share: float
-
-
 def best_separating_predicate(
-    dynamics: Dynamics, first: Rows, second: Rows, candidates: Sequence[Term]
-) -> SeparatingPredicate | None:
-    """The best predicate between two sets of states; None if no candidate tells any of them apart."""
-    found = [s for c in candidates if (s := _of_candidate(dynamics, first, second, c)) is not None]
-    best = max(found, key=lambda s: s.share, default=None)
-    bound = _best_bound(dynamics, first, second)
-    if best is None or (bound is not None and bound.share > best.share + PREFERENCE):
-        return bound
-    return best
+    dynamics: Dynamics, first: Rows, second: Rows, terms: Sequence[Term]
+) -> Term | None:
+    """The best predicate between two sets of states; None if nothing tells any of them apart.
+
+    `terms`: whose comparisons are candidates.
+    """
+    found = [(_candidate_share(dynamics, first, second, c), c) for c in state_comparisons(dynamics, terms)]
+    share, best = max(found, key=lambda f: f[0], default=(0.0, None))
+    bound_share, bound = _best_bound(dynamics, first, second)
+    return bound if share == 0.0 or bound_share > share + PREFERENCE else best
 
 
-def _of_candidate(
-    dynamics: Dynamics, first: Rows, second: Rows, candidate: Term
-) -> SeparatingPredicate | None:
+def _candidate_share(dynamics: Dynamics, first: Rows, second: Rows, candidate: Term) -> float:
+    """The difference between the shares of the two sets that satisfy the candidate."""
     try:
         shares = [_columns_from_rows(dynamics, rows).condition(candidate).mean() for rows in (first, second)]
     except Unsupported:
-        return None
-    share = abs(float(shares[0] - shares[1]))
-    if share == 0.0:
-        return None
-    return SeparatingPredicate(expand_scalar(candidate, scalar_terms(dynamics.layout)), candidate, share)
+        return 0.0
+    return abs(float(shares[0] - shares[1]))
 
 
-def _best_bound(dynamics: Dynamics, first: Rows, second: Rows) -> SeparatingPredicate | None:
-    """`variable <= value` with the largest difference between the two distributions."""
-    best: tuple[float, str, int] | None = None
-    for place, name in enumerate(dynamics.scalars):
+def _best_bound(dynamics: Dynamics, first: Rows, second: Rows) -> tuple[float, Term | None]:
+    """`variable <= value` with the largest difference between the two distributions, and that difference."""
+    best: tuple[float, Term | None] = (-1.0, None)
+    for place, (name, kind) in enumerate(dynamics.layout.kinds.items()):
         here, there = np.sort(first[:, place]), np.sort(second[:, place])
         values = np.unique(np.concatenate([here, there]))[:-1]
         if not values.size:
@@ -73,16 +62,15 @@ def _best_bound(dynamics: Dynamics, first: Rows, second: Rows) -> SeparatingPred
         )
         place_of_best = int(shares.argmax())
         share, value = float(shares[place_of_best]), int(values[place_of_best])
-        if best is None or share > best[0]:
+        if share > best[0]:
             above = np.concatenate([here[here > value], there[there > value]]).min()
-            best = (share, name, (value + int(above)) // 2)
-    if best is None:
-        return None
-    share, name, value = best
-    kind, term = dynamics.layout.kinds[name], scalar_terms(dynamics.layout)[name]
-    if isinstance(kind, Bool):
-        return SeparatingPredicate(term, Var(name), share)
-    return SeparatingPredicate(term <= value, Var(name) <= value, share)
+            best = (share, scalar_bound(name, kind, (value + int(above)) // 2))
+    return best
+
+
+def scalar_bound(name: str, kind: Scalar, value: Fraction | int) -> Term:
+    """The scalar is at most this value; a truth value is its own predicate."""
+    return Var(name) if isinstance(kind, Bool) else Var(name) <= value
 
 
 def _columns_from_rows(dynamics: Dynamics, rows: Rows) -> ColumnEvaluator:
@@ -111,10 +99,11 @@ def weakest_precondition(condition: Term, after: Mapping[str, Term]) -> Term:
     return expand_scalar(condition, after)
 
 
-def filter_state_conditions(dynamics: Dynamics, terms: Sequence[Term]) -> list[Term]:
-    """Those that speak of the state alone, each once; a name of a number is no condition."""
+def state_comparisons(dynamics: Dynamics, terms: Iterable[Term]) -> list[Term]:
+    """Their comparisons that speak of the state alone, each once; a name of a number is no condition."""
     kinds = dynamics.layout.kinds
-    varying = (t for t in terms if free_names(t) and free_names(t) <= kinds.keys())
+    parts = (part for term in terms for part in enumerate_comparisons(term))
+    varying = (p for p in parts if free_names(p) and free_names(p) <= kinds.keys())
     return list(
-        dict.fromkeys(t for t in varying if not isinstance(t, Var) or isinstance(kinds[t.name], Bool))
+        dict.fromkeys(p for p in varying if not isinstance(p, Var) or isinstance(kinds[p.name], Bool))
     )

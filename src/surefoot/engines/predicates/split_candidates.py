@@ -12,16 +12,15 @@ from itertools import zip_longest
 from math import floor
 from typing import TypeAlias
 
-from surefoot.engines.predicates.dynamics import Dynamics, scalar_terms
+from surefoot.engines.predicates.dynamics import Dynamics
 from surefoot.engines.predicates.separating_predicate import (
-    enumerate_comparisons,
-    filter_state_conditions,
+    scalar_bound,
+    state_comparisons,
     weakest_precondition,
 )
-from surefoot.reductions.expand import expand_scalar
 from surefoot.term.interval import Scalar
 from surefoot.term.printer import show_term
-from surefoot.term.term import Const, Term, Var
+from surefoot.term.term import Term
 from surefoot.term.value_types import Bool, Int, Real
 
 Candidate: TypeAlias = tuple[str, Term]  # where it comes from, and the condition over scalars
@@ -31,20 +30,13 @@ LONGEST = 120  # characters of a predicate that somebody reads
 
 def enumerate_split_candidates(dynamics: Dynamics) -> Iterator[Candidate]:
     """One of each origin in turn."""
-    bad = [c for t in dynamics.bad for c in enumerate_comparisons(t)]
-    guards = [c for step in dynamics.steps for c in enumerate_comparisons(step.guard)]
-    needed = (
-        weakest_precondition(c, s.after)
-        for c in filter_state_conditions(dynamics, bad)
-        for s in dynamics.steps
-    )
+    bad = state_comparisons(dynamics, dynamics.bad)
+    needed = (weakest_precondition(c, s.after) for c in bad for s in dynamics.steps)
     lists: list[Iterable[Candidate]] = [
-        _tag_origin("property", filter_state_conditions(dynamics, bad)),
-        _tag_origin("guard", filter_state_conditions(dynamics, guards)),
+        _tag_origin("property", bad),
+        _tag_origin("guard", state_comparisons(dynamics, (s.guard for s in dynamics.steps))),
         _tag_origin("half", enumerate_halves(dynamics)),
-        _tag_origin(
-            "step", filter_state_conditions(dynamics, [p for t in needed for p in enumerate_comparisons(t)])
-        ),
+        _tag_origin("step", state_comparisons(dynamics, needed)),
     ]
     for several in zip_longest(*lists):
         yield from (one for one in several if one is not None)
@@ -78,15 +70,8 @@ def lower_part_bound(
     """`name` is in the lower part of this range; None if the range is one value, or has no ends."""
     if low is None or high is None or not low < high:
         return None
-    if isinstance(kind, Bool):
-        return Var(name)
     where = low + (high - low) * share
-    return Var(name) <= Const(min(floor(where), floor(high) - 1) if isinstance(kind, Int) else where)
-
-
-def condition_to_model_term(dynamics: Dynamics, condition: Term) -> Term:
-    """The condition as the model would write it."""
-    return expand_scalar(condition, scalar_terms(dynamics.layout))
+    return scalar_bound(name, kind, min(floor(where), floor(high) - 1) if isinstance(kind, Int) else where)
 
 
 def halve_widest_range(

@@ -20,10 +20,9 @@ from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.partition import Ids, reach_cells, refine_partition
 from surefoot.engines.predicates.enumerative.refinement import TableAbstraction, abstract_table
 from surefoot.engines.predicates.enumerative.table import OutOfTime, tabulate_states
-from surefoot.engines.predicates.graph import enumerative_graph, step_labels
+from surefoot.engines.predicates.graph import enumerative_graph
 from surefoot.engines.predicates.split_candidates import (
     Candidate,
-    condition_to_model_term,
     enumerate_split_candidates,
     halve_widest_range,
 )
@@ -96,14 +95,16 @@ def _then_halves(model: Dynamics, base: TableAbstraction, undivided: Mask) -> It
     """The general candidates, half of the time; in between the middle of a state that none divides yet."""
     reached = base.reached
     order = dict.fromkeys([*reached.unsafe.tolist(), *reached.starts.tolist(), *reached.states.tolist()])
-    own = (cell for cell in order if undivided[cell])
+    return _interleave_halves(model, (_own_half(base, cell) for cell in order if undivided[cell]))
+
+
+def _interleave_halves(model: Dynamics, own: Iterator[Term | None]) -> Iterator[Candidate]:
+    """The general candidates and the halves of single states in turns; then the rest of the halves."""
     for candidate in enumerate_split_candidates(model):
         yield candidate
-        if (cell := next(own, None)) is not None and (bound := _own_half(base, cell)) is not None:
+        if (bound := next(own, None)) is not None:
             yield "half", bound
-    for cell in own:
-        if (bound := _own_half(base, cell)) is not None:
-            yield "half", bound
+    yield from (("half", bound) for bound in own if bound is not None)
 
 
 def _own_half(base: TableAbstraction, cell: int) -> Term | None:
@@ -119,10 +120,9 @@ def _table_split(
     """`number`: the place in the graph of each abstract state that can be reached."""
     table = base.table
     parts = refine_partition(table, base.parts, condition)
-    _, labels = step_labels(table.dynamics.steps)
-    reached = reach_cells(table, parts, labels, base.unsafe)
+    reached = reach_cells(table, parts, base.unsafe)
     inside = number[base.parts.cell[parts.member[reached.states]]]
-    term = condition_to_model_term(table.dynamics, condition)
+    term = table.dynamics.model_term(condition)
     sizes = len(reached.states), len(reached.edges)
     small = sizes[0] <= SMALL_STATES and sizes[1] <= SMALL_EDGES
     return PredicateSplit(
@@ -154,7 +154,7 @@ def _symbolic_splits(
             break
         tried += 1
         try:
-            new = build_predicate(model, condition_to_model_term(model, condition), condition)
+            new = build_predicate(model, model.model_term(condition), condition)
         except Unsupported:
             continue
         both = [k for k in keys if _may_divide(search, k, new)]
@@ -176,14 +176,7 @@ def _then_middles(
     reached: AbstractReach,
 ) -> Iterator[Candidate]:
     order = dict.fromkeys([*reached.unsafe, *reached.starts, *keys])
-    own = (key for key in order if key in undivided)
-    for candidate in enumerate_split_candidates(model):
-        yield candidate
-        if (key := next(own, None)) is not None and (bound := _box_half(model, search, key)) is not None:
-            yield "half", bound
-    for key in own:
-        if (bound := _box_half(model, search, key)) is not None:
-            yield "half", bound
+    return _interleave_halves(model, (_box_half(model, search, key) for key in order if key in undivided))
 
 
 def _box_half(model: Dynamics, search: SymbolicSearch, key: AbstractKey) -> Term | None:

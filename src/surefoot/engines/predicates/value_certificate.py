@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from surefoot.engines.pctl_question import pctl_question
 from surefoot.engines.predicates.enumerative.partition import Partition
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable
+from surefoot.engines.process_certificate import encode_bounds, process_certificate
 from surefoot.errors import SurefootError
 from surefoot.explore import ExploredModel, States, explore_problem
 from surefoot.problem.problem import Problem
@@ -31,7 +32,6 @@ from surefoot.work.budget import Budget
 
 MOST_STATES = 100_000  # that can be reached, for a certificate
 SHARE = 0.25  # of the time, to find them
-MOST_NAMED = 3  # near ties that are told
 Values = NDArray[np.object_]
 
 
@@ -53,22 +53,12 @@ class StateBounds:
         """One entry for the question; two, least and greatest, where the property does not say which."""
         nothing, everything = np.zeros_like(self.low), np.ones_like(self.high)
         if property.optimise is not None:
-            entries = [self._entry(self.low, self.high)]
+            entries = [encode_bounds(self.low.tolist(), self.high.tolist())]
         else:
             ends = {"min": (self.low, everything), "max": (nothing, self.high)}
-            entries = [self._entry(*ends[pctl_question(property, side).optimise]) for side in ("min", "max")]
-        near = np.flatnonzero(self.explored.near_tie)[:MOST_NAMED]
-        told = [self.explored.valuation(int(s)) for s in near]
-        return Certificate("process", {"values": entries, "near ties": told})
-
-    def _entry(self, low: Values, high: Values) -> dict[str, Any]:
-        table: dict[Fraction, int] = {}
-        sides = [[table.setdefault(Fraction(v), len(table)) for v in side.tolist()] for side in (low, high)]
-        numbers = [
-            [hex(v.numerator), hex(v.denominator)] if v.denominator > 1 else hex(int(v)) for v in table
-        ]
-        states = len(self.numbers)
-        return {"states": states, "scale": "0x1", "numbers": numbers, "low": sides[0], "high": sides[1]}
+            asked = (ends[pctl_question(property, side).optimise] for side in ("min", "max"))
+            entries = [encode_bounds(low.tolist(), high.tolist()) for low, high in asked]
+        return process_certificate(self.explored, entries)
 
 
 def reachable_bounds(problem: Problem, table: StateTable, budget: Budget) -> StateBounds | None:

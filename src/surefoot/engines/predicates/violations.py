@@ -8,19 +8,18 @@ are bad only within rounding are passed by.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from surefoot.engines.predicates.enumerative.columns import Mask
-from surefoot.engines.predicates.enumerative.partition import ConcreteReach, Ids, by_number, places_by
-from surefoot.engines.predicates.enumerative.table import (
-    CHUNK,
-    StateBatch,
-    StateTable,
-    columns_from_numbers,
-    lookups_of,
+from surefoot.engines.predicates.enumerative.partition import (
+    ConcreteReach,
+    Ids,
+    enumerate_levels,
+    nothing_reached,
 )
+from surefoot.engines.predicates.enumerative.table import CHUNK, StateBatch, StateTable, lookups_of
 from surefoot.engines.predicates.graph import state_from_scalars, trace_along
 from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.decision import action_of
@@ -37,14 +36,14 @@ def find_table_violation(
     """The verdict where a bad state is reached in some evaluation of the network."""
     what = "a bad state may be reached, but not in the reference evaluation"
     unclear = find_unclear_states(table, np.flatnonzero(concrete.reached))
-    before = np.zeros(len(table), dtype=np.int64)
-    reached = np.zeros(len(table), dtype=np.bool_)
-    for frontier in _enumerate_levels(table, unclear, reached, before, budget):
+    found = nothing_reached(table)
+    select = partial(select_reference_steps, table, unclear=unclear, budget=budget)
+    for frontier in enumerate_levels(table, found, select):
         for number in frontier[table.bad[frontier]].tolist():
             if budget.is_spent():
                 return Unknown(Reason.TIMEOUT, "a bad state may be reached; the budget ended", artifact=graph)
             if is_bad_by_reference(table, number):
-                run = _reference_trace(table, ConcreteReach(reached, before), number)
+                run = _reference_trace(table, found, number)
                 if isinstance(run, Trace):
                     return Violated(run, artifact=graph)
                 return Unknown(Reason.NUMERICS, f"{what}: {run}", artifact=graph)
@@ -52,24 +51,6 @@ def find_table_violation(
             return Unknown(Reason.TIMEOUT, "a bad state may be reached; the budget ended", artifact=graph)
     why = "rounding decides whether a state is bad, or which action is picked on the way to it"
     return Unknown(Reason.NUMERICS, f"{what}: {why}", artifact=graph)
-
-
-def _enumerate_levels(
-    table: StateTable, unclear: Mask, reached: Mask, before: Ids, budget: Budget
-) -> Iterator[Ids]:
-    """The states that the reference reaches, by their distance from a start; how is noted in the arrays."""
-    edges = by_number(table.sources)
-    leaving = places_by(table.sources[edges], len(table))
-    frontier = table.starts
-    reached[frontier] = True
-    while frontier.size:
-        yield frontier
-        out = edges[leaving(frontier)]
-        new = out[~reached[table.targets[out]]]
-        new = new[select_reference_steps(table, new, unclear, budget)]
-        frontier, places = np.unique(table.targets[new], return_index=True)
-        before[frontier] = new[places] + 1
-        reached[frontier] = True
 
 
 def select_reference_steps(table: StateTable, edges: Ids, unclear: Mask, budget: Budget) -> Mask:
@@ -98,8 +79,7 @@ def find_unclear_states(table: StateTable, states: Ids) -> Mask:
     lookups = lookups_of(table)
     for first in range(0, len(states), CHUNK) if table.dynamics.call is not None else ():
         some = states[first : first + CHUNK]
-        here = columns_from_numbers(table.dynamics, table.dynamics.scalars, table.ranges, some)
-        look = StateBatch(table.dynamics, here, {}, lookups)
+        look = StateBatch(table.dynamics, table.columns(some), {}, lookups)
         look.evaluate_network(np.arange(len(some)))
         found[some] |= (look.high >= look.most).sum(axis=0) > 1
     return found

@@ -9,9 +9,10 @@ from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
+from surefoot.engines.statistical.engine import Statistical
 from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.question import (
     Infinite,
@@ -30,8 +31,9 @@ from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.simulate import PathProperty, RunSimulator, make_simulator
-from surefoot.solvers.sampling import METHODS, Betting, choose_plan
 from surefoot.solvers.sampling.boundary.store import user_folder
+from surefoot.solvers.sampling.empirical_bernstein import Betting
+from surefoot.solvers.sampling.methods import METHODS, choose_plan
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
@@ -42,42 +44,7 @@ from surefoot.work.worker_pool import ProcessPool, RayPool, SerialPool, WorkerPo
 _RUNS = 2  # to be raised whenever run number r becomes another run than it was
 
 
-class StatisticalOptions(Protocol):
-    """The fields of the engine that matter here."""
-
-    @property
-    def eps(self) -> Fraction: ...
-    @property
-    def delta(self) -> Fraction: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def max_steps(self) -> int: ...
-    @property
-    def uniform(self) -> bool: ...
-    @property
-    def family_wise(self) -> bool: ...
-    @property
-    def least(self) -> Fraction | None: ...
-    @property
-    def most(self) -> Fraction | None: ...
-    @property
-    def importance(self) -> str | None: ...
-    @property
-    def factor(self) -> int: ...
-    @property
-    def trees(self) -> int: ...
-    @property
-    def workers(self) -> int | None: ...
-    @property
-    def ray(self) -> str | None: ...
-    @property
-    def run_directory(self) -> str | None: ...
-    @property
-    def resume(self) -> bool: ...
-
-
-def statistical_verdict(options: StatisticalOptions, problem: Problem, budget: Budget) -> Verdict:
+def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) -> Verdict:
     """An interval for the starts together, or one for each of them."""
     wanted = problem.property
     assert isinstance(wanted, Probability | Expected)
@@ -104,7 +71,7 @@ def watched_path(what: PctlQuestion) -> PathProperty:
     return PathProperty(what.right, what.left, low, what.steps, what.reward)
 
 
-def simulation_options(options: StatisticalOptions) -> tuple[Any, ...]:
+def simulation_options(options: Statistical) -> tuple[Any, ...]:
     """What runs depend on, besides problem and seed."""
     split = () if options.importance is None else (options.importance, options.factor)
     return (options.max_steps, options.uniform, *split)
@@ -124,9 +91,7 @@ def _build_worker(*made: Any) -> Callable[..., Any]:
     return run_prefixes(build_simulator(*made).runs)
 
 
-def statistical_question(
-    options: StatisticalOptions, problem: Problem, sharing: int, budget: Budget
-) -> RunQuestion:
+def statistical_question(options: Statistical, problem: Problem, sharing: int, budget: Budget) -> RunQuestion:
     """The question about one start, with its part of the risk."""
     wanted, delta = problem.property, options.delta / sharing
     if isinstance(wanted, Expected):
@@ -156,7 +121,7 @@ def statistical_question(
 
 
 def _build_experiment(
-    options: StatisticalOptions,
+    options: Statistical,
     problem: Problem,
     what: PctlQuestion,
     simulator: RunSimulator | SplittingTrees,
@@ -193,7 +158,7 @@ def _surefoot_version() -> str:
 
 
 def _worker_pool(
-    options: StatisticalOptions, simulator: RunSimulator | SplittingTrees, made: tuple[Any, ...]
+    options: Statistical, simulator: RunSimulator | SplittingTrees, made: tuple[Any, ...]
 ) -> WorkerPool:
     if options.ray is not None:
         return RayPool(options.ray, options.workers, _build_worker, *made)

@@ -7,7 +7,6 @@ from r and the seed of the experiment.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -22,8 +21,9 @@ from surefoot.engines.statistical.question import (
     named_counts,
 )
 from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
-from surefoot.solvers.sampling import Betting, RewardRange, choose_plan
 from surefoot.solvers.sampling.boundary.store import user_folder
+from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardRange
+from surefoot.solvers.sampling.methods import choose_plan
 from surefoot.verdict.verdict import Estimated
 from surefoot.work.budget import Budget
 from surefoot.work.philox import philox_words
@@ -88,16 +88,11 @@ def _estimate_episodes(
 
 def _episode_prefixes(make: MakeEpisodes, *given: Any) -> Callable[..., Prefix]:
     """What makes episodes by their numbers."""
-    return run_prefixes(_EpisodeSampler(make(*given)).runs)
+    episode = make(*given)
 
-
-@dataclass(slots=True)
-class _EpisodeSampler:
-    episode: Callable[[int], Episode]
-
-    def runs(self, seed: int, _: int | None, first: int, count: int) -> RunOutcomes:
+    def sample_episodes(seed: int, _: int | None, first: int, count: int) -> RunOutcomes:
         seeds = philox_words(seed, np.arange(first, first + count), 0, 1)[:, 0] >> np.uint64(33)
-        made = [self.episode(int(own)) for own in seeds]
+        made = [episode(int(own)) for own in seeds]
         gained = np.array([total for _, _, total in made], dtype=float)
         return RunOutcomes(
             np.array([_outcome_number(decided) for decided, _, _ in made], dtype=np.int8),
@@ -105,6 +100,8 @@ class _EpisodeSampler:
             gained,
             gained.copy(),
         )
+
+    return run_prefixes(sample_episodes)
 
 
 def _outcome_number(decided: bool | None) -> int:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,8 +25,9 @@ from numpy.typing import NDArray
 from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import SurefootError
 from surefoot.simulate import ENDED, STALLED, UNDECIDED, RunOutcomes
-from surefoot.solvers.sampling import Betting, ConfidenceInterval, Progress, RewardProgress
 from surefoot.solvers.sampling import plan as codes
+from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardProgress
+from surefoot.solvers.sampling.plan import ConfidenceInterval, Progress
 
 _REACHED = np.array([codes.FAILURE, codes.SUCCESS, codes.UNDECIDED, codes.FAILURE, codes.FAILURE], np.uint8)
 _AVOIDED = np.array([codes.SUCCESS, codes.FAILURE, codes.UNDECIDED, codes.SUCCESS, codes.SUCCESS], np.uint8)
@@ -150,10 +152,10 @@ class StartCell:
 
     def keep(self, first: int, runs: RunOutcomes) -> None:
         """Batches may overlap: run number r is the same in all of them."""
-        insort(self.waiting, (first, runs), key=_first_number)
+        insort(self.waiting, (first, runs), key=itemgetter(0))
 
     def advance(self) -> None:
-        while self.open and self.waiting and _first_number(self.waiting[0]) <= self.runs:
+        while self.open and self.waiting and self.waiting[0][0] <= self.runs:
             first, runs = self.waiting.pop(0)
             before = self.runs
             if (new := runs.since(before - first)).outcome.size:
@@ -172,16 +174,12 @@ class StartCell:
         directory are consumed as soon as those before them arrive.
         """
         self.assigned = max(self.assigned, self.runs)
-        place = max(0, bisect_right(self.waiting, self.assigned, key=_first_number) - 1)
+        place = max(0, bisect_right(self.waiting, self.assigned, key=itemgetter(0)) - 1)
         for first, runs in islice(self.waiting, place, None):
             if first > self.assigned:
                 return self.assigned, first - self.assigned
             self.assigned = max(self.assigned, first + len(runs.outcome))
         return self.assigned, None
-
-
-def _first_number(batch: tuple[int, RunOutcomes]) -> int:
-    return batch[0]
 
 
 def total_counts(cells: Sequence[StartCell]) -> NDArray[np.int64]:

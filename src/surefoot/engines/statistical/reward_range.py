@@ -13,7 +13,7 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.property import Expected, counts_steps
 from surefoot.reductions.expand import expand_scalar
 from surefoot.reductions.scalar_layout import lay_out_scalars
-from surefoot.solvers.sampling import RewardRange
+from surefoot.solvers.sampling.empirical_bernstein import RewardRange
 from surefoot.term.interval import Interval, is_infinite, term_interval
 from surefoot.term.term import Term
 from surefoot.term.value_types import Arithmetic

@@ -20,8 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.errors import InvalidProblem
-from surefoot.solvers.sampling import ConfidenceInterval, Progress, SequentialRatioTest, Stop
-from surefoot.solvers.sampling.plan import CountedBatch, count_batch, first_true
+from surefoot.solvers.sampling.plan import (
+    ConfidenceInterval,
+    CountedBatch,
+    Progress,
+    Stop,
+    count_batch,
+    first_true,
+)
+from surefoot.solvers.sampling.sequential_ratio_test import SequentialRatioTest
 
 _STRICT = Fraction(1, 2**20)  # of the width: the intervals of answers do not touch the threshold
 _ENOUGH = 1000  # runs before cut-off ones are held against it

@@ -26,7 +26,7 @@ from surefoot.explore.initial_states import initial_rows
 from surefoot.problem.problem import Problem
 from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
 from surefoot.simulate.interpreted_simulation import InterpretedSimulation, RunInProgress
-from surefoot.solvers.sampling import ConfidenceInterval
+from surefoot.solvers.sampling.plan import ConfidenceInterval
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.term.parser import parse_term

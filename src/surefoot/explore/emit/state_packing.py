@@ -117,6 +117,10 @@ class PackedStates:
             for name, first in zip(layout.names, self.packing.first, strict=True)
         )
 
+    def rows(self) -> list[Row]:
+        columns = [self.column(name).tolist() for name in self.names]
+        return list(zip(*columns, strict=True)) if columns else [()] * len(self)
+
     def valuation(self, number: int) -> State:
         return self.packing.layout.state(self.row(number))
 

@@ -32,7 +32,7 @@ from surefoot.explore.limits import ExplorationLimits
 from surefoot.explore.number_table import NumberTable
 from surefoot.explore.policy_decisions import StateDecision, compile_policy
 from surefoot.explore.row_layout import row_layout
-from surefoot.explore.state_conditions import STAYS, UNTIL, compile_conditions, keep_condition
+from surefoot.explore.state_conditions import STAYS, UNTIL, compile_exploration_conditions
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
 from surefoot.query.markov import Markov
@@ -62,9 +62,7 @@ class Interpreter:
         self.layout = row_layout(environment)
         self.numbers = NumberTable((Fraction(0), Fraction(1)))
         self.steps = JointTransitionCache(environment, policy, self.layout, rewards, self.numbers)
-        terms = {**_prefix_names("l", labels), **_prefix_names("q", quantities), UNTIL: until}
-        terms[STAYS] = keep_condition(until, through)
-        self.asked = compile_conditions(problem, self.layout, terms)
+        self.asked = compile_exploration_conditions(problem, self.layout, labels, quantities, until, through)
         self.ends = until != FALSE
         self.ahead = None
         if through != FALSE and not environment.controls and not self.asked.mentions_facts(STAYS):
@@ -378,7 +376,3 @@ class Interpreter:
             bytes_per_state=self._bytes() / max(1, count),
             why_cut=why,
         )
-
-
-def _prefix_names(prefix: str, terms: Mapping[str, Term]) -> dict[str, Term]:
-    return {f"{prefix}:{name}": term for name, term in terms.items()}

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-DRAWN = -1  # the label of a choice in which the policy draws its action
-
 
 class MarkovBuilder:
     """Flat arrays to which states, choices and outcomes are appended."""

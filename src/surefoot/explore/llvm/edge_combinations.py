@@ -6,6 +6,8 @@ the reference, with the edges in PICKED.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from surefoot.explore.llvm.kernel_table import KernelField, KernelFunction
 
 
@@ -24,6 +26,11 @@ def _roll_back_choices(f: KernelFunction, status: str, choices: str, outcomes: s
         f.do(f"ret i64 {status}")
 
 
+def count_outcomes(f: KernelFunction, edge: str) -> str:
+    first = f.address(KernelField.OUTCOME_FIRST)
+    return f.sub(f.load(first, f.add(edge, "1")), f.load(first, edge))
+
+
 def emit_single_edges(f: KernelFunction, choices: str, outcomes: str) -> None:
     enabled, picked = f.address(KernelField.ENABLED), f.address(KernelField.PICKED)
     with f.count("0", f.field(KernelField.ALONE_COUNT)) as i:
@@ -39,8 +46,7 @@ def emit_sync_vectors(f: KernelFunction, choices: str, outcomes: str) -> None:
     parts = f.address(KernelField.VECTOR_PARTS)
     with f.count("0", f.field(KernelField.VECTOR_COUNT)) as vector:
         first, last = f.load(parts, vector), f.load(parts, f.add(vector, "1"))
-        found = f.variable()
-        f.set_variable(found, _emit_ready_edges(f, first, last))
+        found = f.variable(_emit_ready_edges(f, first, last))
         with f.when(f.compare("ne", f.get(found), "0")):
             _emit_combinations(f, vector, first, f.sub(last, first), choices, outcomes)
 
@@ -60,8 +66,7 @@ def _emit_ready_edges(f: KernelFunction, first: str, last: str) -> str:
     with f.loop() as done:
         f.leave(f.compare("sge", f.get(part), last), done)
         here = f.sub(f.get(part), first)
-        count = f.variable()
-        f.set_variable(count, "0")
+        count = f.variable("0")
         begin, end = f.load(starts, f.get(part)), f.load(starts, f.add(f.get(part), "1"))
         with f.count(begin, end) as c:
             is_enabled = f.value(f"icmp ne i8 {f.load(enabled, f.load(candidates, c), 'i8')}, 0")
@@ -85,11 +90,7 @@ def _emit_combinations(
         f.address(KernelField.READY_COUNT),
         f.field(KernelField.MOST_READY),
     )
-    starts, turns, picked = (
-        f.address(KernelField.PART_EDGES),
-        f.address(KernelField.READY_TURN),
-        f.address(KernelField.PICKED),
-    )
+    starts, turns, picked = f.addresses(KernelField.PART_EDGES, KernelField.READY_TURN, KernelField.PICKED)
     with f.loop() as done:
         code, action = f.variable(), f.variable()
         f.set_variable(code, f.item(KernelField.VECTOR_CODES, vector))
@@ -104,31 +105,33 @@ def _emit_combinations(
             with f.when(f.compare("slt", f.get(action), "0")):
                 f.set_variable(action, f.item(KernelField.EDGE_ACTIONS, edge))
         _roll_back_choices(f, f.own("choice", count, f.get(code), f.get(action)), choices, outcomes)
-        j = f.variable()
-        f.set_variable(j, f.sub(count, "1"))
-        with f.loop() as again:
-            f.leave(f.compare("slt", f.get(j), "0"), done)
-            following = f.add(f.load(turns, f.get(j)), "1")
-            f.store(turns, f.get(j), following)
-            f.leave(f.compare("slt", following, f.load(counts, f.get(j))), again)
-            f.store(turns, f.get(j), "0")
-            f.set_variable(j, f.sub(f.get(j), "1"))
+        emit_next_combination(f, turns, count, lambda j: f.load(counts, j), done)
+
+
+def emit_next_combination(
+    f: KernelFunction, digits: str, size: str, base_of: Callable[[str], str], done: str
+) -> None:
+    """Count on by one, the last digit first; where all combinations have been, leave the loop of `done`."""
+    place = f.variable(f.sub(size, "1"))
+    with f.loop() as counted:
+        j = f.get(place)
+        f.leave(f.compare("slt", j, "0"), done)
+        following = f.add(f.load(digits, j), "1")
+        f.store(digits, j, following)
+        f.leave(f.compare("slt", following, base_of(j)), counted)
+        f.store(digits, j, "0")
+        f.set_variable(place, f.sub(j, "1"))
 
 
 def emit_updates(f: KernelFunction, parts: str) -> None:
     """The state after the outcomes in TURN of the edges in PICKED: packed, at KEY."""
-    picked, turn, first = (
-        f.address(KernelField.PICKED),
-        f.address(KernelField.TURN),
-        f.address(KernelField.OUTCOME_FIRST),
-    )
+    picked, turn, first = f.addresses(KernelField.PICKED, KernelField.TURN, KernelField.OUTCOME_FIRST)
     numbers, width = f.address(KernelField.NUMBERS), f.field(KernelField.WIDTH)
     after, before = f.at(numbers, width), f.at(numbers, f.mul(width, "2"))
     f.copy(numbers, after, width)
     levels = f.field(KernelField.LEVELS)
     with f.count("0", levels) as level:
-        base = f.variable()
-        f.set_variable(base, f.field(KernelField.NUMBERS))
+        base = f.variable(f.field(KernelField.NUMBERS))
         with f.when(f.compare("sgt", level, "0")):
             f.copy(after, before, width)
             f.set_variable(base, f.value(f"ptrtoint ptr {before} to i64"))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from surefoot.explore.llvm.edge_combinations import (
+    count_outcomes,
+    emit_next_combination,
     emit_single_edges,
     emit_sync_vectors,
     emit_updates,
@@ -46,17 +48,12 @@ def exploration_kernel_text(*, passing: bool = False) -> str:
 def _outcome_function(passing: bool) -> IrFunction:
     """Add one outcome of the edges in PICKED, with the turns in TURN, unless its probability is 0."""
     f = KernelFunction("outcome", ", i64 %parts")
-    picked, turn, first = (
-        f.address(KernelField.PICKED),
-        f.address(KernelField.TURN),
-        f.address(KernelField.OUTCOME_FIRST),
-    )
+    picked, turn, first = f.addresses(KernelField.PICKED, KernelField.TURN, KernelField.OUTCOME_FIRST)
     pairs = f.address(KernelField.PAIRS)
     weight = f.variable(str(ONE))
     with f.count("0", "%parts") as j:
         which = f.add(f.load(first, f.load(picked, j)), f.load(turn, j))
-        share = f.variable()
-        f.set_variable(share, f.item(KernelField.OUTCOME_WEIGHTS, which))
+        share = f.variable(f.item(KernelField.OUTCOME_WEIGHTS, which))
         with f.when(f.compare("slt", f.get(share), "0")):
             place = f.mul(which, "2")
             pair = f.load(pairs, place), f.load(pairs, f.add(place, "1"))
@@ -85,11 +82,7 @@ def _outcome_function(passing: bool) -> IrFunction:
 
 
 def _emit_rewards(f: KernelFunction, number: str) -> None:
-    picked, turn, first = (
-        f.address(KernelField.PICKED),
-        f.address(KernelField.TURN),
-        f.address(KernelField.OUTCOME_FIRST),
-    )
+    picked, turn, first = f.addresses(KernelField.PICKED, KernelField.TURN, KernelField.OUTCOME_FIRST)
     rewards, pair = f.field(KernelField.REWARDS), f.address(KernelField.PAIR)
     with f.count("0", rewards) as r:
         total = f.variable(str(ZERO))
@@ -132,11 +125,7 @@ def _choice_function(passing: bool) -> IrFunction:
             f.do("ret i64 0")
     number = f.field(KernelField.CHOICE_COUNT)
     f.fail(f.compare("sge", number, f.field(KernelField.CHOICE_ROOM)), GROW_CHOICES)
-    picked, turn, first = (
-        f.address(KernelField.PICKED),
-        f.address(KernelField.TURN),
-        f.address(KernelField.OUTCOME_FIRST),
-    )
+    picked, turn, first = f.addresses(KernelField.PICKED, KernelField.TURN, KernelField.OUTCOME_FIRST)
     with f.count("0", "%parts") as j:
         f.store(turn, j, "0")
         edge = f.load(picked, j)
@@ -147,17 +136,7 @@ def _choice_function(passing: bool) -> IrFunction:
             pass_model_status(f, f.call(called, f.address(KernelField.NUMBERS), pairs), edge)
     with f.loop() as done:
         f.pass_on(f.own("outcome", "%parts"))
-        j = f.variable()
-        f.set_variable(j, f.sub("%parts", "1"))
-        with f.loop() as again:
-            f.leave(f.compare("slt", f.get(j), "0"), done)
-            edge = f.load(picked, f.get(j))
-            count = f.sub(f.load(first, f.add(edge, "1")), f.load(first, edge))
-            following = f.add(f.load(turn, f.get(j)), "1")
-            f.store(turn, f.get(j), following)
-            f.leave(f.compare("slt", following, count), again)
-            f.store(turn, f.get(j), "0")
-            f.set_variable(j, f.sub(f.get(j), "1"))
+        emit_next_combination(f, turn, "%parts", lambda j: count_outcomes(f, f.load(picked, j)), done)
     f.store(f.address(KernelField.OUTCOMES_OF), f.add(number, "1"), f.field(KernelField.OUTCOME_COUNT))
     f.store(f.address(KernelField.CODES), number, "%code")
     f.put_field(KernelField.CHOICE_COUNT, f.add(number, "1"))

@@ -7,7 +7,7 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
@@ -27,7 +27,7 @@ from surefoot.explore.llvm.kernel_table import KernelField
 from surefoot.explore.llvm.synchronisation_table import synchronisation_table
 from surefoot.explore.policy_decisions import compile_policy
 from surefoot.explore.row_layout import row_layout
-from surefoot.explore.state_conditions import STAYS, UNTIL, compile_conditions, keep_condition
+from surefoot.explore.state_conditions import STAYS, UNTIL, compile_exploration_conditions
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.query.markov import Markov
@@ -90,9 +90,7 @@ class CompiledExplorer:
         self.layout = row_layout(environment)
         self.packing = packing_of(self.layout)
         self.wiring = synchronisation_table(environment, policy)
-        terms = {**_prefix_names("l", labels), **_prefix_names("q", quantities), UNTIL: until}
-        terms[STAYS] = keep_condition(until, through)
-        asked = compile_conditions(problem, self.layout, terms)
+        asked = compile_exploration_conditions(problem, self.layout, labels, quantities, until, through)
         if asked.outputs:
             raise CompileObjection("a label mentions outputs of the network")
         self.facts = asked.facts
@@ -200,7 +198,7 @@ class CompiledExplorer:
         asked = np.flatnonzero(masks)
         if not len(asked):
             return
-        rows = self._rows(asked + start)
+        rows = PackedStates(self.packing, self.memory.states()[asked + start]).rows()
         sets = {int(m): self._actions(int(m)) for m in np.unique(masks)}
         made = decide(rows, [sets[int(m)] for m in masks[asked]])
         number = {name: i for i, name in enumerate(self.wiring.actions)}
@@ -211,11 +209,6 @@ class CompiledExplorer:
 
     def _actions(self, mask: int) -> frozenset[str]:
         return frozenset(name for i, name in enumerate(self.wiring.actions) if mask >> i & 1)
-
-    def _rows(self, which: NDArray[np.int64]) -> Sequence[Row]:
-        some = PackedStates(self.packing, self.memory.states()[which])
-        columns = [some.column(name).tolist() for name in some.names]
-        return list(zip(*columns, strict=True)) if columns else [()] * len(which)
 
     def _judge(self) -> None:
         memory, count = self.memory, self.memory[KernelField.STATE_COUNT]
@@ -303,7 +296,3 @@ def _renumber_codes(codes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int
     used[codes] = True
     position = np.cumsum(used, dtype=np.int32) - 1
     return np.flatnonzero(used), position[codes].astype(np.int32)
-
-
-def _prefix_names(prefix: str, terms: Mapping[str, Term]) -> dict[str, Term]:
-    return {f"{prefix}:{name}": term for name, term in terms.items()}

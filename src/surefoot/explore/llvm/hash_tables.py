@@ -81,7 +81,6 @@ def _look_up(f: KernelFunction) -> tuple[str, str]:
             number = f.sub(f.value(f"and i64 {entry}, 4294967295"), "1")
             stored = f.at(states, f.mul(number, words))
             differ = f.variable("0")
-            f.set_variable(differ, "0")
             with f.count("0", words) as w:
                 bits = f.value(f"xor i64 {f.load(stored, w)}, {f.load(key, w)}")
                 f.set_variable(differ, f.value(f"or i64 {f.get(differ)}, {bits}"))
@@ -91,6 +90,15 @@ def _look_up(f: KernelFunction) -> tuple[str, str]:
     return place, tag
 
 
+def _emit_free_place(f: KernelFunction, index: str, mask: str, hashed: str) -> str:
+    """The first place of the index, from that of a hash on, where nothing is yet."""
+    place = f.variable(f.value(f"and i64 {hashed}, {mask}"))
+    with f.loop() as free:
+        f.leave(f.compare("eq", f.load(index, f.get(place)), "0"), free)
+        f.set_variable(place, f.value(f"and i64 {f.add(f.get(place), '1')}, {mask}"))
+    return f.get(place)
+
+
 def _rehash_function() -> IrFunction:
     """Enter all states into a new, empty index."""
     f = KernelFunction("rehash", internal=False)
@@ -98,13 +106,9 @@ def _rehash_function() -> IrFunction:
     index, mask = f.address(KernelField.INDEX), f.field(KernelField.INDEX_MASK)
     with f.count("0", f.field(KernelField.STATE_COUNT)) as number:
         hashed = _emit_hash(f, f.at(states, f.mul(number, words)), words)
-        place = f.variable("0")
-        f.set_variable(place, f.value(f"and i64 {hashed}, {mask}"))
-        with f.loop() as free:
-            f.leave(f.compare("eq", f.load(index, f.get(place)), "0"), free)
-            f.set_variable(place, f.value(f"and i64 {f.add(f.get(place), '1')}, {mask}"))
+        place = _emit_free_place(f, index, mask, hashed)
         tag = f.value(f"and i64 {hashed}, -4294967296")
-        f.store(index, f.get(place), f.value(f"or i64 {tag}, {f.add(number, '1')}"))
+        f.store(index, place, f.value(f"or i64 {tag}, {f.add(number, '1')}"))
     f.do("ret i64 0")
     return f
 
@@ -154,11 +158,8 @@ def _rehash_numbers() -> IrFunction:
     tops, bottoms = f.address(KernelField.TOPS), f.address(KernelField.BOTTOMS)
     with f.count("0", f.field(KernelField.NUMBER_COUNT)) as number:
         hashed = _hash_number(f, f.load(tops, number), f.load(bottoms, number))
-        place = f.variable(f.value(f"and i64 {hashed}, {mask}"))
-        with f.loop() as free:
-            f.leave(f.compare("eq", f.load(index, f.get(place)), "0"), free)
-            f.set_variable(place, f.value(f"and i64 {f.add(f.get(place), '1')}, {mask}"))
-        f.store(index, f.get(place), f.add(number, "1"))
+        place = _emit_free_place(f, index, mask, hashed)
+        f.store(index, place, f.add(number, "1"))
     f.do("ret i64 0")
     return f
 

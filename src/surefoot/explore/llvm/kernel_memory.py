@@ -116,6 +116,10 @@ class KernelMemory:
         self._arrays[field] = values
         self._table[field] = values.ctypes.data
 
+    def _enlarge(self, field: KernelField, count: int, room: int, dtype: Any) -> None:
+        """Room for so many numbers, of which the first ones are kept."""
+        self.put_array(field, _enlarge_array(self._arrays.get(field), count, room, dtype))
+
     def put_list(self, field: KernelField, values: list[int]) -> None:
         self.put_array(field, np.array(values or [0], dtype=np.int64))
 
@@ -193,7 +197,7 @@ class KernelMemory:
     def _number_room(self, room: int) -> None:
         count = self[KernelField.NUMBER_COUNT]
         for field in (KernelField.TOPS, KernelField.BOTTOMS):
-            self.put_array(field, _enlarge_array(self._arrays.get(field), count, room, np.int64))
+            self._enlarge(field, count, room, np.int64)
         self[KernelField.NUMBER_ROOM] = room
 
     def _index_numbers(self, machine: Machine) -> None:
@@ -215,15 +219,9 @@ class KernelMemory:
 
     def _state_room(self, room: int) -> None:
         count = self[KernelField.STATE_COUNT]
-        old = self._arrays.get(KernelField.STATES)
-        self.put_array(
-            KernelField.STATES, _enlarge_array(old, count * self._words, room * self._words, np.uint64)
-        )
+        self._enlarge(KernelField.STATES, count * self._words, room * self._words, np.uint64)
         done = self[KernelField.POSITION] + 1
-        self.put_array(
-            KernelField.CHOICES_OF,
-            _enlarge_array(self._arrays.get(KernelField.CHOICES_OF), done, room + 1, np.int64),
-        )
+        self._enlarge(KernelField.CHOICES_OF, done, room + 1, np.int64)
         self.put_array(KernelField.INDEX, np.zeros(2 * room, dtype=np.uint64))
         self[KernelField.STATE_ROOM], self[KernelField.INDEX_MASK] = room, 2 * room - 1
         if room >= 2**32:
@@ -233,23 +231,14 @@ class KernelMemory:
 
     def _choice_room(self, room: int) -> None:
         count = self[KernelField.CHOICE_COUNT]
-        self.put_array(
-            KernelField.OUTCOMES_OF,
-            _enlarge_array(self._arrays.get(KernelField.OUTCOMES_OF), count + 1, room + 1, np.int64),
-        )
-        self.put_array(
-            KernelField.CODES, _enlarge_array(self._arrays.get(KernelField.CODES), count, room, np.int64)
-        )
+        self._enlarge(KernelField.OUTCOMES_OF, count + 1, room + 1, np.int64)
+        self._enlarge(KernelField.CODES, count, room, np.int64)
         self[KernelField.CHOICE_ROOM] = room
 
     def _outcome_room(self, room: int) -> None:
         count, old_room = self[KernelField.OUTCOME_COUNT], self[KernelField.OUTCOME_ROOM]
-        self.put_array(
-            KernelField.TARGETS, _enlarge_array(self._arrays.get(KernelField.TARGETS), count, room, np.int64)
-        )
-        self.put_array(
-            KernelField.WEIGHTS, _enlarge_array(self._arrays.get(KernelField.WEIGHTS), count, room, np.int32)
-        )
+        self._enlarge(KernelField.TARGETS, count, room, np.int64)
+        self._enlarge(KernelField.WEIGHTS, count, room, np.int32)
         columns = np.empty(self._rewards * room, dtype=np.int32)
         old = self._arrays.get(KernelField.REWARD_COLUMNS)
         for r in range(self._rewards):

@@ -149,8 +149,14 @@ class KernelFunction(IrFunction):
     def address(self, field: KernelField) -> str:
         return self.value(f"inttoptr i64 {self.field(field)} to ptr")
 
+    def addresses(self, *fields: KernelField) -> tuple[str, ...]:
+        return tuple(map(self.address, fields))
+
     def put_field(self, field: KernelField, value: str) -> None:
         self.store("%table", str(int(field)), value)
+
+    def raise_field(self, field: KernelField, amount: str) -> None:
+        self.put_field(field, self.add(self.field(field), amount))
 
     def item(self, field: KernelField, index: str) -> str:
         return self.load(self.address(field), index)

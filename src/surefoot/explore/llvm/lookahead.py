@@ -70,8 +70,7 @@ def _table_address(f: KernelFunction, table: str, field: KernelField) -> str:
 
 def _emit_earned_test(f: KernelFunction, columns: str) -> str:
     """Not 0 if some reward is; each column has one entry."""
-    found = f.variable()
-    f.set_variable(found, "0")
+    found = f.variable("0")
     with f.count("0", f.field(KernelField.REWARDS)) as r:
         index = f.value(f"sext i32 {f.load(columns, r, 'i32')} to i64")
         f.set_variable(found, f.value(f"or i64 {f.get(found)}, {f.value(f'xor i64 {index}, {ZERO}')}"))
@@ -80,8 +79,7 @@ def _emit_earned_test(f: KernelFunction, columns: str) -> str:
 
 def _emit_difference(f: KernelFunction, left: str, right: str, words: str) -> str:
     """Not 0 if two packed states are different."""
-    found = f.variable()
-    f.set_variable(found, "0")
+    found = f.variable("0")
     with f.count("0", words) as w:
         bits = f.value(f"xor i64 {f.load(left, w)}, {f.load(right, w)}")
         f.set_variable(found, f.value(f"or i64 {f.get(found)}, {bits}"))

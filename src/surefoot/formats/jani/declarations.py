@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.errors import InvalidProblem, did_you_mean, locate_errors
 from surefoot.formats.jani.expressions import (
     JaniFunction,
     JaniScope,
@@ -181,10 +181,8 @@ def _constant_value(node: JsonNode, name: str, given: ConstantOverride | None, s
 def _override_value(name: str, given: ConstantOverride) -> Term:
     if not isinstance(given, str):
         return Const(given)
-    try:
+    with locate_errors(f"--const {name}"):
         term = parse_term(given, names=())
-    except InvalidProblem as error:
-        raise error.at(f"--const {name}") from None
     value = evaluate_term(term, {}) if not isinstance(term, Const) else term.value
     return Const(value)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.expressions import (
     JaniScope,
-    is_jani_subtype,
+    check_jani_type,
     jani_term_type,
     read_jani_term,
     read_unfolded_term,
@@ -18,8 +19,7 @@ from surefoot.formats.jani.json_document import JsonNode
 from surefoot.formats.jani.transient_variables import check_transient
 from surefoot.problem.environment import Update
 from surefoot.problem.validate.distribution import constant_sum, is_nearly_one, sum_defect
-from surefoot.term.printer import abbreviate_term, show_term
-from surefoot.term.reserved_names import location_key
+from surefoot.term.printer import show_term
 from surefoot.term.term import (
     TRUE,
     Apply,
@@ -33,7 +33,7 @@ from surefoot.term.term import (
     targets_overlap,
 )
 from surefoot.term.traverse import substitute_names
-from surefoot.term.types import BOOL, REAL, describe_type, suggest_conversion, unbounded_type
+from surefoot.term.types import BOOL, REAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +60,12 @@ class RawEdge:
     node: JsonNode
 
 
-@dataclass(frozen=True, slots=True)
-class _AssignmentIndices:
-    """At which indices each instance assigns which variable: (component, unique name) -> indices."""
-
-    indices: Mapping[tuple[str, str], frozenset[int]]
-
-    def indices_elsewhere(self, component: str, name: str) -> Iterable[int]:
-        """The indices at which other components assign the variable."""
-        for (other, written), indices in self.indices.items():
-            if written == name and other != component:
-                yield from indices
+AssignmentIndices: TypeAlias = dict[tuple[str, str], set[int]]  # by component and unique name of a variable
 
 
-def collect_assignments(cast: ModelInstances) -> _AssignmentIndices:
-    """Every assignment of the model, by component and variable."""
-    found: dict[tuple[str, str], set[int]] = {}
+def collect_assignments(cast: ModelInstances) -> AssignmentIndices:
+    """At which indices each instance assigns which variable."""
+    found: AssignmentIndices = {}
     for instance in cast.instances:
         for edge in instance.fields["edges"].entries():
             for assignment in _assignments_of(edge):
@@ -83,7 +73,7 @@ def collect_assignments(cast: ModelInstances) -> _AssignmentIndices:
                 name = _unique_name(cast, instance, _root_variable(row["ref"]))
                 index = row["index"].integer() if "index" in row else 0
                 found.setdefault((instance.component, name), set()).add(index)
-    return _AssignmentIndices({key: frozenset(indices) for key, indices in found.items()})
+    return found
 
 
 def _assignments_of(edge: JsonNode) -> Iterable[JsonNode]:
@@ -122,7 +112,7 @@ class EdgeReader:
     cast: ModelInstances
     instance: AutomatonInstance
     scope: JaniScope
-    writes: _AssignmentIndices
+    writes: AssignmentIndices
     actions: Mapping[str, JsonNode]
     deterministic: bool  # a labelled transition system: one destination for each edge
     normalise: bool  # are sums near 1 taken for 1?
@@ -140,9 +130,8 @@ class EdgeReader:
         action = fields["action"].declared_name(self.actions, "action") if "action" in fields else None
         guard: Term = TRUE
         if "guard" in fields:
-            guard = self._fix_location(
-                read_jani_term(fields["guard"].table(("exp",))["exp"], self.scope, BOOL), source
-            )
+            condition = read_jani_term(fields["guard"].table(("exp",))["exp"], self.scope, BOOL)
+            guard = self.instance.fix_location(condition, source)
         common = fields["assignments"].entries() if "assignments" in fields else []
         entries = fields["destinations"].entries()
         if not entries:
@@ -163,14 +152,6 @@ class EdgeReader:
         if (defect := sum_defect(probabilities)) is not None:
             node.fail(*defect)
 
-    def _fix_location(self, term: Term, source: str) -> Term:
-        """In an edge the component's own location is known."""
-        key = location_key(self.instance.component)
-        if key not in free_names(term):
-            return term
-        index = tuple(self.instance.locations.values()).index(source)
-        return fold_constant_parts(substitute_names(term, {key: Const(index)}))
-
     def _destination(self, node: JsonNode, common: list[JsonNode], source: str) -> Destination:
         fields = node.table(("location",), ("probability", "assignments"))
         target = self.instance.locations[
@@ -179,7 +160,7 @@ class EdgeReader:
         probability: Term = Const(1)
         if "probability" in fields:
             place = fields["probability"].table(("exp",))["exp"]
-            probability = self._fix_location(read_jani_term(place, self.scope, REAL), source)
+            probability = self.instance.fix_location(read_jani_term(place, self.scope, REAL), source)
             if isinstance(probability, Const) and not 0 <= probability.value <= 1:
                 place.fail(f"probability {show_term(probability)} is not between 0 and 1")
         own = fields["assignments"].entries() if "assignments" in fields else []
@@ -205,18 +186,18 @@ class EdgeReader:
                 root = _root_variable(row["ref"])
                 name = _unique_name(self.cast, self.instance, root)
                 declared = self.instance.variables.get(root.value) or self.cast.variables[root.value]
-                value = self._fix_location(read_jani_term(row["value"], scope), source)
+                value = self.instance.fix_location(read_jani_term(row["value"], scope), source)
                 if declared.transient:
                     if not isinstance(row["ref"].value, str):
                         row["ref"].refuse("an assignment to a part of a transient array")
-                    _require_type(row["value"], value, declared.kind, scope)
+                    check_jani_type(row["value"], value, scope, declared.kind)
                     check_transient(row["value"], root.value, value, declared.kind, scope.notes)
                     if name in latest:
                         row["ref"].fail(f"`{root.value}` is assigned twice at once", "keep one of them")
                     latest[name] = index, value
                     continue
-                target = self._fix_location(self._target(row["ref"], scope), source)
-                _require_type(row["value"], value, jani_term_type(row["ref"], target, scope), scope)
+                target = self.instance.fix_location(self._target(row["ref"], scope), source)
+                check_jani_type(row["value"], value, scope, jani_term_type(row["ref"], target, scope))
                 if any(u.index == index and targets_overlap(u.target, target) for u in updates):
                     row["ref"].fail(f"`{show_term(target)}` is assigned twice at once", "keep one of them")
                 updates.append(Update(target, value, index))
@@ -246,7 +227,7 @@ class EdgeReader:
         values: dict[str, Term] = {}
         hidden: dict[str, str] = {}
         for raw, name in {**self.cast.names, **self.instance.names}.items():
-            overtaken = any(i < index for i in self._foreign_indices(name))
+            overtaken = name in self.cast.transients and any(i < index for i in self._foreign_indices(name))
             if name in assigned and not overtaken:
                 since, term = assigned[name]
                 changed = [v for v in free_names(term) if self._is_written(v, since, index, written)]
@@ -261,12 +242,13 @@ class EdgeReader:
         return replace(self.scope, values=kept, hidden={**self.scope.hidden, **hidden})
 
     def _foreign_indices(self, name: str) -> Iterable[int]:
-        is_transient = name in self.cast.transients
-        return self.writes.indices_elsewhere(self.instance.component, name) if is_transient else ()
+        """The indices at which other components assign the variable."""
+        for (other, written), indices in self.writes.items():
+            if written == name and other != self.instance.component:
+                yield from indices
 
     def _is_written(self, name: str, since: int, until: int, written: Mapping[str, set[int]]) -> bool:
-        indices = [*written.get(name, ()), *self.writes.indices_elsewhere(self.instance.component, name)]
-        return any(since <= i < until for i in indices)
+        return any(since <= i < until for i in (*written.get(name, ()), *self._foreign_indices(name)))
 
     def _value_before_step(self, index: int, value: Term, updates: list[Update]) -> Term | None:
         """The value as a term over the state before the step.
@@ -276,7 +258,7 @@ class EdgeReader:
         """
         earlier: dict[str, Term] = {}
         for name in free_names(value):
-            if any(i < index for i in self.writes.indices_elsewhere(self.instance.component, name)):
+            if any(i < index for i in self._foreign_indices(name)):
                 return None
             mine = [u for u in updates if u.index < index and name == split_target(u.target)[0]]
             if not mine:
@@ -291,16 +273,6 @@ class EdgeReader:
                 return None
             earlier[name] = before
         return fold_constant_parts(substitute_names(value, earlier)) if earlier else value
-
-
-def _require_type(node: JsonNode, value: Term, kind: object, scope: JaniScope) -> None:
-    found = jani_term_type(node, value, scope)
-    if not is_jani_subtype(found, kind):  # type: ignore[arg-type]
-        what = (
-            f"`{abbreviate_term(value)}` is {describe_type(found)}, but "
-            f"{describe_type(unbounded_type(kind))} is needed"  # type: ignore[arg-type]
-        )
-        node.fail(what, suggest_conversion(value, found, (type(kind),)))
 
 
 def input_enabled_edges(instance: AutomatonInstance, edges: list[RawEdge]) -> list[RawEdge]:

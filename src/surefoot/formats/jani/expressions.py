@@ -109,35 +109,38 @@ class JaniScope:
         return replace(self, values={**outer, **arguments}, outer=outer, calls=(*self.calls, function))
 
 
-def read_jani_term(node: JsonNode, scope: JaniScope, *wanted: ValueType) -> Term:
-    """The term of an expression, folded; its kind has to be one of those wanted (if any is named)."""
+def read_jani_term(node: JsonNode, scope: JaniScope, wanted: ValueType | None = None) -> Term:
+    """The term of an expression, folded; its kind has to be the one that is wanted, if any is."""
     if scope.functions:
         scope = replace(scope, expanded=Counter())
     term = read_unfolded_term(node, scope)
-    kind = jani_term_type(node, term, scope)
-    if wanted and not any(is_jani_subtype(kind, w) for w in wanted):
-        what = (
-            f"`{abbreviate_term(term)}` is {describe_type(kind)}, but "
-            f"{describe_type(unbounded_type(wanted[0]))} is needed"
-        )
-        node.fail(what, suggest_conversion(term, kind, (type(wanted[0]),)))
+    check_jani_type(node, term, scope, wanted)
     try:
         return fold_constant_parts(term)
     except LongNumber as error:
         node.refuse(error.what, error.fix)
 
 
-def read_jani_constant(node: JsonNode, scope: JaniScope, *wanted: ValueType) -> Const:
+def read_jani_constant(node: JsonNode, scope: JaniScope, wanted: ValueType | None = None) -> Const:
     """The value of an expression that has the same one everywhere."""
-    term = read_jani_term(node, scope, *wanted)
+    term = read_jani_term(node, scope, wanted)
     if not isinstance(term, Const):
         node.fail(f"`{abbreviate_term(term)}` is not a constant", "use numbers and constants only")
     return term
 
 
-def is_jani_subtype(kind: ValueType, wanted: ValueType) -> bool:
+def _is_jani_subtype(kind: ValueType, wanted: ValueType) -> bool:
     """An integer may stand where a real number is wanted."""
     return join_types(kind, unbounded_type(wanted)) == unbounded_type(wanted)
+
+
+def check_jani_type(node: JsonNode, term: Term, scope: JaniScope, wanted: ValueType | None) -> None:
+    """Refuse a term without a kind, or of another one than is wanted."""
+    kind = jani_term_type(node, term, scope)
+    if wanted is not None and not _is_jani_subtype(kind, wanted):
+        needed = describe_type(unbounded_type(wanted))
+        what = f"`{abbreviate_term(term)}` is {describe_type(kind)}, but {needed} is needed"
+        node.fail(what, suggest_conversion(term, kind, (type(wanted),)))
 
 
 def jani_term_type(node: JsonNode, term: Term, scope: JaniScope) -> ValueType:
@@ -315,14 +318,14 @@ def _expand_call(node: JsonNode, scope: JaniScope, level: int) -> Term:
     for argument, (name, kind) in zip(given, function.parameters, strict=True):
         arguments[name] = read_unfolded_term(argument, scope, level + 1)
         found = jani_term_type(argument, arguments[name], scope)
-        if not is_jani_subtype(found, kind):
+        if not _is_jani_subtype(found, kind):
             argument.fail(
                 f"`{name}` is {describe_type(unbounded_type(kind))}, but this is {describe_type(found)}"
             )
     inner = scope.inside(function.name, arguments)
     body = read_unfolded_term(function.body, inner, level + 1)
     found = jani_term_type(function.body, body, inner)
-    if not is_jani_subtype(found, function.result):
+    if not _is_jani_subtype(found, function.result):
         what = f"`{function.name}` is declared as {describe_type(unbounded_type(function.result))}"
         function.body.fail(f"{what}, but this is {describe_type(found)}")
     return body

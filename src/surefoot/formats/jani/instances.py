@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.declarations import JaniVariable, nodes_by_name, read_functions, read_variables
 from surefoot.formats.jani.expressions import JaniFunction, JaniScope
 from surefoot.formats.jani.json_document import JsonNode
-from surefoot.term.reserved_names import is_reserved, location_name, location_parts
+from surefoot.term.reserved_names import is_reserved, location_key, location_name, location_parts
+from surefoot.term.term import Const, Term, free_names
+from surefoot.term.traverse import substitute_names
 
 AUTOMATON = ("name", "locations", "initial-locations", "edges")
 AUTOMATON_OPTIONAL = ("variables", "functions", "restrict-initial")
@@ -38,6 +41,14 @@ class AutomatonInstance:
 
     def location_nodes(self) -> Iterable[tuple[str, JsonNode]]:
         return zip(self.locations.values(), self.fields["locations"].entries(), strict=True)
+
+    def fix_location(self, term: Term, location: str) -> Term:
+        """The term where the component's own location is known."""
+        key = location_key(self.component)
+        if key not in free_names(term):
+            return term
+        index = tuple(self.locations.values()).index(location)
+        return fold_constant_parts(substitute_names(term, {key: Const(index)}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from surefoot.formats.jani.json_document import JsonNode, read_json_document
 from surefoot.formats.jani.properties import PropertyReader, read_jani_properties
 from surefoot.formats.jani.rewards import Rewards
 from surefoot.formats.jani.transient_variables import read_definitions, state_values
+from surefoot.formats.untrusted.regular_file import error_in_file
 from surefoot.problem.environment import Component, Environment, Variable
 from surefoot.problem.property import Property
 from surefoot.problem.validate.distribution import normalise_probabilities
@@ -80,21 +81,9 @@ def read_jani(
         top = read_json_document(Path(path))
         model = model_from_document(top, constants or {}, rewards=rewards, normalise=normalise)
     except SurefootError as error:
-        raise _on_one_line(error, Path(path)) from None
-    refused = {name: _on_one_line(error, Path(path)) for name, error in model.refused.items()}
+        raise error_in_file(error, Path(path)) from None
+    refused = {name: error_in_file(error, Path(path)) for name, error in model.refused.items()}
     return replace(model, refused=refused)
-
-
-def _on_one_line(error: SurefootError, path: Path) -> SurefootError:
-    """The error with the name of the file, on one line whatever names the file contains."""
-    named = error if error.where.startswith("--const") else error.at(str(path))
-    return type(named)(
-        _printable_line(named.what), fix=_printable_line(named.fix), where=_printable_line(named.where)
-    )
-
-
-def _printable_line(text: str) -> str:
-    return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
 
 
 def model_from_document(
@@ -143,7 +132,7 @@ def model_from_document(
     for name in rewards:
         earned.request_named_reward(name)
     rewarded, vectors = earned.rewarded_system()
-    defined = read_definitions(cast, scopes, {name for _, name in writes.indices})
+    definitions, hidden = read_definitions(cast, scopes, {name for _, name in writes})
     environment = Environment(
         name=fields["name"].string() or "model",
         variables=tuple(Variable(n, d.kind) for n, d in cast.all_variables() if not d.transient),
@@ -158,7 +147,7 @@ def model_from_document(
             for i in cast.instances
         ),
         synchronisations=vectors,
-        definitions=tuple(defined.terms.items()),
+        definitions=tuple(definitions.items()),
         notes=tuple(sorted(notes)),
     )
     if normalise:
@@ -168,7 +157,7 @@ def model_from_document(
     names |= {(n, raw): name for n, i in enumerate(cast.instances) for raw, name in i.names.items()}
     return JaniModel(
         *(environment.name, kind, environment, properties, refused, plain, environment.notes),
-        hidden=defined.hidden,
+        hidden=hidden,
         names=names,
     )
 

@@ -22,7 +22,6 @@ from surefoot.formats.jani.instances import ModelInstances
 from surefoot.formats.jani.json_document import JsonNode
 from surefoot.problem.environment import Edge, Outcome, Synchronisation
 from surefoot.problem.property import STEPS
-from surefoot.term.reserved_names import location_key
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
 from surefoot.term.traverse import fold_term, substitute_names
 from surefoot.term.types import REAL
@@ -93,7 +92,7 @@ class Rewards:
         if "steps" in ways:
             jump = self._step_value(node)
             base = fold_constant_parts(substitute_names(jump, self.defaults))
-            if plain_steps and ways == {"steps"} and base == Const(1) and not self._setters(node, jump):
+            if plain_steps and ways == {"steps"} and base == Const(1) and not self._setters(jump):
                 return _Reward(STEPS, base, None)
             each = base if each == Const(0) else each if base == Const(0) else each + base
             self._check_members(node, jump)
@@ -159,7 +158,7 @@ class Rewards:
             node.refuse(what, "tools disagree on whether it is read before or after the step; use `exit`")
         return term
 
-    def _setters(self, node: JsonNode, jump: Term) -> dict[tuple[str, str | None], set[str]]:
+    def _setters(self, jump: Term) -> dict[tuple[str, str | None], set[str]]:
         """Component and action of edges that set transient variables of the reward, and which."""
         wanted = free_names(jump)
         found: dict[tuple[str, str | None], set[str]] = {}
@@ -176,7 +175,7 @@ class Rewards:
 
     def _check_members(self, node: JsonNode, jump: Term) -> None:
         """Two members of one vector may add to a sum, but not set the same variable."""
-        setters = self._setters(node, jump)
+        setters = self._setters(jump)
         components = [i.component for i in self.cast.instances]
         for vector in self.vectors:
             members = [
@@ -210,7 +209,8 @@ class Rewards:
             if reward.name == STEPS:
                 continue
             if reward.each != Const(0) and counts:
-                amount = self._fix_location(reward.each, component, edge)
+                instance = next(i for i in self.cast.instances if i.component == component)
+                amount = instance.fix_location(reward.each, edge.source)
             if reward.jump is not None and (
                 added := self._reward_increase(reward.jump, destination)
             ) != Const(0):
@@ -227,15 +227,6 @@ class Rewards:
         base = fold_constant_parts(substitute_names(jump, self.defaults))
         value = fold_constant_parts(substitute_names(jump, {**self.defaults, **given}))
         return value if base == Const(0) else fold_constant_parts(value - base)
-
-    def _fix_location(self, term: Term, component: str, edge: RawEdge) -> Term:
-        key = location_key(component)
-        if key not in free_names(term):
-            return term
-        instance = next(i for i in self.cast.instances if i.component == component)
-        return fold_constant_parts(
-            substitute_names(term, {key: Const(tuple(instance.locations.values()).index(edge.source))})
-        )
 
 
 def _is_sum(term: Term) -> bool:

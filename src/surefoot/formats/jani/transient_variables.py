@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from surefoot.errors import SurefootError
 from surefoot.formats.jani.constant_folding import fold_constant_parts
@@ -111,18 +111,13 @@ def rewrite_locations(cast: ModelInstances, term: Term) -> Term:
     return fold_term(term, lambda leaf: leaf, rewrite)
 
 
-@dataclass(frozen=True, slots=True)
-class _Definitions:
-    """What each name stands for, and of the names that cannot be used why not."""
-
-    terms: Mapping[str, Term]
-    hidden: Mapping[str, str]
-
-
 def read_definitions(
     cast: ModelInstances, scopes: Mapping[str, JaniScope], written: Set[str]
-) -> _Definitions:
-    """The names of the whole model; `written` are the variables that some step assigns."""
+) -> tuple[dict[str, Term], dict[str, str]]:
+    """What each name of the whole model stands for, and of the names that cannot be used why not.
+
+    `written` are the variables that some step assigns.
+    """
     terms: dict[str, Term] = {}
     hidden: dict[str, str] = {}
     for name, scope, raw, initial in _iterate_transients(cast, scopes):
@@ -151,7 +146,7 @@ def read_definitions(
                 terms[name] = rewrite_locations(cast, _function_value(function, scope))
             except SurefootError as error:
                 hidden[name] = f"function `{name}` cannot be used: {error.what}"
-    return _Definitions(terms, hidden)
+    return terms, hidden
 
 
 def _iterate_transients(

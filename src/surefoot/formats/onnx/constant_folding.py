@@ -22,7 +22,7 @@ from surefoot.formats.onnx.network_builder import (
     broadcast_shape,
     network_size_error,
 )
-from surefoot.formats.onnx.protobuf import Tensor, tensor_type_name
+from surefoot.formats.onnx.protobuf import Tensor, malformed_model, tensor_type_name
 
 # TensorProto.DataType of FLOAT, INT32, INT64 and BOOL.
 _TYPES: dict[int, Any] = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_}
@@ -31,12 +31,12 @@ _TYPES: dict[int, Any] = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_}
 def translate_constant(_: NetworkBuilder, given: NodeArguments) -> list[Value]:
     """The one attribute of a Constant node."""
     if len(given.attributes) != 1:
-        raise InvalidProblem("Constant needs exactly one value", fix="export the network again")
+        raise malformed_model("Constant needs exactly one value")
     ((name, found),) = given.attributes.items()
     if name == "value" and isinstance(found, np.ndarray):
         return [KnownTensor(found)]
     if name == "value" or isinstance(found, str | np.ndarray):
-        raise InvalidProblem("the value of Constant must be a tensor", fix="export the network again")
+        raise malformed_model("the value of Constant must be a tensor")
     whole = all(isinstance(n, int) for n in (found if isinstance(found, tuple) else (found,)))
     return [KnownTensor(np.array(found, np.int64 if whole and "int" in name else np.float32))]
 
@@ -45,9 +45,7 @@ def translate_constant_of_shape(_: NetworkBuilder, given: NodeArguments) -> list
     shape = given.integer_list_input(0, "the shape") or ()
     fill = given.attributes.get("value", np.zeros(1, np.float32))
     if not isinstance(fill, np.ndarray) or fill.shape != (1,):
-        raise InvalidProblem(
-            "the value of ConstantOfShape must hold one number", fix="export the network again"
-        )
+        raise malformed_model("the value of ConstantOfShape must hold one number")
     return [KnownTensor(np.broadcast_to(fill.reshape(()), shape))]
 
 
@@ -87,7 +85,7 @@ def _matching_arrays(given: NodeArguments) -> list[Tensor]:
     """The constant inputs, all of one type and small enough once broadcast."""
     arrays = [v.array for v in given.all() if isinstance(v, KnownTensor)]
     if len({a.dtype for a in arrays}) != 1:
-        raise InvalidProblem(f"{given.op} mixes types of numbers", fix="export the network again")
+        raise malformed_model(f"{given.op} mixes types of numbers")
     broadcast_shape([a.shape for a in arrays])
     return arrays
 

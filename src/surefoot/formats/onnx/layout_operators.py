@@ -21,7 +21,7 @@ from surefoot.formats.onnx.network_builder import (
     Value,
     normalise_axis,
 )
-from surefoot.formats.onnx.protobuf import Tensor
+from surefoot.formats.onnx.protobuf import Tensor, malformed_model
 from surefoot.problem.network import Join
 
 Movement: TypeAlias = Callable[[Tensor, NodeArguments, NetworkBuilder], Sequence[Tensor]]
@@ -60,9 +60,7 @@ def translate_concat(builder: NetworkBuilder, given: NodeArguments) -> list[Valu
 def _flatten_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
     axis, rank = given.integer("axis", 1), array.ndim
     if not (-rank if given.opset >= 11 else 0) <= axis <= rank:
-        raise InvalidProblem(
-            f"axis {axis} does not exist in {rank} dimensions", fix="export the network again"
-        )
+        raise malformed_model(f"axis {axis} does not exist in {rank} dimensions")
     front = axis if axis >= 0 else axis + rank
     return [array.reshape(math.prod(array.shape[:front]), -1)]
 
@@ -70,14 +68,12 @@ def _flatten_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> li
 def _reshape_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
     wanted = given.integer_list_input(1, "the shape")
     if wanted is None:
-        raise InvalidProblem("Reshape has no shape", fix="export the network again")
+        raise malformed_model("Reshape has no shape")
     keeps_zero = given.flag("allowzero", False)
     if min(wanted, default=0) < -1 or any(
         d == 0 and not keeps_zero and i >= array.ndim for i, d in enumerate(wanted)
     ):
-        raise InvalidProblem(
-            f"shape {list(array.shape)} cannot become {list(wanted)}", fix="export the network again"
-        )
+        raise malformed_model(f"shape {list(array.shape)} cannot become {list(wanted)}")
     shape = [array.shape[i] if d == 0 and not keeps_zero else d for i, d in enumerate(wanted)]
     return [array.reshape(shape)]
 
@@ -102,9 +98,7 @@ def _unsqueeze_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> 
 def _transpose_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
     order = given.integers("perm")
     if order is not None and sorted(order) != list(range(array.ndim)):
-        raise InvalidProblem(
-            f"{list(order)[:12]} is no order of {array.ndim} axes", fix="export the network again"
-        )
+        raise malformed_model(f"{list(order)[:12]} is no order of {array.ndim} axes")
     return [np.transpose(array, order)]
 
 
@@ -118,7 +112,7 @@ def _expand_array(array: Tensor, given: NodeArguments, builder: NetworkBuilder) 
 def _gather_entries(array: Tensor, given: NodeArguments, builder: NetworkBuilder) -> list[Tensor]:
     indices = given.constant_input(1, "the indices")
     if indices.dtype.kind != "i":
-        raise InvalidProblem("the indices of Gather must be integers", fix="export the network again")
+        raise malformed_model("the indices of Gather must be integers")
     axis = normalise_axis(given.integer("axis", 0), array.ndim)
     builder.reserve(array.size // max(1, array.shape[axis]) * indices.size)
     return [np.take(array, indices, axis)]
@@ -137,14 +131,12 @@ def _slice_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list
         starts, ends = given.integer_list_input(1, "the start"), given.integer_list_input(2, "the end")
         axes, steps = given.integer_list_input(3, "the axes"), given.integer_list_input(4, "the step")
     if starts is None or ends is None:
-        raise InvalidProblem("Slice has no start or no end", fix="export the network again")
+        raise malformed_model("Slice has no start or no end")
     axes = axes if axes is not None else tuple(range(len(starts)))
     steps = steps if steps is not None else (1,) * len(starts)
     places = [normalise_axis(axis, array.ndim) for axis in axes]
     if 0 in steps or not len(starts) == len(ends) == len(set(places)) == len(axes) == len(steps):
-        raise InvalidProblem(
-            "starts, ends, axes and steps of Slice do not fit together", fix="export the network again"
-        )
+        raise malformed_model("starts, ends, axes and steps of Slice do not fit together")
     cut = [slice(None)] * array.ndim
     for start, end, place, step in zip(starts, ends, places, steps, strict=True):
         cut[place] = _clamp_slice(start, end, step, array.shape[place])
@@ -169,13 +161,11 @@ def _split_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list
         parts = given.integer("num_outputs", 0 if given.opset >= 18 else given.results)
         if parts < 1 or (size % parts and given.opset < 18):
             what = f"Split does not say how {size} entries become {given.results} parts"
-            raise InvalidProblem(what, fix="export the network again")
+            raise malformed_model(what)
         each = -(-size // parts)  # all equal, the last one may be smaller
         sizes = tuple(min(each, max(0, size - each * i)) for i in range(parts)) if parts <= size else ()
     if len(sizes) != given.results or sum(sizes) != size or min(sizes) < 0:
-        raise InvalidProblem(
-            f"parts of {list(sizes)[:12]} do not fill {size} entries", fix="export the network again"
-        )
+        raise malformed_model(f"parts of {list(sizes)[:12]} do not fill {size} entries")
     return list(np.split(array, np.cumsum(sizes)[:-1], axis))
 
 
@@ -186,7 +176,7 @@ def _keep_array(array: Tensor, _: NodeArguments, __: NetworkBuilder) -> list[Ten
 def _ignore_dropout(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
     for place, what in ((1, "the ratio"), (2, "the training mode")):
         if given.optional(place) is not None and given.constant_input(place, what).ndim:
-            raise InvalidProblem(f"{what} of Dropout must be one number", fix="export the network again")
+            raise malformed_model(f"{what} of Dropout must be one number")
     if given.optional(2) is not None and given.constant_input(2, "the training mode").any():
         raise Unsupported("Dropout in training mode", fix="export in evaluation mode (model.eval())")
     return [array]

@@ -22,7 +22,7 @@ from surefoot.formats.onnx.network_builder import (
     normalise_axis,
     row_major_signal,
 )
-from surefoot.formats.onnx.protobuf import Tensor
+from surefoot.formats.onnx.protobuf import Tensor, malformed_model
 from surefoot.problem.network import Affine, Combine, Constant, IndexArray, Pairing, freeze_float32
 
 
@@ -218,9 +218,7 @@ def _window_positions(
     if len(strides) != axes or len(dilations) != axes or len(pads) != 2 * axes:
         raise ValueError("one stride and dilation and two pads per axis")
     if min(*strides, *dilations) < 1 or min(pads) < 0:
-        raise InvalidProblem(
-            "strides and dilations must be positive, pads not negative", fix="export the network again"
-        )
+        raise malformed_model("strides and dilations must be positive, pads not negative")
     windows = []
     for axis, size in enumerate(sizes):
         reach = dilations[axis] * (kernel[axis] - 1) + 1

@@ -14,8 +14,8 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.onnx.protobuf import MOST_ENTRIES, Attribute, Tensor, quote_onnx_name
+from surefoot.errors import Unsupported
+from surefoot.formats.onnx.protobuf import MOST_ENTRIES, Attribute, Tensor, malformed_model, quote_onnx_name
 from surefoot.problem.network import (
     Affine,
     Array32,
@@ -71,9 +71,7 @@ class NodeArguments:
 
     def value(self, place: int) -> Value:
         if (found := self.optional(place)) is None:
-            raise InvalidProblem(
-                f"{self.op} needs at least {place + 1} inputs", fix="export the network again"
-            )
+            raise malformed_model(f"{self.op} needs at least {place + 1} inputs")
         return found
 
     def optional(self, place: int) -> Value | None:
@@ -95,9 +93,7 @@ class NodeArguments:
             return None
         array = self.constant_input(place, what)
         if array.dtype.kind != "i" or array.ndim != 1:
-            raise InvalidProblem(
-                f"{what} of {self.op} must be a list of integers", fix="export the network again"
-            )
+            raise malformed_model(f"{what} of {self.op} must be a list of integers")
         return tuple(int(i) for i in array.ravel())
 
     def integer(self, name: str, default: int) -> int:
@@ -125,18 +121,13 @@ class NodeArguments:
         return found if isinstance(found, str) else self._wrong(name, "a string")
 
     def _wrong(self, name: str, expected: str) -> NoReturn:
-        raise InvalidProblem(
-            f"attribute {quote_onnx_name(name)} of {self.op} must be {expected}",
-            fix="export the network again",
-        )
+        raise malformed_model(f"attribute {quote_onnx_name(name)} of {self.op} must be {expected}")
 
 
 def normalise_axis(axis: int, rank: int) -> int:
     """The axis counted from the front; ONNX allows negative ones."""
     if not -rank <= axis < rank:
-        raise InvalidProblem(
-            f"axis {axis} does not exist in {rank} dimensions", fix="export the network again"
-        )
+        raise malformed_model(f"axis {axis} does not exist in {rank} dimensions")
     return axis % rank
 
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.onnx.network_builder import KnownTensor, Value
-from surefoot.formats.onnx.protobuf import OnnxNode, quote_onnx_name, tensor_type_name
+from surefoot.formats.onnx.protobuf import OnnxNode, malformed_model, quote_onnx_name, tensor_type_name
 
-EXPORT_AGAIN = "export the network again"
 _TYPES = {
     "float32": "tensor(float)",
     "int32": "tensor(int32)",
@@ -39,26 +38,20 @@ def check_node_form(step: OnnxNode, opset: int) -> None:
     for attribute in step.message.attribute:
         name = str(attribute.name)
         if name in seen:
-            raise InvalidProblem(
-                f"attribute {quote_onnx_name(name)} of {step.op} is given twice", fix=EXPORT_AGAIN
-            )
+            raise malformed_model(f"attribute {quote_onnx_name(name)} of {step.op} is given twice")
         seen.add(name)
         if name not in schema.attributes:
-            raise InvalidProblem(f"{step.op} has no attribute {quote_onnx_name(name)} {at}", fix=EXPORT_AGAIN)
+            raise malformed_model(f"{step.op} has no attribute {quote_onnx_name(name)} {at}")
         if attribute.type != int(schema.attributes[name].type.value):
             wanted = _WORDS.get(int(schema.attributes[name].type.value), "of another type")
-            raise InvalidProblem(
-                f"attribute {quote_onnx_name(name)} of {step.op} must be {wanted}", fix=EXPORT_AGAIN
-            )
+            raise malformed_model(f"attribute {quote_onnx_name(name)} of {step.op} must be {wanted}")
     for name, known in schema.attributes.items():
         if known.required and name not in seen:
-            raise InvalidProblem(
-                f"{step.op} needs the attribute {quote_onnx_name(name)} {at}", fix=EXPORT_AGAIN
-            )
+            raise malformed_model(f"{step.op} needs the attribute {quote_onnx_name(name)} {at}")
     if not schema.min_input <= len(step.inputs) <= schema.max_input:
-        raise InvalidProblem(f"{step.op} does not have {len(step.inputs)} inputs {at}", fix=EXPORT_AGAIN)
+        raise malformed_model(f"{step.op} does not have {len(step.inputs)} inputs {at}")
     if not schema.min_output <= len(step.outputs) <= schema.max_output:
-        raise InvalidProblem(f"{step.op} does not have {len(step.outputs)} outputs {at}", fix=EXPORT_AGAIN)
+        raise malformed_model(f"{step.op} does not have {len(step.outputs)} outputs {at}")
 
 
 def check_input_types(step: OnnxNode, values: tuple[Value | None, ...], opset: int) -> None:
@@ -71,7 +64,7 @@ def check_input_types(step: OnnxNode, values: tuple[Value | None, ...], opset: i
         form = schema.inputs[min(place, len(schema.inputs) - 1)]
         if value is None:
             if form.option != OpSchema.FormalParameterOption.Optional:
-                raise InvalidProblem(f"{step.op} needs input {place} at opset {opset}", fix=EXPORT_AGAIN)
+                raise malformed_model(f"{step.op} needs input {place} at opset {opset}")
             continue
         kind = str(value.array.dtype) if isinstance(value, KnownTensor) else "float32"
         other = groups.setdefault(form.type_str, kind)
@@ -88,9 +81,7 @@ def check_declared_type(name: str, value: Value, declared: Mapping[str, int]) ->
     kind = str(value.array.dtype) if isinstance(value, KnownTensor) else "float32"
     if name in declared and tensor_type_name(declared[name]) != kind:
         said = tensor_type_name(declared[name])
-        raise InvalidProblem(
-            f"{quote_onnx_name(name)} is declared as {said}, but it is {kind}", fix=EXPORT_AGAIN
-        )
+        raise malformed_model(f"{quote_onnx_name(name)} is declared as {said}, but it is {kind}")
 
 
 def _operator_schema(step: OnnxNode, opset: int) -> Any:

@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, Unsupported, locate_errors
+from surefoot.formats.untrusted.regular_file import read_model_file
 
 _GZIP = b"\x1f\x8b"
 MOST_BYTES = 512 * 2**20
@@ -70,20 +71,14 @@ def quote_onnx_name(name: str) -> str:
     return f"`{plain if len(plain) <= 80 else plain[:77] + '...'}`"
 
 
+def malformed_model(what: str, where: str = "") -> InvalidProblem:
+    """The error of a file that is not written as the format demands."""
+    return InvalidProblem(what, fix="export the network again", where=where)
+
+
 def read_model_bytes(path: Path) -> bytes:
     """The content of a regular file, unpacked if it is gzipped, under the size limit."""
-    if path.is_dir():
-        raise InvalidProblem("this is a directory", fix="give the .onnx file inside it")
-    try:
-        if not path.exists():
-            raise InvalidProblem("there is no such file", fix="check the path")
-        if not path.is_file():
-            raise InvalidProblem("this is not a regular file", fix="give a .onnx file")
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InvalidProblem(f"cannot be read: {error.strerror or 'input/output error'}") from None
-    return unpack_model(data)
+    return unpack_model(read_model_file(path, ".onnx", MOST_BYTES + 1))
 
 
 def unpack_model(data: bytes) -> bytes:
@@ -105,11 +100,11 @@ def parse_onnx_graph(data: bytes) -> OnnxGraph:
     from onnx import IR_VERSION, ModelProto
 
     if not data:
-        raise InvalidProblem("the file is empty", fix="export the network again")
+        raise malformed_model("the file is empty")
     try:
         model = ModelProto.FromString(data)
     except DecodeError:
-        raise InvalidProblem("not an ONNX model, or cut off", fix="export the network again") from None
+        raise malformed_model("not an ONNX model, or cut off") from None
     if not model.HasField("graph") or model.ir_version < 1:
         raise InvalidProblem("not an ONNX model: it has no graph", fix="give a .onnx file")
     if model.ir_version > IR_VERSION:
@@ -159,9 +154,7 @@ def _opset_version(model: Any) -> int:
 
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
     if not versions:
-        raise InvalidProblem(
-            "no opset version is given", where="opset_import", fix="export the network again"
-        )
+        raise malformed_model("no opset version is given", where="opset_import")
     if len(versions) > 1:
         raise InvalidProblem("two opset versions are given", where="opset_import", fix="keep one of them")
     newest = onnx_opset_version()
@@ -198,17 +191,13 @@ def _check_inputs(inputs: Any, tensors: Mapping[str, Any]) -> None:
         )
         if not fits or declared.type.tensor_type.elem_type != stored.data_type:
             what = "the input is declared as something else than its default value"
-            raise InvalidProblem(
-                what,
-                where=f"input {quote_onnx_name(_decode_text(declared.name))}",
-                fix="export the network again",
-            )
+            raise malformed_model(what, where=f"input {quote_onnx_name(_decode_text(declared.name))}")
 
 
 def _refuse_two_names(steps: tuple[OnnxNode, ...]) -> None:
     names = [_decode_text(step.message.name) for step in steps if step.message.name]
     for name in {n for n in names if names.count(n) > 1} if len(set(names)) < len(names) else ():
-        raise InvalidProblem(f"two nodes are called {quote_onnx_name(name)}", fix="export the network again")
+        raise malformed_model(f"two nodes are called {quote_onnx_name(name)}")
 
 
 def _refuse_two_producers(steps: tuple[OnnxNode, ...], tensors: list[str], inputs: list[str]) -> None:
@@ -217,9 +206,7 @@ def _refuse_two_producers(steps: tuple[OnnxNode, ...], tensors: list[str], input
     seen = set()
     for where, name in places:
         if name in seen:
-            raise InvalidProblem(
-                f"{quote_onnx_name(name)} is defined twice", where=where, fix="export the network again"
-            )
+            raise malformed_model(f"{quote_onnx_name(name)} is defined twice", where=where)
         seen.add(name)
 
 
@@ -282,10 +269,8 @@ _KINDS: dict[int, tuple[str, np.dtype[Any]]] = {
 
 def decode_stored_tensor(message: Any, name: str) -> Tensor:
     """The numbers of a tensor that is stored in the file: float32, or integers for shapes and indices."""
-    try:
+    with locate_errors(f"tensor {quote_onnx_name(name)}"):
         return _tensor_array(message)
-    except (InvalidProblem, Unsupported) as error:
-        raise error.at(f"tensor {quote_onnx_name(name)}") from None
 
 
 def _tensor_array(message: Any) -> Tensor:
@@ -297,7 +282,7 @@ def _tensor_array(message: Any) -> Tensor:
     field, kind = _KINDS[message.data_type]
     shape = tuple(int(d) for d in message.dims)
     if any(d < 0 for d in shape):
-        raise InvalidProblem(f"negative dimension in shape {list(shape)}", fix="export the network again")
+        raise malformed_model(f"negative dimension in shape {list(shape)}")
     size = math.prod(shape)
     if size > MOST_ENTRIES:
         raise Unsupported(
@@ -306,10 +291,7 @@ def _tensor_array(message: Any) -> Tensor:
     raw = message.HasField("raw_data")
     stored = len(message.raw_data) // kind.itemsize if raw else len(getattr(message, field))
     if stored != size or (raw and len(message.raw_data) % kind.itemsize):
-        raise InvalidProblem(
-            f"shape {list(shape)} needs {size} numbers, the file holds {stored}",
-            fix="export the network again",
-        )
+        raise malformed_model(f"shape {list(shape)} needs {size} numbers, the file holds {stored}")
     flat = np.frombuffer(message.raw_data, kind) if raw else np.array(getattr(message, field), kind)
     array: Tensor = flat.astype(kind.newbyteorder("=")).reshape(shape)
     if kind.kind == "f" and not np.isfinite(array).all():

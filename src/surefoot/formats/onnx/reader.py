@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean, locate_errors
 from surefoot.formats.onnx.network_builder import (
     KnownTensor,
     NetworkBuilder,
@@ -26,14 +26,13 @@ from surefoot.formats.onnx.protobuf import (
     OnnxGraph,
     OnnxNode,
     decode_stored_tensor,
+    malformed_model,
     parse_onnx_graph,
     quote_onnx_name,
     read_model_bytes,
     tensor_type_name,
 )
 from surefoot.problem.network import Network
-
-EXPORT_AGAIN = "export the network again"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +49,8 @@ class TranslatedGraph:
 
 def read_onnx_network(path: Path, *, output: str | None = None) -> Network:
     """The network in a .onnx or .onnx.gz file; `output` names an output or any tensor before it."""
-    try:
-        return translate_onnx_graph(read_model_bytes(path), path.name.split(".")[0], output=output).network
-    except SurefootError as error:
-        raise error.at(str(path)) from None
+    with locate_errors(str(path)):
+        return read_onnx_bytes(read_model_bytes(path), path.name.split(".")[0], output=output)
 
 
 def read_onnx_bytes(data: bytes, name: str = "network", *, output: str | None = None) -> Network:
@@ -72,7 +69,7 @@ def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -
     values: dict[str, Value] = {given: row_major_signal(0, shape)}
     for step in steps:
         _translate_node(builder, graph, step, values)
-    result = _output_signal(graph, head, values)
+    result = _output_signal(head, values)
     check_head(head, result.shape)
     declared = graph.inputs[given]
     _check_batch(builder, given, declared, result.shape)
@@ -94,7 +91,7 @@ def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
             raise InvalidProblem(f"there is no output {quote_onnx_name(wanted)}", where="outputs", fix=hint)
         return wanted
     if not graph.outputs:
-        raise InvalidProblem("the graph has no outputs", where="outputs", fix=EXPORT_AGAIN)
+        raise malformed_model("the graph has no outputs", where="outputs")
     if len(graph.outputs) > 1:
         raise InvalidProblem(
             f"there are {len(graph.outputs)} outputs: {listed}", where="outputs", fix="--output NAME"
@@ -120,12 +117,10 @@ def _needed_nodes(graph: OnnxGraph, target: str) -> tuple[OnnxNode, ...]:
                     if name in later
                     else "that nothing produces"
                 )
-                raise InvalidProblem(
-                    f"reads {quote_onnx_name(name)} {fault}", where=step.where, fix=EXPORT_AGAIN
-                )
+                raise malformed_model(f"reads {quote_onnx_name(name)} {fault}", where=step.where)
         ready.update(step.outputs)
     if target not in ready:
-        raise InvalidProblem(f"nothing produces {quote_onnx_name(target)}", where="outputs", fix=EXPORT_AGAIN)
+        raise malformed_model(f"nothing produces {quote_onnx_name(target)}", where="outputs")
     return tuple(kept)
 
 
@@ -145,10 +140,8 @@ def _network_input(graph: OnnxGraph, steps: tuple[OnnxNode, ...], target: str) -
             f"there are {len(names)} inputs: {listed}", where="inputs", fix="join them into one"
         )
     name = names[0]
-    try:
+    with locate_errors(f"input {quote_onnx_name(name)}"):
         return name, _input_shape(graph, name)
-    except SurefootError as error:
-        raise error.at(f"input {quote_onnx_name(name)}") from None
 
 
 def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
@@ -163,7 +156,7 @@ def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
         raise Unsupported(f"shape [{text}] has an unknown dimension", fix=fix)
     shape = tuple(1 if d is None else d for d in declared)
     if any(d < 1 for d in shape):
-        raise InvalidProblem(f"shape {list(shape)} has no entries", fix=EXPORT_AGAIN)
+        raise malformed_model(f"shape {list(shape)} has no entries")
     if math.prod(shape) > MOST_ENTRIES:
         raise Unsupported(
             f"shape {list(shape)} has more than {MOST_ENTRIES} entries", fix="use a smaller input"
@@ -175,26 +168,20 @@ def _translate_node(
     builder: NetworkBuilder, graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]
 ) -> None:
     """Read one node; its results are added to `values`."""
-    try:
+    with locate_errors(step.where):
         given = _node_arguments(graph, step, values)
         try:
             with np.errstate(all="ignore"):  # a constant that overflows is refused when it is used
                 results = translate_onnx_node(builder, given)
         except (ValueError, IndexError, OverflowError):
             shapes = " and ".join(str(list(v.shape)) for v in given.values if v is not None)
-            raise InvalidProblem(
-                f"{step.op} does not fit its inputs of shape {shapes}", fix=EXPORT_AGAIN
-            ) from None
+            raise malformed_model(f"{step.op} does not fit its inputs of shape {shapes}") from None
         for name, value in zip(step.outputs, results, strict=False):
             if isinstance(value, TensorSignal) and not value.layout.size:
-                raise InvalidProblem(
-                    f"{quote_onnx_name(name)} of shape {list(value.shape)} has no entries", fix=EXPORT_AGAIN
-                )
+                raise malformed_model(f"{quote_onnx_name(name)} of shape {list(value.shape)} has no entries")
             builder.reserve(math.prod(value.shape))
             check_declared_type(name, value, graph.declared)
             values[name] = value
-    except SurefootError as error:
-        raise error.at(step.where) from None
 
 
 def _node_arguments(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) -> NodeArguments:
@@ -210,7 +197,7 @@ def _node_arguments(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) 
     for value in given.values:
         # Integers may be empty: the shape of a scalar is.
         if isinstance(value, KnownTensor) and value.array.dtype == np.float32 and not value.array.size:
-            raise InvalidProblem(f"a weight of shape {list(value.shape)} has no entries", fix=EXPORT_AGAIN)
+            raise malformed_model(f"a weight of shape {list(value.shape)} has no entries")
     return given
 
 
@@ -252,7 +239,7 @@ def _input_values(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) ->
     return tuple(found)
 
 
-def _output_signal(graph: OnnxGraph, head: Head, values: Mapping[str, Value]) -> TensorSignal:
+def _output_signal(head: Head, values: Mapping[str, Value]) -> TensorSignal:
     result = values.get(head.scores)
     if isinstance(result, TensorSignal):
         return result

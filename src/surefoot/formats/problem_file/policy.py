@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file.declarations import Declarations
 from surefoot.formats.toml_document import TomlEntry
 from surefoot.formats.wiring import (
@@ -76,15 +77,9 @@ def wire_network_file(network: NetworkFile, declared: Declarations, load: Load |
     if network.changes is not None:
         wiring = change_wiring(wiring, network.changes)
     output = wiring.output if network.output is None else network.output
-    loaded = (load or _load_policy)(network.path, output)
+    loaded = load_policy(network.path, output=output) if load is None else load(network.path, output)
     known = replace(wiring, observe=resolve_observations(wiring.observe, _model_vocabulary(declared)))
     return wire_network(loaded.network, known, loaded.notes)
-
-
-def _load_policy(path: Path, output: str | None) -> LoadedPolicy:
-    from surefoot.formats.policy_file import load_policy
-
-    return load_policy(path, output=output)
 
 
 def _read_program(entry: TomlEntry, declared: Declarations) -> ProgramPolicy:

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
+from surefoot.errors import InvalidProblem, SurefootError, did_you_mean, locate_errors
 from surefoot.formats.problem_file.declarations import Declarations, Override, read_declarations
 from surefoot.formats.problem_file.environment import read_environment_tables
 from surefoot.formats.problem_file.policy import Load, NetworkFile, read_policy_table, wire_network_file
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
-from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE
+from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE, error_in_file
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Policy, ProgramPolicy
@@ -94,7 +94,7 @@ class _File:
 
 
 def _read_file(path: Path, constants: Mapping[str, Override], normalise: bool) -> _File:
-    with _locate_errors(path):
+    with _name_file(path):
         top = read_toml_document(path).table(*KEYS)
         name = top["name"].string() if "name" in top else path.stem
         declared = read_declarations(top, constants)
@@ -131,10 +131,8 @@ def _select_property(file: _File, asked: str | None) -> tuple[str, Property]:
     if asked.isidentifier():
         what = f"the file has no property `{asked}`"
         raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{file.path}:properties")
-    try:
+    with locate_errors("property"):
         return "property", _property_from_text(asked, file.declared)
-    except InvalidProblem as error:
-        raise error.at("property") from None
 
 
 def _no_property(file: _File) -> InvalidProblem:
@@ -181,7 +179,7 @@ def _select_policy(
 
 def _build_problem(file: _File, name: str, asked: Property, acting: Policy | None) -> Problem:
     problem = Problem(f"{file.name}/{name}", file.environment, acting, asked)
-    with _locate_errors(file.path):
+    with _name_file(file.path):
         try:
             validate_problem(problem, controlled=False)  # a question for `surefoot shield` has nobody yet
         except InvalidProblem as error:
@@ -199,16 +197,9 @@ def _place_in_file(where: str, name: str, places: Mapping[str, TomlEntry]) -> st
 
 
 @contextmanager
-def _locate_errors(path: Path) -> Iterator[None]:
-    """Errors get the name of the file in front, and stay on one line whatever names it contains."""
+def _name_file(path: Path) -> Iterator[None]:
+    """Errors get the name of the file in front."""
     try:
         yield
     except SurefootError as error:
-        named = error.at(str(path))
-        raise type(named)(
-            _printable_line(named.what), fix=_printable_line(named.fix), where=_printable_line(named.where)
-        ) from None
-
-
-def _printable_line(text: str) -> str:
-    return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
+        raise error_in_file(error, path) from None

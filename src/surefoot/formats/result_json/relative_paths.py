@@ -7,7 +7,7 @@ was named by its whole path and does not lie in that folder keeps its name: it d
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def result_relative_to(document: Mapping[str, Any], folder: Path) -> dict[str, A
     if mark and asked in document.get("inputs", {}):  # a question of another file
         names[f"{asked}#{of_file}"] = f"{names[asked]}#{of_file}"
     return {
-        **_rename_in_claims(document, names),
+        **_rename_in_claims(document, lambda name: names.get(name, name)),
         "inputs": {names[name]: digest for name, digest in document.get("inputs", {}).items()},
         "source": {k: names.get(v, v) if k in (*_FILES, "property") else v for k, v in source.items()},
     }
@@ -34,9 +34,10 @@ def result_relative_to(document: Mapping[str, Any], folder: Path) -> dict[str, A
 
 def certificate_relative_to(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The same of a certificate by itself."""
-    names: dict[str, str] = {}
-    _collect_files(content.get("claim"), names, folder)
-    return {**content, "claim": _replace_names(content.get("claim"), names)}
+    return {
+        **content,
+        "claim": _rename_files(content.get("claim"), lambda name: _relative_name(folder, name)),
+    }
 
 
 def find_base_folder(inputs: Mapping[str, str], folders: Sequence[Path]) -> Path | None:
@@ -58,35 +59,22 @@ def _relative_name(folder: Path, name: str) -> str:
     return os.path.relpath(whole, home)
 
 
-def _rename_in_claims(value: Any, names: Mapping[str, str]) -> Any:
+def _rename_in_claims(value: Any, rename: Callable[[str], str]) -> Any:
     """With other names in every claim; proofs are long and name no files."""
     if isinstance(value, Mapping):
         return {
-            key: _replace_names(part, names) if key == "claim" else _rename_in_claims(part, names)
+            key: _rename_files(part, rename) if key == "claim" else _rename_in_claims(part, rename)
             for key, part in value.items()
         }
     if isinstance(value, list) and any(isinstance(part, Mapping) for part in value[:1]):
-        return [_rename_in_claims(part, names) for part in value]
+        return [_rename_in_claims(part, rename) for part in value]
     return value
 
 
-def _is_file(value: Mapping[str, Any]) -> bool:
-    return isinstance(value.get("file"), str) and "sha256" in value
-
-
-def _replace_names(value: Any, names: Mapping[str, str]) -> Any:
+def _rename_files(value: Any, rename: Callable[[str], str]) -> Any:
+    """With other names of files, which stand beside their digests."""
     if isinstance(value, Mapping):
-        found = {key: _replace_names(part, names) for key, part in value.items()}
-        return {**found, "file": names.get(value["file"], value["file"])} if _is_file(value) else found
-    return [_replace_names(part, names) for part in value] if isinstance(value, list | tuple) else value
-
-
-def _collect_files(value: Any, names: dict[str, str], folder: Path) -> None:
-    if isinstance(value, Mapping):
-        if _is_file(value):
-            names[value["file"]] = _relative_name(folder, value["file"])
-        for part in value.values():
-            _collect_files(part, names, folder)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            _collect_files(part, names, folder)
+        found = {key: _rename_files(part, rename) for key, part in value.items()}
+        is_file = isinstance(value.get("file"), str) and "sha256" in value
+        return {**found, "file": rename(value["file"])} if is_file else found
+    return [_rename_files(part, rename) for part in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""From a result to JSON data."""
+"""From a result to JSON data, with what a search found: tipping points, invariants, abstract graphs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json.artifacts import artifact_to_json
 from surefoot.formats.result_json.exact_numbers import (
     DIGITS,
     INFINITE,
@@ -23,6 +22,15 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import Move, State, policy_decision
 from surefoot.term.printer import show_term
+from surefoot.verdict.artifact import (
+    AbstractGraph,
+    Invariant,
+    InvariantObligation,
+    PredicateSplit,
+    SafeStarts,
+    TippingPoint,
+    Trial,
+)
 from surefoot.verdict.sentences import verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import (
@@ -102,7 +110,7 @@ def result_to_json(result: Result, annotations: Sequence[Annotation | None] = ()
 
 def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     beside = verdict.artifact if isinstance(verdict, Proved | Violated | Holds | Unknown) else None
-    return _answer_to_json(verdict) | ({} if beside is None else artifact_to_json(beside, _verdict_to_json))
+    return _answer_to_json(verdict) | ({} if beside is None else _artifact_to_json(beside))
 
 
 def _answer_to_json(verdict: Verdict) -> dict[str, Any]:
@@ -134,7 +142,7 @@ def _answer_to_json(verdict: Verdict) -> dict[str, Any]:
         case Found(artifact, certificate):
             return {
                 "kind": "found",
-                **artifact_to_json(artifact, _verdict_to_json),
+                **_artifact_to_json(artifact),
                 "certificate": _certificate_to_json(certificate),
             }
         case PerStart(table, certificate):
@@ -197,4 +205,133 @@ def _annotation_to_json(annotation: Annotation) -> Mapping[str, Any]:
         "actions": list(annotation.actions),
         "controls": _state_to_json(annotation.controls),
         "stalled": annotation.stalled,
+    }
+
+
+def _artifact_to_json(artifact: object) -> dict[str, Any]:
+    """JSON data as it is; what we know by its parts; any other object by its reproducible text."""
+    match artifact:
+        case TippingPoint():
+            return {"artifact": _tipping_point_to_json(artifact)}
+        case Invariant():
+            return {"artifact": _invariant_to_json(artifact)}
+        case AbstractGraph():
+            return {"artifact": abstract_graph_to_json(artifact)}
+        case SafeStarts():
+            return {"artifact": _safe_starts_to_json(artifact)}
+    try:
+        return {"artifact": normalise_json(artifact)}
+    except TypeError:
+        return {"artifact_text": repr(artifact)}
+
+
+def _tipping_point_to_json(found: TippingPoint) -> dict[str, Any]:
+    return {
+        "kind": "tipping point",
+        "statement": found.statement,
+        "proved": None if found.proved is None else _end_to_json(found.proved),
+        "refuted": None if found.refuted is None else _end_to_json(found.refuted),
+        "precision": exact_text(found.precision),
+        "reached": found.is_within_precision,
+        "stopped": found.stopped,
+        "condition": None if found.condition is None else show_term(found.condition),
+        "trials": [_trial_to_json(trial) for trial in found.trials],
+    }
+
+
+def _trial_to_json(trial: Trial) -> dict[str, Any]:
+    return {
+        "value": exact_text(trial.value),
+        "answer": trial.answer,
+        "certified": trial.certified,
+        "seconds": trial.seconds,
+    }
+
+
+def _end_to_json(trial: Trial) -> dict[str, Any]:
+    """One of the two ends, with its evidence; the certificate of a proof stands beside the artifact."""
+    verdict = _verdict_to_json(trial.verdict)
+    if isinstance(trial.verdict, Proved):
+        verdict.pop("certificate", None)
+    return {**_trial_to_json(trial), "verdict": verdict}
+
+
+def _invariant_to_json(found: Invariant) -> dict[str, Any]:
+    return {
+        "kind": "invariant",
+        "condition": show_term(found.condition),
+        "obligations": [_obligation_to_json(o) for o in found.obligations],
+        "candidates": [{"condition": text, "outcome": outcome} for text, outcome in found.candidates],
+    }
+
+
+def _obligation_to_json(obligation: InvariantObligation) -> dict[str, Any]:
+    return {
+        "name": obligation.name,
+        "certified": obligation.certified,
+        "seconds": obligation.seconds,
+        "verdict": _verdict_to_json(obligation.verdict),
+    }
+
+
+def abstract_graph_to_json(found: AbstractGraph) -> dict[str, Any]:
+    """States are numbered by their place in the list; truth values stand in the order of the predicates."""
+    states = [
+        {
+            "locations": dict(state.locations),
+            "values": list(state.values),
+            "start": state.start,
+            "unsafe": state.unsafe,
+            "distance": state.distance,
+            "witness": None if state.witness is None else _state_to_json(state.witness),
+        }
+        for state in found.states
+    ]
+    return {
+        "kind": "abstract graph",
+        "predicates": [show_term(p) for p in found.predicates],
+        "states": states,
+        "edges": [{"from": source, "action": label, "to": target} for source, label, target in found.edges],
+        "means": found.means,
+        "exact": found.exact,
+        "complete": found.complete,
+        "tests": [
+            {"kind": t.kind, "number": t.number, "possible": t.possible, "seconds": round(t.seconds, 6)}
+            for t in found.tests
+        ],
+        "refinements": [{"because": why, "predicate": show_term(p)} for why, p in found.refinements],
+        **({"splits": [_split_to_json(split) for split in found.splits]} if found.splits else {}),
+    }
+
+
+def _split_to_json(split: PredicateSplit) -> dict[str, Any]:
+    return {
+        "predicate": show_term(split.predicate),
+        "origin": split.origin,
+        "states": split.states,
+        "edges": split.edges,
+        "unsafe": split.unsafe,
+        "pieces": list(split.pieces),
+        "graph": None if split.graph is None else abstract_graph_to_json(split.graph),
+        "inside": list(split.inside),
+    }
+
+
+def _safe_starts_to_json(found: SafeStarts) -> dict[str, Any]:
+    return {
+        "kind": "safe starts",
+        "condition": show_term(found.condition),
+        "starts": found.count,
+        "counts": {answer: found.count_starts(answer) for answer in ("proved", "refuted", "unknown")},
+        "stopped": found.stopped,
+        "groups": [
+            {
+                "answer": group.answer,
+                "condition": show_term(group.condition),
+                "starts": group.count,
+                "certified": group.certified,
+                "verdict": _verdict_to_json(group.verdict),
+            }
+            for group in found.groups
+        ],
     }

@@ -74,7 +74,7 @@ def _interpret_opcodes(data: bytes, machine: _Machine) -> Value:
         if number >= MOST_OPCODES:
             raise InvalidProblem(f"the pickle has more than {MOST_OPCODES} opcodes", where=machine.where)
         if opcode.name == "STOP":
-            return _pop_value(machine)
+            return machine.stack.pop()
         if opcode.name not in _STEPS:
             what = f"pickle opcode {opcode.name}: refused, nothing was executed"
             raise InvalidProblem(what, where=machine.where, fix=_FIX)
@@ -91,10 +91,6 @@ def _permitted_symbol(machine: _Machine, module: str, name: str) -> Symbol:
         shown = str(symbol)[:120].encode("ascii", "backslashreplace").decode().replace("\n", "\\n")
         raise InvalidProblem(f"`{shown}`: refused, nothing was executed", where=machine.where, fix=_FIX)
     return symbol
-
-
-def _pop_value(machine: _Machine) -> Value:
-    return machine.stack.pop()
 
 
 def _push_value(machine: _Machine, argument: Value) -> None:
@@ -143,7 +139,7 @@ def _pairs_into(machine: _Machine, flat: list[Value]) -> None:
 
 
 def _set_item(machine: _Machine, _: Value) -> None:
-    value, key = _pop_value(machine), _pop_value(machine)
+    value, key = machine.stack.pop(), machine.stack.pop()
     _pairs_into(machine, [key, value])
 
 
@@ -165,7 +161,7 @@ def _push_global(machine: _Machine, argument: str) -> None:
 
 
 def _stack_global(machine: _Machine, _: Value) -> None:
-    name, module = _pop_value(machine), _pop_value(machine)
+    name, module = machine.stack.pop(), machine.stack.pop()
     if not isinstance(name, str) or not isinstance(module, str):
         raise TypeError
     machine.stack.append(_permitted_symbol(machine, module, name))
@@ -178,21 +174,21 @@ def _push_instance(machine: _Machine, argument: str) -> None:
 
 
 def _record_call(machine: _Machine, _: Value) -> None:
-    arguments, symbol = _pop_value(machine), _pop_value(machine)
+    arguments, symbol = machine.stack.pop(), machine.stack.pop()
     if not isinstance(symbol, Symbol) or not isinstance(arguments, tuple):
         raise TypeError
     machine.stack.append(PickleRecord(symbol, arguments))
 
 
 def _set_state(machine: _Machine, _: Value) -> None:
-    state, target = _pop_value(machine), machine.stack[-1]
+    state, target = machine.stack.pop(), machine.stack[-1]
     if not isinstance(target, PickleRecord):
         raise TypeError
     target.state = state
 
 
 def _push_persistent(machine: _Machine, _: Value) -> None:
-    machine.stack.append(Persistent(_pop_value(machine)))
+    machine.stack.append(Persistent(machine.stack.pop()))
 
 
 def _store_memo(machine: _Machine, argument: int) -> None:
@@ -225,7 +221,7 @@ _STEPS: dict[str, Callable[[_Machine, Any], None]] = {
     "TUPLE3": _tuple_of(3),
     "SETITEM": _set_item,
     "SETITEMS": lambda machine, _: _pairs_into(machine, _since_mark(machine)),
-    "APPEND": lambda machine, _: _append_values(machine, [_pop_value(machine)]),
+    "APPEND": lambda machine, _: _append_values(machine, [machine.stack.pop()]),
     "APPENDS": lambda machine, _: _append_values(machine, _since_mark(machine)),
     "GLOBAL": _push_global,
     "STACK_GLOBAL": _stack_global,

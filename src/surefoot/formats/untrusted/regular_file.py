@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from surefoot.errors import InvalidProblem
+from surefoot.errors import InvalidProblem, SurefootError
 
 MOST_BYTES = 512 << 20
 NO_SUCH_FILE = "there is no such file"
@@ -39,6 +39,31 @@ def read_input_bytes(path: Path) -> bytes:
     if not data:
         raise InvalidProblem("the file is empty", fix="check the path, or write the file again", where=where)
     return data
+
+
+def read_model_file(path: Path, ending: str, most: int) -> bytes:
+    """Up to so many bytes of a regular file; errors name the ending that is expected, but not the path."""
+    try:
+        if path.is_dir():
+            raise InvalidProblem("this is a directory", fix=f"give the {ending} file inside it")
+        if not path.exists():
+            raise InvalidProblem(NO_SUCH_FILE, fix="check the path")
+        if not path.is_file():
+            raise InvalidProblem("this is not a regular file", fix=f"give a {ending} file")
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise InvalidProblem(f"cannot be read: {error.strerror or 'input/output error'}") from None
+
+
+def error_in_file(error: SurefootError, path: Path) -> SurefootError:
+    """The error with the name of the file, unless it is about an option; on one line always."""
+    named = error if error.where.startswith("--const") else error.at(str(path))
+    what, fix, where = (
+        "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
+        for text in (named.what, named.fix, named.where)
+    )
+    return type(named)(what, fix=fix, where=where)
 
 
 def _unreadable_error(problem: OSError | ValueError, where: str) -> InvalidProblem:

@@ -11,6 +11,8 @@ from surefoot.problem.environment import Choice, Environment, Outcome, Variable
 from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
+from surefoot.reductions.barrier.polynomials import polynomial_of, relaxed_dnf
 from surefoot.reductions.barrier.taylor import SampledFlow, SamplingPeriod, taylor_map
 from surefoot.term.evaluate import constant_value
 from surefoot.term.printer import show_term
@@ -56,6 +58,24 @@ class ControlSystem:
     def compares_rounded(self) -> bool:
         """Are states doubles, which conditions compare with doubles?"""
         return self.rounded and self.motion is None
+
+    @property
+    def has_control_ends(self) -> bool:
+        """Has every control a lower and an upper end?"""
+        return all(None not in ends for _, *ends in self.controls)
+
+    def state_polynomial(self, term: Term) -> Polynomial:
+        """A term of the variables as a polynomial in them."""
+        count = len(self.variables)
+        ring = {name: polynomial_from_variable(i, count) for i, name in enumerate(self.variables)}
+        return polynomial_of(term, ring, count, self.rounded)
+
+    def unsafe_polynomials(self) -> list[list[Polynomial]]:
+        """A state is unsafe where all of one list are at least 0, if `<` is read as `<=`."""
+        return [
+            [self.state_polynomial(right) - self.state_polynomial(left) for left, right in case]
+            for case in relaxed_dnf(self.unsafe)
+        ]
 
     @property
     def period(self) -> SamplingPeriod | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.split_preview import with_splits
 from surefoot.engines.protocol import Engine
+from surefoot.formats.result_json.write import abstract_graph_to_json
 from surefoot.problem.problem import Problem
 from surefoot.report.abstraction.html import graph_page
-from surefoot.report.graph_export import render_graph_dot, render_graph_json
-from surefoot.verdict.artifact import AbstractGraph
+from surefoot.term.printer import show_term
+from surefoot.verdict.artifact import AbstractGraph, AbstractState
 from surefoot.verdict.verdict import (
     Holds,
     Proved,
@@ -22,6 +24,7 @@ from surefoot.verdict.verdict import (
     Violated,
     is_interrupted,
 )
+from surefoot.visible import make_visible
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
@@ -69,4 +72,36 @@ def render_graph(problem: Problem, verdict: Verdict, graph: AbstractGraph, endin
     """As a page (.html), for Graphviz (.dot) or as JSON."""
     if ending == ".html":
         return graph_page(problem, graph, verdict.trace if isinstance(verdict, Violated) else None)
-    return render_graph_dot(graph) if ending == ".dot" else render_graph_json(graph)
+    return (
+        _render_dot(graph) if ending == ".dot" else json.dumps(abstract_graph_to_json(graph), indent=1) + "\n"
+    )
+
+
+def _render_dot(graph: AbstractGraph) -> str:
+    """Starts have a double border, unsafe states are red; a node says what holds, an edge the actions."""
+    lines = ["digraph abstraction {", "  node [shape=box, fontname=monospace];"]
+    for number, state in enumerate(graph.states):
+        look = ["peripheries=2"] * state.start + ["style=filled", "fillcolor=tomato"] * state.unsafe
+        lines.append(
+            f"  s{number} [{', '.join([f'label={_quote_dot(_state_label(graph, state))}', *look])}];"
+        )
+    actions: dict[tuple[int, int], list[str]] = {}
+    for source, label, target in graph.edges:
+        actions.setdefault((source, target), []).append(label)
+    for (source, target), labels in actions.items():
+        lines.append(f"  s{source} -> s{target} [label={_quote_dot(make_visible(', '.join(labels)))}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _state_label(graph: AbstractGraph, state: AbstractState) -> str:
+    places = [make_visible(f"{component} in {place}") for component, place in state.locations]
+    truths = [
+        show_term(predicate) if value else f"not ({show_term(predicate)})"
+        for predicate, value in zip(graph.predicates, state.values, strict=True)
+    ]
+    return "\n".join([*places, *truths]) or "all states"
+
+
+def _quote_dot(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

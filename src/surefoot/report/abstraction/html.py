@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
 from surefoot.report.abstraction.graph_data import MOST_STATES, graph_page_data
-from surefoot.report.heatmap.html import embeddable_json
-from surefoot.report.html_page import render_html_page
+from surefoot.report.html_page import GRAPH_ASSETS, embeddable_json, render_html_page
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Trace
 from surefoot.visible import escape_html
 
 
-def graph_style() -> str:
-    return _read_asset("graph.css")
-
-
-def graph_script() -> str:
-    return "\n".join(map(_read_asset, ("picture.js", "graph.js")))
-
-
-def _read_asset(name: str) -> str:
-    return files("surefoot.report.abstraction").joinpath(name).read_text("utf-8")
-
-
 def graph_page(problem: Problem, graph: AbstractGraph, run: Trace | None = None) -> str:
     """A whole page about one graph."""
     asked = f"<p><code>{escape_html(show_property(problem.property))}</code></p>"
     title = f"surefoot: abstract states of {problem.name}"
-    return render_html_page(
-        title, [asked, graph_section(problem, graph, run)], style=graph_style(), script=graph_script()
-    )
+    return render_html_page(title, [asked, graph_section(problem, graph, run)], GRAPH_ASSETS)
 
 
 def graph_section(problem: Problem, graph: AbstractGraph, run: Trace | None = None) -> str:

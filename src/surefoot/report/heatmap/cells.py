@@ -26,6 +26,7 @@ Point: TypeAlias = bool | int | float | Fraction
 class Axis:
     """The values of a term, in order; every whole number between the least and the greatest is one."""
 
+    term: Term
     name: str
     values: tuple[Point, ...]
 
@@ -61,39 +62,47 @@ class HeatMap:
 
 @dataclass(frozen=True, slots=True)
 class MapView:
-    """What is drawn along the axes, and which starts are left out, as terms of the state."""
+    """What is drawn along the axes, and of which starts; of all maps beside each other, so that cells at the
+    same place are the same states."""
 
-    x: Term
-    y: Term | None
-    where: tuple[Term, ...] = ()
+    x: Axis
+    y: Axis | None
+    where: tuple[Term, ...]
+    environment: Environment | None  # None: locations have no names
 
 
 def parse_view(
     tables: Sequence[Table],
     x: str | None = None,
     y: str | None = None,
-    where: Iterable[str] = (),
+    where: Sequence[str] = (),
     environment: Environment | None = None,
 ) -> MapView:
     """Read the terms; without `x`, the one or two variables in which the starts differ."""
-    state = next((s for table in tables for s, _ in table), None)
-    if state is None:
+    every = [state for table in tables for state, _ in table]
+    if not every:
         raise InvalidProblem("there is no start to draw", fix="check the property and its starts")
-    names = [name for name in state if not name.startswith("@")]
-    conditions = tuple(_parse_start_term(text, names, environment, "--where") for text in where)
-    if x is not None:
-        along = None if y is None else _parse_start_term(y, names, environment, "--y")
-        return MapView(_parse_start_term(x, names, environment, "--x"), along, conditions)
-    if y is not None:
+    conditions = parse_filter(where, every, environment)
+    if y is not None and x is None:
         raise InvalidProblem("--y needs --x", fix="give both, or none")
-    different = varying_names(
-        s for table in tables for s, _ in table if satisfies_filter(s, conditions, environment)
-    )
+    along = None if y is None else _parse_start_term(y, every, environment, "--y")
+    across = None if x is None else _parse_start_term(x, every, environment, "--x")
+    states = [state for state in every if satisfies_filter(state, conditions, environment)]
+    if across is None:
+        across, along = _choose_terms(states)
+    if not states:
+        raise InvalidProblem("no start satisfies --where", fix="ask for others")
+    row = None if along is None else _make_axis(along, states, environment)
+    return MapView(_make_axis(across, states, environment), row, conditions, environment)
+
+
+def _choose_terms(states: Sequence[State]) -> tuple[Term, Term | None]:
+    different = varying_names(states)
     if not 1 <= len(different) <= 2:
         told = ", ".join(f"`{n}`" for n in different) or "none"
         fix = "name one or two of them with --x and --y"
         raise InvalidProblem(f"the starts do not differ in one or two variables but in: {told}", fix=fix)
-    return MapView(Var(different[0]), Var(different[1]) if len(different) == 2 else None, conditions)
+    return Var(different[0]), Var(different[1]) if len(different) == 2 else None
 
 
 def varying_names(states: Iterable[State]) -> list[str]:
@@ -106,42 +115,20 @@ def varying_names(states: Iterable[State]) -> list[str]:
     return [name for name in first or {} if name in found]
 
 
-def common_axes(
-    tables: Sequence[Table], view: MapView, environment: Environment | None
-) -> tuple[Axis, Axis | None]:
-    """The same axes for all tables, so that cells at the same place are the same states."""
-    states = [s for table in tables for s, _ in table if satisfies_filter(s, view.where, environment)]
-    if not states:
-        raise InvalidProblem("no start satisfies --where", fix="ask for others")
-    return _make_axis(view.x, states, environment), (
-        None if view.y is None else _make_axis(view.y, states, environment)
-    )
-
-
-def heat_map(
-    which: Which,
-    table: Table,
-    view: MapView,
-    along: tuple[Axis, Axis | None],
-    *,
-    aggregate: Aggregate = "max",
-    environment: Environment | None = None,
-) -> HeatMap:
+def heat_map(which: Which, table: Table, view: MapView, aggregate: Aggregate = "max") -> HeatMap:
     """Sort a table into cells; several starts of one cell are put together as `aggregate` says."""
-    columns = {value: i for i, value in enumerate(along[0].values)}
-    rows: dict[Any, int] = {None: 0}
-    if along[1] is not None:
-        rows = {value: i for i, value in enumerate(along[1].values)}
+    columns = {value: i for i, value in enumerate(view.x.values)}
+    rows: dict[Any, int] = {value: i for i, value in enumerate(view.y.values if view.y is not None else ())}
     places: dict[tuple[int, int], list[tuple[State, StartValue]]] = {}
     for state, measured in table:
-        if satisfies_filter(state, view.where, environment):
-            column = columns[_evaluate_in_start(view.x, state, environment)]
-            row = rows[None if view.y is None else _evaluate_in_start(view.y, state, environment)]
+        if satisfies_filter(state, view.where, view.environment):
+            column = columns[_evaluate_in_start(view.x.term, state, view.environment)]
+            row = 0 if view.y is None else rows[_evaluate_in_start(view.y.term, state, view.environment)]
             places.setdefault((column, row), []).append((state, measured))
     cells = [_make_cell(place, inside, aggregate) for place, inside in sorted(places.items())]
     crowded = any(len(c.starts) > 1 for c in cells)
     others = {n: None for c in cells for n in varying_names(c.starts)}
-    return HeatMap(which, *along, tuple(cells), aggregate if crowded else None, tuple(others))
+    return HeatMap(which, view.x, view.y, tuple(cells), aggregate if crowded else None, tuple(others))
 
 
 def _make_cell(
@@ -174,6 +161,13 @@ def _evaluate_in_start(term: Term, state: State, environment: Environment | None
         raise InvalidProblem(f"a term has no value in some start: {why}") from None
 
 
+def parse_filter(
+    where: Iterable[str], states: Sequence[State], environment: Environment | None
+) -> tuple[Term, ...]:
+    """The conditions that starts have to satisfy, as terms of the state."""
+    return tuple(_parse_start_term(text, states, environment, "--where") for text in where)
+
+
 def satisfies_filter(state: State, where: tuple[Term, ...], environment: Environment | None) -> bool:
     return all(_evaluate_in_start(condition, state, environment) is True for condition in where)
 
@@ -185,14 +179,17 @@ def _make_axis(term: Term, states: Iterable[State], environment: Environment | N
         raise InvalidProblem(f"`{show_term(term)}` is an array", fix=fix, where="--x")
     whole = all(isinstance(v, int) and not isinstance(v, bool) for v in found)
     if whole and max(found) - min(found) < MOST_VALUES:
-        return Axis(show_term(term), tuple(range(min(found), max(found) + 1)))
+        return Axis(term, show_term(term), tuple(range(min(found), max(found) + 1)))
     if len(found) > MOST_VALUES:
         what = f"`{show_term(term)}` has {len(found)} values, more than {MOST_VALUES}"
         raise InvalidProblem(what, fix="draw a coarser term, such as `floor(x / 10)`")
-    return Axis(show_term(term), tuple(sorted(found)))
+    return Axis(term, show_term(term), tuple(sorted(found)))
 
 
-def _parse_start_term(text: str, names: Sequence[str], environment: Environment | None, option: str) -> Term:
+def _parse_start_term(
+    text: str, states: Sequence[State], environment: Environment | None, option: str
+) -> Term:
+    names = [name for state in states[:1] for name in state if not name.startswith("@")]
     defined = {} if environment is None else dict(environment.definitions)
     term = substitute_names(parse_term(text), defined)
     for name in sorted(free_names(term)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from surefoot.errors import InvalidProblem
-from surefoot.report.heatmap.cells import MapView, common_axes, heat_map, parse_view, satisfies_filter
+from surefoot.report.heatmap.cells import heat_map, parse_filter, parse_view, satisfies_filter
 from surefoot.report.heatmap.heat_figure import Figure, Limits, Panel, build_figure, unit_of
 from surefoot.report.heatmap.learning_curve import Curve
 from surefoot.report.heatmap.start_tables import StartTables, result_provenance
@@ -63,16 +63,11 @@ def compose_figure(
     known = [a for a in answered if a.tables]
     for group in dict.fromkeys(a.subject.group for a in known):
         mine = [a for a in known if a.subject.group == group]
-        environment = mine[0].subject.environment
         tables = [t for a in mine for t in a.tables.values()]
-        view = parse_view(tables, look.x, look.y, look.where, environment)
-        along = common_axes(tables, view, environment)
+        view = parse_view(tables, look.x, look.y, look.where, mine[0].subject.environment)
         for one in mine:
             for which in (q for q in quantities if q in one.tables):
-                map = heat_map(
-                    which, one.tables[which], view, along, aggregate=look.aggregate, environment=environment
-                )
-                subject = one.subject
+                map, subject = heat_map(which, one.tables[which], view, look.aggregate), one.subject
                 title = ", ".join(w for w in (subject.title, WORDS[which]) if w)
                 unit = unit_of(which, subject.measure)
                 panels.append(Panel(title, map, unit, subject.words, result_provenance(one, which)))
@@ -95,5 +90,5 @@ def compose_figure(
 def drawn_start_values(answers: StartTables, look: HeatmapOptions) -> Table:
     """The values of those starts that are drawn."""
     table, environment = answers.tables["value"], answers.subject.environment
-    view: MapView = parse_view([table], look.x, look.y, look.where, environment)
-    return [(state, value) for state, value in table if satisfies_filter(state, view.where, environment)]
+    where = parse_filter(look.where, [state for state, _ in table], environment)
+    return [(state, value) for state, value in table if satisfies_filter(state, where, environment)]

@@ -13,7 +13,7 @@ from surefoot.problem.property import Expected, Probability, Property
 from surefoot.report.heatmap.cells import HeatCell, HeatMap
 from surefoot.report.heatmap.colours import Scale
 from surefoot.report.heatmap.learning_curve import Curve
-from surefoot.report.heatmap.start_values import End, StartValue, Which
+from surefoot.report.heatmap.start_values import End, StartValue, Which, joint_confidence
 from surefoot.report.run_table import format_number
 
 Limits: TypeAlias = tuple[float, float] | Literal["auto"] | None
@@ -113,16 +113,11 @@ def _figure_notes(panels: tuple[Panel, ...], end: End) -> list[str]:
             told.append(f"a cell shows the {AGGREGATES[aggregate]} value of its starts{over}")
     sure = {c.value.confidence for p in panels for c in p.map.cells if c.value.confidence is not None}
     if sure:
-        together = min(map(_joint_confidence, panels))
+        of_maps = (joint_confidence(c.value for c in p.map.cells) for p in panels)
+        together = min(c for c in of_maps if c is not None)
         whole = f"; of all in a map together: at least {_floor_confidence(together)}" if together > 0 else ""
         told.append(f"confidence of each interval: {_floor_confidence(min(sure))}{whole}")
     return told
-
-
-def _joint_confidence(panel: Panel) -> Fraction:
-    """The confidence that every interval of a map contains its value, by the union bound."""
-    missed = [1 - c.value.confidence for c in panel.map.cells if c.value.confidence is not None]
-    return 1 - sum(missed, Fraction(0))
 
 
 def _floor_confidence(confidence: Fraction) -> str:

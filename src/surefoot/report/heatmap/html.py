@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any
 
-from surefoot.report.drawing import render_svg
+from surefoot.report.drawing.svg_file import render_svg
 from surefoot.report.heatmap.cells import common_values, varying_names
 from surefoot.report.heatmap.heat_figure import Figure, Panel, interval_text, value_text
 from surefoot.report.heatmap.layout import curve_drawing, legend_drawing, panel_drawing
-from surefoot.report.html_page import render_html_page
+from surefoot.report.html_page import HEATMAP_ASSETS, embeddable_json, render_html_page
 from surefoot.report.run_table import format_number
-from surefoot.visible import escape_html, make_data_visible
+from surefoot.visible import escape_html
 
 MOST_BYTES = 1_000_000
-STYLE = """
-body{max-width:76rem}
-.panels{display:flex;flex-wrap:wrap;gap:1rem 1.6rem;align-items:flex-start}
-figure.heat{margin:0;max-width:100%}figure.heat svg{width:auto;max-width:100%;height:auto;cursor:crosshair}
-figure.heat svg:focus{outline:none}figure.heat svg:focus-visible{outline:2px solid #28588f;outline-offset:3px}
-.scale{display:flex;flex-wrap:wrap;gap:0 2.5rem}.scale svg,.curve svg{width:auto;max-width:100%}
-.frame{fill:none;stroke:#d1300f;stroke-width:2;pointer-events:none}
-.bubble{position:absolute;max-width:18rem;background:#1b2631;color:#fff;font-size:.8rem;line-height:1.3;
-padding:.25rem .5rem;border-radius:.25rem;pointer-events:none;white-space:pre-wrap;z-index:2}
-.picked{position:sticky;bottom:0;background:#f2f4f4;border-top:2px solid #28588f;padding:.4rem .8rem;
-margin-top:.8rem;font-size:.9rem}
-@media (prefers-color-scheme:dark){.picked{background:#1e252c}}
-.picked p{margin:0}.picked dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}
-.picked dd{margin:0;font-variant-numeric:tabular-nums}
-"""
-
-
-def heatmap_script() -> str:
-    return files("surefoot.report.heatmap").joinpath("heatmap.js").read_text("utf-8")
 
 
 def heat_page(figures: Sequence[Figure], parts: Sequence[str] = ()) -> str:
@@ -44,7 +24,7 @@ def heat_page(figures: Sequence[Figure], parts: Sequence[str] = ()) -> str:
     text = ""
     for detail in (2, 1, 0):
         sections = [heatmap_section(f, detail, heading=not alone) for f in figures]
-        text = render_html_page(title, [*sections, *parts], style=STYLE, script=heatmap_script())
+        text = render_html_page(title, [*sections, *parts], HEATMAP_ASSETS)
         if len(text.encode()) < MOST_BYTES:
             break
     return text
@@ -113,12 +93,6 @@ def _panel_html(figure: Figure, panel: Panel, detail: int) -> str:
         f'<figure class="heat">{picture}<script '
         f'type="application/json">{embeddable_json(data)}</script></figure>'
     )
-
-
-def embeddable_json(data: object) -> str:
-    """JSON that cannot end the element it stands in, and shows what its texts are made of."""
-    text = json.dumps(make_data_visible(data), separators=(",", ":"), ensure_ascii=False)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _facts_html(panel: Panel) -> str:

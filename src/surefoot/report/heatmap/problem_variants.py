@@ -37,14 +37,6 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointFile:
-    """A network that was saved in the course of a training."""
-
-    path: Path
-    step: int
-
-
-@dataclass(frozen=True, slots=True)
 class Subject:
     """What a map is about. Maps of one group share their axes."""
 
@@ -60,10 +52,8 @@ class Subject:
 class Variant:
     """One problem whose starts are drawn."""
 
-    title: str
-    group: str
+    subject: Subject
     problem: Problem  # its property asks for the value of each start
-    threshold: Threshold | None  # of the property
     inputs: Mapping[str, str]
     source: Mapping[str, object]
 
@@ -72,20 +62,13 @@ class Variant:
         assert isinstance(self.problem.property, Probability | Expected)
         return self.problem.property
 
-    @property
-    def subject(self) -> Subject:
-        """That the property is asked of every start goes without saying."""
-        words = shorten_text(show_property(replace(self.value_property, over="max", starts=None)), LONGEST)
-        measure, environment = measure_of(self.value_property), self.problem.environment
-        return Subject(self.title, self.group, words, measure, environment, self.threshold)
-
 
 @dataclass(frozen=True, slots=True)
 class MapPlan:
     """Which maps are drawn of each model: one for each checkpoint and each combination of swept values."""
 
     sweeps: tuple[Sweep, ...]
-    saved: tuple[CheckpointFile, ...]
+    saved: tuple[tuple[int, Path], ...]  # checkpoints in the order of training: step and network
     curve: Curve | None  # of the training, with the places of the checkpoints on it
 
     @property
@@ -115,13 +98,13 @@ class MapPlan:
             settings = dict(wiring)
             settings["constants"] = (*wiring["constants"], *(f"{n}={v}" for n, v in swept))
             if one is not None:
-                settings["policy"] = one.path
+                settings["policy"] = one[1]
             loaded = load(model, settings)
             asked = _quantitative_problems(loaded, model, named)
             for name, problem in asked.items():
                 words = [title_of(model)] if len(models) > 1 else []
                 words += [name] if len(asked) > 1 else []
-                words += [f"{unit} {one.step}"] if one is not None else []
+                words += [f"{unit} {one[0]}"] if one is not None else []
                 words += [f"{n} = {v}" for n, v in swept]
                 title = ", ".join(words) or (title_of(model) if "[" in name else name)
                 source = {**loaded.source, "property": name}
@@ -142,7 +125,7 @@ def read_map_plan(
 
 def _read_training(
     folder: Path | None, curve: Path | None, policy: Path | None
-) -> tuple[tuple[CheckpointFile, ...], Curve | None]:
+) -> tuple[tuple[tuple[int, Path], ...], Curve | None]:
     """The checkpoints, and the learning curve with their places on it."""
     if folder is None:
         if curve is not None:
@@ -154,8 +137,8 @@ def _read_training(
     if curve is None:
         return saved, None
     line = read_curve(curve)
-    marks = tuple((float(c.step), c.path.name) for c in saved)
-    return saved, Curve(line.x, line.y, line.points, marks)
+    marks = tuple((float(step), path.name) for step, path in saved)
+    return saved, replace(line, marks=marks)
 
 
 def _read_sweep(text: str) -> Sweep:
@@ -168,7 +151,9 @@ def _read_sweep(text: str) -> Sweep:
         )
     if ":" not in said:
         values = tuple(part.strip() for part in said.split(","))
-        return _check_sweep(Sweep(name, values))
+        if len(values) > MOST_VALUES or not all(values):
+            raise InvalidProblem(f"between 1 and {MOST_VALUES} values can be swept", where="--sweep")
+        return Sweep(name, values)
     parts = said.split(":")
     if len(parts) != 3:
         raise InvalidProblem(
@@ -186,12 +171,6 @@ def _read_sweep(text: str) -> Sweep:
     return Sweep(name, tuple(show_number(first + n * step) for n in range(count)))
 
 
-def _check_sweep(sweep: Sweep) -> Sweep:
-    if len(sweep.values) > MOST_VALUES or not all(sweep.values):
-        raise InvalidProblem(f"between 1 and {MOST_VALUES} values can be swept", where="--sweep")
-    return sweep
-
-
 def _parse_number(text: str) -> Fraction:
     term = parse_term(text)
     if not isinstance(term, Const) or isinstance(term.value, bool):
@@ -199,7 +178,7 @@ def _parse_number(text: str) -> Fraction:
     return Fraction(term.value)
 
 
-def _list_checkpoint_files(folder: Path) -> tuple[CheckpointFile, ...]:
+def _list_checkpoint_files(folder: Path) -> tuple[tuple[int, Path], ...]:
     """The networks of a folder in the order of the last number in their names."""
     if not folder.is_dir():
         raise InvalidProblem("not a folder", fix="give the folder of the checkpoints", where=str(folder))
@@ -207,11 +186,11 @@ def _list_checkpoint_files(folder: Path) -> tuple[CheckpointFile, ...]:
     for path in sorted(folder.iterdir()):
         name = next((path.name.removesuffix(s) for s in NETWORKS if path.name.endswith(s)), None)
         if name is not None and (step := checkpoint_step(name)) is not None:
-            found.append(CheckpointFile(path, step))
+            found.append((step, path))
     if not found:
         fix = f"their names end in the step and one of {', '.join(NETWORKS)}: agent-70000.onnx"
         raise InvalidProblem("there is no checkpoint here", fix=fix, where=str(folder))
-    return tuple(sorted(found, key=lambda c: c.step))
+    return tuple(sorted(found, key=lambda saved: saved[0]))
 
 
 def _restrict_starts(problem: Problem, where: tuple[Term, ...]) -> Problem:
@@ -247,5 +226,8 @@ def _make_variant(
     assert isinstance(asked, Probability | Expected)
     if starts is not None:
         asked = replace(asked, starts=expand_definitions(starts, problem.environment))
+    # That the property is asked of every start goes without saying.
+    words = shorten_text(show_property(replace(asked, over="max", threshold=None, starts=None)), LONGEST)
+    subject = Subject(title, group, words, measure_of(asked), problem.environment, asked.threshold)
     each = replace(asked, over="values", threshold=None)
-    return Variant(title, group, replace(problem, property=each), asked.threshold, inputs, source)
+    return Variant(subject, replace(problem, property=each), inputs, source)

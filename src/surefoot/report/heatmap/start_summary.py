@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Threshold
-from surefoot.report.heatmap.cells import varying_names
+from surefoot.problem.property_printer import show_property
+from surefoot.report.heatmap.cells import heat_map, parse_view, varying_names
 from surefoot.report.heatmap.critical_starts import CriticalStart, find_critical_starts
-from surefoot.report.heatmap.heat_figure import Figure
-from surefoot.report.heatmap.result_map import result_figure
+from surefoot.report.heatmap.heat_figure import Figure, Panel, build_figure, measure_of, unit_of
 from surefoot.report.heatmap.start_values import (
     StartValue,
     Table,
@@ -52,11 +53,7 @@ def summarise_starts(
         x is not None or 1 <= len(varying_names(s for s, _ in table)) <= 2
     ):
         figure = result_figure(problem, result, x=x, y=y, down=down, title=title)
-    mean, least, greatest = (
-        aggregate_values(every, "mean"),
-        aggregate_values(every, "min"),
-        aggregate_values(every, "max"),
-    )
+    mean, least, greatest = (aggregate_values(every, how) for how in ("mean", "min", "max"))
     return StartSummary(mean, least, greatest, bad, figure)
 
 
@@ -69,3 +66,22 @@ def _value_table(verdict: Verdict) -> Table:
             return [({}, value_from_verdict(verdict))]
         case _:
             return []
+
+
+def result_figure(
+    problem: Problem,
+    result: Result,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    down: bool = False,
+    title: str = "",
+) -> Figure:
+    """The values of all starts; an error in one line where there is nothing to draw."""
+    if not isinstance(result.verdict, PerStart):
+        raise InvalidProblem("the result has no value for each start", fix="ask `over values`")
+    table = value_table(result.verdict)
+    map = heat_map("value", table, parse_view([table], x, y, environment=problem.environment))
+    asked = show_property(problem.property)
+    panel = Panel(title or result.problem, map, unit_of("value", measure_of(problem.property)), asked)
+    return build_figure(title or asked, [panel], down=down)

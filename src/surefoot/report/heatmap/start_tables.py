@@ -1,19 +1,24 @@
-"""The tables behind the pictures: what an engine finds for each start of a problem, and the optimum."""
+"""The tables behind the pictures: what an engine finds for each start of a problem, and the optimum; or what
+`surefoot check --json` has stored of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.json_file import read_json, read_stored_results
+from surefoot.formats.result_json.read import StoredResult
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability, Property
-from surefoot.report.heatmap.problem_variants import Subject, Variant
+from surefoot.report.heatmap.problem_variants import LONGEST, Subject, Variant
 from surefoot.report.heatmap.start_values import Table, Which, effort_table, gap_table, value_table
 from surefoot.run import unanswered_result, verify
+from surefoot.term.lexer import shorten_text
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Result, Unknown, is_interrupted
 from surefoot.work.budget import Budget
 
@@ -95,7 +100,7 @@ class _StartTableSolver:
         for there, question, result in self.optima:
             if question == best and there == environment:
                 return result
-        budget.progress(f"{variant.title}: the optimum")
+        budget.progress(f"{variant.subject.title}: the optimum")
         problem = replace(variant.problem, policy=None, property=best)
         result = self._verify(problem, self.explicit, variant, budget)
         self.optima.append((environment, best, result))
@@ -145,7 +150,7 @@ def solve_start_tables(
     tell = started.progress
     answered: list[StartTables] = []
     for number, variant in enumerate(found):
-        tell(f"{number + 1} of {len(found)}: {variant.title}")
+        tell(f"{number + 1} of {len(found)}: {variant.subject.title}")
         share = started.remaining() / (len(found) - number)
         try:
             answered.append(asker.answers(variant, Budget(share, started.seed, tell)))
@@ -158,6 +163,40 @@ def solve_start_tables(
         if answered[-1].interrupted:
             break
     return answered
+
+
+def read_start_tables(files: Sequence[Path], quantities: Sequence[Which]) -> list[StartTables]:
+    """One map for each stored result with a value for each start; nothing is computed again."""
+    found: list[tuple[Path, StoredResult]] = []
+    for file in files:
+        if file.suffix != ".json":
+            fix = "draw them in two commands"
+            raise InvalidProblem("stored results and models cannot be drawn together", fix=fix)
+        found += [(file, stored) for stored in read_stored_results(read_json(file), file)]
+    return [_tables_from_result(file, stored, quantities, len(found) > 1) for file, stored in found]
+
+
+def _tables_from_result(
+    file: Path, stored: StoredResult, quantities: Sequence[Which], several: bool
+) -> StartTables:
+    verdict = stored.result.verdict
+    if not isinstance(verdict, PerStart):
+        fix = 'check a property `over values`, for example "P=? [ F x = 3 ] over values"'
+        raise InvalidProblem(f"`{stored.kind}` is no table of starts", fix=fix, where=str(file))
+    tables: dict[Which, Table] = {}
+    for which in quantities:
+        match which:
+            case "value":
+                tables[which] = value_table(verdict)
+            case "effort":
+                tables[which] = effort_table(verdict)
+            case _:
+                fix = "draw the model itself"
+                raise InvalidProblem(f"a stored result does not know the {which}", fix=fix, where=str(file))
+    words = shorten_text((stored.words or "").removesuffix(" over values"), LONGEST)
+    measure = "probability" if words.startswith("P") else "expected value"
+    title = ", ".join([file.stem, stored.problem]) if several else stored.problem
+    return StartTables(Subject(title, stored.problem, words, measure, None, None), stored.result, tables)
 
 
 def result_provenance(answers: StartTables, which: Which) -> dict[str, Any]:

@@ -104,14 +104,14 @@ def _gap_to_optimum(mine: StartValue, best: StartValue | None, optimise: Optimis
             return StartValue(None, None, trouble=one.trouble)
     high, low = (best, mine) if optimise == "max" else (mine, best)
     if high.is_infinite and low.high is not None:
-        return StartValue(None, None, _joint_confidence((mine, best)), mine.counts)
+        return StartValue(None, None, joint_confidence((mine, best)), mine.counts)
     if mine.low is None or mine.high is None or best.low is None or best.high is None:
         return StartValue(None, None, trouble="a value here is infinite or has no upper bound")
     assert high.low is not None
     assert high.high is not None
     assert low.low is not None
     assert low.high is not None
-    sure = _joint_confidence((mine, best))
+    sure = joint_confidence((mine, best))
     unseen = PRINTED * max(map(abs, (mine.low, mine.high, best.low, best.high)))
     return StartValue(high.low - low.high, high.high - low.low, sure, mine.counts, unseen=unseen)
 
@@ -133,13 +133,14 @@ def aggregate_values(several: Sequence[StartValue], how: Aggregate) -> StartValu
     return StartValue(
         low,
         high,
-        _joint_confidence(several),
+        joint_confidence(several),
         dict(counts),
         unseen=max(unseen) if len(unseen) == len(several) else None,
     )
 
 
-def _joint_confidence(several: Iterable[StartValue]) -> Fraction | None:
+def joint_confidence(several: Iterable[StartValue]) -> Fraction | None:
+    """That all bounds hold, by the union bound; None: all of them hold for certain."""
     missed = [1 - one.confidence for one in several if one.confidence is not None]
     return max(Fraction(0), 1 - sum(missed, Fraction(0))) if missed else None
 

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 
-from surefoot.report.heatmap.html import embeddable_json
-from surefoot.report.html_page import render_html_page
+from surefoot.report.html_page import REGION_ASSETS, embeddable_json, render_html_page
 from surefoot.report.region.scene import Scene, scene_to_json
 from surefoot.verdict.sentences import count_noun
 from surefoot.visible import escape_html
 
 
-def region_style() -> str:
-    return _read_asset("region.css")
-
-
-def region_script() -> str:
-    return _read_asset("region.js")
-
-
-def _read_asset(name: str) -> str:
-    return files("surefoot.report.region").joinpath(name).read_text("utf-8")
-
-
 def region_page(title: str, scenes: Sequence[Scene], parts: Sequence[str] = ()) -> str:
     """A whole page; `parts`: what stands below the pictures."""
     sections = [region_section(scene, heading=len(scenes) > 1) for scene in scenes]
-    return render_html_page(title, [*sections, *parts], style=region_style(), script=region_script())
+    return render_html_page(title, [*sections, *parts], REGION_ASSETS)
 
 
 def region_section(scene: Scene, *, heading: bool = False) -> str:

@@ -9,9 +9,17 @@ from numpy.typing import NDArray
 
 from surefoot.engines.barrier.float_system import evaluate_polynomial
 from surefoot.query.polynomial import Polynomial
-from surefoot.report.drawing import Cells, Drawing, Polyline, Rectangle, Text, shift_shapes
 from surefoot.report.drawing.frame import Frame, tick_values
-from surefoot.report.drawing.shapes import Shape, text_width
+from surefoot.report.drawing.shapes import (
+    Cells,
+    Drawing,
+    Polyline,
+    Rectangle,
+    Shape,
+    Text,
+    shift_shapes,
+    text_width,
+)
 from surefoot.report.region.scene import Box, Range, Scene
 
 SIDE, COLUMNS, ROWS = 2, 200, 160  # of the grid of squares

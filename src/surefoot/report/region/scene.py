@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from surefoot.certify.barrier.claim import read_claimed_sets
 from surefoot.problem.problem import Problem
-from surefoot.query.polynomial import Polynomial, polynomial_from_variable
+from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import (
     ControlSystem,
     barrier_rows,
-    polynomial_of,
     read_control_system,
-    relaxed_dnf,
 )
 from surefoot.reductions.discretise import discretise, in_time
 from surefoot.report.region.sample_runs import SampleRun, sample_shield_runs
@@ -72,17 +70,12 @@ def make_scene(
     certified: bool,
 ) -> Scene:
     """`sets`: domain, barrier and the values of the controls of each."""
-    count = len(system.variables)
-    ring = {name: polynomial_from_variable(i, count) for i, name in enumerate(system.variables)}
-
-    def of(term: Term) -> Polynomial:
-        return polynomial_of(term, ring, count, system.rounded)
-
     regions = []
     for domain, barrier, then in sets:
         values = [f"{name} = {show_term(t)}" for (name, _, _), t in zip(system.controls, then, strict=True)]
-        regions.append(ClosedRegion(domain, tuple(map(of, barrier_rows(barrier))), ", ".join(values)))
-    unsafe = tuple(tuple(of(right) - of(left) for left, right in case) for case in relaxed_dnf(system.unsafe))
+        rows = tuple(map(system.state_polynomial, barrier_rows(barrier)))
+        regions.append(ClosedRegion(domain, rows, ", ".join(values)))
+    unsafe = tuple(map(tuple, system.unsafe_polynomials()))
     return Scene(
         title, system.variables, system.initial, tuple(regions), unsafe, tuple(runs), proposed, certified
     )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.barrier.float_system import Floats, evaluate_polynomial, float_system
-from surefoot.engines.barrier.polyhedron.linear_loop import linear_loop
-from surefoot.engines.barrier.scaled_system import scale_system
-from surefoot.query.polynomial import Polynomial, polynomial_from_variable
-from surefoot.reductions.barrier import ControlSystem, barrier_rows, polynomial_of
+from surefoot.engines.barrier.polyhedron.linear_loop import coefficient_matrix
+from surefoot.query.polynomial import Polynomial
+from surefoot.reductions.barrier import ControlSystem, barrier_rows
 from surefoot.shields.linear_controllers import Oracle
+from surefoot.shields.linear_system import LinearSystem
 from surefoot.shields.program import SetPermit, permits_of
 from surefoot.shields.synthesis import ShieldRule, Synthesis
-from surefoot.term.term import Const
 from surefoot.work.budget import Budget
 
 Truths = NDArray[np.bool_]
@@ -64,10 +62,8 @@ def float_rules(system: ControlSystem, branches: Sequence[ShieldRule]) -> list[F
 
 
 def _float_rule(system: ControlSystem, branch: ShieldRule, permit: SetPermit) -> FloatRule:
-    count = len(system.variables)
-    names = {name: polynomial_from_variable(i, count) for i, name in enumerate(system.variables)}
-    rows = [polynomial_of(row, names, count, system.rounded) for row in barrier_rows(branch.set.barrier)]
-    rule = [polynomial_of(then, names, count, system.rounded) for then in branch.then]
+    rows = [system.state_polynomial(row) for row in barrier_rows(branch.set.barrier)]
+    rule = [system.state_polynomial(then) for then in branch.then]
     ends = float_system(system, branch.then)
 
     def controls(states: Floats) -> Floats:
@@ -76,46 +72,15 @@ def _float_rule(system: ControlSystem, branch: ShieldRule, permit: SetPermit) ->
     inside = [np.array([float(r[i]) for r in permit.inside]) for i in (0, 1)]
     low, high = (np.array([float(r[i]) for r in branch.set.domain]) for i in (0, 1))
     return FloatRule(
-        low, high, _largest_row(rows, count), (inside[0], inside[1], float(permit.margin)), controls
+        low, high, _largest_row(rows, len(low)), (inside[0], inside[1], float(permit.margin)), controls
     )
 
 
 def _largest_row(rows: Sequence[Polynomial], count: int) -> Callable[[Floats], Floats]:
     if any(row.degree > 1 for row in rows):
         return lambda states: np.max([evaluate_polynomial(row, states) for row in rows], axis=0)
-    units = [tuple(int(i == j) for i in range(count)) for j in range(count)]
-    normals = np.array([[float(row.terms.get(unit, 0)) for unit in units] for row in rows])
-    return linear_rows(normals, np.array([-float(row.terms.get((0,) * count, 0)) for row in rows]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearDynamics:
-    """A linear system: x' = state x + control u + drift + noise d, where |d| <= widest."""
-
-    state: Floats
-    control: Floats
-    drift: Floats  # with the middle of the disturbances
-    noise: Floats
-    widest: Floats
-
-    def step(self, states: Floats, controls: Floats) -> Floats:
-        found: Floats = states @ self.state.T + controls @ self.control.T + self.drift
-        return found
-
-    def disturb(self, states: Floats, generator: np.random.Generator) -> Floats:
-        if not len(self.widest):
-            return states
-        drawn = np.where(generator.random((len(states), len(self.widest))) < 0.5, self.widest, -self.widest)
-        found: Floats = states + drawn @ self.noise.T
-        return found
-
-
-def linear_dynamics(system: ControlSystem) -> LinearDynamics:
-    """In its own units; for linear systems only."""
-    box = [(Fraction(-1), Fraction(1))] * len(system.variables)
-    loop = linear_loop(scale_system(system, tuple(Const(0) for _ in system.controls), box))
-    assert loop is not None
-    return LinearDynamics(loop.state, loop.control, loop.drift, loop.noise, loop.widest)
+    matrix = coefficient_matrix(rows, count)
+    return linear_rows(matrix[:, 1:], -matrix[:, 0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +92,7 @@ class InterventionCount:
 
 
 def count_interventions(
-    moving: LinearDynamics,
+    moving: LinearSystem,
     shield: Sequence[FloatRule],
     oracle: Oracle,
     states: Floats,

@@ -7,7 +7,6 @@ import numpy as np
 from surefoot.engines.barrier.float_system import Floats, float_system
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.shields.linear_controllers import Oracle, unsafe_states
-from surefoot.term.term import Const
 from surefoot.work.budget import Budget
 
 MANY, FEW = (64, 256), (12, 5000)  # runs, and how long they are: some settle late
@@ -22,7 +21,7 @@ def visited_states(system: ControlSystem, oracle: Oracle, budget: Budget) -> Flo
 
 def _simulate_runs(system: ControlSystem, oracle: Oracle, runs: int, steps: int, budget: Budget) -> Floats:
     generator = np.random.default_rng(budget.seed)
-    moving = float_system(system, tuple(Const(0) for _ in system.controls))
+    moving = float_system(system)
     low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
     state = generator.uniform(low, high, (runs, len(low)))
     is_unsafe = unsafe_states(system)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from surefoot.engines.barrier.float_system import Floats
 from surefoot.shields.batch_guard import BatchGuard
-from surefoot.shields.evaluation.plant import BatchPlant, Floats, Propose
+from surefoot.shields.evaluation.plant import BatchPlant, Propose
 from surefoot.term.vectorised import vectorise_terms
 
 CANDIDATES = 12

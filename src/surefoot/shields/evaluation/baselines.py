@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.engines.barrier.float_system import Floats
 from surefoot.reductions.barrier import ControlSystem
-from surefoot.shields.evaluation.plant import BatchPlant, Floats
+from surefoot.shields.evaluation.plant import BatchPlant
 from surefoot.shields.linear_controllers import Gain, enumerate_regulators
 from surefoot.work.budget import Budget
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.engines.barrier.float_system import Floats
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.shields.batch_guard import BatchGuard
 from surefoot.shields.certified_shield import ShieldSynthesis
@@ -15,7 +16,6 @@ from surefoot.shields.evaluation.adversary import ADVERSARIES
 from surefoot.shields.evaluation.baselines import baseline_regulator, random_search_policy
 from surefoot.shields.evaluation.plant import (
     BatchPlant,
-    Floats,
     Propose,
     by_gain,
     by_network,
@@ -29,7 +29,6 @@ from surefoot.shields.evaluation.simulation import (
     rerun_unshielded,
     simulate_campaign,
 )
-from surefoot.shields.export import guard_of
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 
@@ -124,7 +123,7 @@ def _run_campaigns(
         simulate_policy("alone", "network alone", propose, None)
     if not made.accepted:
         return
-    shield = BatchGuard(guard_of(made.problem.environment, made.problem.policy))
+    shield = BatchGuard(made.guard())
     simulate_policy("program", "program alone", by_nobody(len(made.system.controls)), shield)
     if shields and propose is not None:
         shielded = simulate_policy("shielded", "network and shield", propose, shield)

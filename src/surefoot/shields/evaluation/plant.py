@@ -9,14 +9,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engines.barrier.float_system import Floats, control_limits
 from surefoot.errors import Unsupported
 from surefoot.network.evaluate import network_batch_outputs
 from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.problem import Problem
 from surefoot.reductions.barrier import ControlSystem, relaxed_dnf
-from surefoot.shields.linear_controllers import Gain, Range
+from surefoot.shields.linear_controllers import Gain, Oracle, Range
 from surefoot.term.vectorised import vectorise_terms
 
-Floats: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.bool_]
 Propose: TypeAlias = Callable[[Floats, int], Floats]  # states and the number of the step, to controls
 
@@ -58,13 +59,10 @@ class BatchPlant:
         return np.asarray(np.max(cases, axis=0)) if cases else np.zeros(len(states))
 
     def clip_controls(self, controls: Floats) -> Floats:
-        low, high = self.ends()
-        return np.clip(controls, low, high)
+        return np.clip(controls, *self.ends())
 
     def ends(self) -> tuple[Floats, Floats]:
-        low = [-np.inf if a is None else float(a) for _, a, _ in self.system.controls]
-        high = [np.inf if b is None else float(b) for _, _, b in self.system.controls]
-        return np.array(low), np.array(high)
+        return control_limits(self.system)
 
     def draw_disturbances(self, count: int, generator: np.random.Generator, ends: bool = False) -> Floats:
         """Disturbances, uniformly distributed or at the ends of their ranges."""
@@ -128,8 +126,17 @@ def by_network(policy: NeuralPolicy, system: ControlSystem) -> Propose:
     return propose
 
 
+def network_oracle(problem: Problem, system: ControlSystem) -> Oracle | None:
+    """From states, one in each row, to the controls of the problem's network (the oracle of Algorithm 1, Zhu
+    et al., PLDI 2019); None if it has none."""
+    if not isinstance(problem.policy, NeuralPolicy):
+        return None
+    propose, limits = by_network(problem.policy, system), control_limits(system)
+    return lambda states: np.clip(propose(states, 0), *limits)
+
+
 def by_gain(gain: Gain) -> Propose:
-    return lambda states, _: states @ gain.matrix.T + gain.offset
+    return lambda states, _: gain.controls(states)
 
 
 def by_nobody(controls: int) -> Propose:

@@ -14,8 +14,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engines.barrier.float_system import Floats
 from surefoot.shields.batch_guard import BatchGuard
-from surefoot.shields.evaluation.plant import BatchPlant, Floats, Propose
+from surefoot.shields.evaluation.plant import BatchPlant, Propose
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late
 from surefoot.work.interrupt import stop_if_interrupted

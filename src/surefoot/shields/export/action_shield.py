@@ -21,6 +21,8 @@ intervened
   0  the proposed action is permitted
   1  it is not: the safest action is taken
   2  a value of the state is not whole, or outside its limits: nothing is promised, likewise
+
+What is no action, and a state that is not so many numbers, is a ValueError.
 """
 
 STATE = {names}
@@ -35,11 +37,16 @@ _INSTEAD = {instead!r}
 
 
 def _leaf(state):
-    if len(state) != len(STATE):
-        raise ValueError(f"a state has {{len(STATE)}} values ({{', '.join(STATE)}}), not {{len(state)}}")
-    at = {root}
-    while at >= 0:
-        at = _LOW[at] if state[_COLUMN[at]] <= _LIMIT[at] else _HIGH[at]
+    try:
+        if len(state) != len(STATE) or isinstance(state, (dict, set, frozenset, str, bytes)):
+            raise TypeError
+        sum(state)  # what is no number cannot be added
+        at = {root}
+        while at >= 0:
+            at = _LOW[at] if state[_COLUMN[at]] <= _LIMIT[at] else _HIGH[at]
+    except TypeError:
+        wanted = f"{{len(STATE)}} numbers in this order: {{', '.join(STATE)}}"
+        raise ValueError(f"a state is {{wanted}}; not {{state!r:.80}}") from None
     return -1 - at
 
 
@@ -56,10 +63,13 @@ def action_masks(state):
 
 def step(state, proposed):
     """The action to take, and whether it is another than the proposed one."""
+    if proposed not in ACTIONS:
+        names = ", ".join(ACTIONS)
+        raise ValueError(f"{{proposed!r:.80}} is no action; give the name of one: {{names}}")
     leaf = _leaf(state)
     if not known(state):
         return ACTIONS[_INSTEAD[leaf]], 2
-    if proposed in ACTIONS and _PERMITTED[leaf] >> ACTIONS.index(proposed) & 1:
+    if _PERMITTED[leaf] >> ACTIONS.index(proposed) & 1:
         return proposed, 0
     return ACTIONS[_INSTEAD[leaf]], 1
 '''
@@ -69,11 +79,13 @@ _HEADER = """/* A shield for `{name}`: which actions may be taken in a state, an
  * actions, by number: {actions}
  * {promise}
  *
- * {symbol}_permitted says whether an action may be taken.
- * {symbol}_step writes the number of the action to take and returns
- *   0  the proposed action is permitted
+ * {symbol}_permitted returns 1 where an action may be taken, 0 where it may not or is none of these numbers.
+ * {symbol}_step takes a state and the number of the action that somebody proposes. It always writes the
+ * number of an action to take, and returns
+ *   0  the proposed action is permitted, and taken
  *   1  it is not: the safest action is taken
  *   2  a value of the state is outside its limits, nothing is promised: likewise
+ *   3  there is no action of the proposed number: likewise
  *
  * Compiled with -D{macro}_SELF_TEST the source is a program that compares examples.
  */
@@ -120,7 +132,9 @@ int {symbol}_step(const int64_t state[{macro}_STATES], int proposed, int *action
     for (int i = 0; i < {macro}_STATES; i++)
         if (state[i] < limits[i][0] || state[i] > limits[i][1])
             return 2;
-    if (proposed < 0 || proposed >= {macro}_ACTIONS || !permitted[here][proposed])
+    if (proposed < 0 || proposed >= {macro}_ACTIONS)
+        return 3;
+    if (!permitted[here][proposed])
         return 1;
     *action = proposed;
     return 0;
@@ -213,7 +227,7 @@ def c_actions(table: ActionTable, file: str, examples: Sequence[ActionExample]) 
         name=comment_text(table.name),
         promise=comment_text(table.promise),
         state=comment_text(", ".join(table.state)),
-        actions=comment_text(", ".join(table.actions)),
+        actions=comment_text(", ".join(f"{i} {name}" for i, name in enumerate(table.actions))),
         states=max(1, len(table.state)),
         count=len(table.actions),
         **names,

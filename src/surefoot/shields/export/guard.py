@@ -43,13 +43,27 @@ class ShieldGuard:
         return tuple(found)
 
 
+def find_export_obstacle(environment: Environment) -> Unsupported | None:
+    """Why no shield of this system can be written as source code; known before there is one."""
+    if environment.arithmetic is not Arithmetic.FLOAT64:
+        fix = (
+            'write arithmetic = "float64" in the problem file, Environment(…, arithmetic="float64") in Python'
+        )
+        return Unsupported("source code computes in float64, this environment in exact numbers", fix=fix)
+    if not environment.controls:
+        return Unsupported(
+            "there are no controls that a shield could set", fix="leave it out, or declare controls"
+        )
+    return None
+
+
 def guard_of(environment: Environment, policy: Policy | None) -> ShieldGuard:
     """Of a shield with a program behind it, or of a program alone, whose tests end with a comparison."""
     permits, program = (
         (policy.permits, policy.fallback) if isinstance(policy, ShieldedPolicy) else (FALSE, policy)
     )
-    if environment.arithmetic is not Arithmetic.FLOAT64:
-        raise Unsupported("source code computes in float64, this environment in exact numbers")
+    if (why := find_export_obstacle(environment)) is not None:
+        raise why
     if not isinstance(program, ProgramPolicy):
         raise Unsupported("source code is written for programs and for shields with a program")
     rules = []

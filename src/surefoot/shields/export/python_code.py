@@ -29,7 +29,7 @@ intervened
      decides; if a value of the state is no finite number, or nothing finite is computed, the controls are
      {rest}
 
-Everything is computed in float64 in the order written.
+Everything is computed in float64 in the order written. What is not so many numbers is a ValueError.
 """
 
 from math import isfinite
@@ -40,8 +40,10 @@ def step(state, proposed):
         {states} = state
         {proposed} = proposed
 {other}
+{texts}
+                raise ValueError
 {converted}
-    except ValueError:
+    except (TypeError, ValueError):
         raise ValueError("{counts}, all of them numbers") from None
 {total}
     if total - total != 0.0:  # one of them is not finite, or the sum is too large
@@ -65,6 +67,9 @@ def python_source(guard: ShieldGuard) -> str:
         proposed=_tuple_text(controls),
         other=_wrap_statement(8, "if ", " or ".join(f"type({name}) is not float" for name in both), ":"),
         converted="\n".join(f"            {name} = float({name})" for name in both),
+        texts=_wrap_statement(
+            12, "if str in ", f"({', '.join(f'type({n})' for n in (*both, 'state', 'proposed'))})", ":"
+        ),
         counts=f"{len(states)} state values and {len(controls)} controls",
         total=_wrap_statement(4, "total = ", " + ".join(both)),
         finite_state=_wrap_statement(8, "if ", f"not ({_finite_test(states)})", ":"),

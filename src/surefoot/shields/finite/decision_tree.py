@@ -131,12 +131,6 @@ def count_comparisons(tree: Tree) -> int:
     return 0 if isinstance(tree, Leaf) else 1 + count_comparisons(tree.low) + count_comparisons(tree.high)
 
 
-def value_at(tree: Tree, row: Sequence[int]) -> int:
-    while isinstance(tree, DecisionNode):
-        tree = tree.low if row[tree.column] <= tree.limit else tree.high
-    return tree.value
-
-
 def tree_to_term(tree: Tree, columns: Sequence[StateColumn], of: Callable[[int], Term]) -> Term:
     """The tree as a condition: `of` says what a class stands for. Equal branches become one."""
     if isinstance(tree, Leaf):

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 
 from surefoot.engines.explicit.engine import asked_parts
 from surefoot.errors import Unsupported
+from surefoot.problem.environment import Component, Edge, Environment
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import policy_decision
+from surefoot.problem.validate import environment_labels
+from surefoot.shields.export.action_shield import ActionExample, ActionTable
 from surefoot.shields.finite.arena import OWN, Arena, arena_of
 from surefoot.shields.finite.decision_tree import (
+    Leaf,
     Numbers,
     StateColumn,
     Tree,
@@ -22,13 +27,14 @@ from surefoot.shields.finite.decision_tree import (
     state_columns,
     tree_to_term,
 )
-from surefoot.shields.finite.permitted_environment import restrict_to_permitted
 from surefoot.shields.finite.safest_strategy import NONE, Flags, SafestStrategy, safest_strategy
 from surefoot.term.reserved_names import chosen_name
 from surefoot.term.term import FALSE, TRUE, Term, Var, conjunction_of, disjunction_of
 from surefoot.work.budget import Budget
 
+EXAMPLES = 64  # of the self-test in C
 MOST_ASKED = 2000  # states in which the policy is asked only to tell that it is always overruled
+Place = tuple[int, int]  # component, edge
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,3 +159,111 @@ def _reachable_behind_shield(arena: Arena, may: Flags) -> Flags:
         if (more == reached).all():
             return reached
         reached = more
+
+
+def restrict_to_permitted(environment: Environment, permitted: Mapping[str, Term]) -> Environment:
+    """The environment in which steps that carry out an action have its condition in their guards.
+
+    A proof about it, without a policy, holds for every policy that keeps to what is permitted.
+    """
+    labels = environment_labels(environment)
+    places = _named_edges(environment, {n: t for n, t in permitted.items() if n not in labels})
+    by_label = {n: t for n, t in permitted.items() if n in labels}
+    if len({number for number, _ in places}) > 1 or (places and by_label):
+        # Guards of two edges that move together would both have to hold: fewer steps than are permitted.
+        raise Unsupported("a shield needs a policy that picks labels, or edges of one component")
+    if environment.synchronisations:
+        places |= _synchronised_places(environment, by_label)
+    else:
+        places |= {
+            (number, index): by_label[edge.action]
+            for number, component in enumerate(environment.components)
+            for index, edge in enumerate(component.edges)
+            if edge.action is not None and edge.action in by_label
+        }
+    parts = [_strengthen_guards(number, part, places) for number, part in enumerate(environment.components)]
+    return replace(environment, components=tuple(parts))
+
+
+def _strengthen_guards(number: int, component: Component, places: Mapping[Place, Term]) -> Component:
+    def edge_with(index: int, edge: Edge) -> Edge:
+        more = places.get((number, index))
+        return edge if more is None else replace(edge, guard=conjunction_of((edge.guard, more)))
+
+    return replace(component, edges=tuple(edge_with(i, e) for i, e in enumerate(component.edges)))
+
+
+def _named_edges(environment: Environment, permitted: Mapping[str, Term]) -> dict[Place, Term]:
+    """`car#3`: the fourth edge of the component `car`."""
+    named = {
+        f"{component.name}#{index}": (number, index)
+        for number, component in enumerate(environment.components)
+        for index in range(len(component.edges))
+    }
+    return {named[name]: term for name, term in permitted.items() if name in named}
+
+
+def _synchronised_places(environment: Environment, permitted: Mapping[str, Term]) -> dict[Place, Term]:
+    """For every action a component all of whose steps by that name carry out this very action."""
+    together = environment.synchronisations
+    found: dict[Place, Term] = {}
+    for step in together:
+        if step.result is None or step.result not in permitted:
+            continue
+        for number, action in enumerate(step.actions):
+            others = {s.result for s in together if action is not None and s.actions[number] == action}
+            if others == {step.result}:
+                edges = environment.components[number].edges
+                term = permitted[step.result]
+                found |= {(number, i): term for i, e in enumerate(edges) if e.action == action}
+                break
+        else:
+            raise Unsupported(
+                f"the steps of `{step.result}` also carry out other actions, so that their guards cannot say "
+                "what is permitted"
+            )
+    return found
+
+
+def action_table(shield: FiniteShield, promise: str) -> ActionTable:
+    """Inner nodes in the order in which they are met, the left side first."""
+    nodes: list[tuple[int, int, int, int]] = []
+
+    def place_node(tree: Tree) -> int:
+        if isinstance(tree, Leaf):
+            return -1 - tree.value
+        at = len(nodes)
+        nodes.append((tree.column, tree.limit, 0, 0))
+        nodes[at] = (tree.column, tree.limit, place_node(tree.low), place_node(tree.high))
+        return at
+
+    root = place_node(shield.tree)
+    column, limit, low, high = zip(*nodes, strict=True) if nodes else ((), (), (), ())
+    return ActionTable(
+        name=shield.problem.name,
+        promise=promise,
+        state=tuple(c.name for c in shield.columns),
+        limits=tuple((int(c.values.min()), int(c.values.max())) for c in shield.columns),
+        actions=shield.arena.actions,
+        root=root,
+        column=column,
+        limit=limit,
+        low=low,
+        high=high,
+        permitted=tuple(actions for actions, _ in shield.classes),
+        instead=tuple(instead for _, instead in shield.classes),
+    )
+
+
+def examples_of(shield: FiniteShield) -> list[ActionExample]:
+    """Random states and proposals, decided from what was found for the state, not by the tree."""
+    random, found = Random(0), []
+    count = len(shield.arena.actions)
+    for _ in range(min(EXAMPLES, len(shield.visited))):
+        row = random.randrange(len(shield.visited))
+        number, proposed = int(shield.visited[row]), random.randrange(count)
+        instead = int(shield.safest.action[number])
+        fine = bool(shield.safest.permitted[number, proposed]) or proposed == instead
+        state = tuple(int(c.values[row]) for c in shield.columns)
+        found.append(ActionExample(state, proposed, proposed if fine else instead, int(not fine)))
+    return found

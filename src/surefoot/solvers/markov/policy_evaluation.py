@@ -32,7 +32,6 @@ class FloatQuotient:
 
     reduced: QuotientProcess
     owners: NDArray[np.int64]
-    weights: NDArray[np.float64]
     constants: NDArray[np.float64]
     matrix: Any  # [choices, nodes]
 
@@ -40,10 +39,12 @@ class FloatQuotient:
 def quotient_to_floats(reduced: QuotientProcess) -> FloatQuotient:
     from scipy.sparse import csr_matrix
 
-    weights = reduced.float_weights()
+    weights = divide_to_floats(reduced.weights, reduced.unit)
     shape = (len(reduced.origin), reduced.nodes)
     matrix = csr_matrix((weights, reduced.targets, reduced.outcomes), shape=shape)
-    return FloatQuotient(reduced, reduced.owners(), weights, reduced.float_constants(), matrix)
+    owners = np.repeat(np.arange(reduced.nodes, dtype=np.int64), np.diff(reduced.choices))
+    constants = divide_to_floats(reduced.constants, reduced.unit * reduced.scale)
+    return FloatQuotient(reduced, owners, constants, matrix)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -80,13 +80,10 @@ class MarkovGraph:
             step[frontier] = ways[fresh][first]
         return rank, step
 
-    def must_reach(
-        self, goal: NDArray[np.bool_], through: NDArray[np.bool_], allowed: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.int64]:
+    def must_reach(self, goal: NDArray[np.bool_], through: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Ranks of the states where every choice has an outcome of lower rank: the goal is not avoided."""
-        owners = self.owners if allowed is None else self.owners[allowed]
-        open_choices = np.bincount(owners, minlength=self.markov.states)
-        seen = np.zeros(len(self.owners), dtype=np.bool_) if allowed is None else ~allowed
+        open_choices = np.bincount(self.owners, minlength=self.markov.states)
+        seen = np.zeros(len(self.owners), dtype=np.bool_)
         rank = np.full(self.markov.states, NEVER, dtype=np.int64)
         frontier = np.flatnonzero(goal)
         rank[frontier] = 0

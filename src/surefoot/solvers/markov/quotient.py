@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from surefoot.solvers.markov.integer_vectors import (
     IntegerVector,
     IntegerWeights,
-    divide_to_floats,
     integer_zeros,
     sum_rows,
 )
@@ -43,15 +42,6 @@ class QuotientProcess:
     @property
     def nodes(self) -> int:
         return len(self.choices) - 1
-
-    def owners(self) -> NDArray[np.int64]:
-        return np.repeat(np.arange(self.nodes, dtype=np.int64), np.diff(self.choices))
-
-    def float_weights(self) -> NDArray[np.float64]:
-        return divide_to_floats(self.weights, self.unit)
-
-    def float_constants(self) -> NDArray[np.float64]:
-        return divide_to_floats(self.constants, self.unit * self.scale)
 
     def choice_values(self, values: IntegerVector) -> IntegerVector:
         """[choices]: constant + sum of probabilities times values, over unit * scale."""

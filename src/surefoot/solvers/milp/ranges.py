@@ -71,9 +71,7 @@ def bound_quantities(
 def _bound_network(call: NetworkCall, inputs: list[Interval], quick: bool) -> tuple[BoxArray, ...]:
     low = np.array([rounded_down(i[0]) for i in inputs])
     high = np.array([rounded_up(i[1]) for i in inputs])
-    boxes = (
-        interval_bounds(call.network, low, high) if quick else linear_bounds(call.network, low, high).values
-    )
+    boxes = interval_bounds(call.network, low, high) if quick else linear_bounds(call.network, low, high)
     if not all(np.isfinite(b.low).all() and np.isfinite(b.high).all() for b in boxes):
         raise Unsupported("a network overflows on the box of its inputs", fix="give tighter bounds for them")
     return boxes

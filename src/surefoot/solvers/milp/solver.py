@@ -23,7 +23,6 @@ from surefoot.query.lower import LoweredQuery, lower_query
 from surefoot.query.objection import query_objection
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.solvers.linear_program import TOLERANCE, missing_highs
-from surefoot.solvers.milp import highs
 from surefoot.solvers.milp.highs import MilpSolution, solve_milp_program
 from surefoot.solvers.milp.network_encoding import encode_milp_call
 from surefoot.solvers.milp.program import MixedIntegerProgram, has_margin
@@ -58,8 +57,8 @@ def deepest_point(
             inner.row(low, inf, {column: 1.0, inside: low - high})
             inner.row(-inf, high, {column: 1.0, inside: high - low})
     goal = {strict: 1.0, other: 0.25, inside: 0.1}
-    found = highs.solve_milp_program(inner, seed=seed, seconds=seconds, maximise=goal)
-    return found.values if isinstance(found, highs.MilpSolution) else None
+    found = solve_milp_program(inner, seed=seed, seconds=seconds, maximise=goal)
+    return found.values if isinstance(found, MilpSolution) else None
 
 
 def _fix_integers(program: MixedIntegerProgram, values: list[float]) -> MixedIntegerProgram:

@@ -9,7 +9,6 @@ halved. With a proof log each of these counts only if the steps of a certificate
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
@@ -24,7 +23,7 @@ from surefoot.solvers.native.bounding.linear_leaf import (
     FarkasMultipliers,
     decide_atom_set,
     is_linear_on_boxes,
-    linear_forms,
+    linear_piece,
 )
 from surefoot.solvers.native.bounding.network_bounds import (
     BoundingPlan,
@@ -86,7 +85,6 @@ class InputSearch:
     deadline: float
     ledger: ProofLog | None
     whole: NetworkBounds  # bounds over the whole box
-    progress: Callable[[str], None] = lambda text: None
     guessed: int = 0  # how many kinds of guesses were tried
     given_up: int = 0
     visited: int = 0
@@ -145,7 +143,6 @@ def run_input_search(s: InputSearch) -> Answer:
             answer = _try_next_guess(s)
         if answer is not None:
             return answer
-        s.progress(f"native: {s.visited} boxes looked at, {len(s.stack)} open")
     return _final_answer(s)
 
 
@@ -396,12 +393,12 @@ def _decide_exactly(
             return answer
     if not straight:
         return None
-    forms = linear_forms(problem, rest.box.low[index].tolist(), rest.box.high[index].tolist())
-    if forms is None:
+    piece = linear_piece(problem, rest.box.low[index].tolist(), rest.box.high[index].tolist())
+    if piece is None:
         return None
     proofs = {}
     for number in np.flatnonzero(rest.alive[index]).tolist():
-        verdict = decide_atom_set(problem, forms, s.goal.sets[number])
+        verdict = decide_atom_set(problem, piece, s.goal.sets[number])
         if isinstance(verdict, FarkasMultipliers):
             proofs[number] = verdict
             continue

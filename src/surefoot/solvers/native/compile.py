@@ -47,6 +47,7 @@ from surefoot.solvers.native.variable_definitions import (
     bound_atoms,
     bound_outputs,
     certificate_objection,
+    float32_variable_names,
     float_box,
     nearest_float,
     round_bounds_inward,
@@ -64,7 +65,6 @@ from surefoot.term.linear import (
     variable_form,
 )
 from surefoot.term.term import Var
-from surefoot.term.value_types import Real
 
 FAR = Fraction(2**24)  # how far a quantity without bounds is searched
 
@@ -109,7 +109,7 @@ def compile_query(
         return None
     columns: dict[str, LinearForm] = {}
     placed = []
-    single = _float32_names(query)
+    single = float32_variable_names(query)
     for call in calls:
         placed.append(_substitute_call(call, columns))
         bound_outputs(placed[-1], room, single)
@@ -219,10 +219,6 @@ def _residual_formula(
             parts += bound_atoms(value, (low if below else None, high if above else None))
     rewritten = [_substitute_formula(p, known.defined) for p in parts]
     return conjoin_formulas(_substitute_formula(p, columns) if columns else p for p in rewritten)
-
-
-def _float32_names(query: Query) -> frozenset[str]:
-    return frozenset(q.name for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32)
 
 
 def _substitute_formula(formula: Formula, values: Mapping[str, LinearForm]) -> Formula:
@@ -356,7 +352,7 @@ def _build_compiled_query(
     bounds = [plumbing.box[name] for name in plumbing.inputs]
     low, high = float_box(bounds + [(-e, e) for e in plumbing.errors])
     whole = integer_variable_names(query.quantities)
-    single = _float32_names(query)
+    single = float32_variable_names(query)
     errors = [False] * len(plumbing.errors)
     return CompiledQuery(
         network=Network(len(low), tuple(_nodes_with_errors(plumbing))),

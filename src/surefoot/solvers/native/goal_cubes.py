@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from surefoot.solvers.native.compiled_query import (
     find_opposed_atoms,
     formula_cubes,
 )
-from surefoot.term.linear import LinearForm, add_forms, scale_form
+from surefoot.term.linear import add_forms, scale_form
 
 _HARDLY = 1e-9  # relative
 MOST = 64  # conjunctions that a formula is multiplied out to
@@ -42,13 +43,13 @@ def select_goal_cubes(problem: CompiledQuery, whole: NetworkBounds, every_atom: 
 
     `every_atom`: with rows also for atoms that are in no set.
     """
-    signs = _range_signs(problem)
-    sure = _atoms_exactly_true(problem, signs)
+    ranges = _exact_ranges(problem)
+    sure = _atoms_exactly_true(problem, ranges)
     sure |= _atoms_true_by_bounds(problem, whole, [j for j in range(len(problem.strict)) if j not in sure])
     found = (tuple(j for j in several if j not in sure) for several in formula_cubes(problem.tree, MOST))
     every = _minimal_cubes(tuple(dict.fromkeys(found)))
     refuted = {
-        several: _find_false_atom(problem, signs, several)
+        several: _find_false_atom(problem, ranges, several)
         or find_opposed_atoms(problem, several)
         or _find_opposed_in_box(problem, several)
         for several in every
@@ -89,43 +90,26 @@ def _atoms_true_by_bounds(
     return frozenset(j for j in holds if not problem.equal[j])
 
 
-def _range_signs(problem: CompiledQuery) -> list[tuple[int, int] | None]:
-    """The signs of the ends of the exact range of every atom over inputs alone; None for the others.
+def _exact_ranges(problem: CompiledQuery) -> list[tuple[Fraction, Fraction] | None]:
+    """The exact range of every atom over inputs alone, None for the others.
 
     Floats miss what just holds, or just does not.
     """
     box = dict(zip(problem.names, problem.exact, strict=True))
     return [
-        _form_range_signs(form, box) if all(name in box for name, _ in form.coefficients) else None
+        cast("tuple[Fraction, Fraction]", linear_range(form, box))
+        if all(name in box for name, _ in form.coefficients)
+        else None
         for form in problem.forms
     ]
 
 
-def _form_range_signs(form: LinearForm, box: Mapping[str, tuple[Fraction, Fraction]]) -> tuple[int, int]:
-    if len(form.coefficients) != 1:
-        least, most = linear_range(form, box)
-        assert least is not None
-        assert most is not None
-        return _number_sign(least), _number_sign(most)
-    [(name, factor)] = form.coefficients
-    ends = [_sign_at(factor, end, form.constant) for end in box[name]]
-    return (ends[0], ends[1]) if factor > 0 else (ends[1], ends[0])
-
-
-def _sign_at(factor: Fraction, value: Fraction, constant: Fraction) -> int:
-    """Of factor * value + constant; whole numbers need no common divisors."""
-    left = factor.numerator * value.numerator * constant.denominator
-    return _number_sign(left + constant.numerator * factor.denominator * value.denominator)
-
-
-def _number_sign(value: int | Fraction) -> int:
-    return (value > 0) - (value < 0)
-
-
-def _atoms_exactly_true(problem: CompiledQuery, signs: Sequence[tuple[int, int] | None]) -> frozenset[int]:
+def _atoms_exactly_true(
+    problem: CompiledQuery, ranges: Sequence[tuple[Fraction, Fraction] | None]
+) -> frozenset[int]:
     """Atoms that hold everywhere."""
     found = set()
-    for j, ends in enumerate(signs):
+    for j, ends in enumerate(ranges):
         if ends is None:
             continue
         least, most = ends
@@ -136,22 +120,18 @@ def _atoms_exactly_true(problem: CompiledQuery, signs: Sequence[tuple[int, int] 
 
 
 def _find_false_atom(
-    problem: CompiledQuery, signs: Sequence[tuple[int, int] | None], several: Sequence[int]
+    problem: CompiledQuery, ranges: Sequence[tuple[Fraction, Fraction] | None], several: Sequence[int]
 ) -> OpposedAtoms | None:
     """An atom of the set that holds nowhere."""
     for j in several:
-        ends = signs[j]
+        ends = ranges[j]
         if ends is None:
             continue
-        above = ends[0] > 0 or (ends[0] == 0 and problem.strict[j])
-        if not above and not (ends[1] < 0 and problem.equal[j]):
-            continue
-        least, most = linear_range(problem.forms[j], dict(zip(problem.names, problem.exact, strict=True)))
-        assert least is not None
-        assert most is not None
-        if above:
+        least, most = ends
+        if least > 0 or (least == 0 and problem.strict[j]):
             return OpposedAtoms(((j, Fraction(1)),), least, least == 0)
-        return OpposedAtoms(((j, Fraction(-1)),), -most, False)
+        if most < 0 and problem.equal[j]:
+            return OpposedAtoms(((j, Fraction(-1)),), -most, False)
     return None
 
 

@@ -145,9 +145,7 @@ class InputSplitting:
 
     def _search_cases(self, deadline: float) -> Answer:
         doubt: Undecided | None = None
-        outputs = frozenset(name for call in self.query.calls for name in call.outputs)
-        whole = integer_variable_names(self.query.quantities)
-        for case, known in enumerate_equality_cases(self.formulas, self.box, whole, outputs):
+        for case, known in enumerate_equality_cases(self.query, self.formulas, self.box):
             if monotonic() > deadline:
                 return Undecided(UndecidedReason.TIMEOUT, "the cases of the query were not all looked at")
             problem = compile_query(self.query, case, known)
@@ -172,16 +170,16 @@ def _render_case(case: CertificateCase, ledger: ProofLog) -> Json:
 
 
 def enumerate_equality_cases(
-    formulas: Sequence[Formula], box: Mapping[str, Interval], whole: frozenset[str], loose: frozenset[str]
+    query: Query, formulas: Sequence[Formula], box: Mapping[str, Interval]
 ) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
-    """Formulas and bounds whose solutions together are those of the given ones.
-
-    `loose`: names whose tightened bounds must not be used to drop formulas (outputs of networks).
-    """
+    """Formulas and bounds whose solutions together are those of the given ones."""
+    whole = integer_variable_names(query.quantities)
     tight = tighten_box(box, formulas, whole)
     if tight is None:
         return
-    known = {name: box[name] if name in loose else bounds for name, bounds in tight.items()}
+    # Tightened bounds of outputs must not be used to drop formulas.
+    outputs = frozenset(name for call in query.calls for name in call.outputs)
+    known = {name: box[name] if name in outputs else bounds for name, bounds in tight.items()}
     parts = conjoin_formulas(simplify_formula(part, known) for f in formulas for part in conjunction_parts(f))
     flat = parts.parts if isinstance(parts, All) else (parts,)
     if AnyOf() in flat:
@@ -193,7 +191,7 @@ def enumerate_equality_cases(
     assert isinstance(chosen, AnyOf)
     rest = tuple(f for f in flat if f is not chosen)
     for alternative in chosen.parts:
-        yield from enumerate_equality_cases((*rest, alternative), known, whole, loose)
+        yield from enumerate_equality_cases(query, (*rest, alternative), known)
 
 
 def conjunction_parts(formula: Formula) -> tuple[Formula, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
@@ -54,8 +53,9 @@ def _refuse_open_ends(query: Query) -> None:
     form = _normal_form(query)
     if any(is_empty(b) for b in form.box.values()) or _is_single_case(form):
         return
-    for case, known in islice(_enumerate_cases(form), 1):
-        compile_query(form.lowered.query, case, known)
+    asked = form.lowered.query
+    for case, known in islice(enumerate_equality_cases(asked, form.formulas, form.box), 1):
+        compile_query(asked, case, known)
 
 
 def prepare_native_session(base: Query, seed: int, batch: int, proof: bool) -> Question:
@@ -75,8 +75,7 @@ def decide_native_query(
     deadline = monotonic() + seconds
     form = _normal_form(query)
     asked, formulas = form.lowered.query, form.formulas
-    waiting = None if form.cases is None else list(form.cases)
-    by_inputs = InputSplitting(asked, formulas, form.box, seed, batch, proof, waiting)
+    by_inputs = InputSplitting(asked, formulas, form.box, seed, batch, proof, form.cases)
     if any(is_empty(b) for b in form.box.values()):
         return by_inputs(deadline)
     by_neurons = ReluSplitting(asked, formulas, seed=seed, batch=batch)
@@ -100,7 +99,7 @@ class _NormalForm:
     lowered: LoweredQuery
     formulas: tuple[Formula, ...]
     box: dict[str, Interval]
-    cases: tuple[CertificateCase, ...] | None
+    cases: list[CertificateCase] | None
 
 
 def _normal_form(query: Query) -> _NormalForm:
@@ -108,8 +107,7 @@ def _normal_form(query: Query) -> _NormalForm:
     whole = integer_variable_names(lowered.query.quantities)
     formulas = tuple(sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.query.constraints)
     box = declared_box(lowered.query.quantities)
-    found = certificate_cases(lowered.query, formulas, box)
-    return _NormalForm(lowered, formulas, box, None if found is None else tuple(found))
+    return _NormalForm(lowered, formulas, box, certificate_cases(lowered.query, formulas, box))
 
 
 def _is_single_case(form: _NormalForm) -> bool:
@@ -118,11 +116,3 @@ def _is_single_case(form: _NormalForm) -> bool:
         return form.cases is not None and len(form.cases) == 1 and compile_case(form.cases[0]) is not None
     except Unsupported:
         return False
-
-
-def _enumerate_cases(form: _NormalForm) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
-    query = form.lowered.query
-    outputs = frozenset(name for call in query.calls for name in call.outputs)
-    return enumerate_equality_cases(
-        form.formulas, form.box, integer_variable_names(query.quantities), outputs
-    )

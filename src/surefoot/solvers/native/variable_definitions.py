@@ -19,7 +19,7 @@ from surefoot.errors import Unsupported
 from surefoot.network.directed_rounding import Array
 from surefoot.network.float32_error import error_bounds
 from surefoot.network.interval import interval_bounds
-from surefoot.query.bounds import Interval, float32_near, linear_range
+from surefoot.query.bounds import Interval, float32_near, integer_variable_names, linear_range
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
 from surefoot.query.query import NetworkCall, Query
 from surefoot.term.linear import (
@@ -55,8 +55,7 @@ def solve_defining_equalities(query: Query, formulas: Sequence[Formula]) -> Vari
         return VariableDefinitions({}, frozenset(), ())
     rank = {q.name: i for i, q in enumerate(query.quantities)}
     outputs = {name for call in query.calls for name in call.outputs}
-    whole = {q.name for q in query.quantities if isinstance(q.kind, Bool | Int)}
-    fixed_grid = {q.name for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32}
+    whole, fixed_grid = integer_variable_names(query.quantities), float32_variable_names(query)
     needs: dict[str, set[str]] = {}
     for call in query.calls:
         mentioned = {n for t in call.inputs for n, _ in linearise_term(t).coefficients}
@@ -98,7 +97,12 @@ def substitute_linear_names(linear: LinearForm, values: Mapping[str, LinearForm]
     return total
 
 
-def _is_whole(value: LinearForm, whole: set[str]) -> bool:
+def float32_variable_names(query: Query) -> frozenset[str]:
+    """The quantities whose values are float32 numbers."""
+    return frozenset(q.name for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32)
+
+
+def _is_whole(value: LinearForm, whole: frozenset[str]) -> bool:
     return value.constant.denominator == 1 and all(
         n in whole and c.denominator == 1 for n, c in value.coefficients
     )

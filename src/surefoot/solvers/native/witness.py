@@ -23,15 +23,20 @@ TOLERANCE = Fraction(1, 10**9)  # how far an output without slack may be from a 
 
 def nearest_input_point(problem: CompiledQuery, point: Sequence[float | Fraction]) -> list[Fraction]:
     """The nearest point that the inputs can have: within exact bounds, on whole or float32 numbers."""
-    found = []
-    for index, (low, high) in enumerate(problem.exact):
-        value = Fraction(point[index])
-        if problem.whole[index]:
-            value = Fraction(round(value))
-        elif problem.single[index]:
-            value = float32_within(value, (low, high))
-        found.append(min(max(value, low), high))
-    return found
+    each = zip(point, problem.exact, problem.whole, problem.single, strict=False)
+    return [nearest_value(near, bounds, bool(whole), bool(single)) for near, bounds, whole, single in each]
+
+
+def nearest_value(
+    near: float | Fraction, bounds: tuple[Fraction, Fraction], whole: bool, single: bool
+) -> Fraction:
+    """The nearest number within bounds, a whole or a float32 one where that is said."""
+    value, (low, high) = Fraction(near), bounds
+    if whole:
+        value = Fraction(round(value))
+    elif single:
+        value = float32_within(value, bounds)
+    return min(max(value, low), high)
 
 
 def column_values(problem: CompiledQuery, point: Sequence[Fraction]) -> dict[str, Fraction]:

@@ -86,7 +86,7 @@ class Betting:
 
     def __post_init__(self) -> None:
         if reason := range_objection(self.within):
-            raise Unsupported(reason, fix="state the range of the reward, or ask for quantiles")
+            raise Unsupported(reason, fix="state the range of the reward")
         if self.eps <= 0 or not 0 < self.delta < 1:
             raise InvalidProblem(f"a precision of {self.eps} with a risk of {self.delta}")
 

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.solvers.sampling import fixed_plans
-from surefoot.solvers.sampling.boundary.proof import ProvedBoundary, prove_chen, prove_clopper_pearson
+from surefoot.solvers.sampling.boundary.coverage import prove_boundary
 from surefoot.solvers.sampling.boundary.store import load_or_prove
+from surefoot.solvers.sampling.boundary.table import Boundary, chen_boundary, clopper_pearson_boundary
 from surefoot.solvers.sampling.plan import SamplingPlan, bonferroni_share
 from surefoot.solvers.sampling.sequential import Sequential
 
-BOUNDARIES: dict[str, Callable[[Fraction, Fraction], ProvedBoundary]] = {
-    "clopper-pearson": prove_clopper_pearson,
-    "chen": prove_chen,
+BOUNDARIES: dict[str, Callable[[Fraction, Fraction], Boundary]] = {
+    "clopper-pearson": clopper_pearson_boundary,
+    "chen": chen_boundary,
 }
 PLANS: dict[str, Callable[[Fraction, Fraction], SamplingPlan]] = {
     "clopper-pearson-fixed": fixed_plans.fixed_clopper_pearson,
@@ -43,9 +44,9 @@ def choose_plan(
     if method in PLANS:
         return PLANS[method](eps, risk)
     try:
-        return Sequential(
-            load_or_prove(folder, method, eps, risk, lambda: BOUNDARIES[method](eps, risk)), risk
-        )
+        rule = BOUNDARIES[method]
+        proved = load_or_prove(folder, method, eps, risk, lambda: prove_boundary(rule, eps, risk))
+        return Sequential(proved, risk)
     except Unsupported:
         if method != "clopper-pearson":
             raise

@@ -3,7 +3,7 @@
 A plan is a frozen value. It takes the outcomes of runs strictly in the order of their indices, in batches of
 any size, and after each batch gives a new `Progress`; `runs` in it says exactly with which run it stopped,
 and whatever comes after that run is ignored. So the answer depends neither on how runs were cut into batches
-nor on which worker was faster. `Queue` puts batches that arrive out of order back in order.
+nor on which worker was faster.
 
 A run ends as a success, a failure, or undecided (cut off). Nobody knows what an undecided run would have
 become, so the lower end of an interval takes all of them as failures and the upper end as successes. In every
@@ -24,10 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.errors import InvalidProblem
-from surefoot.verdict.verdict import Estimated
 
 FAILURE, SUCCESS, UNDECIDED = 0, 1, 2
-Outcomes: TypeAlias = NDArray[np.uint8]
 Counts: TypeAlias = NDArray[np.int64]
 
 
@@ -127,42 +125,8 @@ def clip_interval(low: Fraction, high: Fraction, delta: Fraction) -> ConfidenceI
     return ConfidenceInterval(max(low, Fraction(0)), min(high, Fraction(1)), 1 - delta)
 
 
-def estimate_verdict(plan: SamplingPlan, progress: Progress) -> Estimated:
-    """The verdict."""
-    known = plan.interval(progress)
-    counts = {
-        "runs": progress.runs,
-        "successes": progress.successes,
-        "failures": progress.failures,
-        "undecided": progress.undecided,
-    }
-    return Estimated(known.low, known.high, known.confidence, counts)
-
-
 def bonferroni_share(delta: Fraction, questions: int) -> Fraction:
     """The risk of each of many questions if the risk that any answer is wrong is to be delta (Bonferroni)."""
     if questions < 1:
         raise InvalidProblem(f"a family of {questions} questions")
     return delta / questions
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OutcomeQueue:
-    """Batches that have arrived too early; `next_run` is the index of the run that is waited for."""
-
-    next_run: int = 0
-    waiting: tuple[tuple[int, Outcomes], ...] = ()
-
-    def arrive(self, start: int, outcomes: ArrayLike) -> tuple[OutcomeQueue, Outcomes]:
-        """Put in the outcomes of the runs from `start` on, take out those whose turn it is."""
-        values = np.asarray(outcomes, dtype=np.uint8)
-        waiting = sorted([*self.waiting, (start, values)], key=lambda item: (item[0], len(item[1])))
-        ready, next_run = [np.empty(0, dtype=np.uint8)], self.next_run
-        for position, (begin, part) in enumerate(waiting):
-            if begin < next_run or any(begin < s + len(o) for s, o in waiting[:position]):
-                raise InvalidProblem(f"run {begin} arrived twice")
-            if begin > next_run:
-                return OutcomeQueue(next_run, tuple(waiting[position:])), np.concatenate(ready)
-            ready.append(part)
-            next_run += len(part)
-        return OutcomeQueue(next_run), np.concatenate(ready)

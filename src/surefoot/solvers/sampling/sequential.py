@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.errors import InvalidProblem
-from surefoot.solvers.sampling.boundary.proof import ProvedBoundary
+from surefoot.solvers.sampling.boundary.coverage import ProvedBoundary
 from surefoot.solvers.sampling.boundary.table import Boundary
 from surefoot.solvers.sampling.plan import (
     ConfidenceInterval,

@@ -79,7 +79,7 @@ def _guess_multipliers(wanted: Polynomial, factors: Sequence[Polynomial]) -> lis
     weights, left = optimize.nnls(table, right)
     if left > LARGEST_RESIDUAL * np.linalg.norm(right):
         return None
-    return [Fraction(round(float(w) * 2**BITS), 2**BITS) for w in weights]
+    return [round_to_bits(w) for w in weights]
 
 
 MOST_POINTS = 1500  # of a hull: with more, looking takes longer than what it saves
@@ -196,11 +196,10 @@ def prove_nonnegative(
     products: Sequence[tuple[int, ...]],
     variables: Sequence[int],
     budget: Budget,
-    degree: int | None = None,
     squares: Squares = "auto",
 ) -> tuple[Summand, ...] | None:
     """wanted >= 0 where all constraints are; only the named products of constraints are used."""
-    highest = max(p.degree for p in (wanted, *constraints)) if degree is None else degree
+    highest = max(p.degree for p in (wanted, *constraints))
     parts = gram_blocks(highest + highest % 2, constraints, products, variables, [wanted], squares)
     solution = solve_sdp([SosIdentity(wanted, {}, tuple(parts))], 0, budget)
     found = None if solution is None else round_to_identity(wanted, parts, solution.grams[0])
@@ -231,10 +230,12 @@ def round_to_identity(
 
 
 def _round_matrix(gram: NDArray[np.float64]) -> TriangleRows:
-    return tuple(
-        tuple(Fraction(round(float(x) * 2**BITS), 2**BITS) for x in row[: i + 1])
-        for i, row in enumerate(gram)
-    )
+    return tuple(tuple(round_to_bits(x) for x in row[: i + 1]) for i, row in enumerate(gram))
+
+
+def round_to_bits(value: float) -> Fraction:
+    """The nearest multiple of 2^-BITS."""
+    return Fraction(round(float(value) * 2**BITS), 2**BITS)
 
 
 def gram_to_polynomial(basis: Sequence[Monomial], rows: TriangleRows) -> Polynomial:

@@ -45,17 +45,21 @@ def solve_lmi(inequalities: Sequence[Floats], objective: Floats, budget: Budget)
         rows.append(-entries[1:].T)
         right.append(entries[0])
         cones.append(clarabel.PSDTriangleConeT(side))
+    return _run_clarabel(objective, sparse.csc_matrix(np.vstack(rows)), np.concatenate(right), cones, left)
+
+
+def _run_clarabel(
+    objective: Floats, matrix: Any, right: Floats, cones: list[Any], seconds: float
+) -> Floats | None:
+    """The x with right - matrix . x in the cones that makes the objective small; None: not solved."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    if isfinite(left):
-        settings.time_limit = left
-    nothing = sparse.csc_matrix((len(objective), len(objective)))
-    matrix = sparse.csc_matrix(np.vstack(rows))
-    answer = clarabel.DefaultSolver(
-        nothing, objective, matrix, np.concatenate(right), cones, settings
-    ).solve()
+    if isfinite(seconds):
+        settings.time_limit = seconds
+    no_squares = sparse.csc_matrix((len(objective), len(objective)))
+    answer = clarabel.DefaultSolver(no_squares, objective, matrix, right, cones, settings).solve()
     found: Floats = np.array(answer.x)
-    return found if str(answer.status) in ("Solved", "AlmostSolved") and np.isfinite(found).all() else None
+    return found if str(answer.status) in _SOLVED and np.isfinite(found).all() else None
 
 
 LARGEST_MARGIN = 1.0
@@ -155,19 +159,9 @@ def _solve_in_process(
         cones.append(clarabel.NonnegativeConeT(len(room)))
         objective[coefficients] = 0.0
         objective[slacks:] = 1.0 / len(wish.rows)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    if isfinite(seconds):
-        settings.time_limit = seconds
     matrix = sparse.vstack(parts, format="csc")
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix((columns, columns)), objective, matrix, np.concatenate(right), cones, settings
-    )
-    answer = solver.solve()
-    if str(answer.status) not in _SOLVED:
-        return None
-    found = np.array(answer.x)
-    if not np.all(np.isfinite(found)):
+    found = _run_clarabel(objective, matrix, np.concatenate(right), cones, seconds)
+    if found is None:
         return None
     grams = tuple(
         tuple(

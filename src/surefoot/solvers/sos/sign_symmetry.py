@@ -4,21 +4,13 @@ Some variables may change their signs together without changing any polynomial o
 monomials of a sum of squares of which only one changes its sign are never needed in the same matrix: the
 matrix falls into blocks. Which signs may change need not be known. Exponents count modulo 2: two monomials
 belong together if their product is, modulo squares, a product of monomials that occur.
-
-Where a change of signs turns every condition on a template into one of them, some solution does not
-change if there is any (the mean of one and its mirror images). Then half of the template and one of two
-conditions that are mirror images suffice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 
 from surefoot.query.polynomial import Monomial, Polynomial
-from surefoot.solvers.sos.condition import TemplateCondition
-
-MOST = 4  # sets of signs that are changed independently
 
 
 def monomial_parity(monomial: Monomial) -> int:
@@ -64,58 +56,3 @@ def group_by_parity(basis: Iterable[Monomial], occurring: Sequence[int]) -> list
     for monomial in basis:
         groups.setdefault(_reduce_parity(monomial_parity(monomial), occurring), []).append(monomial)
     return [tuple(group) for group in groups.values()]
-
-
-def flip_signs(polynomial: Polynomial, signs: int) -> Polynomial:
-    """With the signs of these variables changed."""
-    return Polynomial(
-        {m: -c if (monomial_parity(m) & signs).bit_count() % 2 else c for m, c in polynomial.terms.items()}
-    )
-
-
-def condition_symmetries(
-    candidates: Iterable[int], parts: Sequence[Polynomial], conditions: Sequence[TemplateCondition]
-) -> list[int]:
-    """Those changes of signs that only permute the conditions; `parts`: of the template, each as it is or
-    with the other sign afterwards."""
-    known = {_condition_key(condition, 0) for condition in conditions}
-    found = []
-    for signs in candidates:
-        images = ((part, flip_signs(part, signs)) for part in parts)
-        whole = all(image in (part, -part) for part, image in images)
-        if whole and all(_condition_key(condition, signs) in known for condition in conditions):
-            found.append(signs)
-    return found[:MOST]
-
-
-def drop_mirror_images(
-    conditions: Sequence[TemplateCondition], signs: Sequence[int]
-) -> list[TemplateCondition]:
-    """One of those that are mirror images of each other."""
-    group = {0}
-    for size in range(1, len(signs) + 1):
-        for several in combinations(signs, size):
-            total = 0
-            for one in several:
-                total ^= one
-            group.add(total)
-    seen: set[object] = set()
-    found = []
-    for condition in conditions:
-        if _condition_key(condition, 0) not in seen:
-            found.append(condition)
-            seen.update(_condition_key(condition, one) for one in group)
-    return found
-
-
-def _condition_key(condition: TemplateCondition, signs: int) -> object:
-    """What a condition says, but for the template."""
-
-    def of(polynomial: Polynomial) -> frozenset[object]:
-        return frozenset(flip_signs(polynomial, signs).terms.items())
-
-    products = frozenset(
-        tuple(sorted((of(condition.constraints[i]) for i in product), key=hash))
-        for product in condition.products
-    )
-    return of(condition.fixed), of(condition.linear[0]), products, condition.variables

@@ -29,7 +29,7 @@ def neuron_bounds(call: NetworkCall, box: Box) -> tuple[Range, ...] | None:
         return None
     low = np.array([rounded_down(a) for a, _ in ends])
     high = np.array([rounded_up(b) for _, b in ends])
-    found = linear_bounds(call.network, low, high).values
+    found = linear_bounds(call.network, low, high)
     return found if all(np.isfinite(r.low).all() and np.isfinite(r.high).all() for r in found) else None
 
 

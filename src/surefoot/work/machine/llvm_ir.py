@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
+Operand: TypeAlias = str | int
 OVERFLOWING = "\n".join(
     f"declare {{i64, i1}} @llvm.{op}.with.overflow.i64(i64, i64)" for op in ("sadd", "ssub", "smul")
 )
 
 
 class IrFunction:
-    """A function being written. Values are texts, `%v7` or a literal; `fail` returns a status."""
+    """A function being written. Values are `%v7` or literals, also as numbers; `fail` returns a status."""
 
     def __init__(self, name: str, parameters: str, returns: str = "i64", *, internal: bool = False) -> None:
         linkage = "internal " if internal else ""
@@ -74,22 +76,22 @@ class IrFunction:
     def set_variable(self, place: str, value: str) -> None:
         self.do(f"store i64 {value}, ptr {place}")
 
-    def at(self, base: str, index: str, kind: str = "i64") -> str:
+    def at(self, base: str, index: Operand, kind: str = "i64") -> str:
         return self.value(f"getelementptr {kind}, ptr {base}, i64 {index}")
 
-    def load(self, base: str, index: str, kind: str = "i64") -> str:
+    def load(self, base: str, index: Operand, kind: str = "i64") -> str:
         return self.value(f"load {kind}, ptr {self.at(base, index, kind)}")
 
-    def store(self, base: str, index: str, value: str, kind: str = "i64") -> None:
+    def store(self, base: str, index: Operand, value: str, kind: str = "i64") -> None:
         self.do(f"store {kind} {value}, ptr {self.at(base, index, kind)}")
 
-    def add(self, left: str, right: str) -> str:
+    def add(self, left: Operand, right: Operand) -> str:
         return self.value(f"add i64 {left}, {right}")
 
-    def sub(self, left: str, right: str) -> str:
+    def sub(self, left: Operand, right: Operand) -> str:
         return self.value(f"sub i64 {left}, {right}")
 
-    def mul(self, left: str, right: str) -> str:
+    def mul(self, left: Operand, right: Operand) -> str:
         return self.value(f"mul i64 {left}, {right}")
 
     def compare(self, how: str, left: str, right: str) -> str:

@@ -9,7 +9,7 @@ leads into a J. So at every time the state is in some J, where some test passes,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -19,16 +19,13 @@ from ...kernel.problem import Box, Range
 from ...kernel.strict_json import BadCertificate, Refused, expect_list, expect_number, expect_object
 from ...kernel.untrusted_file import quote_for_message as shown_name
 from .box_cover import is_box_covered
-from .perturbation import bound_max_change, bound_polynomial_change
 from .polynomial import (
     ExactPolynomial,
+    bound_polynomial_change,
     nearest_double,
     poly_constant,
     poly_degree,
-    poly_difference,
     poly_from_term,
-    poly_multiple,
-    poly_sum,
     poly_variable,
 )
 from .rounding_error import RoundedValue, bound_rounding
@@ -39,6 +36,7 @@ from .system import (
     Atom,
     ClaimedRule,
     ClaimedSystem,
+    bound_max_change,
     read_claimed_system,
     read_sized_box,
     relaxed_conjunctions,
@@ -64,14 +62,15 @@ class ScaledRing:
     rounded: bool
     units: tuple[Range, ...]  # centre and unit of each
 
-    def of(self, term: Any) -> ExactPolynomial:
-        return poly_from_term(term, self.names, self.size, self.rounded)
+    def of(self, term: Any, names: Mapping[str, ExactPolynomial] | None = None) -> ExactPolynomial:
+        """A term, over other names than those of the ring if they are given."""
+        return poly_from_term(term, self.names if names is None else names, self.size, self.rounded)
 
     def at_least(self, low: Fraction, p: ExactPolynomial) -> ExactPolynomial:
-        return poly_difference(p, poly_constant(low, self.size))
+        return p - poly_constant(low, self.size)
 
     def at_most(self, high: Fraction, p: ExactPolynomial) -> ExactPolynomial:
-        return poly_difference(poly_constant(high, self.size), p)
+        return poly_constant(high, self.size) - p
 
     def within(self, names: Sequence[str], box: Sequence[Range]) -> list[ExactPolynomial]:
         """Two constraints for each name: not below its range, not above it."""
@@ -95,7 +94,7 @@ class _Margins:
 
 def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
     """The claim in words; `Refused` if it is not shown."""
-    claim = expect_object(claim_data, _CLAIM, PARTS, "claim")
+    claim = expect_object(claim_data, _CLAIM, "claim", PARTS)
     system, given = read_system_proofs(claim, proofs, arithmetic)
     starts: list[Box] = []
     rooms: list[Fraction] = []
@@ -131,7 +130,7 @@ def read_system_proofs(
     claim: dict[str, Any], proofs: object, arithmetic: str
 ) -> tuple[ClaimedSystem, list[dict[str, Any]]]:
     """The system of a claim, and the proof of each of its sets."""
-    given = [expect_object(p, _PROOF, _PERIOD, "set") for p in expect_list(proofs, "sets")]
+    given = [expect_object(p, _PROOF, "set", _PERIOD) for p in expect_list(proofs, "sets")]
     system = read_claimed_system(claim["problem"], [p["set"] for p in given], claim.get("parts"), arithmetic)
     if any(("period" in proof) is (system.time is None) for proof in given):
         raise BadCertificate("sets: a `period` belongs to continuous time")
@@ -140,18 +139,13 @@ def read_system_proofs(
 
 def read_scaled_ring(system: ClaimedSystem, data: object) -> ScaledRing:
     names = (*system.variables, *(name for name, _ in system.disturbances))
-    size, pairs = len(names), expect_list(data, "scale")
-    if len(pairs) != size:
-        raise BadCertificate("scale: a centre and a unit for each variable and disturbance")
+    size, form = len(names), "scale: a centre and a unit for each variable and disturbance"
     found, units = {}, []
-    for index, (name, pair) in enumerate(zip(names, pairs, strict=True)):
-        parts = [expect_number(part, "scale") for part in expect_list(pair, "scale")]
-        if len(parts) != 2:
-            raise BadCertificate("scale: a centre and a unit for each variable and disturbance")
-        centre, unit = parts
+    for index, (name, pair) in enumerate(zip(names, expect_list(data, "scale", size, form), strict=True)):
+        centre, unit = (expect_number(part, "scale") for part in expect_list(pair, "scale", 2, form))
         if unit <= 0:
             raise BadCertificate("scale: a unit is positive")
-        found[name] = poly_sum(poly_multiple(poly_variable(index, size), unit), poly_constant(centre, size))
+        found[name] = poly_variable(index, size).times(unit) + poly_constant(centre, size)
         units.append((centre, unit))
     return ScaledRing(found, size, system.rounded, tuple(units))
 
@@ -170,16 +164,15 @@ def check_barrier_rule(
     _check_steps(system, ring, rule, inside, margins, proof)
     _check_unsafe(system, ring, rule, inside, proof, periods)
     boxes = [read_sized_box(box, len(system.variables)) for box in expect_list(proof["covers"], "covers")]
-    shown = expect_list(proof["start"], "start")
-    if len(shown) != len(boxes):
-        raise BadCertificate("start: a proof for each box")
+    shown = expect_list(proof["start"], "start", len(boxes), "start: a proof for each box")
     deep = [ring.at_most(-margins.room, ring.of(row)) for row in rule.set.rows]
     for box, entry in zip(boxes, shown, strict=True):
         if any(low < a or high > b for (low, high), (a, b) in zip(box, rule.set.domain, strict=True)):
             raise Refused("a start is outside of the domain")
-        several = expect_list(entry, "start") if len(deep) > 1 else [entry]
-        if len(several) != len(deep):
-            raise BadCertificate("start: a proof for each row of the barrier")
+        several = [entry]
+        if len(deep) > 1:
+            form = "start: a proof for each row of the barrier"
+            several = expect_list(entry, "start", len(deep), form)
         for wanted, one in zip(deep, several, strict=True):
             check_positivity_proof(wanted, ring.within(system.variables, box), one, ring.size)
     return margins.room, boxes
@@ -187,7 +180,7 @@ def check_barrier_rule(
 
 def set_constraints(system: ClaimedSystem, ring: ScaledRing, rule: ClaimedRule) -> list[ExactPolynomial]:
     """The constraints of I: the sides of the domain, and no row of the barrier is above 0."""
-    rows = [poly_multiple(ring.of(row), Fraction(-1)) for row in rule.set.rows]
+    rows = [-ring.of(row) for row in rule.set.rows]
     return [*ring.within(system.variables, measured_domain(system, rule)), *rows]
 
 
@@ -206,7 +199,7 @@ def _read_margins(
     system: ClaimedSystem, ring: ScaledRing, rule: ClaimedRule, data: object, periods: Sequence[PeriodBounds]
 ) -> _Margins:
     """The margins that are given, if they are not smaller than they have to be."""
-    entry = expect_object(data, _MARGINS, frozenset(), "margins")
+    entry = expect_object(data, _MARGINS, "margins")
     step = tuple(expect_number(e, "margin") for e in expect_list(entry["step"], "margins"))
     given = _Margins(expect_number(entry["room"], "room"), step, expect_number(entry["barrier"], "margin"))
     if len(step) != len(system.variables):
@@ -262,13 +255,10 @@ def _check_saturation(
     proof: dict[str, Any],
 ) -> None:
     """Where it is said that a control never reaches an end of its range, that is shown."""
-    entries = expect_list(proof["saturation"], "saturation")
-    if len(entries) != len(system.controls):
-        raise BadCertificate("saturation: a pair for each control")
+    form = "saturation: a pair for each control"
+    entries = expect_list(proof["saturation"], "saturation", len(system.controls), form)
     for control, then, entry in zip(system.controls, rule.then, entries, strict=True):
-        pair = expect_list(entry, "saturation")
-        if len(pair) != 2:
-            raise BadCertificate("saturation: a pair for each control")
+        pair = expect_list(entry, "saturation", 2, form)
         value = ring.of(then)
         for end, above, shown in ((control.low, False, pair[0]), (control.high, True, pair[1])):
             if shown is not None:
@@ -280,8 +270,8 @@ def _check_saturation(
 
 def enumerate_control_modes(
     system: ClaimedSystem, ring: ScaledRing, rule: ClaimedRule, proof: dict[str, Any]
-) -> Iterator[tuple[list[ExactPolynomial], list[ExactPolynomial]]]:
-    """The values of the controls case by case, and the constraints under which each case occurs."""
+) -> Iterator[tuple[dict[str, ExactPolynomial], list[ExactPolynomial]]]:
+    """The variables after a step, by cases of the controls, and the constraints under which each occurs."""
     choices: list[list[tuple[ExactPolynomial, list[ExactPolynomial]]]] = []
     for control, then, pair in zip(system.controls, rule.then, proof["saturation"], strict=True):
         value = ring.of(then)
@@ -295,7 +285,10 @@ def enumerate_control_modes(
             cases.append((poly_constant(high, ring.size), [ring.at_least(high, value)]))
         choices.append(cases)
     for combination in product(*choices):
-        yield [value for value, _ in combination], [c for _, several in combination for c in several]
+        pairs = zip(system.controls, combination, strict=True)
+        names = ring.names | {control.name: value for control, (value, _) in pairs}
+        moved = {v: ring.of(t, names) for v, t in zip(system.variables, system.next, strict=True)}
+        yield moved, [c for _, several in combination for c in several]
 
 
 def _check_steps(
@@ -309,23 +302,18 @@ def _check_steps(
     """From I, whatever the disturbance, the next state is in J even after rounding."""
     disturbed = ring.within([n for n, _ in system.disturbances], [r for _, r in system.disturbances])
     modes = list(enumerate_control_modes(system, ring, rule, proof))
-    steps = expect_list(proof["steps"], "steps")
-    if len(steps) != len(modes):
-        raise BadCertificate(f"steps: {len(modes)} cases of the controls, in order")
-    for (values, constraints), entry in zip(modes, steps, strict=True):
-        shown = expect_list(entry, "steps")
-        if len(shown) != len(rule.set.rows) + 2 * len(system.variables):
-            raise BadCertificate("steps: the rows of the barrier, and both sides of each variable")
+    form = f"steps: {len(modes)} cases of the controls, in order"
+    steps = expect_list(proof["steps"], "steps", len(modes), form)
+    count = len(rule.set.rows) + 2 * len(system.variables)
+    form = "steps: the rows of the barrier, and both sides of each variable"
+    for (moved, constraints), entry in zip(modes, steps, strict=True):
+        sides = iter(expect_list(entry, "steps", count, form))
         where = [*inside, *disturbed, *constraints]
-        names = ring.names | {c.name: v for c, v in zip(system.controls, values, strict=True)}
-        following = [poly_from_term(t, names, ring.size, ring.rounded) for t in system.next]
-        moved = dict(zip(system.variables, following, strict=True))
-        sides = iter(shown)
         for row in rule.set.rows:
-            after = poly_from_term(row, moved, ring.size, ring.rounded)
+            after = ring.of(row, moved)
             wanted = ring.at_most(-margins.room - margins.barrier, after)
             check_positivity_proof(wanted, where, next(sides), ring.size)
-        for value, (low, high), error in zip(following, rule.set.domain, margins.step, strict=True):
+        for value, (low, high), error in zip(moved.values(), rule.set.domain, margins.step, strict=True):
             check_positivity_proof(ring.at_least(low + error, value), where, next(sides), ring.size)
             check_positivity_proof(ring.at_most(high - error, value), where, next(sides), ring.size)
 
@@ -340,22 +328,32 @@ def _check_unsafe(
 ) -> None:
     """The constraints of I and of each unsafe case contradict each other: -1 would not be negative there."""
     cases = relaxed_conjunctions(system.unsafe)
-    shown = expect_list(proof["unsafe"], "unsafe")
-    if len(shown) != len(cases):
-        raise BadCertificate(f"unsafe: {len(cases)} cases, in order")
+    shown = expect_list(proof["unsafe"], "unsafe", len(cases), f"unsafe: {len(cases)} cases, in order")
     for case, data in zip(cases, shown, strict=True):
-        entry = expect_object(data, _UNSAFE, frozenset(), "unsafe")
-        slacks = [expect_number(s, "slack") for s in expect_list(entry["slack"], "slack")]
-        if len(slacks) != len(case):
-            raise BadCertificate("unsafe: a slack for each comparison")
-        gaps, least = _comparison_gaps(system, ring, rule, case, periods)
-        if any(slack < needed for slack, needed in zip(slacks, least, strict=True)):
+        entry = expect_object(data, _UNSAFE, "unsafe")
+        form = "unsafe: a slack for each comparison"
+        slacks = [expect_number(s, "slack") for s in expect_list(entry["slack"], "slack", len(case), form)]
+        constraints, enough = relaxed_constraints(system, ring, rule, case, slacks, periods)
+        if not enough:
             raise Refused("a slack is smaller than what rounding, or the time between two steps, may change")
-        pairs = zip(gaps, slacks, strict=True)
-        constraints = [poly_sum(gap, poly_constant(slack, ring.size)) for gap, slack in pairs]
         check_positivity_proof(
             poly_constant(-1, ring.size), [*inside, *constraints], entry["proof"], ring.size
         )
+
+
+def relaxed_constraints(
+    system: ClaimedSystem,
+    ring: ScaledRing,
+    rule: ClaimedRule,
+    case: Sequence[Atom],
+    slacks: Sequence[Fraction],
+    periods: Sequence[PeriodBounds] = (),
+) -> tuple[list[ExactPolynomial], bool]:
+    """Comparisons that may be missed by so much, and whether that is as much as they may be missed by."""
+    gaps, least = _comparison_gaps(system, ring, rule, case, periods)
+    enough = not any(slack < needed for slack, needed in zip(slacks, least, strict=True))
+    pairs = zip(gaps, slacks, strict=True)
+    return [gap + poly_constant(slack, ring.size) for gap, slack in pairs], enough
 
 
 def _comparison_gaps(
@@ -373,7 +371,8 @@ def _comparison_gaps(
     """
     rounded = ring.rounded and not periods
     known = {name: ring.names[name] for name in system.variables}
-    gaps = [poly_difference(*(poly_from_term(t, known, ring.size, rounded) for t in (b, a))) for a, b in case]
+    sides = [[poly_from_term(t, known, ring.size, rounded) for t in pair] for pair in case]
+    gaps = [right - left for left, right in sides]
     if periods:
         alone = len(gaps) == 1 and poly_degree(gaps[0]) <= 1
         ways = [period.chord if alone else period.half for period in periods]

@@ -21,21 +21,19 @@ from .claim import (
     enumerate_control_modes,
     read_scaled_ring,
     read_system_proofs,
+    relaxed_constraints,
     set_constraints,
 )
-from .perturbation import bound_max_change, box_magnitudes
-from .polynomial import (
-    ExactPolynomial,
-    poly_bound,
-    poly_constant,
-    poly_difference,
-    poly_from_term,
-    poly_sum,
-    poly_variable,
-)
-from .rounding_error import RoundedValue, bound_rounding
+from .polynomial import poly_bound, poly_constant, poly_from_term, poly_variable
 from .sum_of_squares import check_positivity_proof
-from .system import DEEPEST, ClaimedRule, ClaimedSystem, relaxed_conjunctions
+from .system import (
+    DEEPEST,
+    ClaimedRule,
+    ClaimedSystem,
+    bound_max_change,
+    box_magnitudes,
+    relaxed_conjunctions,
+)
 
 _CLAIM = frozenset({"kind", "problem", "target"})
 _RANKING = frozenset({"function", "least", "drift", "cases"})
@@ -44,7 +42,7 @@ _CASE = frozenset({"slack", "proof"})
 
 def check_convergence(claim_data: object, proofs: object, ranking: object, arithmetic: str) -> str:
     """The claim in words; `Refused` if it is not shown."""
-    claim = expect_object(claim_data, _CLAIM, PARTS, "claim")
+    claim = expect_object(claim_data, _CLAIM, "claim", PARTS)
     system, given = read_system_proofs(claim, proofs, arithmetic)
     target = read_term(claim["target"], deepest=DEEPEST)
     if system.time is not None:
@@ -75,7 +73,7 @@ def _check_ranking(
     data: object,
 ) -> int:
     """V falls by `least` in every step from I outside of the target; after how many steps it cannot."""
-    entry = expect_object(data, _RANKING, frozenset(), "ranking")
+    entry = expect_object(data, _RANKING, "ranking")
     function, least = read_term(entry["function"], deepest=DEEPEST), expect_number(entry["least"], "least")
     if not term_names(function) <= set(system.variables):
         raise BadCertificate("ranking: a polynomial of the variables")
@@ -88,50 +86,25 @@ def _check_ranking(
     inside = set_constraints(system, ring, rule)
     disturbed = ring.within([n for n, _ in system.disturbances], [r for _, r in system.disturbances])
     outside = relaxed_conjunctions(target, False)
-    modes, given = (
-        list(enumerate_control_modes(system, ring, rule, proof)),
-        expect_list(entry["cases"], "cases"),
-    )
-    if len(given) != len(modes):
-        raise BadCertificate(f"ranking: {len(modes)} cases of the controls, in order")
+    modes = list(enumerate_control_modes(system, ring, rule, proof))
+    form = f"ranking: {len(modes)} cases of the controls, in order"
+    given = expect_list(entry["cases"], "cases", len(modes), form)
     before = ring.of(function)
-    for (values, constraints), several in zip(modes, given, strict=True):
-        names = ring.names | {c.name: v for c, v in zip(system.controls, values, strict=True)}
-        following = [poly_from_term(t, names, ring.size, ring.rounded) for t in system.next]
-        after = poly_from_term(
-            function, dict(zip(system.variables, following, strict=True)), ring.size, ring.rounded
-        )
-        wanted = poly_difference(poly_difference(before, after), poly_constant(least + drift, ring.size))
-        shown = expect_list(several, "cases")
-        if len(shown) != len(outside):
-            raise BadCertificate(f"ranking: {len(outside)} ways to be outside of the target, in order")
+    for (moved, constraints), several in zip(modes, given, strict=True):
+        wanted = before - ring.of(function, moved) - poly_constant(least + drift, ring.size)
+        form = f"ranking: {len(outside)} ways to be outside of the target, in order"
+        shown = expect_list(several, "cases", len(outside), form)
         for case, one in zip(outside, shown, strict=True):
-            held = expect_object(one, _CASE, frozenset(), "case")
-            extra = _outside_constraints(system, ring, rule, case, held["slack"])
+            held = expect_object(one, _CASE, "case")
+            form = "ranking: a slack for each comparison"
+            slacks = [expect_number(s, "slack") for s in expect_list(held["slack"], "slack", len(case), form)]
+            extra, enough = relaxed_constraints(system, ring, rule, case, slacks)
+            if not enough:
+                raise Refused("a slack is smaller than the rounding errors of its comparison")
             check_positivity_proof(
                 wanted, [*inside, *disturbed, *constraints, *extra], held["proof"], ring.size
             )
     return _most_steps(system, rule, function, least)
-
-
-def _outside_constraints(
-    system: ClaimedSystem, ring: ScaledRing, rule: ClaimedRule, case: Any, data: object
-) -> list[ExactPolynomial]:
-    """What holds where a state is computed to be outside of the target."""
-    sizes = box_magnitudes(rule.set.domain)
-    state = {name: RoundedValue(size) for name, size in zip(system.variables, sizes, strict=True)}
-    known = {name: ring.names[name] for name in system.variables}
-    slacks = [expect_number(s, "slack") for s in expect_list(data, "slack")]
-    if len(slacks) != len(case):
-        raise BadCertificate("ranking: a slack for each comparison")
-    found = []
-    for (left, right), slack in zip(case, slacks, strict=True):
-        gap = poly_difference(*(poly_from_term(t, known, ring.size, ring.rounded) for t in (right, left)))
-        errors = [bound_rounding(t, state).error if ring.rounded else Fraction(0) for t in (left, right)]
-        if slack < sum(errors):
-            raise Refused("a slack is smaller than the rounding errors of its comparison")
-        found.append(poly_sum(gap, poly_constant(slack, ring.size)))
-    return found
 
 
 def _most_steps(system: ClaimedSystem, rule: ClaimedRule, function: Any, least: Fraction) -> int:

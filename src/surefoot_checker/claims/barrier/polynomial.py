@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import gcd
+from operator import add, neg, sub
 
 from ...kernel.strict_json import Refused, limit_bits, limited_power
 from ...kernel.term import Term, fold_term, is_number
@@ -24,6 +25,45 @@ class ExactPolynomial:
     terms: Mapping[Monomial, int]
     below: int = 1
 
+    def __add__(self, other: ExactPolynomial) -> ExactPolynomial:
+        return self._combine(other, 1)
+
+    def __sub__(self, other: ExactPolynomial) -> ExactPolynomial:
+        return self._combine(other, -1)
+
+    def __neg__(self) -> ExactPolynomial:
+        return self.times(Fraction(-1))
+
+    def _combine(self, other: ExactPolynomial, sign: int) -> ExactPolynomial:
+        common = limit_bits(self.below // gcd(self.below, other.below) * other.below)
+        first, second = common // self.below, sign * (common // other.below)
+        found = {m: c * first for m, c in self.terms.items()}
+        for m, c in other.terms.items():
+            found[m] = found.get(m, 0) + c * second
+        return ExactPolynomial({m: limit_bits(c) for m, c in found.items() if c}, common)
+
+    def __mul__(self, other: ExactPolynomial) -> ExactPolynomial:
+        small, large = sorted((self.terms, other.terms), key=len)
+        length = sum(max((c.bit_length() for c in terms.values()), default=0) for terms in (small, large))
+        if len(small) * len(large) * (1 + (length // _LONG) ** 2) > 100 * MOST_TERMS:
+            raise Refused("a product of polynomials is too large")
+        found: dict[Monomial, int] = {}
+        for m, c in small.items():
+            for n, d in large.items():
+                both = tuple(map(int.__add__, m, n))
+                found[both] = found.get(both, 0) + c * d
+        if len(found) > MOST_TERMS:
+            raise Refused(f"a polynomial of more than {MOST_TERMS} terms")
+        return _reduce_fraction({m: c for m, c in found.items() if c}, self.below * other.below)
+
+    def times(self, factor: Fraction) -> ExactPolynomial:
+        """A multiple."""
+        if not factor:
+            return ExactPolynomial({})
+        return _reduce_fraction(
+            {m: c * factor.numerator for m, c in self.terms.items()}, self.below * factor.denominator
+        )
+
 
 def poly_constant(value: Fraction | int, variables: int) -> ExactPolynomial:
     number = Fraction(value)
@@ -32,43 +72,6 @@ def poly_constant(value: Fraction | int, variables: int) -> ExactPolynomial:
 
 def poly_variable(index: int, variables: int) -> ExactPolynomial:
     return ExactPolynomial({tuple(int(i == index) for i in range(variables)): 1})
-
-
-def poly_sum(a: ExactPolynomial, b: ExactPolynomial, sign: int = 1) -> ExactPolynomial:
-    """a + sign * b."""
-    common = limit_bits(a.below // gcd(a.below, b.below) * b.below)
-    first, second = common // a.below, sign * (common // b.below)
-    found = {m: c * first for m, c in a.terms.items()}
-    for m, c in b.terms.items():
-        found[m] = found.get(m, 0) + c * second
-    return ExactPolynomial({m: limit_bits(c) for m, c in found.items() if c}, common)
-
-
-def poly_difference(a: ExactPolynomial, b: ExactPolynomial) -> ExactPolynomial:
-    return poly_sum(a, b, -1)
-
-
-def poly_product(a: ExactPolynomial, b: ExactPolynomial) -> ExactPolynomial:
-    small, large = sorted((a.terms, b.terms), key=len)
-    length = sum(max((c.bit_length() for c in terms.values()), default=0) for terms in (small, large))
-    if len(small) * len(large) * (1 + (length // _LONG) ** 2) > 100 * MOST_TERMS:
-        raise Refused("a product of polynomials is too large")
-    found: dict[Monomial, int] = {}
-    for m, c in small.items():
-        for n, d in large.items():
-            both = tuple(map(int.__add__, m, n))
-            found[both] = found.get(both, 0) + c * d
-    if len(found) > MOST_TERMS:
-        raise Refused(f"a polynomial of more than {MOST_TERMS} terms")
-    return _reduce_fraction({m: c for m, c in found.items() if c}, a.below * b.below)
-
-
-def poly_multiple(a: ExactPolynomial, factor: Fraction) -> ExactPolynomial:
-    if not factor:
-        return ExactPolynomial({})
-    return _reduce_fraction(
-        {m: c * factor.numerator for m, c in a.terms.items()}, a.below * factor.denominator
-    )
 
 
 def _reduce_fraction(terms: Mapping[Monomial, int], below: int) -> ExactPolynomial:
@@ -89,6 +92,17 @@ def poly_bound(polynomial: ExactPolynomial, sizes: Sequence[Fraction]) -> Fracti
             product = limit_bits(product * limited_power(size, exponent))
         total = limit_bits(total + product)
     return total / polynomial.below
+
+
+def bound_polynomial_change(
+    polynomial: ExactPolynomial, sizes: Sequence[Fraction], by: Sequence[Fraction]
+) -> Fraction:
+    """How much it changes at most if variables within these sizes change by so much.
+
+    A monomial and what it becomes differ by products with only positive factors: their bounds differ as much.
+    """
+    moved = [size + step for size, step in zip(sizes, by, strict=True)]
+    return poly_bound(polynomial, moved) - poly_bound(polynomial, sizes)
 
 
 def poly_from_term(
@@ -115,19 +129,19 @@ def poly_from_term(
 def _limited_product(a: ExactPolynomial, b: ExactPolynomial) -> ExactPolynomial:
     if poly_degree(a) + poly_degree(b) > MOST_DEGREE:
         raise Refused(f"a polynomial of a degree above {MOST_DEGREE}")
-    return poly_product(a, b)
+    return a * b
 
 
 def _poly_quotient(a: ExactPolynomial, divisor: ExactPolynomial) -> ExactPolynomial:
     if len(divisor.terms) != 1 or poly_degree(divisor):
         raise Refused("a division by zero or by something that varies")
-    return poly_multiple(a, Fraction(divisor.below, next(iter(divisor.terms.values()))))
+    return a.times(Fraction(divisor.below, next(iter(divisor.terms.values()))))
 
 
 _OPERATORS: dict[str, Callable[..., ExactPolynomial]] = {
-    "+": lambda *values: reduce(poly_sum, values),
-    "-": poly_difference,
-    "negate": lambda value: poly_multiple(value, Fraction(-1)),
+    "+": lambda *values: reduce(add, values),
+    "-": sub,
+    "negate": neg,
     "*": lambda *values: reduce(_limited_product, values),
     "/": _poly_quotient,
 }

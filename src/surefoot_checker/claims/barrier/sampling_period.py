@@ -20,20 +20,16 @@ from math import factorial
 
 from ...kernel.problem import Box, ContinuousTime, Range
 from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expect_object
-from .perturbation import bound_polynomial_change
 from .polynomial import (
     ExactPolynomial,
     Monomial,
+    bound_polynomial_change,
     poly_constant,
-    poly_difference,
     poly_from_term,
-    poly_multiple,
-    poly_product,
-    poly_sum,
     poly_variable,
 )
 from .rounding_error import RoundedValue, bound_rounding
-from .system import ClaimedRule, ClaimedSystem, read_sized_box
+from .system import ClaimedRule, ClaimedSystem, box_magnitudes, read_sized_box
 
 MOST_ORDER = 6
 GRID = 1 << 120
@@ -59,14 +55,14 @@ def measured_domain(system: ClaimedSystem, rule: ClaimedRule) -> Box:
     """Where states are that are read as being in the domain."""
     if system.time is None or not system.rounded:
         return rule.set.domain
-    errors = [_measurement_error(max(abs(low), abs(high))) for low, high in rule.set.domain]
+    errors = [_measurement_error(size) for size in box_magnitudes(rule.set.domain)]
     return tuple((low - e, high + e) for (low, high), e in zip(rule.set.domain, errors, strict=True))
 
 
 def measured_state(system: ClaimedSystem, box: Box) -> dict[str, RoundedValue]:
     """The variables as a program has them; in continuous time it reads numbers that are no doubles."""
     reads = system.time is not None and system.rounded
-    sizes = [max(abs(low), abs(high)) for low, high in box]
+    sizes = box_magnitudes(box)
     errors = [_measurement_error(size) if reads else _ZERO for size in sizes]
     pairs = zip(system.variables, sizes, errors, strict=True)
     return {name: RoundedValue(size, error) for name, size, error in pairs}
@@ -76,7 +72,7 @@ def check_period(
     system: ClaimedSystem, time: ContinuousTime, rule: ClaimedRule, data: object
 ) -> tuple[PeriodBounds, PeriodBounds | None]:
     """Under the rule, and under whatever is proposed to a shield."""
-    entry = expect_object(data, _PERIOD, frozenset(), "period")
+    entry = expect_object(data, _PERIOD, "period")
     order, count = expect_integer(entry["order"], 1, MOST_ORDER, "order"), len(system.variables)
     start = measured_domain(system, rule)
     controls, errors = _control_ranges(system, rule, start)
@@ -145,10 +141,10 @@ def bound_period(
         if low + min(_ZERO, h * slow) < a or high + max(_ZERO, h * fast) > b:
             raise Refused("a solution may leave its enclosure within a period")
     steady = [_drop_disturbances(rate, first) for rate in rates]
-    gusty = [poly_difference(rate, still) for rate, still in zip(rates, steady, strict=True)]
+    gusty = [rate - still for rate, still in zip(rates, steady, strict=True)]
     again = [_swap_disturbances(rate, first, len(gusts)) for rate in rates]
     total = [h**2 / 2 * _largest_magnitude(p, within) for p in _lie_derivatives(gusty, again)]
-    predicted = [poly_sum(values[i], poly_multiple(rate, h)) for i, rate in enumerate(rates)]
+    predicted = [values[i] + rate.times(h) for i, rate in enumerate(rates)]
     series = steady
     for k in range(1, order + 1):
         share = h ** (k + 1) / factorial(k + 1)
@@ -156,14 +152,12 @@ def bound_period(
         total = [t + share * _largest_magnitude(p, within) for t, p in zip(total, left_out, strict=True)]
         if k < order:
             series = _lie_derivatives(series, steady)
-            predicted = [poly_sum(p, poly_multiple(g, share)) for p, g in zip(predicted, series, strict=True)]
+            predicted = [p + g.times(share) for p, g in zip(predicted, series, strict=True)]
     sizes = [high for _, high in within]
     by = [*[_ZERO] * len(enclosure), *errors, *[_ZERO] * (2 * len(gusts))]
     for i, (term, wanted) in enumerate(zip(system.next, predicted, strict=True)):
         given = poly_from_term(term, names, size, system.rounded)
-        total[i] += _largest_magnitude(poly_difference(given, wanted), within) + bound_polynomial_change(
-            given, sizes, by
-        )
+        total[i] += _largest_magnitude(given - wanted, within) + bound_polynomial_change(given, sizes, by)
     bent = [h**2 / 8 * _largest_magnitude(p, within) for p in _lie_derivatives(steady, rates)]
     widths = [high - low for low, high in (polynomial_range(g, within) for g in gusty)]
     chord = tuple(b + h / 4 * w for b, w in zip(bent, widths, strict=True))
@@ -175,8 +169,7 @@ def bound_period(
 def _centred_variables(box: Sequence[Range], size: int) -> list[ExactPolynomial]:
     """Each quantity as the middle of its range and a variable."""
     return [
-        poly_sum(poly_variable(i, size), poly_constant((low + high) / 2, size))
-        for i, (low, high) in enumerate(box)
+        poly_variable(i, size) + poly_constant((low + high) / 2, size) for i, (low, high) in enumerate(box)
     ]
 
 
@@ -214,7 +207,7 @@ def _lie_derivatives(
     for value in values:
         total = ExactPolynomial({})
         for index, rate in enumerate(rates):
-            total = poly_sum(total, poly_product(_partial_derivative(value, index), rate))
+            total += _partial_derivative(value, index) * rate
         found.append(total)
     return found
 

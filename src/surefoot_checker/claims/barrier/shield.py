@@ -6,19 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ...kernel.strict_json import Refused
-from .perturbation import bound_max_change, box_magnitudes
-from .polynomial import (
-    nearest_double,
-    poly_bound,
-    poly_constant,
-    poly_difference,
-    poly_from_term,
-    poly_sum,
-    poly_variable,
-)
+from .polynomial import nearest_double, poly_bound, poly_constant, poly_from_term, poly_variable
 from .rounding_error import RoundedValue, bound_rounding
 from .sampling_period import PeriodBounds, measured_domain, measured_state
-from .system import ClaimedSystem
+from .system import ClaimedSystem, bound_max_change, box_magnitudes
 
 
 def check_shield(system: ClaimedSystem, rooms: Sequence[Fraction], periods: Sequence[PeriodBounds]) -> None:
@@ -69,17 +60,15 @@ def _prediction_errors(
     names = (*system.variables, *(c.name for c in system.controls), *middle)
     size = len(names)
     free = {name: poly_variable(i, size) for i, name in enumerate(names)}
-    there = free | {
-        name: poly_sum(free[name], poly_constant(m, size)) for name, m in middle.items()
-    }  # and an offset
     fixed = free | {name: poly_constant(m, size) for name, m in middle.items()}
+    there = free | {name: free[name] + fixed[name] for name in middle}  # an offset
     widths = [max(high - middle[name], middle[name] - low) for name, (low, high) in system.disturbances]
     sizes = [*(values[name].size for name in names[: size - len(middle)]), *widths]
     predicted = values | {name: RoundedValue(abs(m)) for name, m in middle.items()}
     found = []
     for term in system.next:
         moved, still = (poly_from_term(term, n, size, system.rounded) for n in (there, fixed))
-        differs = poly_bound(poly_difference(moved, still), sizes)
+        differs = poly_bound(moved - still, sizes)
         if system.rounded:
             plant = Fraction(0) if system.time is not None else bound_rounding(term, values).error
             differs += plant + bound_rounding(term, predicted).error

@@ -13,15 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expect_list, expect_object
-from .polynomial import (
-    ExactPolynomial,
-    Monomial,
-    poly_constant,
-    poly_difference,
-    poly_multiple,
-    poly_product,
-    poly_sum,
-)
+from .polynomial import ExactPolynomial, Monomial, poly_constant
 
 MOST_SIDE = 2000  # of a matrix
 MOST_EXPONENT = 60
@@ -39,17 +31,17 @@ def check_positivity_proof(
         return
     total = ExactPolynomial({})
     for entry in expect_list(data, "proof"):
-        summand = expect_object(entry, _SUMMAND, frozenset(), "summand")
+        summand = expect_object(entry, _SUMMAND, "summand")
         factor = poly_constant(1, variables)
         for index in expect_list(summand["of"], "of"):
-            factor = poly_product(factor, where[expect_integer(index, 0, len(where) - 1, "constraint")])
+            factor *= where[expect_integer(index, 0, len(where) - 1, "constraint")]
         basis = [_read_monomial(m, variables) for m in expect_list(summand["basis"], "basis")]
         rows = _read_gram_matrix(summand["gram"], len(basis))
         over = expect_integer(summand["over"], 1, 1 << 40000, "over")
         if not is_surely_semidefinite(rows) and not is_exactly_semidefinite(rows):
             raise Refused("a matrix is not positive semidefinite")
-        total = poly_sum(total, poly_product(factor, _gram_polynomial(basis, rows, over)))
-    if poly_difference(wanted, total).terms:
+        total += factor * _gram_polynomial(basis, rows, over)
+    if (wanted - total).terms:
         raise Refused("the sum of squares is not the polynomial")
 
 
@@ -57,16 +49,14 @@ def _check_weights(
     wanted: ExactPolynomial, where: Sequence[ExactPolynomial], data: object, variables: int
 ) -> None:
     """Wanted minus a sum of the constraints with weights that are not negative is a number that is not."""
-    entry = expect_object(data, _WEIGHTS, frozenset(), "proof")
+    entry = expect_object(data, _WEIGHTS, "proof")
     rest, over = wanted, Fraction(1, expect_integer(entry["over"], 1, 1 << 40000, "over"))
     for pair in expect_list(entry["weights"], "weights"):
-        parts = expect_list(pair, "weight")
-        if len(parts) != 2:
-            raise BadCertificate("a weight is a constraint and an integer")
+        parts = expect_list(pair, "weight", 2, "a weight is a constraint and an integer")
         constraint = where[expect_integer(parts[0], 0, len(where) - 1, "constraint")]
         if (weight := _read_entry(parts[1])) < 0:
             raise Refused("a weight is negative")
-        rest = poly_difference(rest, poly_multiple(constraint, weight * over))
+        rest -= constraint.times(weight * over)
     number = (0,) * variables
     if not rest.terms.keys() <= {number} or rest.terms.get(number, 0) < 0:
         raise Refused("the weighted sum of constraints is not below the polynomial")

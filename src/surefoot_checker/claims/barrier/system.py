@@ -27,7 +27,7 @@ from ...kernel.problem import (
 )
 from ...kernel.strict_json import BadCertificate, Refused, expect_list, expect_number, expect_object
 from ...kernel.term import Term, integer_if_whole, is_number, read_term, same_term, term_atoms
-from .polynomial import nearest_double
+from .polynomial import bound_polynomial_change, nearest_double, poly_from_term, poly_variable
 
 MOST_CASES = 64  # of the unsafe states
 DEEPEST = 100  # nesting of terms
@@ -105,6 +105,23 @@ def read_claimed_system(
         (initial,) if parts is None else _read_parts(parts, initial, rounded),
         problem.time,
     )
+
+
+def box_magnitudes(box: Sequence[Range]) -> list[Fraction]:
+    return [max(abs(low), abs(high)) for low, high in box]
+
+
+def bound_max_change(
+    system: ClaimedSystem, rows: Sequence[Term], domain: Box, by: Sequence[Fraction]
+) -> Fraction:
+    """How much the largest of polynomials changes at most if each variable does by so much in the domain.
+
+    That is not more than what one of them does.
+    """
+    count, sizes = len(system.variables), box_magnitudes(domain)
+    names = {name: poly_variable(i, count) for i, name in enumerate(system.variables)}
+    polynomials = [poly_from_term(row, names, count, system.rounded) for row in rows]
+    return max(bound_polynomial_change(p, sizes, by) for p in polynomials)
 
 
 def _only_edge(problem: Problem) -> Edge:
@@ -191,7 +208,7 @@ def _match_rules(policy: Policy, sets: Sequence[object], names: Sequence[str]) -
         raise BadCertificate("sets: one for each rule")
     found = []
     for (when, then), data in zip(policy.rules, sets, strict=True):
-        entry = expect_object(data, _SET, frozenset(), "set")
+        entry = expect_object(data, _SET, "set")
         barrier, domain = (
             read_term(entry["barrier"], deepest=DEEPEST),
             read_sized_box(entry["domain"], len(names)),

@@ -21,7 +21,7 @@ from .summation_order import AnyOrderPolicy, asks_policy
 
 def check_graph_claim(claim_data: object, closed: object, places: FileLocations) -> ClaimSummary:
     """Raises `Refused` unless every run keeps the property; `closed`: a set that shows it, or None."""
-    claim = expect_object(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
+    claim = expect_object(claim_data, frozenset({"kind", "problem"}), "claim")
     problem = read_problem(claim["problem"])
     asked = problem.property
     if not isinstance(asked, RunProperty):

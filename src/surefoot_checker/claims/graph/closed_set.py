@@ -25,7 +25,7 @@ from ...kernel.term import Kind, read_term
 from ..values.initial_rows import enumerate_initial_rows
 from ..values.model import AutomataModel
 from ..values.pctl_question import compile_condition
-from ..values.term import Function, Row
+from ..values.term import Row
 from ..values.transitions import JointTransitions, ModelStep, probabilities_to_weights
 from .summation_order import AnyOrderPolicy
 
@@ -42,7 +42,7 @@ def check_closed_set(
     for start in enumerate_initial_rows(moves.model):
         if start not in members:
             raise Refused(f"a start outside of the closed set: {_describe_row(moves.model, start)}")
-    steps, ways = 0, _Successors(moves)
+    steps = 0
     for row in members:
         if is_bad(row):
             raise Refused(f"a bad state in the closed set: {_describe_row(moves.model, row)}")
@@ -50,7 +50,7 @@ def check_closed_set(
         if any_order is not None:
             taken = any_order.permitted_steps(row, taken)
         for step in taken:
-            for target in ways.targets(row, step):
+            for target in _successor_rows(moves, row, step):
                 steps += 1
                 if target not in members:
                     raise Refused(f"a step leaves the closed set: {_describe_row(moves.model, row)}")
@@ -62,36 +62,26 @@ def _describe_row(model: AutomataModel, row: Row) -> str:
     return ", ".join(f"{names[i][:40]} = {value}" for i, value in enumerate(row))[:300]
 
 
-class _Successors:
-    """Where steps lead; those that leave nothing open but the outcome are worked out once."""
-
-    def __init__(self, moves: JointTransitions) -> None:
-        self.moves = moves
-        self.plain: dict[ModelStep, list[Function] | None] = {}
-
-    def targets(self, row: Row, step: ModelStep) -> Iterator[Row]:
-        """The states that may come next: outcomes of positive probability, for any admissible values."""
-        if step not in self.plain:
-            self.moves.prepare(step)
-            simple = step.weights is not None and not (step.free or step.assuming)
-            self.plain[step] = [ending.after for ending in step.endings] if simple else None
-        if (functions := self.plain[step]) is not None:
-            for after in functions:
-                yield after(row)
-            return
-        for extended in self.moves.enumerate_extended_rows(step, row):
-            shares = self.moves.shares(step, extended)
-            probabilities_to_weights(shares)
-            for ending, share in zip(step.endings, shares, strict=True):
-                if share:
-                    yield ending.after(extended)
+def _successor_rows(moves: JointTransitions, row: Row, step: ModelStep) -> Iterator[Row]:
+    """The states that may come next: outcomes of positive probability, for any admissible values."""
+    moves.prepare(step)
+    if step.simple:
+        for ending in step.endings:
+            yield ending.after(row)
+        return
+    for extended in moves.enumerate_extended_rows(step, row):
+        shares = moves.shares(step, extended)
+        probabilities_to_weights(shares)
+        for ending, share in zip(step.endings, shares, strict=True):
+            if share:
+                yield ending.after(extended)
 
 
 def _member_states(data: object, moves: JointTransitions) -> set[Row]:
     """The states of the boxes that belong to a listed abstract state."""
-    entry = expect_object(data, _CLOSED, frozenset(), "closed")
+    entry = expect_object(data, _CLOSED, "closed")
     model = moves.model
-    locations = dict(zip(model.names, model.locations, strict=True))
+    locations = {c.name: c.locations for c in model.problem.components}
     predicates = [
         resolve_locations(read_term(p, condition=True), locations)
         for p in expect_list(entry["predicates"], "predicates")
@@ -107,9 +97,8 @@ def _member_states(data: object, moves: JointTransitions) -> set[Row]:
 
 def _read_abstract_state(data: object, count: int, model: AutomataModel) -> tuple[Row, Row]:
     """Places, and truth values as zeros and ones."""
-    pair = expect_list(data, "an abstract state")
-    if len(pair) != 2:
-        raise BadCertificate("an abstract state that is not [places, values]")
+    form = "an abstract state that is not [places, values]"
+    pair = expect_list(data, "an abstract state", 2, form)
     places, values = expect_list(pair[0], "places"), expect_text(pair[1], "values", _FAR)
     if len(values) != count or not set(values) <= {"0", "1"}:
         raise BadCertificate("an abstract state without a zero or a one for each predicate")
@@ -122,9 +111,8 @@ def _read_abstract_state(data: object, count: int, model: AutomataModel) -> tupl
 def _box_values(data: object, model: AutomataModel) -> list[Any]:
     """The values of every entry of a state in a box: a range for every scalar, arrays element by element."""
     ends = iter([_read_ends(pair) for pair in expect_list(data, "a box")])
-    sure = model.sure()
     try:
-        found = [_values_in_range(sure[slot], ends) for slot in range(model.width)]
+        found = [_values_in_range(model.sure[slot], ends) for slot in range(model.width)]
     except StopIteration:
         raise BadCertificate("a box with too few ranges") from None
     if next(ends, None) is not None:
@@ -133,9 +121,7 @@ def _box_values(data: object, model: AutomataModel) -> list[Any]:
 
 
 def _read_ends(data: object) -> tuple[int, int]:
-    pair = expect_list(data, "a range")
-    if len(pair) != 2:
-        raise BadCertificate("a range that is not [low, high]")
+    pair = expect_list(data, "a range", 2, "a range that is not [low, high]")
     low, high = (expect_integer(end, -_FAR, _FAR, "end of a range") for end in pair)
     return low, high
 

@@ -48,10 +48,10 @@ class RunArgument:
 
 def read_run_argument(data: object, nested: int = 0) -> RunArgument:
     if isinstance(data, dict) and data.get("kind") == "parts":
-        entry = expect_object(data, _PARTS, frozenset(), "argument")
+        entry = expect_object(data, _PARTS, "argument")
         one = expect_integer(entry["steps"], 1, 1, "steps")
         return RunArgument("parts", one, inside=read_term(entry["inside"], deepest=DEEPEST))
-    entry = expect_object(data, _KEYS, _MORE, "argument")
+    entry = expect_object(data, _KEYS, "argument", _MORE)
     if entry["kind"] not in ("unrolled", "induction", "closed"):
         raise BadCertificate("argument: neither `unrolled`, `induction`, `closed` nor `parts`")
     steps = expect_integer(entry["steps"], 0, MOST_STEPS, "steps")
@@ -63,7 +63,7 @@ def read_run_argument(data: object, nested: int = 0) -> RunArgument:
 
 
 def _read_free(data: object) -> FreeRanges:
-    entry = expect_object(data, frozenset({"inputs", "outputs"}), frozenset(), "free")
+    entry = expect_object(data, frozenset({"inputs", "outputs"}), "free")
     return FreeRanges(
         _read_ranges(entry["inputs"], "free input"), _read_ranges(entry["outputs"], "free output")
     )
@@ -72,24 +72,22 @@ def _read_free(data: object) -> FreeRanges:
 def _read_ranges(data: object, what: str) -> Mapping[int, tuple[Fraction, Fraction]]:
     found: dict[int, tuple[Fraction, Fraction]] = {}
     for entry in expect_list(data, what):
-        parts = expect_list(entry, what)
-        if len(parts) != 3:
-            raise BadCertificate(f"{what}: not a list of its number, low and high")
-        index, low, high = (
-            expect_integer(parts[0], 0, MOST_WIDE, what),
-            expect_number(parts[1], what),
-            expect_number(parts[2], what),
+        form = f"{what}: not a list of its number, low and high"
+        number, low, high = expect_list(entry, what, 3, form)
+        index, ends = (
+            expect_integer(number, 0, MOST_WIDE, what),
+            (expect_number(low, what), expect_number(high, what)),
         )
         if index in found:
             raise BadCertificate(f"{what}: {index} is there twice")
-        found[index] = (low, high)
+        found[index] = ends
     return found
 
 
 def _read_lemma(data: object, nested: int) -> AssumedLemma:
     if nested >= MOST_NESTED:
         raise BadCertificate("argument: assumptions are nested too deeply")
-    entry = expect_object(data, frozenset({"never", "argument"}), frozenset(), "assuming")
+    entry = expect_object(data, frozenset({"never", "argument"}), "assuming")
     never = read_term(entry["never"], condition=True, deepest=DEEPEST)
     return AssumedLemma(never, read_run_argument(entry["argument"], nested + 1))
 

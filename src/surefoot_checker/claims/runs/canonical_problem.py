@@ -13,6 +13,7 @@ from typing import Any
 
 from ...kernel.network import FlatNetwork
 from ...kernel.problem import Control, Edge, Outcome, Policy, RunProperty, Variable, read_problem
+from ...kernel.query import ClaimedVariable
 from ...kernel.strict_json import BadCertificate
 from ...kernel.term import Term, is_number
 from ..unsat.query_claim import FileLocations, read_network_entry
@@ -23,20 +24,10 @@ ORIGIN = "where the problem comes from: it is written out in the certificate"
 
 
 @dataclass(frozen=True, slots=True)
-class CanonicalVariable:
-    """A state variable or a value that the environment picks; a boolean is 0 or 1."""
-
-    name: str
-    low: Fraction | None
-    high: Fraction | None
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
 class CanonicalEdge:
     action: str | None  # of the policy; None: the environment's own
     guard: Term
-    chosen: tuple[CanonicalVariable, ...]
+    chosen: tuple[ClaimedVariable, ...]
     assuming: Term
     outcomes: tuple[dict[str, Term], ...]  # which variables get which values, all at once
 
@@ -52,7 +43,7 @@ class FreeRanges:
 @dataclass(frozen=True, slots=True, eq=False)
 class CanonicalProblem:
     name: str
-    variables: tuple[CanonicalVariable, ...]
+    variables: tuple[ClaimedVariable, ...]  # their `kind` may be "boolean": 0 or 1
     initial: Term
     controls: tuple[Control, ...]
     edges: tuple[CanonicalEdge, ...]
@@ -122,15 +113,15 @@ def _check_policy(policy: Policy, network: FlatNetwork | None, controls: int) ->
         raise BadCertificate("policy: in some states nothing sets the controls")
 
 
-def _scalar(variable: Variable) -> CanonicalVariable:
+def _scalar(variable: Variable) -> ClaimedVariable:
     match variable.kind:
         case ("boolean",):
-            return CanonicalVariable(variable.name, Fraction(0), Fraction(1), "boolean")
+            return ClaimedVariable(variable.name, Fraction(0), Fraction(1), "boolean")
         case ("array", _, _):
             raise BadCertificate("problem: claims about runs cover no arrays")
         case (kind, *ends):
             low, high = (None if end is None else Fraction(end) for end in ends)
-            return CanonicalVariable(variable.name, low, high, kind)
+            return ClaimedVariable(variable.name, low, high, kind)
     raise AssertionError(variable.kind)
 
 

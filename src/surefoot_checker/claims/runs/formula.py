@@ -10,9 +10,17 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import floor, gcd, lcm
 
-from ...kernel.query import Formula, Linear, comparison_form, formula_parts
+from ...kernel.query import (
+    Ends,
+    Formula,
+    Linear,
+    add_scaled_form,
+    comparison_bounds,
+    comparison_form,
+    formula_parts,
+    intersect_ends,
+)
 
-Ends = tuple[Fraction | None, Fraction | None]
 TRUE: Formula = ("and",)
 FALSE: Formula = ("or",)
 _ZERO, _NO_ENDS = Fraction(0), (None, None)
@@ -47,14 +55,7 @@ def _complement_atoms(part: Formula) -> tuple[Formula, ...]:
 
 def form_comparison(relation: str, left: Linear, right: Linear) -> Formula:
     """`left relation right`; at once true or false if nothing varies."""
-    return _settle_comparison(relation, form_sum(left, form_multiple(right, Fraction(-1))), (None, None))
-
-
-def form_sum(left: Linear, right: Linear) -> Linear:
-    total = dict(left)
-    for name, c in right.items():
-        total[name] = total.get(name, Fraction(0)) + c
-    return {name: c for name, c in total.items() if c}
+    return _settle_comparison(relation, add_scaled_form(left, Fraction(-1), right), _NO_ENDS)
 
 
 def form_multiple(linear: Linear, factor: Fraction) -> Linear:
@@ -100,25 +101,10 @@ def narrow_by_comparisons(bounds: Mapping[str, Ends], parts: Iterable[Formula]) 
     """The bounds, with those that comparisons of single variables give."""
     known = dict(bounds)
     for part in parts:
-        for name, ends in _single_bounds(part):
-            known[name] = _intersect_ends(known.get(name, (None, None)), ends)
+        if part[0] not in ("and", "or"):
+            for name, ends in comparison_bounds(part).items():
+                known[name] = intersect_ends(known.get(name, _NO_ENDS), ends)
     return known
-
-
-def _single_bounds(part: Formula) -> Iterable[tuple[str, Ends]]:
-    """The bound that a comparison of one variable gives."""
-    names = comparison_form(part).keys() - {""} if part[0] in ("<=", "<", "=") else set()
-    if len(names) == 1:
-        (name,) = names
-        limit = -comparison_form(part).get("", Fraction(0)) / comparison_form(part)[name]
-        both, upper = part[0] == "=", comparison_form(part)[name] > 0
-        yield name, (None if upper and not both else limit, limit if upper or both else None)
-
-
-def _intersect_ends(first: Ends, second: Ends) -> Ends:
-    lows = [x for x in (first[0], second[0]) if x is not None]
-    highs = [x for x in (first[1], second[1]) if x is not None]
-    return max(lows, default=None), min(highs, default=None)
 
 
 def form_range(linear: Linear, bounds: Mapping[str, Ends]) -> Ends:

@@ -8,17 +8,17 @@ What the bounds of a part exclude is left out, so that each query speaks of what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...kernel.query import ClaimedQuery, Formula, formula_parts
+from ...kernel.query import ClaimedQuery, Ends, Formula, formula_parts
 from ...kernel.strict_json import Refused
 from ...kernel.term import Term
 from .canonical_problem import CanonicalProblem
-from .formula import FALSE, Ends, formula_and, formula_or, narrow_by_comparisons, simplify_by_bounds
-from .term import FormulaScope, Number, Truth, constant_cases, number_cases, truth_formula
+from .formula import FALSE, formula_and, formula_or, narrow_by_comparisons, simplify_by_bounds
+from .term import FormulaScope, truth_formula
 from .time_frame import TimeFrame
-from .unroll import range_violation, run_query, scope_with_choices
+from .unroll import range_violations, run_query, scope_with_choices, successor_scope
 
 MOST_PARTS = 50_000
 MOST_LOOKED = 20 * MOST_PARTS  # at, with those that are false at sight
@@ -180,25 +180,6 @@ def _outcome_steps(
         enabled = tight(formula_and((here.guards[number][0], truth_formula(edge.assuming, True, scope))))
         permitted = tight(here.edge_permitted(number))
         for outcome, updates in enumerate(edge.outcomes):
-            escapes = formula_or(
-                range_violation(here, v, number_cases(updates[v.name], scope))
-                for v in problem.variables
-                if v.name in updates and v.kind != "boolean"
-            )
-            after = _SplitCondition(tree, _successor_scope(here, updates, scope), tight)
-            yield _OutcomeStep(f"{number}/{outcome}", enabled, tight(escapes), after, permitted)
-
-
-def _successor_scope(here: TimeFrame, updates: Mapping[str, Term], scope: FormulaScope) -> FormulaScope:
-    """What the variables stand for after a step."""
-    numbers: dict[str, Number] = {}
-    truths: dict[str, Truth] = {}
-    for v in here.problem.variables:
-        term = updates.get(v.name, ("name", v.name))
-        if v.kind == "boolean":
-            yes, no = truth_formula(term, True, scope), truth_formula(term, False, scope)
-            truths[v.name] = (yes, no)
-            numbers[v.name] = ((yes, constant_cases(1)[0][1]), (no, constant_cases(0)[0][1]))
-        else:
-            numbers[v.name] = number_cases(term, scope)
-    return replace(here.plain, numbers=numbers, truths=truths)
+            escapes = tight(range_violations(here, updates, scope))
+            after = _SplitCondition(tree, successor_scope(here, updates, scope), tight)
+            yield _OutcomeStep(f"{number}/{outcome}", enabled, escapes, after, permitted)

@@ -6,7 +6,7 @@ after the other; `induction` at sequences of states from anywhere, and at the ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -21,8 +21,6 @@ from .network_ranges import check_free_ranges
 from .time_frame import TimeFrame
 from .unroll import escape_formula, run_query, states_differ
 
-Last = Callable[[int], tuple[Formula, ...]]  # a condition about the runs of so many steps
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunObligation:
@@ -31,13 +29,11 @@ class RunObligation:
     query: ClaimedQuery
 
 
-def derive_obligations(problem: CanonicalProblem, argument: RunArgument) -> list[RunObligation]:
-    """All that has to be shown; raises `BadCertificate` where the argument does not fit the property."""
-    return list(enumerate_obligations(problem, argument))
-
-
 def enumerate_obligations(problem: CanonicalProblem, argument: RunArgument) -> Iterator[RunObligation]:
-    """First what justifies the aids of the argument, then what it says of the problem with their help."""
+    """First what justifies the aids of the argument, then what it says of the problem with their help.
+
+    Raises `BadCertificate` where the argument does not fit the property.
+    """
     check_free_ranges(problem, argument.free)
     for number, (low, high) in argument.free.outputs.items():
         said = {f"output[{number}]@0": Fraction(1)}
@@ -68,17 +64,13 @@ def _unrolling_obligations(problem: CanonicalProblem, argument: RunArgument) -> 
         raise BadCertificate("argument: runs are unrolled to another length than the property asks for")
     bounded = asked.steps is not None
     for t in range(last + 1 if bounded else last):
-        yield _from_start(problem, "violation", t, lambda t: _violation_formulas(problem, t))
+        yield _from_start(problem, "violation", t, _violation_formulas(problem, t))
         if not bounded or t < last:
-            yield _from_start(
-                problem,
-                "escape",
-                t,
-                lambda t: (*_pending_formulas(problem, t), escape_formula(_frame_at(problem, t))),
-            )
+            escape = escape_formula(TimeFrame(problem, t))
+            yield _from_start(problem, "escape", t, (*_pending_formulas(problem, t), escape))
     if not bounded:
         simple = _simple_path_formulas(problem, argument, last)
-        yield _from_start(problem, "longer", last, lambda t: (*_pending_formulas(problem, t), *simple))
+        yield _from_start(problem, "longer", last, (*_pending_formulas(problem, last), *simple))
 
 
 def _induction_obligations(problem: CanonicalProblem, argument: RunArgument) -> Iterator[RunObligation]:
@@ -88,18 +80,18 @@ def _induction_obligations(problem: CanonicalProblem, argument: RunArgument) -> 
     if (asked.kind == "recurs") is (argument.good is None):
         raise BadCertificate("argument: `good` belongs to an induction for `recurs`")
     for t in range(k - 1):
-        yield _from_start(problem, "violation", t, lambda t: _violation_formulas(problem, t))
-        yield _from_start(problem, "escape", t, lambda t: (escape_formula(_frame_at(problem, t)),))
-    before = [_frame_at(problem, t).condition(False) for t in range(k - 1)] if asked.kind == "never" else []
+        yield _from_start(problem, "violation", t, _violation_formulas(problem, t))
+        yield _from_start(problem, "escape", t, (escape_formula(TimeFrame(problem, t)),))
+    before = [TimeFrame(problem, t).condition(False) for t in range(k - 1)] if asked.kind == "never" else []
     simple = _simple_path_formulas(problem, argument, k - 1)
     yield _from_anywhere(
         problem, "step/violation", k - 1, (*before, *_violation_formulas(problem, k - 1), *simple)
     )
     yield _from_anywhere(
-        problem, "step/escape", k - 1, (*before, escape_formula(_frame_at(problem, k - 1)), *simple)
+        problem, "step/escape", k - 1, (*before, escape_formula(TimeFrame(problem, k - 1)), *simple)
     )
     if argument.good is not None:
-        none = tuple(_frame_at(problem, t).condition(False) for t in range(argument.good))
+        none = tuple(TimeFrame(problem, t).condition(False) for t in range(argument.good))
         yield _from_anywhere(problem, "step/none good", argument.good - 1, none)
 
 
@@ -110,10 +102,10 @@ def _closure_obligations(problem: CanonicalProblem, argument: RunArgument) -> It
         raise BadCertificate("argument: `closed` shows `never` without a number of steps; its own is 1")
     if argument.good is not None or argument.different:
         raise BadCertificate("argument: `closed` takes neither `good` nor `different`")
-    yield _from_start(problem, "violation", 0, lambda t: _violation_formulas(problem, t))
-    inside = _frame_at(problem, 0).condition(False)
+    yield _from_start(problem, "violation", 0, _violation_formulas(problem, 0))
+    inside = TimeFrame(problem, 0).condition(False)
     yield _from_anywhere(problem, "step/violation", 1, (inside, *_violation_formulas(problem, 1)))
-    yield _from_anywhere(problem, "step/escape", 0, (inside, escape_formula(_frame_at(problem, 0))))
+    yield _from_anywhere(problem, "step/escape", 0, (inside, escape_formula(TimeFrame(problem, 0))))
 
 
 def _part_obligations(problem: CanonicalProblem, argument: RunArgument) -> Iterator[RunObligation]:
@@ -124,18 +116,14 @@ def _part_obligations(problem: CanonicalProblem, argument: RunArgument) -> Itera
         yield RunObligation(name, 0, query)
 
 
-def _frame_at(problem: CanonicalProblem, time: int) -> TimeFrame:
-    return TimeFrame(problem, time)
-
-
 def _violation_formulas(problem: CanonicalProblem, last: int) -> tuple[Formula, ...]:
     """A run of so many steps violates the property by where, or as what, it ends."""
-    asked, end = problem.property, _frame_at(problem, last)
+    asked, end = problem.property, TimeFrame(problem, last)
     match asked.kind:
         case "never":
             return (end.condition(True),)
         case "within":
-            missed = tuple(_frame_at(problem, t).condition(False) for t in range(asked.after, last + 1))
+            missed = tuple(TimeFrame(problem, t).condition(False) for t in range(asked.after, last + 1))
             return missed if last == asked.steps else (*missed, end.may_end())
         case "eventually":
             return (*_pending_formulas(problem, last), end.may_end())
@@ -147,23 +135,23 @@ def _pending_formulas(problem: CanonicalProblem, last: int) -> tuple[Formula, ..
     """What is true of the runs that still matter: for `eventually`, no state was good so far."""
     if problem.property.kind != "eventually":
         return ()
-    return tuple(_frame_at(problem, t).condition(False) for t in range(last + 1))
+    return tuple(TimeFrame(problem, t).condition(False) for t in range(last + 1))
 
 
 def _simple_path_formulas(problem: CanonicalProblem, argument: RunArgument, last: int) -> tuple[Formula, ...]:
     """The states of a sequence that are not the same, as the argument has it."""
     if any(late > last for _, late in argument.different):
         raise BadCertificate("argument: different states at a time that is not looked at")
-    return tuple(states_differ(_frame_at(problem, i), _frame_at(problem, j)) for i, j in argument.different)
+    return tuple(states_differ(TimeFrame(problem, i), TimeFrame(problem, j)) for i, j in argument.different)
 
 
 def _lemma_formulas(problem: CanonicalProblem, steps: int) -> Iterator[Formula]:
     """What no run meets is met at no time."""
-    return (_frame_at(problem, t).condition_formula(problem.never, False) for t in range(steps + 1))
+    return (TimeFrame(problem, t).condition_formula(problem.never, False) for t in range(steps + 1))
 
 
-def _from_start(problem: CanonicalProblem, name: str, steps: int, what: Last) -> RunObligation:
-    parts = (_frame_at(problem, 0).initial(), *what(steps), *_lemma_formulas(problem, steps))
+def _from_start(problem: CanonicalProblem, name: str, steps: int, what: tuple[Formula, ...]) -> RunObligation:
+    parts = (TimeFrame(problem, 0).initial(), *what, *_lemma_formulas(problem, steps))
     return RunObligation(name, steps, run_query(problem, steps, parts, f"{name} after {steps} steps"))
 
 

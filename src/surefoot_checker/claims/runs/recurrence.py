@@ -10,11 +10,12 @@ good. So the run goes on for ever without a good state.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
-from ...kernel.inference import is_float32_number, reference_outputs
-from ...kernel.query import Formula
+from ...kernel.float32 import is_float32_number
+from ...kernel.inference import reference_outputs
+from ...kernel.query import Ends, Formula
 from ...kernel.strict_json import (
     BadCertificate,
     Refused,
@@ -25,12 +26,12 @@ from ...kernel.strict_json import (
     expect_text,
 )
 from ...kernel.term import Term, read_term
-from .canonical_problem import DEEPEST, MOST_STEPS, CanonicalProblem, CanonicalVariable
-from .formula import FALSE, TRUE, Ends, form_range, formula_or, simplify_by_bounds
+from .canonical_problem import DEEPEST, MOST_STEPS, CanonicalProblem
+from .formula import FALSE, TRUE, form_range, formula_or, simplify_by_bounds
 from .obligations import RunObligation
-from .term import FormulaScope, Number, number_cases, truth_formula
+from .term import FormulaScope, number_cases, truth_formula
 from .time_frame import TimeFrame
-from .unroll import range_violation, run_query
+from .unroll import bind_terms, range_violation, range_violations, run_query, successor_scope
 
 _STEP = frozenset({"edge", "outcome", "chosen"})
 _SET = frozenset({"set"})
@@ -57,13 +58,8 @@ def read_recurrence_claim(claim: Mapping[str, object]) -> ClaimedRecurrence:
     start = claim["start"]
     if type(start) is not dict:
         raise BadCertificate("start: not an object")
-    moves = tuple(
-        _read_step(expect_object(m, _STEP, frozenset(), "move")) for m in expect_list(claim["moves"], "moves")
-    )
-    entries = [
-        expect_object(r, _STEP | _SET, frozenset(), "region")
-        for r in expect_list(claim["regions"], "regions")
-    ]
+    moves = tuple(_read_step(expect_object(m, _STEP, "move")) for m in expect_list(claim["moves"], "moves"))
+    entries = [expect_object(r, _STEP | _SET, "region") for r in expect_list(claim["regions"], "regions")]
     if not entries or len(entries) > MOST_STEPS or len(moves) > MOST_STEPS:
         raise BadCertificate(f"from 1 to {MOST_STEPS} regions and at most {MOST_STEPS} moves are allowed")
     regions = tuple((read_term(entry["set"], deepest=DEEPEST), _read_step(entry)) for entry in entries)
@@ -71,9 +67,8 @@ def read_recurrence_claim(claim: Mapping[str, object]) -> ClaimedRecurrence:
 
 
 def _read_step(entry: Mapping[str, object]) -> RecurrenceStep:
-    pairs = [expect_list(pair, "chosen") for pair in expect_list(entry["chosen"], "chosen")]
-    if any(len(pair) != 2 for pair in pairs):
-        raise BadCertificate("chosen: not a list of pairs of name and term")
+    form = "chosen: not a list of pairs of name and term"
+    pairs = [expect_list(pair, "chosen", 2, form) for pair in expect_list(entry["chosen"], "chosen")]
     chosen = {expect_text(name, "chosen"): read_term(term, deepest=DEEPEST) for name, term in pairs}
     if len(chosen) < len(pairs):
         raise BadCertificate("chosen: a name occurs twice")
@@ -99,7 +94,7 @@ def _one_region_obligations(
     following = claimed.regions[(place + 1) % len(claimed.regions)][0]
     moment = TimeFrame(problem, 0)
     inside, trouble = truth_formula(where, True, moment.plain), _failure_formulas(moment, step)
-    outside = truth_formula(following, False, _successor_scope(moment, step))
+    outside = truth_formula(following, False, _state_after(moment, step))
     asked = {"good": moment.condition(True), **trouble, "outside": formula_or((trouble["outside"], outside))}
     for name, what in asked.items():
         query = run_query(problem, 0, (inside, what), f"region {place}: {name}")
@@ -121,7 +116,7 @@ def check_stem(problem: CanonicalProblem, claimed: ClaimedRecurrence) -> None:
         ranked = _rank_outputs(moment, point)
         for name, what in _failure_formulas(moment, step).items():
             _refuse_if_holds(what, ranked, f"step {count} cannot be made, or has no value: {name}")
-        point = _successor_point(moment, point, _successor_scope(moment, step))
+        point = _successor_point(moment, point, _state_after(moment, step))
     _refuse_if_holds(good, point, "the last state is good")
     outside = truth_formula(claimed.regions[0][0], False, moment.plain)
     _refuse_if_holds(outside, point, "the last state is not in region 0")
@@ -141,12 +136,7 @@ def _failure_formulas(moment: TimeFrame, step: RecurrenceStep) -> dict[str, Form
         for c in edge.chosen
         if c.kind != "boolean"
     ]
-    leaving = [
-        range_violation(moment, v, number_cases(updates[v.name], scope))
-        for updates in edge.outcomes
-        for v in problem.variables
-        if v.name in updates and v.kind != "boolean"
-    ]
+    leaving = [range_violations(moment, updates, scope) for updates in edge.outcomes]
     return {
         "blocked": moment.edge_blocked(step.edge),
         "assumption": formula_or((*unfit, truth_formula(edge.assuming, False, scope))),
@@ -159,35 +149,14 @@ def _with_chosen(moment: TimeFrame, step: RecurrenceStep) -> FormulaScope:
     edge = moment.problem.edges[step.edge]
     if {c.name for c in edge.chosen} != step.chosen.keys():
         raise Refused("a step picks other values than its edge leaves open")
-    more = {c.name: (c, step.chosen[c.name]) for c in edge.chosen}
-    return _extend_scope(moment.scope, more, moment.scope)
+    more = [(c, step.chosen[c.name]) for c in edge.chosen]
+    return bind_terms(moment.scope, more, moment.scope)
 
 
-def _successor_scope(moment: TimeFrame, step: RecurrenceStep) -> FormulaScope:
+def _state_after(moment: TimeFrame, step: RecurrenceStep) -> FormulaScope:
     """The names of the next state, as terms of this one."""
-    scope = _with_chosen(moment, step)
     updates = moment.problem.edges[step.edge].outcomes[step.outcome]
-    more = {v.name: (v, updates.get(v.name, ("name", v.name))) for v in moment.problem.variables}
-    return _extend_scope(FormulaScope(bounds=moment.plain.bounds), more, scope)
-
-
-def _extend_scope(
-    base: FormulaScope, more: Mapping[str, tuple[CanonicalVariable, Term]], scope: FormulaScope
-) -> FormulaScope:
-    """A scope with more names, whose values are terms of another one."""
-    truths = {
-        name: (truth_formula(term, True, scope), truth_formula(term, False, scope))
-        for name, (declared, term) in more.items()
-        if declared.kind == "boolean"
-    }
-    numbers: dict[str, Number] = {
-        name: number_cases(term, scope) for name, (_, term) in more.items() if name not in truths
-    }
-    bits: dict[str, Number] = {
-        name: tuple(c for c in ((yes, {"": Fraction(1)}), (no, {})) if c[0] != FALSE)
-        for name, (yes, no) in truths.items()
-    }
-    return replace(base, numbers={**base.numbers, **numbers, **bits}, truths={**base.truths, **truths})
+    return successor_scope(moment, updates, _with_chosen(moment, step))
 
 
 # One state.

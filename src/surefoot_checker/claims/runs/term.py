@@ -11,18 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Any
 
-from ...kernel.query import Formula, Linear
+from ...kernel.query import Ends, Formula, Linear, add_scaled_form
 from ...kernel.strict_json import Refused, limit_bits
 from ...kernel.term import BOOLEAN, NUMBER, Term, atom_key, is_atom, is_number, term_type
 from .formula import (
     FALSE,
     TRUE,
-    Ends,
     form_comparison,
     form_multiple,
-    form_sum,
     formula_and,
     formula_or,
     simplify_by_bounds,
@@ -79,10 +78,7 @@ def number_cases(term: Term, scope: FormulaScope) -> Number:
 
 def _combine_cases(word: str, parts: list[Number], scope: FormulaScope) -> Number:
     """The operator applied to every combination of cases."""
-    size = 1
-    for part in parts:
-        size *= len(part)
-    if size > MOST_CASES:
+    if prod(map(len, parts)) > MOST_CASES:
         raise Refused(f"a number with more than {MOST_CASES} cases")
     found: list[tuple[Formula, Linear]] = []
     for combination in product(*parts):
@@ -100,10 +96,10 @@ def _apply_operator(word: str, lines: list[Linear]) -> list[tuple[Formula, Linea
         case "+":
             total: Linear = {}
             for line in lines:
-                total = _limit_coefficients(form_sum(total, line))
+                total = _limit_coefficients(add_scaled_form(total, Fraction(1), line))
             return [(TRUE, total)]
         case "-":
-            return [(TRUE, _limit_coefficients(form_sum(lines[0], form_multiple(lines[1], minus))))]
+            return [(TRUE, _limit_coefficients(add_scaled_form(lines[0], minus, lines[1])))]
         case "negate":
             return [(TRUE, form_multiple(lines[0], minus))]
         case "*":
@@ -176,21 +172,15 @@ def truth_formula(term: Term, wanted: bool, scope: FormulaScope) -> Formula:
         case "=>":
             return truth_formula(("or", ("not", term[1]), term[2]), wanted, scope)
         case "ite":
-            yes = formula_and((truth_formula(term[1], True, scope), truth_formula(term[2], wanted, scope)))
-            return formula_or(
-                (
-                    yes,
-                    formula_and(
-                        (truth_formula(term[1], False, scope), truth_formula(term[3], wanted, scope))
-                    ),
-                )
-            )
+            sides = ((True, term[2]), (False, term[3]))
+            ways = [(truth_formula(term[1], v, scope), truth_formula(t, wanted, scope)) for v, t in sides]
+            return formula_or(map(formula_and, ways))
         case "=" if _is_truth_valued(term[1], scope) and _is_truth_valued(term[2], scope):
             ways = [
                 (truth_formula(term[1], v, scope), truth_formula(term[2], v is wanted, scope))
                 for v in (True, False)
             ]
-            return formula_or(formula_and(way) for way in ways)
+            return formula_or(map(formula_and, ways))
         case "<" | "<=" | "=":
             return _compare_cases(word, wanted, number_cases(term[1], scope), number_cases(term[2], scope))
     raise Refused("a number stands where a truth value is needed")

@@ -15,7 +15,7 @@ from typing import Any
 from ...kernel.problem import Control
 from ...kernel.query import ClaimedVariable, Formula, Linear
 from ...kernel.term import Term, term_atoms
-from .canonical_problem import CanonicalProblem, CanonicalVariable
+from .canonical_problem import CanonicalProblem
 from .formula import FALSE, TRUE, form_comparison, formula_and, formula_or
 from .term import (
     FormulaScope,
@@ -255,7 +255,7 @@ class TimeFrame:
         return found
 
 
-def chosen_names(problem: CanonicalProblem) -> dict[CanonicalVariable, str]:
+def chosen_names(problem: CanonicalProblem) -> dict[ClaimedVariable, str]:
     distinct = dict.fromkeys(c for edge in problem.edges for c in edge.chosen)
     return {choice: f"chosen[{n}]" for n, choice in enumerate(distinct)}
 

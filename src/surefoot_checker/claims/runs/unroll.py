@@ -11,13 +11,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from ...kernel.inference import is_float32_number
-from ...kernel.query import ClaimedQuery, FlatNetworkCall, Formula, Linear, formula_parts
+from ...kernel.float32 import is_float32_number
+from ...kernel.query import (
+    ClaimedQuery,
+    ClaimedVariable,
+    Ends,
+    FlatNetworkCall,
+    Formula,
+    Linear,
+    formula_parts,
+)
 from ...kernel.strict_json import Refused
-from .canonical_problem import CanonicalEdge, CanonicalProblem, CanonicalVariable
+from ...kernel.term import Term
+from .canonical_problem import CanonicalEdge, CanonicalProblem
 from .formula import (
     FALSE,
-    Ends,
     form_comparison,
     formula_and,
     formula_names,
@@ -98,8 +106,30 @@ def scope_with_choices(moment: TimeFrame, edge: CanonicalEdge) -> FormulaScope:
     return replace(scope, numbers={**scope.numbers, **numbers}, truths={**scope.truths, **truths})
 
 
+def successor_scope(moment: TimeFrame, updates: Mapping[str, Term], scope: FormulaScope) -> FormulaScope:
+    """The names of the next state, as terms of this one."""
+    after = [(v, updates.get(v.name, ("name", v.name))) for v in moment.problem.variables]
+    return bind_terms(FormulaScope(bounds=moment.plain.bounds), after, scope)
+
+
+def bind_terms(
+    base: FormulaScope, more: Iterable[tuple[ClaimedVariable, Term]], scope: FormulaScope
+) -> FormulaScope:
+    """A scope with more variables, whose values are terms of another one."""
+    numbers: dict[str, Number] = dict(base.numbers)
+    truths = dict(base.truths)
+    for variable, term in more:
+        if variable.kind == "boolean":
+            yes, no = truth_formula(term, True, scope), truth_formula(term, False, scope)
+            truths[variable.name] = (yes, no)
+            numbers[variable.name] = tuple(c for c in ((yes, {"": _ONE}), (no, {})) if c[0] != FALSE)
+        else:
+            numbers[variable.name] = number_cases(term, scope)
+    return replace(base, numbers=numbers, truths=truths)
+
+
 def _update_formula(
-    moment: TimeFrame, target: CanonicalVariable, updates: Mapping[str, object], scope: FormulaScope
+    moment: TimeFrame, target: ClaimedVariable, updates: Mapping[str, object], scope: FormulaScope
 ) -> Formula:
     """The next value of a variable."""
     same = ("name", target.name)
@@ -125,16 +155,20 @@ def escape_formula(moment: TimeFrame) -> Formula:
         scope = scope_with_choices(moment, edge)
         before = (moment.edge_permitted(number), truth_formula(edge.assuming, True, scope))
         for updates in edge.outcomes:
-            leaving = formula_or(
-                range_violation(moment, v, number_cases(updates[v.name], scope))
-                for v in moment.problem.variables
-                if v.name in updates and v.kind != "boolean"
-            )
-            found.append(formula_and((*before, leaving)))
+            found.append(formula_and((*before, range_violations(moment, updates, scope))))
     return formula_or(found)
 
 
-def range_violation(moment: TimeFrame, target: CanonicalVariable, cases: Number) -> Formula:
+def range_violations(moment: TimeFrame, updates: Mapping[str, Term], scope: FormulaScope) -> Formula:
+    """The updates may lead out of the range of a variable."""
+    return formula_or(
+        range_violation(moment, v, number_cases(updates[v.name], scope))
+        for v in moment.problem.variables
+        if v.name in updates and v.kind != "boolean"
+    )
+
+
+def range_violation(moment: TimeFrame, target: ClaimedVariable, cases: Number) -> Formula:
     """A value may be outside the range of a variable; refused where it may be of another kind."""
     kinds = {v.name: v.kind for v in moment.frame_variables()}
     found = []

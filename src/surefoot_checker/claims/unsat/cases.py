@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
 from typing import Any
 
 from ...bounds.case_problem import CaseAtom, CaseProblem, number_values
@@ -17,11 +16,14 @@ from ...bounds.variable_box import round_inward
 from ...kernel.query import (
     ClaimedQuery,
     ClaimedVariable,
+    Ends,
     Formula,
     Linear,
     add_scaled_form,
+    comparison_bounds,
     comparison_form,
     formula_parts,
+    intersect_ends,
 )
 from ...kernel.strict_json import (
     BadCertificate,
@@ -40,7 +42,7 @@ _ALLOWED = frozenset({"choose", "define"})
 
 
 def read_case(data: object) -> dict[str, Any]:
-    return expect_object(data, _NEEDED, _ALLOWED, "case")
+    return expect_object(data, _NEEDED, "case", _ALLOWED)
 
 
 def check_choices(query: ClaimedQuery, cases: Sequence[Mapping[str, Any]]) -> None:
@@ -104,9 +106,7 @@ def build_case_problem(query: ClaimedQuery, case: Mapping[str, Any], float32: bo
     outputs = {name for call in calls for name in call.outputs}
     variables = {v.name: v for v in query.variables}
     for entry in expect_list(case.get("define", []), "define"):
-        pair = expect_list(entry, "definition")
-        if len(pair) != 2:
-            raise BadCertificate("a definition is a pair of variable and conjunct")
+        pair = expect_list(entry, "definition", 2, "a definition is a pair of variable and conjunct")
         name = expect_text(pair[0], "definition")
         if name not in variables or name in outputs:
             raise Refused(f"define: `{name}` is no variable that can be defined")
@@ -172,22 +172,16 @@ def _bound_comparisons(variable: ClaimedVariable, value: Linear) -> list[Formula
     return found
 
 
-Ends = tuple[Fraction | None, Fraction | None]
-
-
 def _narrow_variable(variable: ClaimedVariable, said: Mapping[str, Ends]) -> ClaimedVariable:
     """A free variable with all bounds that comparisons of it alone give."""
-    low, high = _intersect_ends((variable.low, variable.high), said.get(variable.name, (None, None)))
+    low, high = intersect_ends((variable.low, variable.high), said.get(variable.name, (None, None)))
     return replace(variable, low=low, high=high)
 
 
 def _require_bounds(variable: ClaimedVariable) -> ClaimedVariable:
-    low, high = variable.low, variable.high
-    if low is None or high is None:
+    if variable.low is None or variable.high is None:
         raise Refused(f"variable `{variable.name}` has no bounds")
-    if variable.kind == "integer":
-        low, high = Fraction(ceil(low)), Fraction(floor(high))
-    return replace(variable, low=low, high=high)
+    return variable
 
 
 def _is_void(variable: ClaimedVariable) -> bool:
@@ -206,22 +200,14 @@ def _formula_bounds(whole: Formula) -> dict[str, Ends]:
         found: dict[str, Ends] = {}
         for part in formula_parts(whole):
             for name, ends in _formula_bounds(part).items():
-                found[name] = _intersect_ends(found[name], ends) if name in found else ends
+                found[name] = intersect_ends(found[name], ends) if name in found else ends
         return found
     if whole[0] == "or":
         first, *others = [_formula_bounds(part) for part in formula_parts(whole)] or [{}]
         return {
             n: _hull_ends([first[n], *(o[n] for o in others)]) for n in first if all(n in o for o in others)
         }
-    said = comparison_form(whole)
-    names = [name for name, factor in said.items() if name and factor]
-    if len(names) != 1:
-        return {}
-    factor = said[names[0]]
-    end = -said.get("", Fraction(0)) / factor
-    if whole[0] == "=":
-        return {names[0]: (end, end)}
-    return {names[0]: (None, end) if factor > 0 else (end, None)}
+    return comparison_bounds(whole)
 
 
 def _hull_ends(several: Sequence[Ends]) -> Ends:
@@ -230,9 +216,3 @@ def _hull_ends(several: Sequence[Ends]) -> Ends:
         None if None in lows else min(x for x in lows if x is not None),
         None if None in highs else max(x for x in highs if x is not None),
     )
-
-
-def _intersect_ends(first: Ends, second: Ends) -> Ends:
-    lows = [x for x in (first[0], second[0]) if x is not None]
-    highs = [x for x in (first[1], second[1]) if x is not None]
-    return max(lows, default=None), min(highs, default=None)

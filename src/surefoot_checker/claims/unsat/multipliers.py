@@ -84,10 +84,7 @@ def _step_relaxations(
         if not (type(name) is str and name.isascii() and name.isdigit() and len(name) < 10):
             raise BadCertificate("slopes: a name that is no number of a value")
         v = expect_integer(int(name), 1, len(grid.values) - 1, "value")
-        sides = expect_list(pair, "slopes")
-        if len(sides) != 2:
-            raise BadCertificate("slopes: not two of them")
-        slopes = read_slopes(grid, v, sides)
+        slopes = read_slopes(grid, v, expect_list(pair, "slopes", 2, "slopes: not two of them"))
         if slopes != (None, None):
             found[v] = step_relaxation(grid, state, v, slopes)
     return found
@@ -106,7 +103,7 @@ class Multipliers:
 def _read_multipliers(
     grid: PrecisionGrid, state: SubdomainState, sets: Sequence[int], data: object
 ) -> Multipliers:
-    given = expect_object(data, frozenset(), _KEYS, "multipliers")
+    given = expect_object(data, frozenset(), "multipliers", _KEYS)
     lines = _step_relaxations(grid, state, given.get("slopes", {}))
     atoms, bounds = [], []
     for place, raw in _read_tuples(given.get("atoms", []), 2):

@@ -166,9 +166,7 @@ def _apply_cut(grid: PrecisionGrid, state: SubdomainState, entries: list[Any]) -
     seen, boxes = 0, []
     inequality: tuple[list[int], int, int] | None = None
     for entry in entries:
-        parts = expect_list(entry, "cut")
-        if len(parts) != 2:
-            raise BadCertificate("cut: an entry is a list of sets and multipliers")
+        parts = expect_list(entry, "cut", 2, "cut: an entry is a list of sets and multipliers")
         sets = _read_sets(grid, parts[0])
         seen |= _set_mask(sets)
         if state.void:

@@ -41,15 +41,15 @@ class FileLocations:
 def read_query_claim(data: object, places: FileLocations) -> ClaimedQuery:
     kind = data.get("kind") if isinstance(data, dict) else None
     if kind == "vnnlib":
-        return _query_from_files(expect_object(data, _VNNLIB, _OUTPUT, "claim"), places)
+        return _query_from_files(expect_object(data, _VNNLIB, "claim", _OUTPUT), places)
     if kind == "query":
-        return _query_from_claim(expect_object(data, _QUERY, frozenset(), "claim"), places)
+        return _query_from_claim(expect_object(data, _QUERY, "claim"), places)
     raise BadCertificate("claim: its `kind` is neither `vnnlib` nor `query`")
 
 
 def _query_from_files(claim: dict[str, object], places: FileLocations) -> ClaimedQuery:
-    of_network = expect_object(claim["network"], _FILE, frozenset(), "network")
-    of_property = expect_object(claim["property"], _FILE, frozenset(), "property")
+    of_network = expect_object(claim["network"], _FILE, "network")
+    of_property = expect_object(claim["property"], _FILE, "property")
     place, model = _locate_file(of_network, places, places.network, "network")
     output = None if claim.get("output") is None else expect_text(claim["output"], "output")
     network = onnx_to_flat_network(model, output)
@@ -117,9 +117,7 @@ def _query_from_claim(claim: dict[str, object], places: FileLocations) -> Claime
     calls = []
     outputs: set[str] = set()
     for entry in expect_list(claim["calls"], "calls"):
-        parts = expect_list(entry, "call")
-        if len(parts) != 3:
-            raise BadCertificate("a call is a list of network, inputs and outputs")
+        parts = expect_list(entry, "call", 3, "a call is a list of network, inputs and outputs")
         network = networks[expect_integer(parts[0], 0, len(networks) - 1, "network of a call")]
         inputs = tuple(
             _read_linear_form(form, names, "input of a call") for form in expect_list(parts[1], "inputs")
@@ -148,7 +146,7 @@ def _read_variable(data: object) -> ClaimedVariable:
 def read_network_entry(data: object, places: FileLocations) -> tuple[FlatNetwork, tuple[str, ...]]:
     """A network from a file or written out, and what is not certified about it."""
     if isinstance(data, dict) and "file" in data:
-        entry = expect_object(data, _FILE, _OUTPUT, "network")
+        entry = expect_object(data, _FILE, "network", _OUTPUT)
         name = None if entry.get("output") is None else expect_text(entry["output"], "output")
         _, model = _locate_file(entry, places, places.network, "network")
         return onnx_to_flat_network(model, name), _uncertified_output(model, name)

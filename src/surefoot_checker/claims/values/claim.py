@@ -54,7 +54,7 @@ def check_process_claim(claim_data: object, values_data: object, places: FileLoc
     Where the property leaves open whether the least or the greatest value is meant, both are shown, or no
     state has more than one choice.
     """
-    claim = expect_object(claim_data, _CLAIM, _STARTS, "claim")
+    claim = expect_object(claim_data, _CLAIM, "claim", _STARTS)
     problem = read_problem(claim["problem"])
     asked, model = problem.property, build_automata_model(problem)
     if isinstance(asked, RunProperty):
@@ -142,9 +142,7 @@ def _is_value(data: object, value: Any) -> bool:
 
 
 def _read_interval(data: object) -> Bounds:
-    pair = expect_list(data, "interval")
-    if len(pair) != 2:
-        raise BadCertificate("claim: an interval without two ends")
+    pair = expect_list(data, "interval", 2, "claim: an interval without two ends")
     low, high = (None if e is None else expect_number(e, "end") for e in pair)
     return low, high
 
@@ -252,7 +250,7 @@ def _find_starts(process: Process, question: QuantitativeQuery) -> list[int]:
 def _read_values(data: object, order: list[int]) -> tuple[list[int], list[int], int]:
     """The values of all states, which are given in this order."""
     count = len(order)
-    entry = expect_object(data, _VALUES, frozenset(), "values")
+    entry = expect_object(data, _VALUES, "values")
     if expect_integer(entry["states"], 0, MOST_STATES, "states") != count:
         raise Refused(f"values of {entry['states']} states, but there are {count}")
     scale = _read_hex_integer(entry["scale"])

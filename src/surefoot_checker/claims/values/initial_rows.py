@@ -20,10 +20,10 @@ MANY = 50  # alternatives of a start condition that are looked at one by one
 def enumerate_initial_rows(model: AutomataModel) -> list[Row]:
     """All of them, in no particular order; refused where too many candidates would have to be looked at."""
     variables = {name: slot for name, slot in model.slots.items() if slot < len(model.kinds)}
-    whole = compile_row_function(model.initial, variables)
-    places = [model.first[c] for c, place in enumerate(model.places) if place is not None]
+    whole = compile_row_function(model.problem.initial, variables)
+    places = [c.initial for c in model.problem.components if len(c.locations) > 1]
     found: dict[Row, None] = {}
-    for parts in _initial_cases(model.initial):
+    for parts in _initial_cases(model.problem.initial):
         for values in _enumerate_candidates(model, parts, variables):
             if values not in found and _is_start(values, model, whole):
                 found[values] = None

@@ -1,150 +1,82 @@
-"""The environment of a finite system with its terms compiled: components, edges."""
+"""A finite system: where its names stand in a state, and its terms compiled when they are needed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ...kernel.problem import Edge, Outcome, Problem, Update
+from ...kernel.problem import Edge, Problem
 from ...kernel.strict_json import BadCertificate
 from ...kernel.term import Kind, Term
-from .term import Slots, term_to_syntax
+from .term import Function, term_to_syntax
 from .term_code import ExpressionCompiler, TermSyntax
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelUpdate:
-    index: int
-    slot: int
-    path: tuple[TermSyntax, ...]  # into an array
-    value: TermSyntax
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelOutcome:
-    probability: TermSyntax
-    updates: tuple[ModelUpdate, ...]
-    rewards: tuple[tuple[str, TermSyntax], ...]
-    target: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelEdge:
-    component: int
-    number: int
-    action: str | None
-    guard: TermSyntax
-    chosen: tuple[tuple[int, Kind], ...]  # slot and kind
-    assuming: TermSyntax
-    outcomes: tuple[ModelOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AutomataModel:
     """A row is a state (`width` entries: variables, then locations), then the values that are chosen."""
 
+    problem: Problem
     width: int
-    length: int
     slots: Mapping[str, int]  # of variables, of places (`@component`) and of chosen values
     kinds: tuple[Kind, ...]  # of variables
     places: tuple[int | None, ...]  # slot of the location of each component, None where it has only one
-    names: tuple[str, ...]  # of components
-    locations: tuple[tuple[str, ...], ...]
-    first: tuple[tuple[int, ...], ...]  # initial locations
-    initial: Term
-    edges: tuple[tuple[tuple[ModelEdge, ...], ...], ...]  # by component and location
-    together: tuple[tuple[tuple[str | None, ...], str | None], ...]
-    code: ExpressionCompiler  # of all its terms
+    sure: Mapping[int, Kind]  # the kinds of all entries of a state: nothing else is ever written
+    edges: tuple[tuple[tuple[Edge, ...], ...], ...]  # by component and location
+    component_of: Mapping[Edge, int]
+    code: ExpressionCompiler = field(default_factory=ExpressionCompiler)  # of all its terms
+    # Of terms of the problem, by their identity, for they live as long as it does.
+    trees: dict[int, TermSyntax] = field(default_factory=dict)
+    functions: dict[int, Function] = field(default_factory=dict)
 
-    def sure(self) -> Mapping[int, Kind]:
-        """The kinds of all entries of a state: nothing else is ever written."""
-        return _entry_kinds(self.kinds, self.places, self.locations)
+    def syntax(self, term: Term) -> TermSyntax:
+        """A term of an edge as a syntax tree."""
+        if (found := self.trees.get(id(term))) is None:
+            found = self.trees[id(term)] = term_to_syntax(term, self.slots, self.sure, self.code)
+        return found
 
-
-def _entry_kinds(
-    kinds: Sequence[Kind], places: Sequence[int | None], locations: Sequence[tuple[str, ...]]
-) -> Mapping[int, Kind]:
-    found: dict[int, Kind] = dict(enumerate(kinds))
-    for place, several in zip(places, locations, strict=True):
-        if place is not None:
-            found[place] = ("integer", 0, len(several) - 1)
-    return found
+    def function(self, term: Term) -> Function:
+        """The function of a term of an edge, compiled when it is first needed."""
+        if (found := self.functions.get(id(term))) is None:
+            found = self.functions[id(term)] = self.code.function(self.syntax(term).node)
+        return found
 
 
 def build_automata_model(problem: Problem) -> AutomataModel:
-    """The model of a problem without controls, whose terms are compiled when they are needed."""
+    """The model of a problem without controls."""
     if problem.controls or problem.time is not None:
         raise BadCertificate("problem: finite systems have neither controls nor continuous time")
+    kinds = tuple(_check_kind(v.kind) for v in problem.variables)
     slots: dict[Any, int] = {v.name: i for i, v in enumerate(problem.variables)}
+    sure: dict[int, Kind] = dict(enumerate(kinds))
     places: list[int | None] = []
     for component in problem.components:
         several = len(component.locations) > 1
         places.append(len(slots) if several else None)
         if several:
+            sure[len(slots)] = ("integer", 0, len(component.locations) - 1)
             slots[f"@{component.name}"] = len(slots)
     width = len(slots)
-    for edge in (edge for component in problem.components for edge in component.edges):
-        for choice in edge.chosen:
-            slots.setdefault(choice.name, len(slots))
-    kinds = tuple(_covered_kind(v.kind) for v in problem.variables)
-    locations = tuple(c.locations for c in problem.components)
-    compiler = _ModelCompiler(slots, _entry_kinds(kinds, places, locations), ExpressionCompiler())
-    return AutomataModel(
-        width,
-        len(slots),
-        slots,
-        kinds,
-        tuple(places),
-        tuple(c.name for c in problem.components),
-        locations,
-        tuple(c.initial for c in problem.components),
-        problem.initial,
-        tuple(
-            tuple(
-                tuple(compiler.edge(c, n, e) for n, e in enumerate(component.edges) if e.source == location)
-                for location in range(len(component.locations))
-            )
-            for c, component in enumerate(problem.components)
-        ),
-        problem.synchronisations,
-        compiler.code,
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ModelCompiler:
-    """Where names stand, and the code that terms become part of."""
-
-    slots: Slots
-    kinds: Mapping[int, Kind]
-    code: ExpressionCompiler
-
-    def term(self, term: Term) -> TermSyntax:
-        return term_to_syntax(term, self.slots, self.kinds, self.code)
-
-    def edge(self, component: int, number: int, edge: Edge) -> ModelEdge:
-        chosen = tuple((self.slots[c.name], _covered_kind(c.kind)) for c in edge.chosen)
-        outcomes = tuple(self.outcome(o) for o in edge.outcomes)
-        guard, assuming = self.term(edge.guard), self.term(edge.assuming)
-        return ModelEdge(component, number, edge.action, guard, chosen, assuming, outcomes)
-
-    def outcome(self, outcome: Outcome) -> ModelOutcome:
-        if outcome.probability is None:
+    owners = {edge: c for c, component in enumerate(problem.components) for edge in component.edges}
+    for edge in owners:
+        if any(outcome.probability is None for outcome in edge.outcomes):
             raise BadCertificate("an outcome without its probability")
-        updates = tuple(sorted(map(self.update, outcome.updates), key=lambda u: u.index))
-        rewards = tuple((name, self.term(amount)) for name, amount in outcome.rewards)
-        return ModelOutcome(self.term(outcome.probability), updates, rewards, outcome.target)
+        for choice in edge.chosen:
+            _check_kind(choice.kind)
+            slots.setdefault(choice.name, len(slots))
+    edges = tuple(
+        tuple(tuple(e for e in c.edges if e.source == location) for location in range(len(c.locations)))
+        for c in problem.components
+    )
+    return AutomataModel(problem, width, slots, kinds, tuple(places), sure, edges, owners)
 
-    def update(self, update: Update) -> ModelUpdate:
-        path = tuple(self.term(part) for part in update.path)
-        return ModelUpdate(update.index, self.slots[update.variable], path, self.term(update.value))
 
-
-def _covered_kind(kind: Kind) -> Kind:
+def _check_kind(kind: Kind) -> Kind:
+    """The kind, if finite systems cover it."""
     if kind[0] == "array":
-        return ("array", kind[1], _covered_kind(kind[2]))
+        _check_kind(kind[2])
     if kind[0] == "float32":
         raise BadCertificate("a kind that is not covered")
     if kind[0] == "integer" and any(end is not None and type(end) is not int for end in kind[1:]):

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from ...kernel.problem import MOST_STEPS, ExpectedReward, Probability, RunProperty
+from ...kernel.problem import MOST_STEPS, ExpectedReward, Probability, SumBound
 from ...kernel.strict_json import BadCertificate
 from ...kernel.term import ACTING, Term, term_atoms
-from .state_space import RunCounter
 from .term import Function, Row, compile_row_function
 from .transitions import JointTransitions
 
@@ -38,7 +37,7 @@ class QuantitativeQuery:
     right: Function
     steps: int | None
     after: int
-    counters: tuple[RunCounter, ...]
+    counters: tuple[SumBound, ...]
     reward: str | None  # "": steps
     over: str
     starts: Function | None
@@ -47,7 +46,7 @@ class QuantitativeQuery:
     def is_lost(self, row: Row, width: int) -> bool:
         if not self.counters:
             return False
-        return any(c.is_lost(v) for c, v in zip(self.counters, row[width:], strict=True))
+        return any(c.is_over(v) for c, v in zip(self.counters, row[width:], strict=True))
 
     def is_counted(self, row: Row, width: int) -> bool:
         if not self.counters:
@@ -56,11 +55,9 @@ class QuantitativeQuery:
 
 
 def read_quantitative_query(
-    asked: RunProperty | Probability | ExpectedReward, optimise: str, condition: Compile
+    asked: Probability | ExpectedReward, optimise: str, condition: Compile
 ) -> QuantitativeQuery:
     """`optimise`: what is looked at, where the property may leave it open."""
-    if isinstance(asked, RunProperty):
-        raise BadCertificate("property: neither a probability nor an expected reward")
     starts = None if asked.starts is None else condition(asked.starts)
     if isinstance(asked, ExpectedReward):
         worth, goal = None if asked.worth is None else condition(asked.worth), condition(asked.until)
@@ -106,15 +103,15 @@ def _until_form(asked: Probability, condition: Compile) -> tuple[Function, Funct
             raise BadCertificate("property: an unknown path operator")
 
 
-def _split_bounds(asked: Probability) -> tuple[int | None, int, tuple[RunCounter, ...]]:
+def _split_bounds(asked: Probability) -> tuple[int | None, int, tuple[SumBound, ...]]:
     """The largest and the least number of steps, and the rewards to be counted."""
     steps: int | None = None
     after = 0
-    counters: list[RunCounter] = []
+    counters: list[SumBound] = []
     for bound in asked.bounds:
         low, high = bound.low, bound.high
         if bound.reward is not None:
-            counters.append(RunCounter(bound.reward, low, high, bound.strict))
+            counters.append(bound)
         elif steps is None and after == 0 and high is not None:
             steps = _largest_steps(high, bound.strict)
             after = -((-low.numerator) // low.denominator) if low else 0
@@ -138,12 +135,11 @@ def compile_condition(term: Term, moves: JointTransitions, policy: PolicyPredica
     slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
     acting = sorted(atom for atom in term_atoms(term) if atom[0] in ACTING)
     extra = [_acting_function(atom, moves, policy) for atom in acting]
-    names = slots | {atom: model.length + i for i, atom in enumerate(acting)}
-    whole = compile_row_function(term, names, model.sure())
+    names = slots | {atom: model.width + i for i, atom in enumerate(acting)}
+    whole = compile_row_function(term, names, model.sure)
     if not extra:
         return whole
-    pad = (None,) * (model.length - model.width)
-    return lambda row: whole((*row[: model.width], *pad, *(f(row) for f in extra)))
+    return lambda row: whole((*row[: model.width], *(f(row) for f in extra)))
 
 
 def _acting_function(atom: Term, moves: JointTransitions, policy: PolicyPredicates | None) -> Function:

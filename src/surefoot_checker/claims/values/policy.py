@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...kernel.inference import Values, fraction_to_float32, network_function
+from ...kernel.float32 import fraction_to_float32
+from ...kernel.inference import Values, network_function
 from ...kernel.network import FlatNetwork
 from ...kernel.problem import Policy
 from ...kernel.strict_json import BadCertificate, Refused
@@ -39,8 +40,10 @@ class ClaimedPolicy:
     def _action_of(self, step: ModelStep) -> str | None:
         if step.label in self.owns:
             return step.label
+        model = self.moves.model
         for edge in step.edges:
-            if (name := f"{self.moves.model.names[edge.component]}#{edge.number}") in self.owns:
+            component = model.problem.components[model.component_of[edge]]
+            if (name := f"{component.name}#{component.edges.index(edge)}") in self.owns:
                 return name
         return None
 
@@ -95,7 +98,7 @@ def build_claimed_policy(policy: Policy, moves: JointTransitions, places: FileLo
     """The policy of a finite system, its terms compiled and its network read."""
     model = moves.model
     slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
-    kinds, entry = model.sure(), policy.network
+    kinds, entry = model.sure, policy.network
     network, unsaid = (None, ()) if entry is None else read_network_entry(entry, places)
     if policy.choose not in ("argmax", "argmax-applicable") or policy.shield is not None:
         raise BadCertificate("policy: this way to choose is not covered")

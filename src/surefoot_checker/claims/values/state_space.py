@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ...kernel.problem import SumBound
 from ...kernel.strict_json import Refused
 from ...kernel.term import integer_if_whole
 from .term import Function, Row
@@ -22,31 +23,6 @@ _NOTHING = Fraction(0)
 Choice = tuple[int, tuple[int, ...], tuple[int, ...], Fraction]
 _Plan = tuple[int, tuple[int, ...], list[Function], Fraction]  # a choice with functions to its targets
 Permitted = Callable[[Row, list[ModelStep]], list[ModelStep]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RunCounter:
-    """The sum of one reward ("": steps) so far, as far as it matters for its bounds."""
-
-    reward: str
-    low: Fraction | None
-    high: Fraction | None
-    strict: bool  # the bound above is excluded
-
-    def count(self, before: Any, amount: Fraction) -> Any:
-        total = before + amount
-        if self.high is None:
-            return integer_if_whole(min(total, self.low or Fraction(0)))
-        return integer_if_whole(self.high + 1 if self._is_over(total) else total)
-
-    def _is_over(self, total: Any) -> bool:
-        return self.high is not None and (total > self.high or (self.strict and total == self.high))
-
-    def holds(self, total: Any) -> bool:
-        return not self._is_over(total) and (self.low is None or total >= self.low)
-
-    def is_lost(self, total: Any) -> bool:
-        return self._is_over(total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +38,7 @@ class Process:
 class _Exploration:
     """The states seen so far, in the order in which they were found."""
 
-    def __init__(self, moves: JointTransitions, reward: str | None, counters: Sequence[RunCounter]) -> None:
+    def __init__(self, moves: JointTransitions, reward: str | None, counters: Sequence[SumBound]) -> None:
         self.moves, self.reward, self.counters = moves, reward, counters
         self.numbers: dict[Row, int] = {}
         self.rows: list[Row] = []
@@ -80,9 +56,8 @@ class _Exploration:
         if step not in self.plans:
             self.moves.prepare(step)
             expected = self._expected_reward(step)
-            simple = step.weights is not None and not (self.counters or step.free or step.assuming)
             self.plans[step] = None
-            if simple and expected is not None and step.weights is not None:
+            if step.simple and not self.counters and expected is not None and step.weights is not None:
                 self.plans[step] = step.unit, step.weights, [e.after for e in step.endings], expected
         return self.plans[step]
 
@@ -102,12 +77,9 @@ class _Exploration:
         for ending, share in pairs:
             after = ending.after(extended)
             if self.counters:
-                before = row[self.moves.model.width :]
-                sums = zip(self.counters, before, strict=True)
-                after = (
-                    *after,
-                    *(c.count(b, self._reward_amount(c.reward, ending, extended)) for c, b in sums),
-                )
+                paid = [self._reward_amount(c.reward or "", ending, extended) for c in self.counters]
+                sums = zip(self.counters, row[self.moves.model.width :], paid, strict=True)
+                after = (*after, *(_count_reward(*each) for each in sums))
             targets.append(self.number(after))
             if self.reward is not None:
                 expected += share * self._reward_amount(self.reward, ending, extended)
@@ -118,7 +90,7 @@ class _Exploration:
         amount = Fraction(1)
         if reward:
             terms = (t for part in ending.parts for name, t in part.rewards if name == reward)
-            amount = sum((Fraction(self.moves.model.code.of(t)(row)) for t in terms), _NOTHING)
+            amount = sum((Fraction(self.moves.model.function(t)(row)) for t in terms), _NOTHING)
         if amount < 0:
             raise Refused("a negative reward")
         return amount
@@ -129,10 +101,18 @@ class _Exploration:
         terms = [
             t for e in step.endings for part in e.parts for name, t in part.rewards if name == self.reward
         ]
-        if step.weights is None or not all(t.constant for t in terms):
+        if step.weights is None or not all(self.moves.model.syntax(t).constant for t in terms):
             return None
         paid = [self._reward_amount(self.reward, e, ()) for e in step.endings]
         return sum((w * p for w, p in zip(step.weights, paid, strict=True)), _NOTHING) / step.unit
+
+
+def _count_reward(bound: SumBound, before: Any, amount: Fraction) -> Any:
+    """The sum of a reward so far, as far as it matters for its bounds."""
+    total = before + amount
+    if bound.high is None:
+        return integer_if_whole(min(total, bound.low or Fraction(0)))
+    return integer_if_whole(bound.high + 1 if bound.is_over(total) else total)
 
 
 def explore_reachable(
@@ -140,7 +120,7 @@ def explore_reachable(
     starts: list[Row],
     permitted: Permitted | None,
     reward: str | None,
-    counters: Sequence[RunCounter],
+    counters: Sequence[SumBound],
     closed: Callable[[Row], bool],
     blocked: set[Row] | None = None,
 ) -> Process:

@@ -16,6 +16,8 @@ from ...kernel.term import OPERATORS, Kind, Term, atom_key, fold_term
 from .term_code import (
     BOOLEAN,
     INTEGER,
+    TRUTH_VALUE,
+    WHOLE_NUMBER,
     ExpressionCompiler,
     TermSyntax,
     choice_syntax,
@@ -48,9 +50,7 @@ def term_to_syntax(
             return constant_syntax(leaf, code)
         if (slot := slots.get(atom_key(leaf))) is None:
             raise BadCertificate(f"a term mentions what is not known here: {str(leaf)[:60]}")
-        kind = kinds.get(slot, ("",))
-        length = kind[1] if kind[0] == "array" else None
-        return TermSyntax(slot_syntax(slot), kind[0], length=length, kind=kind)
+        return TermSyntax(slot_syntax(slot), kinds.get(slot, ("",)))
 
     def of_operator(t: Term, parts: list[TermSyntax]) -> TermSyntax:
         meaning = OPERATORS[t[0]]
@@ -69,38 +69,38 @@ def _operator_syntax(
 ) -> TermSyntax:
     """The operator as Python: written out where that means the same, otherwise a call of its meaning."""
     nodes = [m.node for m in a]
-    whole = all(m.sort == INTEGER for m in a)
+    whole = all(m.kind[0] == INTEGER for m in a)
     if operator in ("and", "or"):
         return _connective_syntax(ast.And() if operator == "and" else ast.Or(), a)
     if operator == "=>":
-        return TermSyntax(
-            ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), nodes[0]), _truth_syntax(a[1])]), BOOLEAN
-        )
+        either = [ast.UnaryOp(ast.Not(), nodes[0]), _truth_syntax(a[1])]
+        return TermSyntax(ast.BoolOp(ast.Or(), either), TRUTH_VALUE)
     if operator == "ite":
-        sort = a[1].sort if a[1].sort == a[2].sort and a[1].sort in (INTEGER, BOOLEAN) else ""
-        return TermSyntax(ast.IfExp(nodes[0], nodes[1], nodes[2]), sort)
+        sorts = {a[1].kind[0], a[2].kind[0]}
+        kind = WHOLE_NUMBER if sorts == {INTEGER} else TRUTH_VALUE if sorts == {BOOLEAN} else ("",)
+        return TermSyntax(ast.IfExp(nodes[0], nodes[1], nodes[2]), kind)
     if operator == "not":
-        return TermSyntax(ast.UnaryOp(ast.Not(), nodes[0]), BOOLEAN)
+        return TermSyntax(ast.UnaryOp(ast.Not(), nodes[0]), TRUTH_VALUE)
     if operator in _COMPARED:
-        return TermSyntax(ast.Compare(nodes[0], [_COMPARED[operator]()], [nodes[1]]), BOOLEAN)
+        return TermSyntax(ast.Compare(nodes[0], [_COMPARED[operator]()], [nodes[1]]), TRUTH_VALUE)
     if whole and operator in _WHOLE and len(nodes) <= _FEW and (operator != "*" or all(map(_is_small, a))):
         found = nodes[0]
         for other in nodes[1:]:
             found = ast.BinOp(found, _WHOLE[operator](), other)
-        return TermSyntax(found, INTEGER)
+        return TermSyntax(found, WHOLE_NUMBER)
     if whole and operator == "%" and a[1].constant and a[1].value > 0:
-        return TermSyntax(ast.BinOp(nodes[0], ast.Mod(), nodes[1]), INTEGER)
+        return TermSyntax(ast.BinOp(nodes[0], ast.Mod(), nodes[1]), WHOLE_NUMBER)
     if whole and operator in ("min", "max") and len(nodes) == 2:
         better: ast.cmpop = ast.LtE() if operator == "min" else ast.GtE()
-        return TermSyntax(choice_syntax(nodes[0], better, nodes[1], code), INTEGER)
+        return TermSyntax(choice_syntax(nodes[0], better, nodes[1], code), WHOLE_NUMBER)
     if whole and operator in ("floor", "ceil", "trc"):
         return a[0]
     if whole and operator == "negate":
-        return TermSyntax(ast.UnaryOp(ast.USub(), nodes[0]), INTEGER)
-    if operator == "select" and a[1].sort == INTEGER and a[0].length is not None:
+        return TermSyntax(ast.UnaryOp(ast.USub(), nodes[0]), WHOLE_NUMBER)
+    if operator == "select" and a[1].kind[0] == INTEGER and a[0].kind[0] == "array":
         return _element_syntax(a[0], a[1], code)
-    sort = INTEGER if whole and operator in ("abs", "sgn", "min", "max", "+", "*", "-") else ""
-    return TermSyntax(code.call(evaluate, nodes), sort)
+    known = whole and operator in ("abs", "sgn", "min", "max", "+", "*", "-")
+    return TermSyntax(code.call(evaluate, nodes), WHOLE_NUMBER if known else ("",))
 
 
 def _is_small(made: TermSyntax) -> bool:
@@ -113,29 +113,27 @@ def _is_small(made: TermSyntax) -> bool:
 
 def _truth_syntax(made: TermSyntax) -> ast.expr:
     """True or false, also of what is neither."""
-    if made.sort == BOOLEAN:
+    if made.kind[0] == BOOLEAN:
         return made.node
     return ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), made.node))
 
 
 def _connective_syntax(connective: ast.boolop, a: list[TermSyntax]) -> TermSyntax:
     if not a:
-        return TermSyntax(ast.Constant(isinstance(connective, ast.And)), BOOLEAN)
+        return TermSyntax(ast.Constant(isinstance(connective, ast.And)), TRUTH_VALUE)
     if len(a) == 1:
-        return TermSyntax(_truth_syntax(a[0]), BOOLEAN)
-    return TermSyntax(ast.BoolOp(connective, [_truth_syntax(m) for m in a]), BOOLEAN)
+        return TermSyntax(_truth_syntax(a[0]), TRUTH_VALUE)
+    return TermSyntax(ast.BoolOp(connective, [_truth_syntax(m) for m in a]), TRUTH_VALUE)
 
 
 def _element_syntax(array: TermSyntax, index: TermSyntax, code: ExpressionCompiler) -> TermSyntax:
     """An element, with the limits of the array looked at."""
     here = code.temporary()
     inside = ast.Compare(
-        ast.Constant(0), [ast.LtE(), ast.Lt()], [here.bound_to(index.node), ast.Constant(array.length)]
+        ast.Constant(0), [ast.LtE(), ast.Lt()], [here.bound_to(index.node), ast.Constant(array.kind[1])]
     )
     element = ast.Subscript(array.node, here.load_node(), ast.Load())
-    found = ast.IfExp(inside, element, code.call(_refuse_index, []))
-    kind: Kind = array.kind[2] if array.kind[0] == "array" else ("",)
-    return TermSyntax(found, kind[0], length=kind[1] if kind[0] == "array" else None, kind=kind)
+    return TermSyntax(ast.IfExp(inside, element, code.call(_refuse_index, [])), array.kind[2])
 
 
 def _refuse_index() -> Any:

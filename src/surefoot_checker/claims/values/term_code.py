@@ -14,6 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 INTEGER, BOOLEAN = "integer", "boolean"
+WHOLE_NUMBER, TRUTH_VALUE = (INTEGER, None, None), (BOOLEAN,)
 _ROW = "row"
 _LONG = 4  # neighbouring entries of a row that are copied as a slice
 
@@ -23,11 +24,9 @@ class TermSyntax:
     """A term as a syntax tree, and what is known of its value."""
 
     node: ast.expr
-    sort: str = ""  # the kind of value: `integer`, `boolean`, `array`; otherwise unknown
+    kind: tuple[Any, ...] = ("",)  # as the kernel has it; ends of ranges may be unknown, or all of it
     constant: bool = False
     value: Any = None  # of a constant
-    length: int | None = None  # of an array
-    kind: tuple[Any, ...] = ("",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,6 @@ class ExpressionCompiler:
         self._namespace: dict[str, Any] = {"__builtins__": {}}
         self._names: dict[object, str] = {}
         self._temporaries = 0
-        self._functions: dict[TermSyntax, Callable[[tuple[Any, ...]], Any]] = {}
 
     def temporary(self) -> Temporary:
         self._temporaries += 1
@@ -66,12 +64,6 @@ class ExpressionCompiler:
 
     def call(self, function: Callable[..., Any], arguments: Sequence[ast.expr]) -> ast.expr:
         return ast.Call(self.store_value(function), list(arguments), [])
-
-    def of(self, made: TermSyntax) -> Callable[[tuple[Any, ...]], Any]:
-        """The function of a term, compiled when it is first needed."""
-        if (found := self._functions.get(made)) is None:
-            found = self._functions[made] = self.function(made.node)
-        return found
 
     def function(self, body: ast.expr) -> Callable[[tuple[Any, ...]], Any]:
         """The function from a state to the value of the tree."""
@@ -94,14 +86,14 @@ def _storage_key(value: Any) -> object:
 def constant_syntax(value: Any, code: ExpressionCompiler) -> TermSyntax:
     kind = _kind_of_value(value)
     node = ast.Constant(value) if kind[0] in (INTEGER, BOOLEAN) else code.store_value(value)
-    return TermSyntax(node, kind[0], True, value, kind[1] if kind[0] == "array" else None, kind)
+    return TermSyntax(node, kind, True, value)
 
 
 def _kind_of_value(value: Any) -> tuple[Any, ...]:
     if type(value) is bool:
-        return (BOOLEAN,)
+        return TRUTH_VALUE
     if type(value) is int:
-        return (INTEGER, None, None)
+        return WHOLE_NUMBER
     if type(value) is not tuple:
         return ("",)
     inner = {_kind_of_value(v) for v in value}

@@ -10,22 +10,23 @@ from itertools import product
 from math import lcm, prod
 from typing import Any
 
+from ...kernel.problem import Edge, Outcome, Update
 from ...kernel.strict_json import Refused
 from ...kernel.term import Kind
-from .model import AutomataModel, ModelEdge, ModelOutcome, ModelUpdate, value_conforms
+from .model import AutomataModel, value_conforms
 from .term import Function, Row
 from .term_code import INTEGER, compile_next_row, range_check_syntax
 
 MOST_CHOSEN = 100_000
 _MANY = 5000  # ways to combine edges that are written out for one place
-_Ready = tuple[ModelEdge, int | None]  # an edge, and the number of the guard that it needs
+_Ready = tuple[Edge, int | None]  # an edge, and the number of the guard that it needs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelStepOutcome:
     """One outcome of every edge of a step."""
 
-    parts: tuple[ModelOutcome, ...]
+    parts: tuple[Outcome, ...]
     after: Function  # the next state
 
 
@@ -33,13 +34,14 @@ class ModelStepOutcome:
 class ModelStep:
     """Edges that move together; everything but these is filled in when the step is first taken."""
 
-    edges: tuple[ModelEdge, ...]
+    edges: tuple[Edge, ...]
     label: str | None
     endings: list[ModelStepOutcome] = field(default_factory=list)
     unit: int = 1
     weights: tuple[int, ...] | None = None  # over `unit`: the probabilities, where they are constant
     free: list[tuple[int, Kind]] = field(default_factory=list)
     assuming: list[Function] = field(default_factory=list)
+    simple: bool = False  # it leaves nothing open but the outcome, whose probabilities are constant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +50,6 @@ class _Place:
 
     guards: list[Function]
     steps: list[tuple[tuple[int, ...], ModelStep]] | None  # with the guards that each needs; None: too many
-    always: list[ModelStep] | None  # the steps, if there is no guard to look at
     edges: list[list[_Ready]]  # by component
 
 
@@ -59,7 +60,7 @@ class JointTransitions:
         self.model = model
         self._slots = [p for p in model.places if p is not None]
         self._places: dict[Row, _Place] = {}
-        self._steps: dict[tuple[tuple[ModelEdge, ...], str | None], ModelStep] = {}
+        self._steps: dict[tuple[tuple[Edge, ...], str | None], ModelStep] = {}
 
     def enabled_steps(self, row: Row) -> list[ModelStep]:
         """Every joint step whose guards hold."""
@@ -67,17 +68,13 @@ class JointTransitions:
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = self._place(key)
-        if place.always is not None:
-            return place.always
         holds = [guard(row) for guard in place.guards]
         if place.steps is None:
             ready: list[list[_Ready]] = [
                 [(e, None) for e, g in several if g is None or holds[g]] for several in place.edges
             ]
             return [step for _, step in self._combine_edges(ready)]
-        return [
-            s for needs, s in place.steps if not needs or (holds[needs[0]] and _all_hold(holds, needs[1:]))
-        ]
+        return [step for needs, step in place.steps if all(map(holds.__getitem__, needs))]
 
     def _place(self, locations: Row) -> _Place:
         model = self.model
@@ -88,19 +85,19 @@ class JointTransitions:
         for several in (model.edges[c][location] for c, location in enumerate(here)):
             mine: list[_Ready] = []
             for edge in several:
-                if not edge.guard.constant:
-                    guards.append(model.code.of(edge.guard))
+                guard = model.syntax(edge.guard)
+                if not guard.constant:
+                    guards.append(model.function(edge.guard))
                     mine.append((edge, len(guards) - 1))
-                elif edge.guard.value:
+                elif guard.value:
                     mine.append((edge, None))
             edges.append(mine)
         if self._count(edges) > _MANY:
-            return _Place(guards, None, None, edges)
-        steps = list(self._combine_edges(edges))
-        return _Place(guards, steps, None if guards else [step for _, step in steps], edges)
+            return _Place(guards, None, edges)
+        return _Place(guards, list(self._combine_edges(edges)), edges)
 
     def _groups(self, edges: list[list[_Ready]]) -> Iterator[tuple[list[list[_Ready]], str | None]]:
-        for actions, result in self.model.together:
+        for actions, result in self.model.problem.synchronisations:
             yield (
                 [[e for e in edges[c] if e[0].action == a] for c, a in enumerate(actions) if a is not None],
                 result,
@@ -111,7 +108,7 @@ class JointTransitions:
 
     def _combine_edges(self, edges: list[list[_Ready]]) -> Iterator[tuple[tuple[int, ...], ModelStep]]:
         """Edges that move alone, then those that move together, each with the guards it needs."""
-        alone = len(self.model.edges) == 1 and not self.model.together
+        alone = len(self.model.edges) == 1 and not self.model.problem.synchronisations
         for several in edges:
             for edge, guard in several:
                 if alone or edge.action is None:
@@ -122,42 +119,44 @@ class JointTransitions:
                     needs = tuple(guard for _, guard in combination if guard is not None)
                     yield needs, self._step(tuple(edge for edge, _ in combination), result)
 
-    def _step(self, edges: tuple[ModelEdge, ...], label: str | None) -> ModelStep:
+    def _step(self, edges: tuple[Edge, ...], label: str | None) -> ModelStep:
         if (found := self._steps.get((edges, label))) is None:
             found = self._steps[edges, label] = ModelStep(edges, label)
         return found
 
     def prepare(self, step: ModelStep) -> None:
-        """Work out the outcomes of a step; constant probabilities must sum to 1."""
-        code = self.model.code
-        step.free = list(dict.fromkeys(choice for edge in step.edges for choice in edge.chosen))
+        """Work out the outcomes of a step, once; constant probabilities must sum to 1."""
+        if step.endings:
+            return
+        model = self.model
+        chosen = dict.fromkeys(choice for edge in step.edges for choice in edge.chosen)
+        step.free = [(model.slots[choice.name], choice.kind) for choice in chosen]
         if len({slot for slot, _ in step.free}) < len(step.free):
             raise Refused("edges that move together choose one value of different kinds")
         needed = [edge.assuming for edge in step.edges]
-        step.assuming = [code.of(m) for m in needed if not (m.constant and m.value is True)]
+        step.assuming = [model.function(t) for t in needed if model.syntax(t).value is not True]
         combinations = list(product(*(edge.outcomes for edge in step.edges)))
-        if not all(part.probability.constant for parts in combinations for part in parts):
-            step.endings = [ModelStepOutcome(parts, self._after(step.edges, parts)) for parts in combinations]
-            return
-        shares = [
-            _joint_probability([Fraction(part.probability.value) for part in parts]) for parts in combinations
-        ]
-        kept = [(parts, share) for parts, share in zip(combinations, shares, strict=True) if share]
-        step.unit, step.weights = probabilities_to_weights([share for _, share in kept])
-        step.endings = [ModelStepOutcome(parts, self._after(step.edges, parts)) for parts, _ in kept]
+        known = {outcome: model.syntax(outcome.probability) for e in step.edges for outcome in e.outcomes}
+        if all(share.constant for share in known.values()):
+            shares = [_joint_probability([Fraction(known[p].value) for p in c]) for c in combinations]
+            combinations = [c for c, share in zip(combinations, shares, strict=True) if share]
+            step.unit, step.weights = probabilities_to_weights([share for share in shares if share])
+            step.simple = not (step.free or step.assuming)
+        step.endings = [ModelStepOutcome(parts, self._after(step.edges, parts)) for parts in combinations]
 
     def shares(self, step: ModelStep, row: Row) -> list[Fraction]:
         """The probabilities of the endings; 0 is possible where they are not constant."""
         if step.weights is not None:
             return [Fraction(w, step.unit) for w in step.weights]
-        code = self.model.code
+        function = self.model.function
         return [
-            _joint_probability([Fraction(code.of(p.probability)(row)) for p in e.parts]) for e in step.endings
+            _joint_probability([Fraction(function(p.probability)(row)) for p in e.parts])
+            for e in step.endings
         ]
 
     def enumerate_extended_rows(self, step: ModelStep, state: Row) -> Iterator[Row]:
         """The state with each admissible way to pick the chosen values."""
-        length, width = self.model.length, self.model.width
+        length, width = len(self.model.slots), self.model.width
         for values in product(*(_choice_values(kind) for _, kind in step.free)):
             row = [*state, *[None] * (length - width)]
             for (slot, _), value in zip(step.free, values, strict=True):
@@ -166,36 +165,36 @@ class JointTransitions:
             if all(holds(full) for holds in step.assuming):
                 yield full
 
-    def _after(self, edges: tuple[ModelEdge, ...], parts: tuple[ModelOutcome, ...]) -> Function:
+    def _after(self, edges: tuple[Edge, ...], parts: tuple[Outcome, ...]) -> Function:
         updates = tuple(sorted((u for part in parts for u in part.updates), key=lambda u: u.index))
         targets = {}
         for edge, part in zip(edges, parts, strict=True):
-            if (place := self.model.places[edge.component]) is not None:
+            if (place := self.model.places[self.model.component_of[edge]]) is not None:
                 targets[place] = part.target
         at_once = len({u.index for u in updates}) <= 1 and not any(u.path for u in updates)
-        if not at_once or len({u.slot for u in updates}) < len(updates):
+        if not at_once or len({u.variable for u in updates}) < len(updates):
             return lambda row: self._one_by_one(row, updates, targets)
-        written: dict[int, ast.expr] = {u.slot: self._fitting(u) for u in updates}
+        written: dict[int, ast.expr] = {self.model.slots[u.variable]: self._fitting(u) for u in updates}
         written |= {place: ast.Constant(target) for place, target in targets.items()}
         return compile_next_row(self.model.width, written, self.model.code)
 
-    def _fitting(self, update: ModelUpdate) -> ast.expr:
+    def _fitting(self, update: Update) -> ast.expr:
         """The new value of a variable; outside of its kind, an error."""
-        kind, code = self.model.kinds[update.slot], self.model.code
+        kind, code = self.model.kinds[self.model.slots[update.variable]], self.model.code
 
         def fits(value: Any) -> Any:
             if not value_conforms(value, kind):
                 raise Refused(f"a variable becomes {str(value)[:40]}, outside its kind")
             return value
 
-        made = update.value
-        if made.sort == INTEGER and kind[0] == "integer" and None not in kind:
+        made = self.model.syntax(update.value)
+        if made.kind[0] == INTEGER and kind[0] == "integer" and None not in kind:
             return range_check_syntax(made.node, kind[1], kind[2], fits, code)
         return code.call(fits, [made.node])
 
-    def _one_by_one(self, row: Row, updates: Sequence[ModelUpdate], targets: dict[int, int]) -> Row:
+    def _one_by_one(self, row: Row, updates: Sequence[Update], targets: dict[int, int]) -> Row:
         """Updates in the order of their indices, each written into what is there."""
-        code = self.model.code
+        function, slots = self.model.function, self.model.slots
         after = list(row)
         before, index = row, updates[0].index if updates else 0
         written: set[Any] = set()
@@ -203,16 +202,16 @@ class JointTransitions:
             if update.index != index:
                 before, index = tuple(after), update.index
                 written.clear()
-            path = tuple(code.of(position)(before) for position in update.path)
-            if (update.slot, path) in written:
+            slot, path = slots[update.variable], tuple(function(place)(before) for place in update.path)
+            if (slot, path) in written:
                 raise Refused("a variable is written twice in one step")
-            written.add((update.slot, path))
-            after[update.slot] = _write_element(after[update.slot], path, code.of(update.value)(before))
+            written.add((slot, path))
+            after[slot] = _write_element(after[slot], path, function(update.value)(before))
         for place, target in targets.items():
             after[place] = target
-        for update in updates:
-            if not value_conforms(after[update.slot], self.model.kinds[update.slot]):
-                raise Refused(f"a variable becomes {str(after[update.slot])[:40]}, outside its kind")
+        for slot in (slots[update.variable] for update in updates):
+            if not value_conforms(after[slot], self.model.kinds[slot]):
+                raise Refused(f"a variable becomes {str(after[slot])[:40]}, outside its kind")
         return tuple(after[: self.model.width])
 
 
@@ -222,10 +221,6 @@ def probabilities_to_weights(shares: Sequence[Fraction]) -> tuple[int, tuple[int
         raise Refused(f"probabilities that sum to {sum(shares)}")
     unit = lcm(*(p.denominator for p in shares))
     return unit, tuple(int(p * unit) for p in shares)
-
-
-def _all_hold(holds: list[Any], needed: tuple[int, ...]) -> bool:
-    return not needed or all(holds[guard] for guard in needed)
 
 
 def _joint_probability(factors: list[Fraction]) -> Fraction:

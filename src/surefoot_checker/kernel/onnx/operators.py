@@ -108,10 +108,6 @@ def _emit_move(move: Callable[[shapes.Shape, OnnxOperands], shapes.Rearrangement
     return lambda _, given: [rearrange_value(given.value(0), move(given.value(0).shape, given))]
 
 
-def _emit_identity(_: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
-    return [given.value(0)]
-
-
 def _emit_dropout(_: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
     if any(given.optional(place) is not None and given.constant(place).shape for place in (1, 2)):
         raise ReadError("the ratio and the training mode of Dropout must be one number")
@@ -156,10 +152,6 @@ def _expand_entries(shape: shapes.Shape, given: OnnxOperands) -> shapes.Rearrang
     return shapes.broadcast_positions(shape, shapes.common_shape(shape, wanted))
 
 
-def _unsqueeze_axes(shape: shapes.Shape, given: OnnxOperands) -> shapes.Rearrangement:
-    return shapes.unsqueeze_positions(shape, given.either("axes", 1) or ())
-
-
 def _emit_split(_: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
     value, parts = given.value(0), given.whole("num_outputs", given.results)
     sizes = given.either("split", 1)
@@ -187,10 +179,6 @@ def _emit_concat(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value
     return [rearrange_value(Tensor((len(numbers),), numbers, given.constant(0).kind), to)]
 
 
-def _emit_add(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
-    return [_add_values(builder, given.value(0), given.value(1))]
-
-
 def _add_values(builder: FlatNetworkBuilder, left: Value, right: Value) -> FlatSignal:
     if isinstance(left, FlatSignal) and isinstance(right, FlatSignal):
         return builder.pair("sum", left, right)
@@ -208,10 +196,6 @@ def _emit_with_constant(builder: FlatNetworkBuilder, kind: str, left: Value, rig
 
 def _negate_signal(builder: FlatNetworkBuilder, signal: FlatSignal) -> FlatSignal:
     return builder.elementwise("multiply", signal, Tensor((), [-1.0]))
-
-
-def _emit_negate(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
-    return [_negate_signal(builder, given.signal(0))]
 
 
 def _emit_subtract(builder: FlatNetworkBuilder, given: OnnxOperands) -> list[Value]:
@@ -284,11 +268,8 @@ def _emit_extremum(largest: bool) -> Translation:
         for other in others:
             if isinstance(other, Tensor) and len(set(require_floats(other))) == 1:
                 shape, bound = shapes.common_shape(result.shape, other.shape), require_floats(other)[0]
-                wide = rearrange_value(result, shapes.broadcast_positions(result.shape, shape))
-                assert isinstance(wide, FlatSignal)
-                result = builder.between(
-                    wide, *((bound, LARGEST_FLOAT32) if largest else (-LARGEST_FLOAT32, bound))
-                )
+                ends = (bound, LARGEST_FLOAT32) if largest else (-LARGEST_FLOAT32, bound)
+                result = builder.between(broadcast_value(result, shape), *ends)
                 continue
             right = other if isinstance(other, FlatSignal) else builder.constant(other)
             if largest:
@@ -303,7 +284,7 @@ def _emit_extremum(largest: bool) -> Translation:
 
 # What each operator becomes; how it is written is checked by its signature.
 OPERATORS: dict[str, Translation] = {
-    "Add": _emit_add,
+    "Add": lambda builder, given: [_add_values(builder, given.value(0), given.value(1))],
     "Cast": _emit_cast,
     "Clip": _emit_clip,
     "Concat": _emit_concat,
@@ -315,13 +296,13 @@ OPERATORS: dict[str, Translation] = {
     "Flatten": _emit_move(_flatten_entries),
     "Gather": _emit_move(_gather_entries),
     "Gemm": emit_gemm,
-    "Identity": _emit_identity,
+    "Identity": lambda _, given: [given.value(0)],
     "LeakyRelu": _emit_leaky_relu,
     "MatMul": emit_matmul,
     "Max": _emit_extremum(True),
     "Min": _emit_extremum(False),
     "Mul": _emit_multiply,
-    "Neg": _emit_negate,
+    "Neg": lambda builder, given: [_negate_signal(builder, given.signal(0))],
     "Pow": _emit_power,
     "ReduceMean": emit_reduce_mean,
     "ReduceSum": emit_reduce_sum,
@@ -335,5 +316,7 @@ OPERATORS: dict[str, Translation] = {
     "Sub": _emit_subtract,
     "Tanh": _emit_activation("tanh"),
     "Transpose": _emit_move(lambda shape, given: shapes.transpose_positions(shape, given.integers("perm"))),
-    "Unsqueeze": _emit_move(_unsqueeze_axes),
+    "Unsqueeze": _emit_move(
+        lambda shape, given: shapes.unsqueeze_positions(shape, given.either("axes", 1) or ())
+    ),
 }

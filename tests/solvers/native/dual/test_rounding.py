@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.network.directed_rounding import Array
-from surefoot.solvers.native.relu_splitting import (
+from surefoot.solvers.native.relu_splitting.branch_and_bound import refute_chain_problem
+from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainProblem,
-    ChainRefutation,
     build_chain_problem,
-    refute_chain_problem,
+    fix_stable_phases,
+    root_relu_domain,
 )
-from surefoot.solvers.native.relu_splitting.chain_problem import fix_stable_phases, root_relu_domain
 from surefoot.solvers.native.relu_splitting.dual_bound import (
     dual_backward_pass,
     dual_rounding_error,
@@ -21,6 +21,7 @@ from surefoot.solvers.native.relu_splitting.dual_bound import (
     relax_relu_domains,
 )
 from surefoot.solvers.native.relu_splitting.neuron_bounds import tighten_by_intervals, tighten_deep_neurons
+from surefoot.solvers.native.relu_splitting.search_state import ChainRefutation
 
 
 def exact_value(weights: tuple[Array, ...], biases: tuple[Array, ...], point: Array) -> Fraction:

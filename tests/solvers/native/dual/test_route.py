@@ -30,7 +30,7 @@ from surefoot.query.query import (
     Unsat,
 )
 from surefoot.query.unsat_claim import write_unsat_claim
-from surefoot.solvers.native.relu_splitting.query_search import ReluSplitting, attempt_relu_splitting
+from surefoot.solvers.native.relu_splitting.query_search import ReluSplitting
 from surefoot.solvers.native.solver import decide_native_query
 from surefoot.term.term import Apply, Const, Op, Term, Var, disjunction_of
 from surefoot.term.value_types import Int, Real
@@ -97,7 +97,7 @@ def attempted(query: Query, least_inputs: int = 1, seconds: float = 10.0) -> Ans
     lowered = lower_query(query).query
     whole = integer_variable_names(lowered.quantities)
     formulas = tuple(sharpen_integer_atoms(negation_normal_form(c), whole) for c in lowered.constraints)
-    return attempt_relu_splitting(lowered, formulas, monotonic() + seconds, least_inputs=least_inputs)
+    return ReluSplitting(lowered, formulas, least_inputs=least_inputs)(monotonic() + seconds)
 
 
 @pytest.mark.parametrize("block", range(4))

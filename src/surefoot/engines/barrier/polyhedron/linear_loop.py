@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
-from surefoot.engines.barrier.float_system import Floats
+from surefoot.engines.barrier.float_system import Floats, end_or_infinity
 from surefoot.engines.barrier.scaled_system import ScaledSystem
-from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
+from surefoot.query.polynomial import Polynomial, polynomial_from_constant
 from surefoot.reductions.barrier import polynomial_of, relaxed_dnf
 from surefoot.term.term import Term
 
@@ -117,15 +116,8 @@ def linear_loop(where: ScaledSystem) -> LinearLoop | None:
     """None: the system or the rule is not linear."""
     system, count = where.system, len(where.system.variables)
     total = where.size + len(system.controls)
-    longer = {
-        name: Polynomial({(*m, *((0,) * len(system.controls))): c for m, c in p.terms.items()})
-        for name, p in where.names().items()
-    }
-    controls = {
-        name: polynomial_from_variable(where.size + i, total)
-        for i, (name, _, _) in enumerate(system.controls)
-    }
-    following = [polynomial_of(t, longer | controls, total, system.rounded) for t in system.next]
+    names = where.names_with_controls()
+    following = [polynomial_of(t, names, total, system.rounded) for t in system.next]
     values = [where.of(t) for t in where.then]
     if any(p.degree > 1 for p in (*following, *values)):
         return None
@@ -133,9 +125,9 @@ def linear_loop(where: ScaledSystem) -> LinearLoop | None:
         (p - polynomial_from_constant(centre, total)).times(1 / unit)
         for p, (centre, unit) in zip(following, where.units, strict=False)
     ]
-    matrix = _coefficient_matrix(moved, total)
-    rule = _coefficient_matrix(values, where.size)
-    ends = [(_end_or_infinity(low, -np.inf), _end_or_infinity(high, np.inf)) for _, low, high in where.ends()]
+    matrix = coefficient_matrix(moved, total)
+    rule = coefficient_matrix(values, where.size)
+    ends = [(end_or_infinity(low, -np.inf), end_or_infinity(high, np.inf)) for _, low, high in where.ends()]
     widest = [
         float(max(high - centre, centre - low) / unit)
         for (_, (low, high)), (centre, unit) in zip(system.disturbances, where.units[count:], strict=True)
@@ -153,15 +145,11 @@ def linear_loop(where: ScaledSystem) -> LinearLoop | None:
     )
 
 
-def _coefficient_matrix(polynomials: Sequence[Polynomial], size: int) -> Floats:
+def coefficient_matrix(polynomials: Sequence[Polynomial], size: int) -> Floats:
     """A row for each: its number, then its coefficients."""
     units = [tuple(int(i == j) for i in range(size)) for j in range(size)]
     rows = [[float(p.terms.get(m, 0)) for m in ((0,) * size, *units)] for p in polynomials]
     return np.array(rows, dtype=np.float64).reshape(len(polynomials), size + 1)
-
-
-def _end_or_infinity(end: Fraction | None, otherwise: float) -> float:
-    return otherwise if end is None else float(end)
 
 
 def safe_half_spaces(where: ScaledSystem, seen: Floats) -> list[HalfSpace] | None:
@@ -186,5 +174,5 @@ def _complement_half_space(where: ScaledSystem, left: Term, right: Term) -> Half
     gap = where.of(right) - where.of(left)
     if gap.degree > 1:
         return None
-    row = _coefficient_matrix([gap], where.size)[0]
+    row = coefficient_matrix([gap], where.size)[0]
     return HalfSpace(row[1 : 1 + len(where.states)], -float(row[0]))

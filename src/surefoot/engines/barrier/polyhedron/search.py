@@ -23,7 +23,7 @@ from surefoot.engines.barrier.polyhedron.linear_loop import (
     safe_half_spaces,
 )
 from surefoot.engines.barrier.scaled_system import Range, ScaledSystem, Unproved, scale_system
-from surefoot.query.polynomial import Polynomial, polynomial_from_constant, polynomial_from_variable
+from surefoot.query.polynomial import Polynomial, polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem
 from surefoot.term.term import Term
 from surefoot.verdict.verdict import Reason, Refused
@@ -121,7 +121,7 @@ def rows_to_polynomials(
 ) -> list[Polynomial]:
     """The rows of the barrier; what disturbances change is the same in each of them."""
     if not found:  # the whole box is closed
-        return [polynomial_from_constant(-1, where.size)]
+        return [where.constant(-1)]
     shaken = np.abs(loop.noise) @ loop.widest
     moved = np.array([float(np.abs(row.normal) @ shaken) for row in found])
     # A shield leaves the same room in every row for what disturbances change: as much as each needs.
@@ -132,7 +132,7 @@ def rows_to_polynomials(
 
 def _row_polynomial(where: ScaledSystem, row: HalfSpace, scale: float) -> Polynomial:
     """normal * z - offset, which is at most 0 inside."""
-    total = polynomial_from_constant(Fraction(-row.offset * scale), where.size)
+    total = where.constant(Fraction(-row.offset * scale))
     for index, value in enumerate(row.normal):
         if value:
             total = total + polynomial_from_variable(index, where.size).times(Fraction(float(value) * scale))

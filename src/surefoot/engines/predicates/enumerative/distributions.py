@@ -22,7 +22,6 @@ from surefoot.engines.predicates.enumerative.table import (
     OutOfTime,
     StateBatch,
     StateTable,
-    columns_from_numbers,
     enumerate_chosen_values,
     lookups_of,
     order_conjuncts,
@@ -74,9 +73,7 @@ def choice_distributions(table: StateTable, budget: Budget) -> Distributions:
         if budget.is_spent():
             raise OutOfTime
         numbers = np.arange(first, min(first + CHUNK, len(table)))
-        look = StateBatch(
-            model, columns_from_numbers(model, model.scalars, table.ranges, numbers), orders, lookups
-        )
+        look = StateBatch(model, table.columns(numbers), orders, lookups)
         for (_, choice), steps in groups.items():
             found += _of_group(table, steps, look, first, variants[choice])
         stalls[numbers] = _near_ties(look)

@@ -19,7 +19,6 @@ from surefoot.engines.predicates.dynamics import Dynamics
 from surefoot.engines.predicates.enumerative.partition import (
     Ids,
     Partition,
-    by_number,
     group_offsets,
     partition_states,
     ranges_of,
@@ -73,7 +72,7 @@ def _partition_with_members(
     if factors is not None:
         return product_partition(table, factors), lambda cells: states_in(factors, cells)
     parts = partition_states(table, conditions)
-    sorted_states, first = by_number(parts.cell), group_offsets(parts.cell, len(parts))
+    sorted_states, first = np.argsort(parts.cell, kind="stable"), group_offsets(parts.cell, len(parts))
     return parts, lambda cells: sorted_states[ranges_of(first[cells], first[cells + 1])]
 
 
@@ -107,7 +106,9 @@ def _build_factor(
             steps = np.arange(shape[axis]) * prod(shape[axis + 1 :])
             offsets = offsets + steps.reshape([-1 if a == axis else 1 for a in range(len(shape))])
     flat = classes.reshape(-1)
-    return ScalarFactor(classes, offsets.reshape(-1)[by_number(flat)], group_offsets(flat, count))
+    return ScalarFactor(
+        classes, offsets.reshape(-1)[np.argsort(flat, kind="stable")], group_offsets(flat, count)
+    )
 
 
 def product_partition(table: StateTable, factors: Sequence[ScalarFactor]) -> Partition:

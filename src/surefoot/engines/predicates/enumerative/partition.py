@@ -7,13 +7,14 @@ policy-restricted abstraction), whether these states are reachable or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engines.predicates.dynamics import PolicyStep
 from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable
 from surefoot.term.term import Term, free_names
@@ -80,9 +81,15 @@ def _group_by_key(key: Ids) -> Partition:
     return Partition(cell.reshape(-1).astype(np.int64), member)
 
 
-def reach_cells(table: StateTable, parts: Partition, labels: NDArray[np.int64], unsafe: Mask) -> ReachedCells:
-    """A search from the abstract starts; `labels` says which action a step carries out."""
-    count = len(parts)
+def step_labels(steps: Sequence[PolicyStep]) -> tuple[list[str], Ids]:
+    """The distinct labels, and the number of each step's."""
+    names = list(dict.fromkeys(s.label for s in steps))
+    return names, np.array([names.index(s.label) for s in steps], dtype=np.int64)
+
+
+def reach_cells(table: StateTable, parts: Partition, unsafe: Mask) -> ReachedCells:
+    """A search from the abstract starts."""
+    count, (_, labels) = len(parts), step_labels(table.dynamics.steps)
     source, target, label = parts.cell[table.sources], parts.cell[table.targets], labels[table.steps]
     kinds = int(labels.max(initial=0)) + 1
     distinct = np.unique((source * kinds + label) * count + target) if count < 2**20 else None
@@ -91,7 +98,7 @@ def reach_cells(table: StateTable, parts: Partition, labels: NDArray[np.int64], 
     else:
         rest, to = np.divmod(distinct, count)
         edges = np.stack([*np.divmod(rest, kinds), to], axis=1)
-    leaving = places_by(np.ascontiguousarray(edges[:, 0]), count)
+    first = group_offsets(edges[:, 0], count)
     starts = np.unique(parts.cell[table.starts])
     distance = dict.fromkeys(starts.tolist(), 0)
     frontier, depth, order = starts, 0, [starts]
@@ -99,7 +106,7 @@ def reach_cells(table: StateTable, parts: Partition, labels: NDArray[np.int64], 
     seen[starts] = True
     while frontier.size:
         depth += 1
-        after = np.unique(edges[leaving(frontier), 2])
+        after = np.unique(edges[ranges_of(first[frontier], first[frontier + 1]), 2])
         frontier = after[~seen[after]]
         seen[frontier] = True
         distance.update(dict.fromkeys(frontier.tolist(), depth))
@@ -115,29 +122,6 @@ def group_offsets(numbers: Ids, count: int) -> Ids:
     found = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(numbers, minlength=count), out=found[1:])
     return found
-
-
-def by_number(numbers: Ids) -> Ids:
-    """The places of these numbers (from 0, below 2^31) in ascending order, equal ones as they stand."""
-    from scipy.sparse import csr_array
-
-    count, rows = len(numbers), int(numbers.max(initial=0)) + 1
-    if 8 * count < rows:
-        return np.argsort(numbers, kind="stable")
-    places = np.arange(count, dtype=np.int32)
-    marked = csr_array(
-        (np.ones(count, dtype=np.bool_), (numbers.astype(np.int32), places)), shape=(rows, count)
-    )
-    order: Ids = marked.indices.astype(np.int64)  # row by row: sorted by counting
-    return order
-
-
-def places_by(numbers: Ids, count: int) -> Callable[[Ids], Ids]:
-    """Where any of these numbers are among many that are sorted, all below the count."""
-    if 8 * len(numbers) < count:  # looked for one by one
-        return lambda some: ranges_of(*(np.searchsorted(numbers, some, side) for side in ("left", "right")))
-    first = group_offsets(numbers, count)
-    return lambda some: ranges_of(first[some], first[some + 1])
 
 
 def ranges_of(first: Ids, last: Ids) -> Ids:
@@ -176,19 +160,30 @@ class ConcreteReach:
         return here, edges[::-1]
 
 
-def reach_states(table: StateTable, usable: Mask | None = None) -> ConcreteReach:
-    """All reachable states, level by level; only along usable edges if these are given."""
-    edges = np.arange(len(table.sources)) if usable is None else np.flatnonzero(usable)
-    edges = edges[by_number(table.sources[edges])]
-    leaving = places_by(table.sources[edges], len(table))
-    reached = np.zeros(len(table), dtype=np.bool_)
-    before = np.zeros(len(table), dtype=np.int64)
+def nothing_reached(table: StateTable) -> ConcreteReach:
+    return ConcreteReach(np.zeros(len(table), dtype=np.bool_), np.zeros(len(table), dtype=np.int64))
+
+
+def enumerate_levels(
+    table: StateTable, found: ConcreteReach, select: Callable[[Ids], Mask] | None = None
+) -> Iterator[Ids]:
+    """The states at each distance from the starts, noted in `found`; `select`: which edges count."""
+    edges, first = np.argsort(table.sources, kind="stable"), group_offsets(table.sources, len(table))
     frontier = table.starts
-    reached[frontier] = True
+    found.reached[frontier] = True
     while frontier.size:
-        out = edges[leaving(frontier)]
-        new = out[~reached[table.targets[out]]]
+        yield frontier
+        out = edges[ranges_of(first[frontier], first[frontier + 1])]
+        new = out[~found.reached[table.targets[out]]]
+        new = new if select is None else new[select(new)]
         frontier, places = np.unique(table.targets[new], return_index=True)
-        before[frontier] = new[places] + 1
-        reached[frontier] = True
-    return ConcreteReach(reached, before)
+        found.before[frontier] = new[places] + 1
+        found.reached[frontier] = True
+
+
+def reach_states(table: StateTable, select: Callable[[Ids], Mask] | None = None) -> ConcreteReach:
+    """All reachable states; only along the edges that are selected."""
+    found = nothing_reached(table)
+    for _ in enumerate_levels(table, found, select):
+        pass
+    return found

@@ -39,13 +39,9 @@ from surefoot.engines.predicates.enumerative.partition import (
 )
 from surefoot.engines.predicates.enumerative.table import StateTable, count_states, tabulate_states
 from surefoot.engines.predicates.graph import state_from_scalars
-from surefoot.engines.predicates.separating_predicate import (
-    best_separating_predicate,
-    enumerate_comparisons,
-    filter_state_conditions,
-    weakest_precondition,
-)
+from surefoot.engines.predicates.separating_predicate import best_separating_predicate, weakest_precondition
 from surefoot.engines.predicates.value_certificate import reachable_bounds
+from surefoot.engines.start_filters import fold_start_bounds
 from surefoot.errors import SurefootError
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
@@ -253,15 +249,10 @@ def _separating_condition(
     terms = [s.guard for s in model.steps] + [
         weakest_precondition(c, s.after) for s in model.steps for c in conditions
     ]
-    candidates = filter_state_conditions(model, [c for t in terms for c in enumerate_comparisons(t)])
     if not len(first) or not len(second):
         return None
-    rows = [
-        np.array([list(table.state(int(s)).values()) for s in some[:: max(1, len(some) // SAMPLE)]])
-        for some in (first, second)
-    ]
-    made = best_separating_predicate(model, rows[0], rows[1], candidates)
-    return None if made is None else made.condition
+    rows = [table.scalar_rows(some[:: max(1, len(some) // SAMPLE)]) for some in (first, second)]
+    return best_separating_predicate(model, rows[0], rows[1], terms)
 
 
 def _fold_verdict(
@@ -277,12 +268,4 @@ def _fold_verdict(
         states = [state_from_scalars(table.dynamics, table.state(int(s))) for s in table.starts]
         part = None if shown is None else Certificate("part", {})
         return PerStart(tuple((s, Exact(*p, part)) for s, p in zip(states, pairs, strict=True)), shown)
-    lows, highs = [a for a, _ in pairs], [b for _, b in pairs]
-    return Exact(_fold_values(wanted.over, lows), _fold_values(wanted.over, highs), shown)
-
-
-def _fold_values(over: str, values: list[Fraction]) -> Fraction:
-    if over in ("min", "max"):
-        return min(values) if over == "min" else max(values)
-    total = sum(values, Fraction(0))
-    return total / len(values) if over == "avg" else total
+    return Exact(*fold_start_bounds(wanted.over, pairs), shown)

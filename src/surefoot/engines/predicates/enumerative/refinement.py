@@ -9,7 +9,7 @@ predicate that separates the dead end from the states that do go on is added, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -24,47 +24,39 @@ from surefoot.engines.predicates.enumerative.partition import (
     shortest_abstract_path,
 )
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable
-from surefoot.engines.predicates.graph import step_labels
-from surefoot.engines.predicates.separating_predicate import (
-    best_separating_predicate,
-    enumerate_comparisons,
-    filter_state_conditions,
-    weakest_precondition,
-)
+from surefoot.engines.predicates.separating_predicate import best_separating_predicate, weakest_precondition
 from surefoot.term.term import Term
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TableAbstraction:
     """Predicates (as the model writes them, and over scalars) and the partition they make."""
 
     table: StateTable
     unsafe: Mask
-    shown: list[Term]
-    conditions: list[Term]
+    shown: tuple[Term, ...]
+    conditions: tuple[Term, ...]
     parts: Partition
     reached: ReachedCells
-    refinements: list[tuple[str, Term]] = field(default_factory=list)
+    refinements: tuple[tuple[str, Term], ...] = ()
 
     @property
     def is_safe(self) -> bool:
         return not self.reached.unsafe.size
 
-    def add(self, why: str, shown: Term, condition: Term) -> None:
-        self.refinements.append((why, shown))
-        self.shown.append(shown)
-        self.conditions.append(condition)
-        self.parts = refine_partition(self.table, self.parts, condition)
-        _, labels = step_labels(self.table.dynamics.steps)
-        self.reached = reach_cells(self.table, self.parts, labels, self.unsafe)
-
-    def copy(self) -> TableAbstraction:
-        """What later predicates do not change."""
-        lists = [*self.shown], [*self.conditions]
-        return TableAbstraction(
-            self.table, self.unsafe, *lists, self.parts, self.reached, [*self.refinements]
+    def refine(self, why: str, condition: Term) -> TableAbstraction:
+        """The same with one more predicate."""
+        shown = self.table.dynamics.model_term(condition)
+        parts = refine_partition(self.table, self.parts, condition)
+        return replace(
+            self,
+            shown=(*self.shown, shown),
+            conditions=(*self.conditions, condition),
+            parts=parts,
+            reached=reach_cells(self.table, parts, self.unsafe),
+            refinements=(*self.refinements, (why, shown)),
         )
 
 
@@ -72,48 +64,39 @@ def abstract_table(
     table: StateTable, unsafe: Mask, shown: Sequence[Term], known: Partition | None = None
 ) -> TableAbstraction:
     """`known`: the partition that these predicates make, if it was made before."""
-    conditions = [table.dynamics.expand_predicate(p) for p in shown]
+    conditions = tuple(table.dynamics.expand_predicate(p) for p in shown)
     parts = partition_states(table, conditions) if known is None else known
-    _, labels = step_labels(table.dynamics.steps)
-    return TableAbstraction(
-        table, unsafe, list(shown), conditions, parts, reach_cells(table, parts, labels, unsafe), []
-    )
+    return TableAbstraction(table, unsafe, tuple(shown), conditions, parts, reach_cells(table, parts, unsafe))
 
 
 def refine_until_interrupted(
     found: TableAbstraction, budget: Budget, most: int
 ) -> tuple[TableAbstraction, str | None, bool]:
-    """As `refine`, and the last abstraction that was finished; was it interrupted by the user?"""
-    finished = [found.copy()]
+    """Add predicates until no unsafe abstract state can be reached.
+
+    The last abstraction that was finished; why that was given up, or None; was it interrupted by the user?
+    """
     try:
-        return found, _refine_abstraction(found, budget, most, finished), False
+        while not found.is_safe:
+            if budget.is_spent():
+                return found, "the budget ended during refinement", False
+            if len(found.shown) >= most:
+                return found, f"there are {len(found.shown)} predicates", False
+            sizes = f"{len(found.shown)} predicates, {len(found.reached.states)} abstract states"
+            budget.progress(f"predicates: {sizes}")
+            finer = _remove_spurious_path(found)
+            if finer is None:
+                return found, "no predicate removes a spurious path", False
+            found = finer
     except Late:
-        return finished[-1], "the budget ended during refinement", False
+        return found, "the budget ended during refinement", False
     except KeyboardInterrupt:
-        return finished[-1], "refinement was interrupted", True
+        return found, "refinement was interrupted", True
+    return found, None, False
 
 
-def _refine_abstraction(
-    found: TableAbstraction, budget: Budget, most: int, finished: list[TableAbstraction] | None = None
-) -> str | None:
-    """Add predicates until no unsafe abstract state can be reached; why that was given up, or None."""
-    while not found.is_safe:
-        if budget.is_spent():
-            return "the budget ended during refinement"
-        if len(found.shown) >= most:
-            return f"there are {len(found.shown)} predicates"
-        budget.progress(
-            f"predicates: {len(found.shown)} predicates, {len(found.reached.states)} abstract states"
-        )
-        if not _refine_once(found):
-            return "no predicate removes a spurious path"
-        if finished is not None:
-            finished[:] = [found.copy()]
-    return None
-
-
-def _refine_once(found: TableAbstraction) -> bool:
-    """Remove one spurious path to the nearest unsafe abstract state."""
+def _remove_spurious_path(found: TableAbstraction) -> TableAbstraction | None:
+    """With a predicate against a path to the nearest unsafe abstract state; None: nothing separates."""
     table, cell = found.table, found.parts.cell
     goal = min(found.reached.unsafe.tolist(), key=lambda s: (found.reached.distance[s], s))
     path = shortest_abstract_path(found.reached, goal)
@@ -122,25 +105,25 @@ def _refine_once(found: TableAbstraction) -> bool:
         out = np.flatnonzero((cell[table.sources] == place) & (cell[table.targets] == following))
         going = np.intersect1d(np.unique(table.sources[out]), here)
         if not going.size:
-            return _separate_dead_end(found, here, out, following)
+            return _separate_dead_end(found, here, out)
         kept = out[np.isin(table.sources[out], going)]
         here = np.unique(table.targets[kept])
     unsafe = np.flatnonzero(found.unsafe & (cell == goal))
     return _add_separating_predicate(found, "unsafe", here, unsafe, list(table.dynamics.bad))
 
 
-def _separate_dead_end(found: TableAbstraction, here: Indices, out: Indices, following: int) -> bool:
+def _separate_dead_end(found: TableAbstraction, here: Indices, out: Indices) -> TableAbstraction | None:
     """States that cannot go on, against those of the same abstract state that can."""
     table, steps = found.table, np.unique(found.table.steps[out]).tolist()
     dynamics = table.dynamics
     used = [dynamics.steps[s] for s in steps]
-    why = _spurious_reason(found, here, [s.label for s in used], following)
+    why = _spurious_reason(found, here, [s.label for s in used])
     terms = [s.guard for s in used]
     terms += [weakest_precondition(c, s.after) for s in used for c in found.conditions]
     return _add_separating_predicate(found, why, here, np.unique(table.sources[out]), terms)
 
 
-def _spurious_reason(found: TableAbstraction, here: Indices, labels: list[str], following: int) -> str:
+def _spurious_reason(found: TableAbstraction, here: Indices, labels: list[str]) -> str:
     """Why none of these states goes on: no action (guard), others (policy), or these lead elsewhere."""
     table = found.table
     inside = np.isin(table.sources, here)
@@ -152,18 +135,11 @@ def _spurious_reason(found: TableAbstraction, here: Indices, labels: list[str], 
 
 def _add_separating_predicate(
     found: TableAbstraction, why: str, here: Indices, there: Indices, terms: list[Term]
-) -> bool:
-    dynamics = found.table.dynamics
-    parts = [c for t in terms for c in enumerate_comparisons(t)]
-    rows = [
-        np.array([list(found.table.state(int(s)).values()) for s in _sample_states(few)])
-        for few in (here, there)
-    ]
-    made = best_separating_predicate(dynamics, rows[0], rows[1], filter_state_conditions(dynamics, parts))
-    if made is None:
-        return False
-    found.add(why, made.shown, made.condition)
-    return True
+) -> TableAbstraction | None:
+    table = found.table
+    first, second = (table.scalar_rows(_sample_states(few)) for few in (here, there))
+    condition = best_separating_predicate(table.dynamics, first, second, terms)
+    return None if condition is None else found.refine(why, condition)
 
 
 def _sample_states(states: Indices) -> Indices:

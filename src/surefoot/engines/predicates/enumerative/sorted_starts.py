@@ -15,7 +15,7 @@ import numpy as np
 
 from surefoot.engines.predicates.dynamics import build_dynamics, scalar_terms
 from surefoot.engines.predicates.enumerative.columns import Mask
-from surefoot.engines.predicates.enumerative.partition import Ids, ranges_of, reach_states
+from surefoot.engines.predicates.enumerative.partition import Ids, reach_states
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable, count_states, tabulate_states
 from surefoot.engines.predicates.graph import state_from_scalars, trace_along
 from surefoot.engines.predicates.violations import (
@@ -36,7 +36,7 @@ from surefoot.work.deadline import Late
 
 TABULATED = 5_000_000
 MOST_PARTS = 40  # of refuted starts, each with a run
-NEVER, HERE = -2, -1
+NEVER, HERE = -2, -1  # instead of an edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +116,9 @@ def _asks_policy(problem: Problem) -> bool:
 
 def _backward_reach(table: StateTable, goal: Mask, usable: Mask | None = None) -> Ids:
     """For every state the first edge of a shortest way to the goal; `HERE` in it, `NEVER` without a way."""
-    edges = np.arange(len(table.sources)) if usable is None else np.flatnonzero(usable)
-    edges = edges[np.argsort(table.targets[edges], kind="stable")]
-    first = np.searchsorted(table.targets[edges], np.arange(len(table) + 1))
-    found = np.full(len(table), NEVER, dtype=np.int64)
-    frontier = np.flatnonzero(goal)
-    found[frontier] = HERE
-    while frontier.size:
-        into = edges[ranges_of(first[frontier], first[frontier + 1])]
-        into = into[found[table.sources[into]] == NEVER]
-        frontier, places = np.unique(table.sources[into], return_index=True)
-        found[frontier] = into[places]
-    return found
+    back = replace(table, sources=table.targets, targets=table.sources, starts=np.flatnonzero(goal))
+    found = reach_states(back, None if usable is None else usable.__getitem__)
+    return np.where(found.reached, found.before - 1, NEVER)
 
 
 def _replay_starts(table: StateTable, starts: Indices, towards: Ids, budget: Budget) -> tuple[Indices, bool]:

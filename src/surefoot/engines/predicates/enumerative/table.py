@@ -74,6 +74,15 @@ class StateTable:
         values = (r[int(p)] for r, p in zip(self.ranges, places, strict=True))
         return dict(zip(self.dynamics.scalars, values, strict=True))
 
+    def columns(self, states: Indices) -> ColumnEvaluator:
+        """What evaluates terms over the scalars in these states."""
+        return columns_from_numbers(self.dynamics, self.dynamics.scalars, self.ranges, states)
+
+    def scalar_rows(self, states: Indices) -> Indices:
+        """The scalars of these states, a row each."""
+        places = np.unravel_index(states, tuple(map(len, self.ranges)))
+        return np.stack([p + r.start for r, p in zip(self.ranges, places, strict=True)], axis=1)
+
     def evaluate(self, condition: Term) -> Mask:
         """A condition over the scalars, in every state."""
         bits, shape = self._of_mentioned([condition])
@@ -96,14 +105,15 @@ class StateTable:
         total = prod(map(len, spans))
         bits = np.empty((len(conditions), total), dtype=np.bool_)
         for first in range(0, total, CHUNK):
-            here = _range_columns(self.dynamics, names, spans, first, min(CHUNK, total - first))
+            numbers = np.arange(first, min(first + CHUNK, total))
+            here = columns_from_numbers(self.dynamics, names, spans, numbers)
             for line, condition in enumerate(conditions):
                 bits[line, first : first + here.size] = here.condition(condition)
         return bits, [len(r) if n in mentioned else 1 for n, r in both]
 
     def at(self, states: Indices, conditions: Sequence[Term]) -> NDArray[np.bool_]:
         """The conditions over scalars in these states: (conditions, states)."""
-        here = columns_from_numbers(self.dynamics, self.dynamics.scalars, self.ranges, states)
+        here = self.columns(states)
         return np.array([here.condition(c) for c in conditions]).reshape(len(conditions), len(states))
 
 
@@ -148,27 +158,26 @@ class TableBuilder:
         self.looked = self.steps = 0
         dynamics = begun.dynamics
         self.orders = {id(s): order_conjuncts((s.guard, s.choice), dynamics.outputs) for s in dynamics.steps}
-        self.picked = {
+        self.choices = {
             id(s): list(enumerate_chosen_values(dynamics, (s.guard, *s.after.values())))
             for s in dynamics.steps
         }
         self.lookups = lookups_of(begun)
         for case in (*dynamics.bad, *dynamics.trouble):
             self.orders[id(case)] = order_conjuncts((case,), dynamics.outputs)
-            self.picked[id(case)] = list(enumerate_chosen_values(dynamics, (case,)))
+            self.choices[id(case)] = list(enumerate_chosen_values(dynamics, (case,)))
 
     def at(self, numbers: Indices) -> Indices:
         """Look at these states; returns where their steps lead."""
-        dynamics, ranges = self.begun.dynamics, self.begun.ranges
+        dynamics = self.begun.dynamics
         found = [np.zeros(0, dtype=np.int64)]
         for first in range(0, len(numbers), CHUNK):
             if self.budget.is_spent():
                 raise OutOfTime
             self.budget.progress(f"predicates: {self.looked} of {len(self.begun)} states looked at")
             some = numbers[first : first + CHUNK]
-            here = columns_from_numbers(dynamics, dynamics.scalars, ranges, some)
-            look = StateBatch(dynamics, here, self.orders, self.lookups, self.picked)
-            for part in _enumerate_edges(dynamics, ranges, look, some):
+            look = StateBatch(dynamics, self.begun.columns(some), self.orders, self.lookups)
+            for part in _enumerate_edges(self.begun, look, some, self.choices):
                 self.edges.append(part)
                 found.append(part[1])
                 self.steps += len(part[0])
@@ -176,8 +185,8 @@ class TableBuilder:
                     raise Unsupported(
                         f"the states have more than {MOST_STEPS} steps", fix="use --means cells"
                     )
-            self.bad[some] = look.some(dynamics.bad)
-            self.trouble[some] = look.some(dynamics.trouble)
+            self.bad[some] = look.some(dynamics.bad, self.choices)
+            self.trouble[some] = look.some(dynamics.trouble, self.choices)
             self.looked += len(some)
         return np.concatenate(found)
 
@@ -189,12 +198,6 @@ class TableBuilder:
         return StateTable(
             begun.dynamics, begun.ranges, sources, targets, steps, starts, self.bad, self.trouble
         )
-
-
-def _range_columns(
-    dynamics: Dynamics, names: Sequence[str], ranges: Sequence[range], first: int, count: int
-) -> ColumnEvaluator:
-    return columns_from_numbers(dynamics, names, ranges, np.arange(first, first + count))
 
 
 def columns_from_numbers(
@@ -217,10 +220,8 @@ class StateBatch:
         here: ColumnEvaluator,
         orders: Mapping[int, Ordered],
         lookups: Lookups,
-        picked: Mapping[int, Picks] | None = None,
     ) -> None:
-        """`picked`: what the environment may choose, by identity of a step or condition, if it is known."""
-        self.dynamics, self.size, self.orders, self.picked = dynamics, here.size, orders, picked or {}
+        self.dynamics, self.size, self.orders = dynamics, here.size, orders
         self.low = np.full((len(dynamics.outputs), here.size), -np.inf)
         self.high = np.full((len(dynamics.outputs), here.size), np.inf)
         self.seen = np.zeros(here.size, dtype=np.bool_)
@@ -274,11 +275,11 @@ class StateBatch:
         found: Mask = self.high[wanted.output, rows] >= most
         return found
 
-    def some(self, cases: tuple[Term, ...]) -> Mask:
+    def some(self, cases: tuple[Term, ...], choices: Mapping[int, Picks]) -> Mask:
         """States in which one of the conditions may hold, for some values that the environment chooses."""
         found = np.zeros(self.size, dtype=np.bool_)
         for case in cases:
-            for picked in self.picked.get(id(case)) or enumerate_chosen_values(self.dynamics, (case,)):
+            for picked in choices[id(case)]:
                 found[self.rows(self.orders[id(case)], picked)[1]] = True
         return found
 
@@ -354,17 +355,14 @@ def enumerate_chosen_values(dynamics: Dynamics, terms: tuple[Term, ...]) -> Iter
 
 
 def _enumerate_edges(
-    dynamics: Dynamics, ranges: tuple[range, ...], look: StateBatch, numbers: Indices
+    table: StateTable, look: StateBatch, numbers: Indices, choices: Mapping[int, Picks]
 ) -> Iterator[tuple[Indices, Indices, NDArray[np.int32]]]:
-    for number, step in enumerate(dynamics.steps):
-        several = look.picked.get(id(step)) or enumerate_chosen_values(
-            dynamics, (step.guard, *step.after.values())
-        )
-        for picked in several:
+    for number, step in enumerate(table.dynamics.steps):
+        for picked in choices[id(step)]:
             here, rows = look.rows(look.orders[id(step)], picked)
             if not rows.size:
                 continue
-            targets, inside = targets_of(dynamics, ranges, here.narrow(rows), step.after)
+            targets, inside = targets_of(table.dynamics, table.ranges, here.narrow(rows), step.after)
             sources = numbers[rows[inside]]
             yield sources, targets[inside], np.full(sources.size, number, dtype=np.int32)
 

@@ -12,14 +12,14 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, product
+from itertools import islice
 from math import ceil, log2
 from random import Random
 
 import numpy as np
 
-from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
-from surefoot.engines.predicates.graph import state_from_scalars
+from surefoot.engines.predicates.dynamics import Dynamics
+from surefoot.engines.predicates.graph import enumerate_moves, state_from_scalars
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, bounds_to_rows
 from surefoot.engines.predicates.symbolic.falsify import some_starts
 from surefoot.engines.predicates.symbolic.search import SymbolicSearch, UnsafeGoal
@@ -28,10 +28,8 @@ from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, State, apply_move, enumerate_successors, holds_in_state
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation
-from surefoot.reductions.transition_branch import TransitionBranch
 from surefoot.solvers.native.batch_queries.point_evaluation import evaluate_each_point
 from surefoot.term.linear import add_forms, constant_form
-from surefoot.term.value_types import Array, Bool
 from surefoot.verdict.verdict import Trace
 from surefoot.work.budget import Budget
 
@@ -100,22 +98,12 @@ def _reference_moves(dynamics: Dynamics, state: State) -> Iterator[tuple[Move, S
         yield from [(s.move, s.state) for s in enumerate_successors(problem, state)]
     except InvalidProblem:
         for leap in {(s.leap.transition, s.leap.outcomes): s.leap for s in dynamics.steps}.values():
-            for chosen in _enumerate_chosen_values(leap):
-                move = Move(leap.transition, leap.outcomes, chosen)
+            moves = enumerate_moves(leap)
+            if moves is None:
+                raise Unsupported("values are chosen among infinitely many") from None
+            for move in moves:
                 with suppress(InvalidProblem):
                     yield move, apply_move(problem, state, move)
-
-
-def _enumerate_chosen_values(leap: TransitionBranch) -> Iterator[dict[str, bool | int]]:
-    """All values that the environment may choose."""
-    spans = [None if isinstance(kind, Array) else scalar_domain(kind) for _, kind, _ in leap.chosen]
-    if None in spans:
-        raise Unsupported("values are chosen among infinitely many")
-    for values in product(*(s for s in spans if s is not None)):
-        yield {
-            name: bool(v) if isinstance(kind, Bool) else v
-            for (name, kind, _), v in zip(leap.chosen, values, strict=True)
-        }
 
 
 def _trace_to_state(

@@ -156,7 +156,7 @@ def _are_rows_disjoint(row: LinearAtom, rows: Mapping[Side, LinearAtom]) -> bool
 
 def _is_out_of_range(low: Number | None, high: Number | None, kind: Scalar) -> bool:
     """Has no value of this kind these bounds?"""
-    least, most = _kind_range(kind)
+    least, most = kind_range(kind)
     return (low is not None and most is not None and low > most) or (
         high is not None and least is not None and high < least
     )
@@ -187,7 +187,7 @@ def bound_linear_form(
 
 def name_bounds(name: str, cube: Cube, kinds: Kinds) -> Ends:
     """The bounds of a name: those of the cube within those of its kind."""
-    least, most = _kind_range(kinds[name])
+    least, most = kind_range(kinds[name])
     below, above = cube.box.get(name, (None, None))
     below = least if below is None else below if least is None else max(below, least)
     above = most if above is None else above if most is None else min(above, most)
@@ -200,8 +200,16 @@ def fraction_bounds(name: str, cube: Cube, kinds: Kinds) -> tuple[Fraction | Non
     return None if low is None else Fraction(low), None if high is None else Fraction(high)
 
 
+def finite_bounds(name: str, cube: Cube, kinds: Kinds) -> tuple[Fraction, Fraction]:
+    """The bounds of a name that has some: `step_queries` refuses others."""
+    low, high = fraction_bounds(name, cube, kinds)
+    assert low is not None
+    assert high is not None
+    return low, high
+
+
 @lru_cache(1 << 12)
-def _kind_range(kind: Scalar) -> Ends:
+def kind_range(kind: Scalar) -> Ends:
     match kind:
         case Bool():
             return 0, 1
@@ -214,15 +222,21 @@ def cube_precondition(cube: Cube, after: Mapping[str, LinearForm], kinds: Kinds)
     whole = integer_names(kinds)
     several: list[LinearAtom] = []
     for atom in atoms_of(cube):
-        total = constant_form(atom.linear.constant)
-        for name, factor in atom.linear.coefficients:
-            total = add_forms(total, scale_form(after.get(name, variable_form(name)), factor))
+        total = compose_linear(atom.linear, after)
         part = sharpen_integer_atoms(normal_atom(LinearAtom(total, atom.relation)), whole)
         if isinstance(part, AnyOf):
             return None
         if isinstance(part, LinearAtom):
             several.append(part)
     return intersect_cubes(EVERYTHING, cube_of(several), kinds)
+
+
+def compose_linear(linear: LinearForm, after: Mapping[str, LinearForm]) -> LinearForm:
+    """The form after an update; names that it does not mention stay as they are."""
+    total = constant_form(linear.constant)
+    for name, factor in linear.coefficients:
+        total = add_forms(total, scale_form(after.get(name, variable_form(name)), factor))
+    return total
 
 
 def atoms_of(cube: Cube) -> Iterable[LinearAtom]:

@@ -38,7 +38,7 @@ Bits: TypeAlias = tuple[bool, ...]
 TESTS = ("guard", "relaxed", "exact", "relations", "fixing")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class AbstractKey:
     """An abstract state: locations, and the truth values of the predicates."""
 

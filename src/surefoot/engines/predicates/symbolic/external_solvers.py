@@ -14,14 +14,20 @@ from math import ceil, floor, isfinite
 
 import numpy as np
 
-from surefoot.engines.predicates.symbolic.cubes import Cube, Point, fraction_bounds, integer_names
+from surefoot.engines.predicates.symbolic.cubes import (
+    Cube,
+    Point,
+    finite_bounds,
+    fraction_bounds,
+    integer_names,
+)
 from surefoot.errors import Unsupported
 from surefoot.network.float32_error import error_bounds
 from surefoot.query.bounds import linear_range
 from surefoot.query.formula import LinearAtom, Relation
 from surefoot.query.query import NetworkCall, Query, QueryVariable, Sat, Unsat
 from surefoot.reductions.network_call import EncodedCall
-from surefoot.solvers.remote_batch import LocalSolver, answer_many
+from surefoot.solvers.remote import LocalSolver, answer_many
 from surefoot.term.interval import Kinds
 from surefoot.term.linear import linearise_term, term_from_linear
 from surefoot.term.term import Apply, Const, Op, Term, Var
@@ -82,9 +88,7 @@ def _lowest_corner(about: StepSignature, cube: Cube) -> Point | None:
     whole = integer_names(about.kinds)
     found: dict[str, Fraction] = {}
     for name in about.names:
-        low, high = fraction_bounds(name, cube, about.kinds)
-        assert low is not None
-        assert high is not None
+        low, high = finite_bounds(name, cube, about.kinds)
         found[name] = Fraction(ceil(low)) if name in whole else low
         if found[name] > high:
             return None
@@ -96,9 +100,7 @@ def _cube_to_query(about: StepSignature, cube: Cube, relaxed: bool) -> Query:
     whole = frozenset[str]() if relaxed else integer_names(about.kinds)
     quantities = []
     for name in about.names:
-        low, high = fraction_bounds(name, cube, about.kinds)
-        assert low is not None
-        assert high is not None
+        low, high = finite_bounds(name, cube, about.kinds)
         kind = Int(ceil(low), floor(high)) if name in whole else Real(low, high)
         quantities.append(QueryVariable(name, kind))
     used = {n for row in cube.rows for n, _ in row.linear.coefficients}

@@ -9,7 +9,7 @@ from itertools import islice
 from random import Random
 
 from surefoot.engines.predicates.graph import state_from_scalars
-from surefoot.engines.predicates.symbolic.cubes import Cube, Point, fraction_bounds, meet_cube_sets
+from surefoot.engines.predicates.symbolic.cubes import Cube, Point, finite_bounds, meet_cube_sets
 from surefoot.engines.predicates.symbolic.search import SymbolicSearch
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Choice, Law
@@ -112,9 +112,7 @@ def _random_corner(search: SymbolicSearch, cube: Cube, rng: Random) -> Point:
     """Each value at one of its two ends, or a whole number between them."""
     point = {}
     for name in search.expansion.space.names:
-        low, high = fraction_bounds(name, cube, search.expansion.kinds)
-        assert low is not None
-        assert high is not None
+        low, high = finite_bounds(name, cube, search.expansion.kinds)
         between = low + rng.randint(0, max(0, int(high - low)))
         point[name] = rng.choice((low, high, between))
     return point

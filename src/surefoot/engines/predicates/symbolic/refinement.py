@@ -16,7 +16,7 @@ from surefoot.engines.predicates.enumerative.table import count_states
 from surefoot.engines.predicates.graph import abstract_state, state_from_scalars
 from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
 from surefoot.engines.predicates.symbolic.beyond_rounding import explore_reference, margin_at, require_margin
-from surefoot.engines.predicates.symbolic.cubes import Cube, fraction_bounds
+from surefoot.engines.predicates.symbolic.cubes import Cube, finite_bounds
 from surefoot.engines.predicates.symbolic.expansion import AbstractKey
 from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest
 from surefoot.engines.predicates.symbolic.falsify import falsify_by_simulation
@@ -116,7 +116,7 @@ class RefinementLoop:
                 return Vacuous("there is no start state")
             if not reached.unsafe:
                 return None
-            goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k.places, k.bits))
+            goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k))
             found = concretise_path(search, reached, goal)
             if isinstance(found, ConcreteRun):
                 return found
@@ -146,17 +146,16 @@ class RefinementLoop:
         if len(predicates) >= self.most:
             return f"there are {self.most} predicates"
         if any(p.condition == found.condition for p in predicates):
-            return f"the predicate `{show_term(found.shown)}` does not remove a spurious path"
+            shown = show_term(self.search.dynamics.model_term(found.condition))
+            return f"the predicate `{shown}` does not remove a spurious path"
         return None
 
     def _add(self, found: Spurious) -> None:
         expansion, dynamics = self.search.expansion, self.search.dynamics
-        new = [
-            (found.shown, found.condition),
-            *(property_comparisons(self.search) if found.why == "unsafe" else ()),
-        ]
-        for shown, condition in new:
+        new = [found.condition, *(property_comparisons(self.search) if found.why == "unsafe" else ())]
+        for condition in new:
             if all(p.condition != condition for p in expansion.predicates):
+                shown = dynamics.model_term(condition)
                 self.refinements.append((found.why, shown))
                 expansion.add(build_predicate(dynamics, shown, condition))
 
@@ -219,13 +218,8 @@ def _closed_states(search: SymbolicSearch, graph: AbstractGraph) -> AbstractInva
 
 
 def _integer_box(dynamics: Dynamics, cube: Cube) -> Box:
-    found = []
-    for name in dynamics.scalars:
-        low, high = fraction_bounds(name, cube, dynamics.kinds)
-        assert low is not None
-        assert high is not None
-        found.append((ceil(low), floor(high)))
-    return tuple(found)
+    ends = (finite_bounds(name, cube, dynamics.kinds) for name in dynamics.scalars)
+    return tuple((ceil(low), floor(high)) for low, high in ends)
 
 
 def _replay_run(search: SymbolicSearch, found: ConcreteRun, graph: object) -> Violated | Unknown:

@@ -84,7 +84,7 @@ class SymbolicSearch:
             budget.progress(f"predicates: {sizes}")
             after: list[AbstractKey] = []
             for (key, way), targets in self.expansion.expand(wave).items():
-                for target in sorted(targets, key=lambda k: (k.places, k.bits)):
+                for target in sorted(targets):
                     found.edges[key, self.expansion.ways[way].label, target] = None
                     if target not in found.before:
                         found.before[target] = (key, way)
@@ -108,7 +108,7 @@ class SymbolicSearch:
             if (branch := expansion.start(places, way)).cubes
         ]
         found = expansion.follow(branches)
-        return list(dict.fromkeys(key for keys in found.values() for key in sorted(keys, key=_key_order)))
+        return list(dict.fromkeys(key for keys in found.values() for key in sorted(keys)))
 
     def has_starts(self) -> bool:
         """Is there a start at all? An abstract one says so only if a test has looked at it."""
@@ -141,10 +141,6 @@ class SymbolicSearch:
         if not self.safe or self.safe[-1][0] != count:
             self.safe.append((count, set()))
         self.safe[-1][1].update(key for key in wave if key not in found.unsafe)
-
-
-def _key_order(key: AbstractKey) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-    return key.places, key.bits
 
 
 def symbolic_search(

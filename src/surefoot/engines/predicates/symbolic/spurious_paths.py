@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from surefoot.engines.predicates.dynamics import scalar_terms
 from surefoot.engines.predicates.graph import state_from_scalars
 from surefoot.engines.predicates.separating_predicate import (
-    enumerate_comparisons,
-    filter_state_conditions,
+    scalar_bound,
+    state_comparisons,
     weakest_precondition,
 )
 from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
@@ -28,6 +27,7 @@ from surefoot.engines.predicates.symbolic.cubes import (
     Point,
     atoms_of,
     bound_linear_form,
+    compose_linear,
     cube_precondition,
     fraction_bounds,
     integer_names,
@@ -45,19 +45,11 @@ from surefoot.engines.predicates.symbolic.transition_cubes import (
     successor_point,
 )
 from surefoot.problem.semantics import Move, State
-from surefoot.reductions.expand import expand_scalar
 from surefoot.reductions.scalar_layout import invert_value
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.interval import Kinds
-from surefoot.term.linear import (
-    LinearForm,
-    add_forms,
-    constant_form,
-    scale_form,
-    term_from_linear,
-    variable_form,
-)
-from surefoot.term.term import Term, Var
+from surefoot.term.linear import LinearForm, term_from_linear, variable_form
+from surefoot.term.term import Term
 from surefoot.term.value_types import Bool
 from surefoot.verdict.verdict import Reason, Refused, Trace
 
@@ -77,10 +69,9 @@ class ConcreteRun:
 
 @dataclass(frozen=True, slots=True)
 class Spurious:
-    """Why the path cannot be run, and the predicate (as the model writes it, and over scalars) against it."""
+    """Why the path cannot be run, and the predicate over scalars against it."""
 
     why: str
-    shown: Term
     condition: Term
 
 
@@ -159,7 +150,7 @@ def _enumerate_path_demands(
             [way.cube if first else way.guard], expansion.cubes(keys[place]), expansion.kinds
         )
         yield here if first else _pull_back_cubes(here, after, expansion)
-        after = {**after, **{n: _compose_linear(v, after) for n, v in way.after.items()}}
+        after = {**after, **{n: compose_linear(v, after) for n, v in way.after.items()}}
     last = meet_cube_sets([goal.cube], expansion.cubes(keys[-1]), expansion.kinds)
     yield last if outputs and not taken else _pull_back_cubes(last, after, expansion)
 
@@ -174,13 +165,6 @@ def _pull_back_cubes(cubes: Sequence[Cube], after: dict[str, LinearForm], expans
         if (made := cube_precondition(rows, after, expansion.kinds)) is not None:
             found.append(made)
     return found
-
-
-def _compose_linear(linear: LinearForm, after: dict[str, LinearForm]) -> LinearForm:
-    total = constant_form(linear.constant)
-    for name, factor in linear.coefficients:
-        total = add_forms(total, scale_form(after[name], factor))
-    return total
 
 
 def _lowest_value(expansion: Expansion, name: str) -> Fraction:
@@ -253,7 +237,7 @@ def _separating_predicate(
     comparison that follows from it is taken before others, in which the states only happen to differ.
     """
     dynamics, differing = search.dynamics, list[tuple[Term, Term]]()  # the latter holds in the second
-    for candidate in filter_state_conditions(dynamics, [c for t in terms for c in enumerate_comparisons(t)]):
+    for candidate in state_comparisons(dynamics, terms):
         try:
             values = [evaluate_term(candidate, _state_values(search, p)) for p in (first, second)]
         except Undefined:
@@ -263,8 +247,7 @@ def _separating_predicate(
     if not differing:
         return _policy_boundary(search, why, first, second, said)
     follows = (c for c, held in differing if said != EVERYTHING and _is_implied(held, said, dynamics.kinds))
-    condition = normalise_comparison(dynamics, next(follows, differing[0][0]))
-    return Spurious(why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
+    return Spurious(why, normalise_comparison(dynamics, next(follows, differing[0][0])))
 
 
 def _is_implied(condition: Term, said: Cube, kinds: Kinds) -> bool:
@@ -298,17 +281,13 @@ def _halve_if_repeated(
     condition = term_from_linear(compares) <= middle.limit_denominator(1000)
     if widest < 1 or any(p.condition == condition for p in expansion.predicates):
         return found
-    return Spurious(found.why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
+    return Spurious(found.why, condition)
 
 
-def property_comparisons(search: SymbolicSearch) -> list[tuple[Term, Term]]:
-    """The comparisons of the property, as the model writes them and over scalars; none if there are many."""
-    dynamics = search.dynamics
-    parts = filter_state_conditions(dynamics, [c for t in dynamics.bad for c in enumerate_comparisons(t)])
-    conditions = (
-        dict.fromkeys(normalise_comparison(dynamics, c) for c in parts) if len(parts) <= MOST_COMPARED else ()
-    )
-    return [(expand_scalar(c, scalar_terms(dynamics.layout)), c) for c in conditions]
+def property_comparisons(search: SymbolicSearch) -> list[Term]:
+    """The comparisons of the property, over scalars; none if there are many."""
+    parts = state_comparisons(search.dynamics, search.dynamics.bad)
+    return [normalise_comparison(search.dynamics, c) for c in parts] if len(parts) <= MOST_COMPARED else []
 
 
 def _state_values(search: SymbolicSearch, point: Point) -> dict[str, object]:
@@ -335,12 +314,9 @@ def _range_width(expansion: Expansion, name: str) -> Fraction:
 
 
 def _bound_predicate(search: SymbolicSearch, why: str, name: str, value: Fraction) -> Spurious:
-    kind, term = search.dynamics.layout.kinds[name], scalar_terms(search.dynamics.layout)[name]
-    if isinstance(kind, Bool):
-        return Spurious(why, term, Var(name))
     whole = name in integer_names(search.dynamics.kinds)
     near = Fraction(floor(value)) if whole else value.limit_denominator(1000)
-    return Spurious(why, term <= near, Var(name) <= near)
+    return Spurious(why, scalar_bound(name, search.dynamics.layout.kinds[name], near))
 
 
 def _policy_boundary(

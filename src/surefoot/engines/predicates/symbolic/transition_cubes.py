@@ -27,6 +27,7 @@ from surefoot.engines.predicates.symbolic.cubes import (
     evaluate_linear_form,
     integer_names,
     intersect_cubes,
+    kind_range,
     names_in_formula,
     satisfies_cube,
 )
@@ -35,7 +36,6 @@ from surefoot.query.formula import LinearAtom, Relation, sharpen_integer_atoms
 from surefoot.term.interval import Kinds
 from surefoot.term.linear import LinearForm, scale_form, term_from_linear, variable_form
 from surefoot.term.term import Term, Var
-from surefoot.term.value_types import Bool, Int, Real
 from surefoot.work.budget import Budget
 
 
@@ -148,13 +148,7 @@ def _update_cases(
 
 def _within_range(cube: Cube, name: str, value: LinearForm, kinds: Kinds) -> Cube | None:
     """Where the new value is one of its variable's range."""
-    match kinds[name]:
-        case Bool():
-            bounds: tuple[int | Fraction | None, int | Fraction | None] = (0, 1)
-        case Int(low, high) | Real(low, high):
-            bounds = (low, high)
-    ends = tuple(None if end is None else Fraction(end) for end in bounds)
-    within = cube_precondition(Cube({name: (ends[0], ends[1])}, ()), {name: value}, kinds)
+    within = cube_precondition(Cube({name: kind_range(kinds[name])}, ()), {name: value}, kinds)
     return None if within is None else intersect_cubes(cube, within, kinds)
 
 

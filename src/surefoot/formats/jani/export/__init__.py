@@ -1,5 +1,1 @@
 """Environments and properties written as JANI models."""
-
-from surefoot.formats.jani.export.model import write_jani
-
-__all__ = ["write_jani"]

@@ -31,16 +31,14 @@ def encode_jani_property(name: str, asked: Property, names: ExportNames, rewards
     where = f"property `{name}`"
     match asked:
         case Never(Apply(Op.NOT, (good,)), steps):
-            values, fun = _encode_always(jani_expression(good, names, where), steps), "∀"
+            values, fun = _encode_all_runs("G", jani_expression(good, names, where), steps), "∀"
         case Never(bad, steps):
-            values, fun = _encode_always({"op": "¬", "exp": jani_expression(bad, names, where)}, steps), "∀"
+            good_state = {"op": "¬", "exp": jani_expression(bad, names, where)}
+            values, fun = _encode_all_runs("G", good_state, steps), "∀"
         case Eventually(good):
-            values, fun = _encode_all_runs(_encode_eventually(jani_expression(good, names, where), None)), "∀"
+            values, fun = _encode_all_runs("F", jani_expression(good, names, where), None), "∀"
         case Within(good, steps, 0):
-            values, fun = (
-                _encode_all_runs(_encode_eventually(jani_expression(good, names, where), steps)),
-                "∀",
-            )
+            values, fun = _encode_all_runs("F", jani_expression(good, names, where), steps), "∀"
         case Probability():
             path = _encode_path(asked.path, names, rewards, where)
             values, fun = _encode_measure({"op": "P", "exp": path}, asked, where)
@@ -56,17 +54,9 @@ def _refuse_property(what: str, where: str) -> NoReturn:
     raise Unsupported(what, fix="leave this property out", where=where)
 
 
-def _encode_always(good: Json, steps: int | None) -> Json:
+def _encode_all_runs(operator: str, good: Json, steps: int | None) -> Json:
     bounds = {} if steps is None else {"step-bounds": {"upper": steps}}
-    return _encode_all_runs({"op": "G", "exp": good, **bounds})
-
-
-def _encode_eventually(good: Json, steps: int | None) -> Json:
-    return {"op": "F", "exp": good, **({} if steps is None else {"step-bounds": {"upper": steps}})}
-
-
-def _encode_all_runs(path: Json) -> Json:
-    return {"op": "∀", "exp": path}
+    return {"op": "∀", "exp": {"op": operator, "exp": good, **bounds}}
 
 
 def _encode_measure(measure: dict[str, Any], asked: Probability | Expected, where: str) -> tuple[Json, str]:

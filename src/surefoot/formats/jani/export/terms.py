@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from surefoot.errors import Unsupported
@@ -116,16 +117,13 @@ def _binary_expression(operator: str, left: Json, right: Json) -> Json:
     return {"op": operator, "left": left, "right": right}
 
 
-def _chain_writer(operator: str) -> Callable[[list[Json]], Json]:
-    """Many arguments as a balanced tree of pairs, which is not nested deeply."""
-
-    def tree(args: list[Json]) -> Json:
-        if len(args) == 1:
-            return args[0]
-        middle = len(args) // 2
-        return _binary_expression(operator, tree(args[:middle]), tree(args[middle:]))
-
-    return tree
+def balanced_expression(operator: str, args: Sequence[Json]) -> Json:
+    """Many arguments as a balanced tree of pairs: thousands of them are not nested deeply."""
+    if len(args) == 1:
+        return args[0]
+    middle = len(args) // 2
+    left, right = balanced_expression(operator, args[:middle]), balanced_expression(operator, args[middle:])
+    return _binary_expression(operator, left, right)
 
 
 def _binary_writer(operator: str) -> Callable[[list[Json]], Json]:
@@ -139,7 +137,7 @@ def _unary_writer(operator: str) -> Callable[[list[Json]], Json]:
 _SPELLED = {op: operator for operator, op in BINARY.items()}
 _ASSOCIATIVE = (Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR)
 WRITERS: Mapping[Op, Callable[[list[Json]], Json]] = {
-    **{op: _chain_writer(_SPELLED[op]) for op in _ASSOCIATIVE},
+    **{op: partial(balanced_expression, _SPELLED[op]) for op in _ASSOCIATIVE},
     **{op: _binary_writer(operator) for op, operator in _SPELLED.items() if op not in _ASSOCIATIVE},
     **{op: _unary_writer(operator) for operator, op in UNARY.items()},
     Op.NEG: lambda args: _binary_expression("-", 0, args[0]),

@@ -24,7 +24,6 @@ from surefoot.solvers.native.batch_queries.output_table import (
     tabulate_network,
 )
 from surefoot.solvers.native.batch_queries.point_enumeration import (
-    QueryBoxes,
     enumerate_boxes,
     satisfies_guards,
 )
@@ -32,9 +31,7 @@ from surefoot.solvers.native.batch_queries.point_evaluation import EITHER, YES, 
 from surefoot.solvers.native.batch_queries.queries import (
     BatchAnswers,
     BatchQueries,
-    Mask,
     Numbers,
-    OutcomeRecord,
 )
 from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, arrange_queries
 from surefoot.solvers.native.batch_queries.table_counting import answer_by_counting
@@ -68,29 +65,22 @@ def answer_batch_queries(
     most `seconds_each`.
     """
     budget = Budget() if budget is None else budget
-    work = arrange_queries(questions)
-    ledger = OutcomeRecord(len(questions), questions.network.width, budget)
+    work = arrange_queries(questions, budget)
     rest = np.flatnonzero((work.low <= work.high).all(axis=1))
     if table is None:
         table = _tabulate_if_cheaper(work, rest, memory)
     elif table.network.digest() != questions.network.digest() or table.float32 != questions.float32:
         raise ValueError("the table is of another network or arithmetic")
     if table is not None:
-        rest = _answer_from_table(work, ledger, rest, table, budget)
-    rest = _answer_by_points(work, ledger, rest, budget, LEAF)
+        rest = _answer_from_table(work, rest, table)
+    rest = _answer_by_points(work, rest, LEAF)
     if len(rest):
         budget.progress(f"{len(rest)} questions are searched")
-        hard = split_query_boxes(work, ledger, rest, None, budget, boxes)
-        ledger.means["bounds"] += len(rest) - len(hard)
-        hard = _answer_by_points(work, ledger, hard, budget, EACH)
-        _search_one_by_one(work, ledger, hard, budget, seconds_each)
-    return ledger.answers()
-
-
-def _integral_queries(work: ArrangedQueries, members: Numbers) -> Mask:
-    """Questions whose real inputs, if any, are fixed."""
-    fixed: Mask = (work.questions.whole | (work.low[members] == work.high[members])).all(axis=1)
-    return fixed
+        hard = split_query_boxes(work, rest, boxes)
+        work.ledger.means["bounds"] += len(rest) - len(hard)
+        hard = _answer_by_points(work, hard, EACH)
+        _search_one_by_one(work, hard, seconds_each)
+    return work.ledger.answers()
 
 
 def _tabulate_if_cheaper(work: ArrangedQueries, members: Numbers, memory: int) -> OutputTable | None:
@@ -98,7 +88,7 @@ def _tabulate_if_cheaper(work: ArrangedQueries, members: Numbers, memory: int) -
     asked = work.questions
     if not len(members) or not asked.whole.all():
         return None
-    boxes = QueryBoxes(work.low[members], work.high[members], members)
+    boxes = work.boxes(members)
     low, high = boxes.low.min(axis=0), boxes.high.max(axis=0)
     extents = high - low + 1.0
     size = float(extents.prod())
@@ -110,67 +100,58 @@ def _tabulate_if_cheaper(work: ArrangedQueries, members: Numbers, memory: int) -
     return tabulate_network(asked.network, low, high, asked.float32, memory)
 
 
-def _answer_from_table(
-    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, table: OutputTable, budget: Budget
-) -> Numbers:
+def _answer_from_table(work: ArrangedQueries, members: Numbers, table: OutputTable) -> Numbers:
     """Answer from the table what it covers; the others."""
     covered = table.covers(work.low[members], work.high[members]) & work.questions.whole.all()
     inside, rest = members[covered], members[~covered]
     demand = work.demand[inside]
-    points = np.bincount(
-        demand, QueryBoxes(work.low[inside], work.high[inside], inside).sizes(), len(work.demands)
-    )
+    points = np.bincount(demand, work.boxes(inside).sizes(), len(work.demands))
     worth = np.array([table.knows(d) for d in work.demands], dtype=np.bool_) | (SHARE * points >= table.size)
     counted, few = inside[worth[demand]], inside[~worth[demand]]
+    budget = work.ledger.budget
     budget.progress(f"{len(inside)} questions are answered from a table of {table.size} points")
-    answer_by_counting(work, ledger, counted, table)
-    rest_of_these = QueryBoxes(work.low[few], work.high[few], few)
+    answer_by_counting(work, counted, table)
+    rest_of_these = work.boxes(few)
     if not budget.is_spent():
-        sample_query_boxes(work, ledger, rest_of_these.pick(rest_of_these.sizes() > LEAF), table, budget.seed)
-    enumerate_boxes(work, ledger, rest_of_these, table)
-    ledger.means["table"] += len(inside)
+        sample_query_boxes(work, rest_of_these.pick(rest_of_these.sizes() > LEAF), table)
+    enumerate_boxes(work, rest_of_these, table)
+    work.ledger.means["table"] += len(inside)
     return rest
 
 
-def _answer_by_points(
-    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, budget: Budget, each: int
-) -> Numbers:
+def _answer_by_points(work: ArrangedQueries, members: Numbers, each: int) -> Numbers:
     """Answer boxes of up to `each` integers, or all of them if they have few; the others."""
-    able = _integral_queries(work, members)
-    boxes = QueryBoxes(work.low[members], work.high[members], members)
+    boxes = work.boxes(members)
+    able = boxes.integral(work.questions.whole)
     sizes = np.where(able, boxes.sizes(), np.inf)
     small = sizes <= (ENUMERATED if sizes[able].sum() <= ENUMERATED else each)
     if small.any():
-        budget.progress(f"{int(small.sum())} questions are answered point by point")
-    enumerate_boxes(work, ledger, boxes.pick(small), None)
-    ledger.means["points"] += int(small.sum())
+        work.ledger.budget.progress(f"{int(small.sum())} questions are answered point by point")
+    enumerate_boxes(work, boxes.pick(small))
+    work.ledger.means["points"] += int(small.sum())
     return members[~small]
 
 
-def _search_one_by_one(
-    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, budget: Budget, seconds_each: float
-) -> None:
-    asked = work.questions
+def _search_one_by_one(work: ArrangedQueries, members: Numbers, seconds_each: float) -> None:
+    asked, budget = work.questions, work.ledger.budget
     for done, question in enumerate(members.tolist()):
         number = np.array([question])
         if budget.is_spent():
-            ledger.leave_open(members[done:], "time ran out before its own search")
+            work.ledger.leave_open(members[done:], "time ran out before its own search")
             return
         budget.progress(f"{len(members) - done} questions are left to a search of their own")
         found = decide_single_query(asked, question, budget.seed, min(seconds_each, budget.remaining()))
-        ledger.means["single"] += 1
+        work.ledger.means["single"] += 1
         if isinstance(found, Undecided):
-            ledger.leave_open(number, f"{found.why.value}: {found.detail}")
+            work.ledger.leave_open(number, f"{found.why.value}: {found.detail}")
         elif isinstance(found, Sat):
             point = [Fraction(found.assignment[f"x{i}"]) for i in range(asked.network.width)]
-            _confirm_solution(work, ledger, question, point)
+            _confirm_solution(work, question, point)
 
 
-def _confirm_solution(
-    work: ArrangedQueries, ledger: OutcomeRecord, question: int, point: list[Fraction]
-) -> None:
+def _confirm_solution(work: ArrangedQueries, question: int, point: list[Fraction]) -> None:
     """Enter the point of a search after looking at it here: nothing is taken on trust."""
-    asked, number = work.questions, np.array([question])
+    asked, ledger, number = work.questions, work.ledger, np.array([question])
     within = satisfies_guards(work, question, point) and all(
         Fraction(low) <= x <= Fraction(high)
         for x, low, high in zip(point, work.low[question], work.high[question], strict=True)

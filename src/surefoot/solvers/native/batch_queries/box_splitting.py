@@ -22,14 +22,14 @@ from surefoot.network.float32_error import error_bounds
 from surefoot.problem.network import Network
 from surefoot.solvers.native.batch_queries.output_table import OutputTable
 from surefoot.solvers.native.batch_queries.point_enumeration import (
-    QueryBoxes,
     check_query_points,
     enumerate_boxes,
     halve_query_boxes,
 )
-from surefoot.solvers.native.batch_queries.queries import Mask, Numbers, OutcomeRecord
+from surefoot.solvers.native.batch_queries.queries import Mask, Numbers
 from surefoot.solvers.native.batch_queries.query_rows import (
     ArrangedQueries,
+    QueryBoxes,
     StackedDemands,
     contract_by_guards,
 )
@@ -41,7 +41,6 @@ from surefoot.solvers.native.bounding.network_bounds import (
 )
 from surefoot.solvers.native.bounding.open_boxes import round_box_inward
 from surefoot.solvers.native.bounding.row_bounds import contract_by_planes
-from surefoot.work.budget import Budget
 
 LEAF = 256  # integer points: fewer are looked at one by one
 BATCH = 512  # boxes at a time
@@ -52,71 +51,60 @@ _PIECE = 64  # boxes bounded together: their coefficients stay in the cache
 
 def split_query_boxes(
     work: ArrangedQueries,
-    ledger: OutcomeRecord,
     members: Numbers,
-    table: OutputTable | None,
-    budget: Budget,
     most: int,
 ) -> Numbers:
     """Halve the boxes of these questions, about `most` of each at most; the questions that need more."""
-    plan = build_bounding_plan(work.questions.network)
-    start = QueryBoxes(work.low[members], work.high[members], members)
-    sample_query_boxes(work, ledger, start, table, budget.seed)
-    stack = BatchStack(start.pick(ledger.lacks_witness(members)))
+    budget, plan = work.ledger.budget, build_bounding_plan(work.questions.network)
+    start = work.boxes(members)
+    sample_query_boxes(work, start, None)
+    stack = BatchStack(start.pick(work.ledger.lacks_witness(members)))
     used = np.zeros(len(work.questions), dtype=np.int64)
     beyond = np.zeros(len(work.questions), dtype=np.bool_)
     while stack:
         if budget.is_spent():
             rest = stack.pop(len(stack)).question
-            ledger.leave_open(rest[~beyond[rest]], "time ran out while its box was searched")
+            work.ledger.leave_open(rest[~beyond[rest]], "time ran out while its box was searched")
             break
         boxes = stack.pop(BATCH)
-        boxes = boxes.pick(ledger.lacks_witness(boxes.question) & ~beyond[boxes.question])
+        boxes = boxes.pick(work.ledger.lacks_witness(boxes.question) & ~beyond[boxes.question])
         np.add.at(used, boxes.question, 1)
         beyond |= used > most
-        stack.push(_process_batch(work, ledger, boxes, plan, table, beyond))
+        stack.push(_process_batch(work, boxes, plan, beyond))
         budget.progress(f"{len(stack)} boxes of {len(members)} questions are open")
-    return np.flatnonzero(beyond & ledger.lacks_witness(np.arange(len(beyond))))
+    return np.flatnonzero(beyond & work.ledger.lacks_witness(np.arange(len(beyond))))
 
 
 def _process_batch(
     work: ArrangedQueries,
-    ledger: OutcomeRecord,
     boxes: QueryBoxes,
     plan: BoundingPlan,
-    table: OutputTable | None,
     beyond: Mask,
 ) -> QueryBoxes:
     """The halves of what is left of some boxes; `beyond` notes questions with a box too narrow to halve."""
     whole = work.questions.whole
-    low, high, alive, _ = contract_by_guards(work.guards, whole, boxes.question, boxes.low, boxes.high)
-    boxes = QueryBoxes(low, high, boxes.question).pick(alive)
-    boxes = boxes.pick(_enumerate_small_boxes(work, ledger, boxes, table))
+    boxes, _ = contract_by_guards(work, boxes)
+    boxes = boxes.pick(_enumerate_small_boxes(work, boxes))
     if not len(boxes):
         return boxes
-    check_query_points(
-        work, ledger, _snap_points(whole, boxes, 0.5 * (boxes.low + boxes.high)), boxes.question, table
-    )
-    boxes = boxes.pick(ledger.lacks_witness(boxes.question))
+    check_query_points(work, _snap_points(whole, boxes, 0.5 * (boxes.low + boxes.high)), boxes.question)
+    boxes = boxes.pick(work.ledger.lacks_witness(boxes.question))
     if not len(boxes):
         return boxes
     found = bound_query_boxes(work, plan, boxes)
     left = ~found.closed
     boxes, best = found.boxes.pick(left), found.best[left]
-    check_query_points(work, ledger, _snap_points(whole, boxes, best), boxes.question, table)
-    open_ = ledger.lacks_witness(boxes.question)
+    check_query_points(work, _snap_points(whole, boxes, best), boxes.question)
+    open_ = work.ledger.lacks_witness(boxes.question)
     boxes, influence = boxes.pick(open_), found.influence[left][open_]
-    many = _enumerate_small_boxes(work, ledger, boxes, table)  # shrinking may have left few points
+    many = _enumerate_small_boxes(work, boxes)  # shrinking may have left few points
     return _halve_boxes(work, boxes.pick(many), influence[many], beyond)
 
 
-def _enumerate_small_boxes(
-    work: ArrangedQueries, ledger: OutcomeRecord, boxes: QueryBoxes, table: OutputTable | None
-) -> Mask:
+def _enumerate_small_boxes(work: ArrangedQueries, boxes: QueryBoxes) -> Mask:
     """Take boxes with few integer points one by one; which are left."""
-    fixed = ((boxes.low == boxes.high) | work.questions.whole).all(axis=1)
-    few: Mask = fixed & (boxes.sizes() <= LEAF)
-    enumerate_boxes(work, ledger, boxes.pick(few), table)
+    few: Mask = boxes.integral(work.questions.whole) & (boxes.sizes() <= LEAF)
+    enumerate_boxes(work, boxes.pick(few))
     return ~few
 
 
@@ -140,22 +128,19 @@ def _halve_boxes(work: ArrangedQueries, boxes: QueryBoxes, influence: Array, bey
     return halve_query_boxes(boxes, score.argmax(axis=1), whole)
 
 
-def sample_query_boxes(
-    work: ArrangedQueries, ledger: OutcomeRecord, boxes: QueryBoxes, table: OutputTable | None, seed: int
-) -> None:
+def sample_query_boxes(work: ArrangedQueries, boxes: QueryBoxes, table: OutputTable | None) -> None:
     """Centre, ends and a few random points of each box; the same places of every box."""
     whole = work.questions.whole
-    low, high, alive, _ = contract_by_guards(work.guards, whole, boxes.question, boxes.low, boxes.high)
-    boxes = QueryBoxes(low, high, boxes.question).pick(alive)
+    boxes, _ = contract_by_guards(work, boxes)
     inputs = work.low.shape[1]
-    places = np.random.default_rng(seed).random((SAMPLES, inputs))
+    places = np.random.default_rng(work.ledger.budget.seed).random((SAMPLES, inputs))
     corners = np.concatenate([np.full((1, inputs), 0.5), np.zeros((1, inputs)), np.ones((1, inputs))])
     for place in np.concatenate([corners, places]):
-        boxes = boxes.pick(ledger.lacks_witness(boxes.question))
+        boxes = boxes.pick(work.ledger.lacks_witness(boxes.question))
         if not len(boxes):
             return
         points = boxes.low + place * (boxes.high - boxes.low)
-        check_query_points(work, ledger, _snap_points(whole, boxes, points), boxes.question, table)
+        check_query_points(work, _snap_points(whole, boxes, points), boxes.question, table)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from surefoot.network.batches import join_batches
-from surefoot.network.directed_rounding import Array, BoxArray
+from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.batch_queries.output_table import OutputTable
 from surefoot.solvers.native.batch_queries.point_evaluation import (
     CHUNK,
@@ -25,27 +24,12 @@ from surefoot.solvers.native.batch_queries.point_evaluation import (
     judge_points_by_demand,
     judge_points_closely,
 )
-from surefoot.solvers.native.batch_queries.queries import Mask, Numbers, OutcomeRecord
-from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, evaluate_guards
+from surefoot.solvers.native.batch_queries.queries import Mask, Numbers
+from surefoot.solvers.native.batch_queries.query_rows import ArrangedQueries, QueryBoxes, evaluate_guards
 from surefoot.solvers.native.bounding.open_boxes import halve_boxes
 
 POINTS = 1 << 16  # looked at together
 _GROUP = 64  # points with the same demand that are worth a call of their own
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QueryBoxes(BoxArray):
-    """A batch of boxes, each with the number of its question."""
-
-    question: Numbers
-
-    def __len__(self) -> int:
-        return len(self.question)
-
-    def sizes(self) -> Array:
-        """How many integer points each has; as float64, for there may be very many."""
-        counts: Array = np.maximum(self.high - self.low + 1.0, 0.0).prod(axis=1)
-        return counts
 
 
 def halve_query_boxes(boxes: QueryBoxes, axis: Numbers, whole: Mask) -> QueryBoxes:
@@ -54,13 +38,13 @@ def halve_query_boxes(boxes: QueryBoxes, axis: Numbers, whole: Mask) -> QueryBox
     return QueryBoxes(box.low, box.high, question)
 
 
-def split_by_points(boxes: QueryBoxes, most: int = POINTS) -> Iterator[QueryBoxes]:
-    """Cuts of a batch, each with about `most` points."""
+def split_by_points(boxes: QueryBoxes) -> Iterator[QueryBoxes]:
+    """Cuts of a batch, each with about `POINTS` points."""
     ends = np.cumsum(boxes.sizes())
     start, count = 0, len(boxes)
     while start < count:
         before = ends[start - 1] if start else 0.0
-        end = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
+        end = max(int(np.searchsorted(ends, before + POINTS, side="right")), start + 1)
         yield boxes.pick(slice(start, end))
         start = end
 
@@ -83,22 +67,19 @@ def integer_box_points(boxes: QueryBoxes) -> tuple[Array, Numbers]:
     return points, owner
 
 
-def enumerate_boxes(
-    work: ArrangedQueries, ledger: OutcomeRecord, boxes: QueryBoxes, table: OutputTable | None
-) -> None:
+def enumerate_boxes(work: ArrangedQueries, boxes: QueryBoxes, table: OutputTable | None = None) -> None:
     """Settle the questions of these boxes as far as their points can."""
-    for part in split_by_points(boxes.pick(ledger.lacks_witness(boxes.question))):
-        if ledger.budget.is_spent():
-            ledger.leave_open(part.question, "time ran out before all its points were looked at")
+    for part in split_by_points(boxes.pick(work.ledger.lacks_witness(boxes.question))):
+        if work.ledger.budget.is_spent():
+            work.ledger.leave_open(part.question, "time ran out before all its points were looked at")
             continue
-        part = part.pick(ledger.lacks_witness(part.question))
+        part = part.pick(work.ledger.lacks_witness(part.question))
         points, owner = integer_box_points(part)
-        check_query_points(work, ledger, points, part.question[owner], table)
+        check_query_points(work, points, part.question[owner], table)
 
 
 def check_query_points(
     work: ArrangedQueries,
-    ledger: OutcomeRecord,
     points: Array,
     question: Numbers,
     table: OutputTable | None = None,
@@ -110,13 +91,14 @@ def check_query_points(
     if not len(points):
         return
     codes = _point_codes(work, points, question, table)
-    record_point_codes(work, ledger, points, question, codes, holds)
+    record_point_codes(work, points, question, codes, holds)
 
 
 def record_point_codes(
-    work: ArrangedQueries, ledger: OutcomeRecord, points: Array, question: Numbers, codes: Codes, holds: Mask
+    work: ArrangedQueries, points: Array, question: Numbers, codes: Codes, holds: Mask
 ) -> None:
     """Enter points with their codes; `holds`: their guards surely hold, else that is looked at exactly."""
+    ledger = work.ledger
     codes = np.where(holds | (codes == NO), codes, UNCLEAR)
     sure = codes == YES
     ledger.record_witnesses(question[sure], points[sure])
@@ -126,22 +108,22 @@ def record_point_codes(
         if ledger.budget.is_spent():
             ledger.leave_open(question[i : i + 1], "time ran out before a tie was looked at exactly")
         elif ledger.lacks_witness(question[i : i + 1])[0]:
-            code = _exact_code(work, ledger, int(question[i]), points[i])
+            code = _exact_code(work, int(question[i]), points[i])
             if code == YES:
                 ledger.record_witnesses(question[i : i + 1], points[i : i + 1])
             elif code == EITHER:
                 ledger.record_possible(question[i : i + 1], points[i : i + 1])
 
 
-def _exact_code(work: ArrangedQueries, ledger: OutcomeRecord, question: int, point: Array) -> int:
+def _exact_code(work: ArrangedQueries, question: int, point: Array) -> int:
     """Guards and demand of one question at one point, without any doubt left but that of rounding."""
     if not satisfies_guards(work, question, fractions_from_array(point)):
         return NO
     key = int(work.demand[question]), point.tobytes()
-    if key not in ledger.looked_at:
-        asked = work.questions
-        ledger.looked_at[key] = judge_point_exactly(asked.network, work.demands[key[0]], point, asked.float32)
-    return ledger.looked_at[key]
+    asked, looked_at = work.questions, work.ledger.looked_at
+    if key not in looked_at:
+        looked_at[key] = judge_point_exactly(asked.network, work.demands[key[0]], point, asked.float32)
+    return looked_at[key]
 
 
 def satisfies_guards(work: ArrangedQueries, question: int, point: Sequence[Fraction]) -> bool:

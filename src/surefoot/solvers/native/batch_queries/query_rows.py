@@ -13,8 +13,15 @@ from typing import Any
 import numpy as np
 
 from surefoot.network.batches import BatchRecord
-from surefoot.network.directed_rounding import TINY, Array, gamma_factor
-from surefoot.solvers.native.batch_queries.queries import BatchQueries, Mask, Numbers, RowSystem
+from surefoot.network.directed_rounding import TINY, Array, BoxArray, gamma_factor
+from surefoot.solvers.native.batch_queries.queries import (
+    BatchQueries,
+    Mask,
+    Numbers,
+    OutcomeRecord,
+    RowSystem,
+)
+from surefoot.work.budget import Budget
 
 _EXACT = 2.0**52  # sums of integers up to this size are exact in float64
 _PLACES = 20  # binary places of coefficients that are multiplied up
@@ -83,7 +90,29 @@ class InputGuards:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class QueryBoxes(BoxArray):
+    """A batch of boxes, each with the number of its question."""
+
+    question: Numbers
+
+    def __len__(self) -> int:
+        return len(self.question)
+
+    def sizes(self) -> Array:
+        """How many integer points each has; as float64, for there may be very many."""
+        counts: Array = np.maximum(self.high - self.low + 1.0, 0.0).prod(axis=1)
+        return counts
+
+    def integral(self, whole: Mask) -> Mask:
+        """Which have integer points only: their real inputs, if any, are fixed."""
+        fixed: Mask = ((self.low == self.high) | whole).all(axis=1)
+        return fixed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ArrangedQueries:
+    """Questions in the order of their demands and guards; `ledger`: what is known of each so far."""
+
     questions: BatchQueries
     low: Array
     high: Array
@@ -91,9 +120,14 @@ class ArrangedQueries:
     demand: Numbers  # of each question
     stacked: StackedDemands
     guards: InputGuards
+    ledger: OutcomeRecord
+
+    def boxes(self, members: Numbers) -> QueryBoxes:
+        """The boxes of these questions."""
+        return QueryBoxes(self.low[members], self.high[members], members)
 
 
-def arrange_queries(questions: BatchQueries) -> ArrangedQueries:
+def arrange_queries(questions: BatchQueries, budget: Budget) -> ArrangedQueries:
     low, high = questions.low + 0.0, questions.high + 0.0
     whole = questions.whole
     low[:, whole], high[:, whole] = np.ceil(low[:, whole]), np.floor(high[:, whole])
@@ -123,6 +157,7 @@ def arrange_queries(questions: BatchQueries) -> ArrangedQueries:
         _build_guards(
             coefficients, strict, offsets, questions.system, whole, np.maximum(np.abs(low), np.abs(high))
         ),
+        OutcomeRecord(len(questions), width, budget),
     )
 
 
@@ -197,14 +232,13 @@ def _value_of_system(value: float | bool | Array | Mask, system: Numbers) -> Any
     return value[system] if isinstance(value, np.ndarray) else value
 
 
-def contract_by_guards(
-    guards: InputGuards, whole: Mask, question: Numbers, low: Array, high: Array
-) -> tuple[Array, Array, Mask, Mask]:
-    """Boxes shrunk to where each guard can hold; which are left, and where all guards surely hold.
+def contract_by_guards(work: ArrangedQueries, boxes: QueryBoxes) -> tuple[QueryBoxes, Mask]:
+    """What is left of boxes where each guard can hold, and in which of those all guards surely hold.
 
     Bounds are outside of the exact ones by more than all roundings; of exact guards there are none.
     """
-    alive: Mask = np.asarray((low <= high).all(axis=1))
+    guards, whole, question = work.guards, work.questions.whole, boxes.question
+    low, high, alive = boxes.low, boxes.high, ~boxes.empty
     inside = np.ones(len(low), dtype=np.bool_)
     system = guards.system[question]
     columns, ends = [low[:, i] for i in range(low.shape[1])], [high[:, i] for i in range(low.shape[1])]
@@ -237,9 +271,9 @@ def contract_by_guards(
             columns[axis], ends[axis] = _limit_input(
                 columns[axis], ends[axis], room + least, by, bool(whole[axis])
             )
-    low, high = np.stack(columns, axis=1), np.stack(ends, axis=1)
-    alive &= (low <= high).all(axis=1)
-    return low, high, alive, inside
+    left = QueryBoxes(np.stack(columns, axis=1), np.stack(ends, axis=1), question)
+    alive &= ~left.empty
+    return left.pick(alive), inside[alive]
 
 
 def _limit_input(low: Array, high: Array, room: Array, by: float | Array, whole: bool) -> tuple[Array, Array]:

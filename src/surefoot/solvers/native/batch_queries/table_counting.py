@@ -12,16 +12,16 @@ from surefoot.network.batches import join_batches
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.batch_queries.output_table import OutputTable, most_slots, tally_demands
 from surefoot.solvers.native.batch_queries.point_enumeration import (
-    QueryBoxes,
     halve_query_boxes,
     integer_box_points,
     record_point_codes,
     split_by_points,
 )
 from surefoot.solvers.native.batch_queries.point_evaluation import NO
-from surefoot.solvers.native.batch_queries.queries import Numbers, OutcomeRecord
+from surefoot.solvers.native.batch_queries.queries import Numbers
 from surefoot.solvers.native.batch_queries.query_rows import (
     ArrangedQueries,
+    QueryBoxes,
     contract_by_guards,
     evaluate_guards,
 )
@@ -30,9 +30,7 @@ LEAF = 32  # points: fewer are looked at one by one
 BATCH = 1 << 13  # questions at a time
 
 
-def answer_by_counting(
-    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, table: OutputTable
-) -> None:
+def answer_by_counting(work: ArrangedQueries, members: Numbers, table: OutputTable) -> None:
     """Answer all these questions from the table, as many demands at a time as may be remembered."""
     demand = work.demand[members]
     distinct = np.unique(demand)
@@ -40,51 +38,47 @@ def answer_by_counting(
     most = most_slots(table)
     for first in range(0, len(distinct), most):
         some = distinct[first : first + most]
-        if not ledger.budget.is_spent():
+        if not work.ledger.budget.is_spent():
             slots[some] = tally_demands(table, [work.demands[d] for d in some.tolist()])
         of_these = members[np.isin(demand, some)]
         for start in range(0, len(of_these), BATCH):
-            _count_batch(work, ledger, of_these[start : start + BATCH], table, slots)
+            _count_batch(work, of_these[start : start + BATCH], table, slots)
 
 
-def _count_batch(
-    work: ArrangedQueries, ledger: OutcomeRecord, members: Numbers, table: OutputTable, slots: Numbers
-) -> None:
-    boxes = QueryBoxes(work.low[members], work.high[members], members)
+def _count_batch(work: ArrangedQueries, members: Numbers, table: OutputTable, slots: Numbers) -> None:
+    boxes = work.boxes(members)
     found: list[QueryBoxes] = []
     while len(boxes):
-        if ledger.budget.is_spent():
-            ledger.leave_open(boxes.question, "time ran out before its box was counted")
+        if work.ledger.budget.is_spent():
+            work.ledger.leave_open(boxes.question, "time ran out before its box was counted")
             break
-        boxes = _count_round(work, ledger, boxes, table, slots, found)
+        boxes = _count_round(work, boxes, table, slots, found)
     if found:
-        _descend_to_witness(work, ledger, join_batches(found), table, slots)
+        _descend_to_witness(work, join_batches(found), table, slots)
 
 
 def _count_round(
     work: ArrangedQueries,
-    ledger: OutcomeRecord,
     boxes: QueryBoxes,
     table: OutputTable,
     slots: Numbers,
     found: list[QueryBoxes],
 ) -> QueryBoxes:
     """Settle what can be settled; the halves of the rest. `found` collects boxes whose YES points count."""
-    boxes = boxes.pick(ledger.lacks_witness(boxes.question))
-    whole = work.questions.whole
-    low, high, alive, inside = contract_by_guards(work.guards, whole, boxes.question, boxes.low, boxes.high)
-    boxes, inside = QueryBoxes(low, high, boxes.question).pick(alive), inside[alive]
+    boxes = boxes.pick(work.ledger.lacks_witness(boxes.question))
+    boxes, inside = contract_by_guards(work, boxes)
     yes, doubtful = _table_counts(work, boxes, table, slots)
     done = inside & (yes > 0)
     if done.any():
         _, first = np.unique(boxes.question[done], return_index=True)
         witnesses = boxes.pick(done).pick(first)
         found.append(witnesses)
-        ledger.record_witnesses(witnesses.question, witnesses.low)  # the point itself comes from `_descend`
-    open_ = ((yes > 0) | (doubtful > 0)) & ledger.lacks_witness(boxes.question)
+        # The points themselves come from `_descend_to_witness`.
+        work.ledger.record_witnesses(witnesses.question, witnesses.low)
+    open_ = ((yes > 0) | (doubtful > 0)) & work.ledger.lacks_witness(boxes.question)
     boxes = boxes.pick(open_)
     small = boxes.sizes() <= LEAF
-    _check_small_boxes(work, ledger, boxes.pick(small), table, slots)
+    _check_small_boxes(work, boxes.pick(small), table, slots)
     return _halve_integer_boxes(boxes.pick(~small))
 
 
@@ -105,9 +99,7 @@ def _halve_integer_boxes(boxes: QueryBoxes) -> QueryBoxes:
     return halve_query_boxes(boxes, (boxes.high - boxes.low).argmax(axis=1), np.ones(inputs, dtype=np.bool_))
 
 
-def _check_small_boxes(
-    work: ArrangedQueries, ledger: OutcomeRecord, boxes: QueryBoxes, table: OutputTable, slots: Numbers
-) -> None:
+def _check_small_boxes(work: ArrangedQueries, boxes: QueryBoxes, table: OutputTable, slots: Numbers) -> None:
     for part in split_by_points(boxes):
         points, owner = integer_box_points(part)
         question = part.question[owner]
@@ -115,12 +107,10 @@ def _check_small_boxes(
         kept = codes != NO
         points, question, codes = points[kept], question[kept], codes[kept]
         holds, fails = evaluate_guards(work.guards, question, points)
-        record_point_codes(work, ledger, points[~fails], question[~fails], codes[~fails], holds[~fails])
+        record_point_codes(work, points[~fails], question[~fails], codes[~fails], holds[~fails])
 
 
-def _descend_to_witness(
-    work: ArrangedQueries, ledger: OutcomeRecord, boxes: QueryBoxes, table: OutputTable, slots: Numbers
-) -> None:
+def _descend_to_witness(work: ArrangedQueries, boxes: QueryBoxes, table: OutputTable, slots: Numbers) -> None:
     """A YES point of each box: go to the first half as long as that has one."""
     while True:
         wide = np.flatnonzero(boxes.sizes() > 1)
@@ -132,4 +122,4 @@ def _descend_to_witness(
         here = (yes > 0)[:, None]
         boxes.low[wide] = np.where(here, first.low, second.low)
         boxes.high[wide] = np.where(here, first.high, second.high)
-    ledger.points[boxes.question] = boxes.low
+    work.ledger.points[boxes.question] = boxes.low

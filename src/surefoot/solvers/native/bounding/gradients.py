@@ -38,10 +38,12 @@ def evaluate_node(node: Node, values: Sequence[Array]) -> Array:
         case Affine(source, weights, bias):
             result: Array = values[source] @ weights.T + bias
             return result
-        case Elementwise(source, kind, constant):
-            x = values[source]
-            factor = constant.astype(np.float64)
-            return x + factor if kind is Constant.ADD else x * _multiplication_factor(kind, factor)
+        case Elementwise(source, Constant.ADD, constant):
+            return values[source] + constant.astype(np.float64)
+        case Elementwise(source, Constant.MULTIPLY, constant):
+            return values[source] * constant.astype(np.float64)
+        case Elementwise(source, _, constant):
+            return values[source] * (1.0 / constant.astype(np.float64))
         case Activation(source, shape, parameters):
             return apply_activation(values[source], shape, parameters)
         case Combine(left, right, pairing):
@@ -50,10 +52,6 @@ def evaluate_node(node: Node, values: Sequence[Array]) -> Array:
             return values[source][:, indices]
         case Join(several):
             return np.concatenate([values[s] for s in several], axis=1)
-
-
-def _multiplication_factor(kind: Constant, constant: Array) -> Array:
-    return constant if kind is Constant.MULTIPLY else 1.0 / constant
 
 
 def apply_activation(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
@@ -93,22 +91,26 @@ def input_gradient(network: Network, values: Sequence[Array], seeds: Array) -> A
     return np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0)
 
 
+def add_coefficients(waiting: dict[int, Array], value: int, part: Array) -> None:
+    """Add to the coefficients of a value that are still to be carried back."""
+    waiting[value] = waiting[value] + part if value in waiting else part
+
+
 def _backward_node(
     node: Node, values: Sequence[Array], number: int, rows: Array, waiting: dict[int, Array]
 ) -> None:
-    def add(source: int, part: Array) -> None:
-        waiting[source] = waiting[source] + part if source in waiting else part
-
     match node:
         case Activation(source, shape, parameters):
-            add(source, rows * _activation_slope(values[source], values[number], shape, parameters))
+            add_coefficients(
+                waiting, source, rows * _activation_slope(values[source], values[number], shape, parameters)
+            )
         case Combine(left, right, pairing):
             of_left, of_right = _pair_slopes(values[left], values[right], pairing)
-            add(left, rows * of_left)
-            add(right, rows * of_right)
+            add_coefficients(waiting, left, rows * of_left)
+            add_coefficients(waiting, right, rows * of_right)
         case _:
             for source, part in linear_preimages(node, rows, [value.shape[1] for value in values]):
-                add(source, part)
+                add_coefficients(waiting, source, part)
 
 
 def _activation_slope(x: Array, y: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:

@@ -6,7 +6,7 @@ floats, rationals decide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,31 +14,33 @@ import numpy as np
 
 from surefoot.network.directed_rounding import BoxArray
 from surefoot.problem.network import Activation, Combine, Pairing
+from surefoot.query.bounds import linear_range
 from surefoot.solvers.linear_program import minimise_program
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds, straddles_kink
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
+from surefoot.solvers.native.variable_definitions import substitute_linear_names
 from surefoot.solvers.native.witness import column_values
 from surefoot.term.evaluate import Undefined
+from surefoot.term.linear import LinearForm, add_forms, scale_form
 
 _DENOMINATORS = (1, 60, 10**4, 10**9)
 
 
 @dataclass(frozen=True, slots=True)
-class LinearForms:
-    """Atom j at x is constant[j] + slopes[j] . x, for every x between low and high."""
+class LinearPiece:
+    """The atoms as linear forms of the free inputs, for every point of a box."""
 
-    low: list[Fraction]
-    high: list[Fraction]
-    slopes: list[list[Fraction]]
-    constant: list[Fraction]
+    box: dict[str, tuple[Fraction, Fraction]]
+    atoms: list[LinearForm]
 
     def least(self, weights: Sequence[Fraction], atoms: Sequence[int]) -> Fraction:
         """The minimum of a weighted sum of atoms over the box."""
-        total = sum((w * self.constant[j] for w, j in zip(weights, atoms, strict=True)), Fraction(0))
-        for i, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
-            slope = sum((w * self.slopes[j][i] for w, j in zip(weights, atoms, strict=True)), Fraction(0))
-            total += slope * (low if slope > 0 else high)
-        return total
+        total = LinearForm()
+        for weight, j in zip(weights, atoms, strict=True):
+            total = add_forms(total, scale_form(self.atoms[j], weight))
+        least = linear_range(total, self.box)[0]
+        assert least is not None
+        return least
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,45 +50,45 @@ class FarkasMultipliers:
     weights: tuple[Fraction, ...]
 
 
-def linear_forms(problem: CompiledQuery, low: Sequence[float], high: Sequence[float]) -> LinearForms | None:
+def linear_piece(problem: CompiledQuery, low: Sequence[float], high: Sequence[float]) -> LinearPiece | None:
     """The atoms on a box on which the network is linear; None where it has no value."""
-    ends = [
-        (max(Fraction(a), least), min(Fraction(b), most))
-        for a, b, (least, most) in zip(low, high, problem.exact, strict=False)
-    ]
-    base = [a for a, _ in ends]
+    box = {
+        name: (max(Fraction(a), least), min(Fraction(b), most))
+        for name, (least, most), a, b in zip(problem.names, problem.exact, low, high, strict=False)
+    }
+    corner = {name: a for name, (a, _) in box.items()}
+    slopes: dict[str, list[Fraction]] = {}
     try:
-        start = _atom_values(problem, base)
-        slopes: list[list[Fraction]] = [[] for _ in start]
-        for i, (a, b) in enumerate(ends):
-            other = _atom_values(problem, [*base[:i], b, *base[i + 1 :]]) if b > a else start
-            for row, first, second in zip(slopes, start, other, strict=True):
-                row.append((second - first) / (b - a) if b > a else Fraction(0))
+        start = _atom_values(problem, corner)
+        for name, (a, b) in box.items():
+            if b > a:
+                other = _atom_values(problem, corner | {name: b})
+                slopes[name] = [(y - x) / (b - a) for x, y in zip(start, other, strict=True)]
     except Undefined:
         return None
-    constant = [
-        v - sum((s * x for s, x in zip(row, base, strict=True)), Fraction(0))
-        for v, row in zip(start, slopes, strict=True)
-    ]
-    return LinearForms(base, [b for _, b in ends], slopes, constant)
+    atoms = []
+    for j, value in enumerate(start):
+        steep = LinearForm(tuple((name, several[j]) for name, several in slopes.items() if several[j]))
+        atoms.append(LinearForm(steep.coefficients, value - steep.at(corner)))
+    return LinearPiece(box, atoms)
 
 
-def _atom_values(problem: CompiledQuery, point: Sequence[Fraction]) -> list[Fraction]:
-    values = column_values(problem, point)
+def _atom_values(problem: CompiledQuery, point: Mapping[str, Fraction]) -> list[Fraction]:
+    values = column_values(problem, list(point.values()))
     return [form.at(values) for form in problem.forms]
 
 
 def decide_atom_set(
-    problem: CompiledQuery, forms: LinearForms, atoms: Sequence[int]
+    problem: CompiledQuery, piece: LinearPiece, atoms: Sequence[int]
 ) -> FarkasMultipliers | list[list[Fraction]]:
     """Multipliers that refute this set of atoms on the box, or points worth an exact check."""
-    if any(a > b for a, b in zip(forms.low, forms.high, strict=True)):
+    if any(a > b for a, b in piece.box.values()):
         return FarkasMultipliers((Fraction(0),) * len(atoms))
-    point, weights = _solve_violation_program(problem, forms, atoms)
+    point, weights = _solve_violation_program(problem, piece, atoms)
     for proposal in _propose_multipliers(weights):
-        if _is_refutation(problem, forms, atoms, proposal):
+        if _is_refutation(problem, piece, atoms, proposal):
             return FarkasMultipliers(tuple(proposal))
-    return list(_rational_points(problem, forms, atoms, point))
+    return list(_rational_points(problem, piece, atoms, point))
 
 
 def _propose_multipliers(weights: Sequence[float]) -> Iterator[list[Fraction]]:
@@ -101,34 +103,36 @@ def _propose_multipliers(weights: Sequence[float]) -> Iterator[list[Fraction]]:
 
 
 def _is_refutation(
-    problem: CompiledQuery, forms: LinearForms, atoms: Sequence[int], weights: Sequence[Fraction]
+    problem: CompiledQuery, piece: LinearPiece, atoms: Sequence[int], weights: Sequence[Fraction]
 ) -> bool:
     """Equalities may have multipliers of either sign, and a strict atom makes a minimum of 0 enough."""
     if any(w < 0 and not problem.equal[j] for w, j in zip(weights, atoms, strict=True)):
         return False
-    least = forms.least(weights, atoms)
+    least = piece.least(weights, atoms)
     return least > 0 or (
         least == 0 and any(w > 0 and problem.strict[j] for w, j in zip(weights, atoms, strict=True))
     )
 
 
 def _solve_violation_program(
-    problem: CompiledQuery, forms: LinearForms, atoms: Sequence[int]
+    problem: CompiledQuery, piece: LinearPiece, atoms: Sequence[int]
 ) -> tuple[list[float], list[float]]:
     """The point where the worst violation is least, and the multipliers that show that it is."""
     rows, right, owner = [], [], []
     for position, j in enumerate(atoms):
-        slopes = [float(s) for s in forms.slopes[j]]
+        exact = dict(piece.atoms[j].coefficients)
+        slopes = [float(exact.get(name, 0)) for name in piece.box]
         scale = max(1e-12, *(abs(s) for s in slopes)) if slopes else 1.0
         for sign in (1.0, -1.0) if problem.equal[j] else (1.0,):
             rows.append([*(sign * s / scale for s in slopes), -1.0])
-            right.append(-sign * float(forms.constant[j]) / scale)
+            right.append(-sign * float(piece.atoms[j].constant) / scale)
             owner.append((position, sign / scale))
-    width = len(forms.low)
-    middle = [float(a + b) / 2 for a, b in zip(forms.low, forms.high, strict=True)]
+    width, ends = len(piece.box), piece.box.values()
+    middle = [float(a + b) / 2 for a, b in ends]
     if not rows:
         return middle, []
-    low, high = np.array([*map(float, forms.low), -1.0]), np.array([*map(float, forms.high), np.inf])
+    low = np.array([*(float(a) for a, _ in ends), -1.0])
+    high = np.array([*(float(b) for _, b in ends), np.inf])
     found = minimise_program(np.append(np.zeros(width), 1.0), np.array(rows), np.array(right), low, high)
     weights = [0.0] * len(atoms)
     if found is None:
@@ -139,59 +143,36 @@ def _solve_violation_program(
 
 
 def _rational_points(
-    problem: CompiledQuery, forms: LinearForms, atoms: Sequence[int], point: Sequence[float]
+    problem: CompiledQuery, piece: LinearPiece, atoms: Sequence[int], point: Sequence[float]
 ) -> Iterator[list[Fraction]]:
     """Rational points near a float one, in the box, on grids, with the equalities solved exactly."""
+    solved = _solve_equalities(problem, piece, [j for j in atoms if problem.equal[j]])
     for denominator in (None, *_DENOMINATORS[1:3]):
-        near = []
-        for i, x in enumerate(point):
+        near = {}
+        for (name, (low, high)), x, whole in zip(piece.box.items(), point, problem.whole, strict=False):
             value = Fraction(x) if denominator is None else Fraction(x).limit_denominator(denominator)
-            value = min(max(value, forms.low[i]), forms.high[i])
-            near.append(Fraction(round(value)) if problem.whole[i] else value)
-        solved = _solve_equalities(problem, forms, [j for j in atoms if problem.equal[j]], near)
-        if solved is not None:
-            yield solved
+            value = min(max(value, low), high)
+            near[name] = Fraction(round(value)) if whole else value
+        yield list((near | {name: form.at(near) for name, form in solved.items()}).values())
 
 
 def _solve_equalities(
-    problem: CompiledQuery, forms: LinearForms, equalities: Sequence[int], near: list[Fraction]
-) -> list[Fraction] | None:
-    """The point with as few real inputs as necessary changed so that the equalities hold exactly."""
-    rows = [({i: s for i, s in enumerate(forms.slopes[j]) if s}, forms.constant[j]) for j in equalities]
-    point = list(near)
-    reduced: list[tuple[int, dict[int, Fraction], Fraction]] = []
-    for slopes, constant in rows:
-        for pivot, others, base in reduced:
-            factor = slopes.pop(pivot, Fraction(0))
-            if factor:
-                constant += factor * base
-                for i, s in others.items():
-                    slopes[i] = slopes.get(i, Fraction(0)) + factor * s
-        able = [i for i, s in slopes.items() if s and not problem.grid[i] and forms.low[i] < forms.high[i]]
-        if not able:
+    problem: CompiledQuery, piece: LinearPiece, equalities: Sequence[int]
+) -> dict[str, LinearForm]:
+    """As few real inputs as necessary, as forms of the others for which the equalities hold exactly."""
+    real = {name for name, grid in zip(problem.names, problem.grid, strict=False) if not grid}
+    solved: dict[str, LinearForm] = {}
+    for j in equalities:
+        form = substitute_linear_names(piece.atoms[j], solved)
+        effect = {n: abs(c) * (piece.box[n][1] - piece.box[n][0]) for n, c in form.coefficients if n in real}
+        pivot = max(effect, key=lambda n: effect[n], default=None)
+        if pivot is None:
             continue  # decided by the rest of the point
-        pivot = max(able, key=lambda i: abs(slopes[i]) * (forms.high[i] - forms.low[i]))
-        coefficient = slopes.pop(pivot)
-        value = {i: -s / coefficient for i, s in slopes.items() if s}
-        base = -constant / coefficient
-        reduced = [_substitute_pivot(entry, pivot, value, base) for entry in reduced]
-        reduced.append((pivot, value, base))
-    for pivot, others, base in reduced:
-        point[pivot] = base + sum((s * point[i] for i, s in others.items()), Fraction(0))
-    return point
-
-
-def _substitute_pivot(
-    entry: tuple[int, dict[int, Fraction], Fraction], name: int, value: dict[int, Fraction], base: Fraction
-) -> tuple[int, dict[int, Fraction], Fraction]:
-    pivot, others, constant = entry
-    factor = others.get(name, Fraction(0))
-    if not factor:
-        return entry
-    rest = {i: s for i, s in others.items() if i != name}
-    for i, s in value.items():
-        rest[i] = rest.get(i, Fraction(0)) + factor * s
-    return pivot, rest, constant + factor * base
+        slopes = dict(form.coefficients)
+        factor = -1 / slopes.pop(pivot)
+        value = scale_form(LinearForm(tuple(slopes.items()), form.constant), factor)
+        solved = {n: substitute_linear_names(f, {pivot: value}) for n, f in solved.items()} | {pivot: value}
+    return solved
 
 
 def is_linear_on_boxes(problem: CompiledQuery, found: NetworkBounds) -> Mask:

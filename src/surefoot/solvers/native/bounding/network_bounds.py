@@ -79,13 +79,16 @@ def build_bounding_plan(
     certified: bool = False,
 ) -> BoundingPlan:
     kept: set[int] = set()
+    beyond_sign: set[int] = set()  # values of which more than the sign counts
     direct, plain = {0}, {0}
     for number, node in enumerate(network.nodes, start=1):
         match node:
-            case Activation(source, _, _):
+            case Activation(source, shape, _):
                 kept.add(source)
+                beyond_sign |= set() if shape is Shape.RELU else {source}
             case Combine(left, right, pairing) if pairing is not Pairing.ADD:
                 kept |= {left, right}
+                beyond_sign |= {left, right}
             case Elementwise(source, _, _) if source in direct:
                 direct.add(number)
             case Pick(source, indices) if source in direct and len(set(indices.tolist())) == indices.size:
@@ -93,7 +96,7 @@ def build_bounding_plan(
             case Affine(source, _, _) if source in direct:
                 plain.add(number)
     best, widest = frozenset(plain | direct), max(network.widths())
-    signs = frozenset(kept) - _values_beyond_sign(network)
+    signs = frozenset(kept) - beyond_sign
     chain = None
     if certified and signs == kept:
         chain = chain_from_network(network, frozenset(kept) - best, rounded or {}, inputs)
@@ -109,18 +112,6 @@ def build_bounding_plan(
         certified,
         chain if chain is None or load_chain_functions() is not None else None,
     )
-
-
-def _values_beyond_sign(network: Network) -> set[int]:
-    """The values of which more than the sign counts."""
-    found: set[int] = set()
-    for node in network.nodes:
-        match node:
-            case Activation(source, shape, _) if shape is not Shape.RELU:
-                found.add(source)
-            case Combine(left, right, pairing) if pairing is not Pairing.ADD:
-                found |= {left, right}
-    return found
 
 
 def straddles_kink(shape: Shape, parameters: tuple[float, ...], low: Array, high: Array) -> NDArray[np.bool_]:
@@ -166,21 +157,18 @@ class NetworkBounds(ValueBounds):
 
         `trace` collects the coefficients of every value.
         """
-        rows = rows if rows.ndim == 3 else rows[None]
         if self.sheet is not None:
-            return self._substitute_by_machine(self.sheet, rows, trace)[0]
+            return self.least(rows, trace)[0]
+        rows = rows if rows.ndim == 3 else rows[None]
         return back_substitute_rows(self, rows, len(self.network.nodes), trace)
 
     def least(self, rows: Array, trace: dict[int, Array] | None = None) -> tuple[Planes, Array]:
         """The same planes, and their least values over the boxes."""
-        if self.sheet is not None:
-            return self._substitute_by_machine(self.sheet, rows if rows.ndim == 3 else rows[None], trace)
-        planes = self.below(rows, trace)
-        return planes, planes.minimum(self.boxes[0])
-
-    def _substitute_by_machine(
-        self, sheet: BoundArrays, rows: Array, trace: dict[int, Array] | None
-    ) -> tuple[Planes, Array]:
+        sheet = self.sheet
+        if sheet is None:
+            planes = self.below(rows, trace)
+            return planes, planes.minimum(self.boxes[0])
+        rows = rows if rows.ndim == 3 else rows[None]
         met = None if trace is None else np.empty((len(sheet.low), rows.shape[1], sheet.chain.width))
         coefficients, constants, least = chain_planes_below(sheet, rows, met)
         if trace is not None and met is not None:
@@ -274,39 +262,14 @@ def batch_slices(plan: BoundingPlan, count: int) -> list[slice]:
 
 
 def bound_box_batch(
-    plan: BoundingPlan, low: Array, high: Array, known: Mapping[int, BoxArray]
+    plan: BoundingPlan, low: Array, high: Array, known: Mapping[int, BoxArray], substitutes: bool = True
 ) -> NetworkBounds:
     """Bounds of all values over a batch of boxes; `known`: valid bounds of some values."""
-    return _bound_values(plan, BoxArray(low, high), known, True)
-
-
-def inherit_bounds(plan: BoundingPlan, box: BoxArray, known: Mapping[int, BoxArray]) -> NetworkBounds:
-    """The same by intervals and what is known alone."""
-    return _bound_values(plan, box, known, False)
-
-
-def replace_value_box(found: NetworkBounds, value: int, box: BoxArray, used: BoundMasks) -> NetworkBounds:
-    """The same with another box for the last value that back-substitution has bounded."""
-    plan = found.layout
-    if found.sheet is not None:
-        return bounds_from_arrays(plan, replace_layer_box(found.sheet, value, box, used.low, used.high))
-    kept = {v: w for v, w in found.substituted_bounds.items() if v != value} | {value: used}
-    boxes = [*found.boxes[:value], box]
-    radii = {v: r for v, r in found.radii.items() if v <= value}
-    relaxations = found.relaxations[:value]
-    part = NetworkBounds(plan.network, plan.absolute, boxes, relaxations, radii, layout=plan, marks=kept)
-    for number, node in enumerate(plan.network.nodes[value:], start=value + 1):
-        part.relaxations.append(relax_value(node, part.boxes, plan.certified))
-        boxes.append(forward_interval(part, number))
-    return part
-
-
-def _bound_values(
-    plan: BoundingPlan, first: BoxArray, known: Mapping[int, BoxArray], substitutes: bool
-) -> NetworkBounds:
     if plan.chain is not None:
-        return bounds_from_arrays(plan, bound_chain_boxes(plan.chain, first, known, substitutes))
-    boxes = [first]
+        return bounds_from_arrays(
+            plan, bound_chain_boxes(plan.chain, BoxArray(low, high), known, substitutes)
+        )
+    boxes = [BoxArray(low, high)]
     used: dict[int, BoundMasks] = {}
     found = NetworkBounds(plan.network, plan.absolute, boxes, [], layout=plan, marks=used)
     kept = frozenset(plan.kept)
@@ -323,6 +286,27 @@ def _bound_values(
                 narrow = _substitute_open_entries(found, number, rows)
                 boxes[number], used[number] = _keep_useful_bounds(plan, number, box, narrow, rows)
     return found
+
+
+def inherit_bounds(plan: BoundingPlan, box: BoxArray, known: Mapping[int, BoxArray]) -> NetworkBounds:
+    """The same by intervals and what is known alone."""
+    return bound_box_batch(plan, box.low, box.high, known, substitutes=False)
+
+
+def replace_value_box(found: NetworkBounds, value: int, box: BoxArray, used: BoundMasks) -> NetworkBounds:
+    """The same with another box for the last value that back-substitution has bounded."""
+    plan = found.layout
+    if found.sheet is not None:
+        return bounds_from_arrays(plan, replace_layer_box(found.sheet, value, box, used.low, used.high))
+    kept = {v: w for v, w in found.substituted_bounds.items() if v != value} | {value: used}
+    boxes = [*found.boxes[:value], box]
+    radii = {v: r for v, r in found.radii.items() if v <= value}
+    relaxations = found.relaxations[:value]
+    part = NetworkBounds(plan.network, plan.absolute, boxes, relaxations, radii, layout=plan, marks=kept)
+    for number, node in enumerate(plan.network.nodes[value:], start=value + 1):
+        part.relaxations.append(relax_value(node, part.boxes, plan.certified))
+        boxes.append(forward_interval(part, number))
+    return part
 
 
 def _keep_useful_bounds(
@@ -418,11 +402,7 @@ def has_safe_divisors(plan: BoundingPlan, low: Array, high: Array) -> bool:
 
 
 def _interval_bounds(plan: BoundingPlan, low: Array, high: Array) -> NetworkBounds:
-    boxes = [BoxArray(low, high)]
-    found = NetworkBounds(plan.network, plan.absolute, boxes, [], layout=plan)
-    for number in range(1, len(plan.network.nodes) + 1):
-        boxes.append(forward_interval(found, number))
-    return found
+    return inherit_bounds(replace(plan, chain=None), BoxArray(low, high), {})
 
 
 def forward_interval(found: NetworkBounds, number: int) -> BoxArray:

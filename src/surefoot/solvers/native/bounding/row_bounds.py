@@ -14,9 +14,10 @@ import numpy as np
 from surefoot.network.back_substitution import Planes
 from surefoot.network.directed_rounding import Array, BoxArray, gamma_factor
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
-from surefoot.solvers.native.bounding.slope_ascent import BestPlane, ascend_slopes, below_slopes
+from surefoot.solvers.native.bounding.slope_ascent import ascend_slopes, below_slopes
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.goal_cubes import GoalCubes, holding_rows
+from surefoot.solvers.native.relu_chain.bound_arrays import BestPlane
 
 _STEPS = (14, 20)  # of improvement of a plane; by machine code, where they cost little
 _STEPS_ALONE = 8  # where it is below a single row, so that there are no multipliers to improve

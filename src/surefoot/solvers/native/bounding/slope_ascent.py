@@ -12,30 +12,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surefoot.network.back_substitution import Planes, linear_preimages, linear_shift
+from surefoot.network.back_substitution import linear_preimages, linear_shift
 from surefoot.network.directed_rounding import Array
 from surefoot.network.relaxation import Relaxation
-from surefoot.problem.network import (
-    Activation,
-    Shape,
-)
-from surefoot.solvers.native.bounding.gradients import evaluate_node
+from surefoot.problem.network import Activation, Shape
+from surefoot.solvers.native.bounding.gradients import add_coefficients, evaluate_node
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import Mask
-from surefoot.solvers.native.relu_chain.bound_arrays import ascend_chain_slopes
+from surefoot.solvers.native.relu_chain.bound_arrays import BestPlane, ascend_chain_slopes
 from surefoot.solvers.native.relu_chain.layer_tables import ALL
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BestPlane:
-    """Per box: the plane, its minimum, the row of multipliers over the outputs, and where to split."""
-
-    plane: Planes
-    value: Array
-    height: Array  # the minimum but for all roundings
-    row: Array
-    slopes: dict[int, Array]  # of the functions below ReLUs that the plane rests on, by value
-    gain: Array  # per input, how much a narrower input would straighten
 
 
 @dataclass(slots=True, eq=False)
@@ -44,8 +29,6 @@ class _SlopeAscent:
 
     found: NetworkBounds
     parts: dict[int, slice]  # where the neurons of a value are, in order
-    starts: list[int]
-    widths: list[int]
     movable: Mask
     slopes: Array
     met: Array
@@ -55,11 +38,12 @@ class _SlopeAscent:
 
     def move(self, rate: float) -> None:
         """The slopes below open ReLUs by the sign of their gradient, which is coefficient times argument."""
-        if not self.starts:
+        if not self.parts:
             return
         pull = np.maximum(self.met, 0.0) * self.arguments
-        size = np.maximum.reduceat(np.abs(pull), self.starts, axis=1) + 1e-300
-        share = np.clip(8.0 * pull / np.repeat(size, self.widths, axis=1), -1.0, 1.0)
+        starts, widths = zip(*((p.start, p.stop - p.start) for p in self.parts.values()), strict=True)
+        size = np.maximum.reduceat(np.abs(pull), starts, axis=1) + 1e-300
+        share = np.clip(8.0 * pull / np.repeat(size, widths, axis=1), -1.0, 1.0)
         self.momentum = 0.5 * self.momentum + share
         moved = np.clip(self.slopes + rate * self.momentum, 0.0, 1.0)
         self.slopes = np.where(self.movable & np.isfinite(moved), moved, self.slopes)
@@ -68,9 +52,7 @@ class _SlopeAscent:
 def ascend_slopes(found: NetworkBounds, rows: Array, share: Array, scale: Array, steps: int) -> BestPlane:
     """The best plane below (share * scale) . rows . outputs that some steps find from this share."""
     if found.sheet is not None:
-        top = ascend_chain_slopes(found.sheet, rows, share, scale, steps)
-        plane = Planes(top.planes[:, None], top.constants[:, None])
-        return BestPlane(plane, top.least, top.heights, top.rows, {ALL: top.slopes}, top.gains)
+        return ascend_chain_slopes(found.sheet, rows, share, scale, steps)
     box, climb = found.boxes[0], _start_ascent(found)
     idle = scale == 0.0
     height, lost = np.full(len(share), -np.inf), np.zeros(len(share))
@@ -110,13 +92,10 @@ def _rigorous_plane(climb: _SlopeAscent, height: Array, row: Array, slopes: Arra
 
 def _start_ascent(found: NetworkBounds) -> _SlopeAscent:
     below = below_slopes(found)
-    parts, starts, widths, movable, start = {}, [], [], [], 0
+    parts, movable, start = {}, [], 0
     for value, slopes in below.items():
-        width = slopes.shape[1]
-        parts[value] = slice(start, start + width)
-        starts.append(start)
-        widths.append(width)
-        start += width
+        parts[value] = slice(start, start + slopes.shape[1])
+        start = parts[value].stop
         node = found.network.nodes[value - 1]
         assert isinstance(node, Activation)
         box = found.boxes[node.source]
@@ -127,8 +106,6 @@ def _start_ascent(found: NetworkBounds) -> _SlopeAscent:
     return _SlopeAscent(
         found,
         parts,
-        starts,
-        widths,
         np.concatenate([none.astype(np.bool_), *movable], axis=1),
         first,
         np.zeros_like(first),
@@ -141,10 +118,6 @@ def _substitute_row(climb: _SlopeAscent, row: Array) -> tuple[Array, Array]:
     """Slope and constant of a plane below row . outputs, but for rounding."""
     found, nodes = climb.found, climb.found.network.nodes
     waiting, constant = {len(nodes): row}, np.zeros(len(row))
-
-    def add(source: int, part: Array) -> None:
-        waiting[source] = waiting[source] + part if source in waiting else part
-
     climb.met[:] = 0.0
     for number in range(len(nodes), 0, -1):
         rows = waiting.pop(number, None)
@@ -162,13 +135,14 @@ def _substitute_row(climb: _SlopeAscent, row: Array) -> tuple[Array, Array]:
                 for source, lower, upper in zip(
                     relaxation.sources, relaxation.below, relaxation.above, strict=True
                 ):
-                    add(source, positive * lower + negative * upper)
+                    add_coefficients(waiting, source, positive * lower + negative * upper)
             else:
                 climb.met[:, part] = rows
-                add(relaxation.sources[0], positive * climb.slopes[:, part] + negative * relaxation.above[0])
+                before = positive * climb.slopes[:, part] + negative * relaxation.above[0]
+                add_coefficients(waiting, relaxation.sources[0], before)
             continue
         for source, before in linear_preimages(node, rows, found.network.widths()):
-            add(source, before)
+            add_coefficients(waiting, source, before)
         shift = linear_shift(node)
         if shift is not None:
             constant += rows @ shift
@@ -227,10 +201,6 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
     """Per input: coefficients of nodes times the gap between their slopes, carried back."""
     network = found.network
     carried: dict[int, Array] = {}
-
-    def add(value: int, part: Array) -> None:
-        carried[value] = carried[value] + part if value in carried else part
-
     with np.errstate(all="ignore"):
         for number in range(len(network.nodes), 0, -1):
             node, relaxation = network.nodes[number - 1], found.relaxations[number - 1]
@@ -239,7 +209,7 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
                 for source, part in (
                     () if before is None else linear_preimages(node, before, network.widths(), signs=False)
                 ):
-                    add(source, part)
+                    add_coefficients(carried, source, part)
             elif rows is not None:
                 size = np.abs(rows[:, 0])
                 for source, lower, upper in zip(
@@ -248,5 +218,5 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
                     part = size * np.abs(upper - lower)
                     if before is not None:
                         part = part + before * np.maximum(np.abs(lower), np.abs(upper))
-                    add(source, part)
+                    add_coefficients(carried, source, part)
     return np.nan_to_num(carried.get(0, np.zeros_like(found.boxes[0].low)), nan=0.0, posinf=1e300)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from surefoot.errors import Unsupported
 from surefoot.query.bounds import Interval, intersect_intervals, is_empty
@@ -177,10 +178,7 @@ def _count_formula_cubes(formula: Formula) -> int:
     """How many sets of atoms a formula is multiplied out to."""
     match formula:
         case All(parts):
-            total = 1
-            for part in parts:
-                total *= _count_formula_cubes(part)
-            return total
+            return prod(map(_count_formula_cubes, parts))
         case AnyOf(parts):
             return sum(map(_count_formula_cubes, parts))
         case LinearAtom():

@@ -50,18 +50,9 @@ from surefoot.solvers.native.proof.steps import (
 _WAITING = 1024  # closed boxes that wait to be written; one takes some twenty kilobytes
 _SHRINK = 0.97  # a cut is worth a step if it leaves at most this part of some side of the box
 
-
 ProofStep: TypeAlias = list[object]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DeferredSteps:
-    """Steps of one box that are written when somebody reads the proof."""
-
-    write: Callable[[list[ProofStep]], None]  # adds them to the steps so far
-
-
-LogEntry: TypeAlias = ProofStep | DeferredSteps
+# Steps of one box are written when somebody reads the proof: what adds them to the steps so far.
+DeferredSteps: TypeAlias = Callable[[list[ProofStep]], None]
 
 
 @dataclass(slots=True)
@@ -71,7 +62,7 @@ class ProofLog:
     problem: CompiledQuery
     plan: BoundingPlan
     goal: GoalCubes
-    steps: dict[int, list[LogEntry]] = field(default_factory=lambda: {0: []})
+    steps: dict[int, list[ProofStep | DeferredSteps]] = field(default_factory=lambda: {0: []})
     splits: dict[int, tuple[list[object], int, int]] = field(default_factory=dict)
     waiting: list[RefutedBoxes] = field(default_factory=list)  # closed boxes whose steps are not written yet
 
@@ -188,8 +179,7 @@ def _apply_cuts(
     given = {n: trial.pick(members).compact() for n, trial in trials.items()}
     for row, member in enumerate(members.tolist()):
         entries = [([n], given[n][row]) for n in np.flatnonzero(alive[member]).tolist()]
-        step = partial(_add_cut, ledger, entries)
-        ledger.steps[int(domains.node[member])].append(DeferredSteps(step))
+        ledger.steps[int(domains.node[member])].append(partial(_add_cut, ledger, entries))
     return box
 
 
@@ -251,7 +241,7 @@ def _write_bounds(
     if part.sheet is not None:
         used = np.packbits(np.stack([part.sheet.used_low[chosen], part.sheet.used_high[chosen]], 1), axis=2)
         for node, bits in zip(nodes, used, strict=True):
-            ledger.steps[node].append(DeferredSteps(partial(_add_sheet_bounds, ledger, bits)))
+            ledger.steps[node].append(partial(_add_sheet_bounds, ledger, bits))
         return
     values = list(part.substituted_bounds)
     several = [
@@ -261,7 +251,7 @@ def _write_bounds(
     for row, (node, index) in enumerate(zip(nodes, chosen.tolist(), strict=True)):
         slopes = slopes_steps(ledger.problem, part, index)
         own = {v: (bits[row], masks.shape[1]) for v, bits, masks in zip(values, packed, several, strict=True)}
-        ledger.steps[node].append(DeferredSteps(partial(_add_bounds, ledger, slopes, own)))
+        ledger.steps[node].append(partial(_add_bounds, ledger, slopes, own))
 
 
 def _add_sheet_bounds(ledger: ProofLog, bits: NDArray[np.uint8], steps: list[ProofStep]) -> None:
@@ -325,8 +315,7 @@ def _write_drops(
         here = members[sets[:, number]]
         given = trials[number].pick(here).compact()
         for row, member in zip(given, here.tolist(), strict=True):
-            step = partial(_add_drop, ledger, number, row)
-            ledger.steps[int(domains.node[member])].append(DeferredSteps(step))
+            ledger.steps[int(domains.node[member])].append(partial(_add_drop, ledger, number, row))
 
 
 def _add_drop(ledger: ProofLog, number: int, given: CompactRefutation, steps: list[ProofStep]) -> None:
@@ -404,8 +393,8 @@ def _preorder_steps(ledger: ProofLog) -> list[ProofStep]:
         node = waiting.pop()
         begun: list[ProofStep] = []
         for entry in ledger.steps[node]:
-            if isinstance(entry, DeferredSteps):
-                entry.write(begun)
+            if callable(entry):
+                entry(begun)
             else:
                 begun.append(entry)
         steps.extend(begun)

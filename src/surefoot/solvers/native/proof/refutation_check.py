@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.network.back_substitution import Planes
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.network.relaxation import COARSE, relu_gap
@@ -84,8 +83,7 @@ def remaining_box(part: NetworkBounds, trial: CubeRefutation) -> BoxArray:
     plane, least = found.least(trial.row[:, None])
     with np.errstate(all="ignore"):
         size = (np.abs(plane.coefficients) * box.magnitude[:, None]).sum(axis=2) + np.abs(plane.constant)
-    looser = Planes(plane.coefficients, plane.constant)
-    return contract_by_planes(looser, least - _MARGIN * size, box)
+    return contract_by_planes(plane, least - _MARGIN * size, box)
 
 
 def needed_last_bounds(

@@ -72,7 +72,6 @@ def _emit_product(count: int, signs: bool) -> IrFunction:
                 for i, place in enumerate(places):
                     f.put_vector(out, f.add(start, str(i * LANES)), f.load_place(place, V))
             f.set_variable(done, end)
-    f.do("ret i64 0")
     return f
 
 
@@ -108,12 +107,11 @@ def _emit_alive_list() -> IrFunction:
         counts = f.value(f"or i1 {f.less(slopes, '0.0', D, 'une')}, {f.compare('eq', '%bent', '0')}")
         f.set_variable(found, f.add(at, f.value(f"zext i1 {counts} to i64")))
     f.store(entries, "0", f.get(found))
-    f.do("ret i64 0")
     return f
 
 
 def alive_list_pointer(f: ChainFunction, number: str) -> str:
-    place = f.mul(f.field(TableField.SCRATCH_SIZE), f.add(number, str(int(ScratchBuffer.ALIVE))))
+    place = f.mul(f.field(TableField.SCRATCH_SIZE), f.add(number, ScratchBuffer.ALIVE))
     return f.at(f.address(TableField.SCRATCH), place, D)
 
 
@@ -170,8 +168,8 @@ def _emit_relaxation_step(
     f: ChainFunction, column: str, padded: str, rows: Sequence[str], sums: dict[str, list[str]]
 ) -> None:
     """Positive coefficients meet the lines below ReLUs, negative ones those above."""
-    names = (TableField.BELOW, TableField.ABOVE, TableField.CONSTANT)
-    below, above, lines = (f.sheet(name, "%box", column) for name in names)
+    fields = (TableField.BELOW, TableField.ABOVE, TableField.CONSTANT)
+    below, above, lines = f.sheets("%box", column, *fields)
     with f.vectors(padded) as i:
         lower, upper, line = f.vector(below, i), f.vector(above, i), f.vector(lines, i)
         for r, own in enumerate(rows):
@@ -188,13 +186,11 @@ def _emit_add_sums(f: ChainFunction, sums: dict[str, list[str]]) -> None:
     """Add the sums to constant and slack. What underflows is less than TINY for every unit of a cost."""
     state = f.buffer(ScratchBuffer.STATE)
     length = f.factor(f.address(TableField.LAYERS), RoundingFactor.LINES)
-    least = f.times(f.plus(f.number(state, str(int(PlaneState.COSTS))), "1.0", D), f.constant(TINY, D), D)
+    least = f.times(f.plus(f.number(state, PlaneState.COSTS), "1.0", D), f.constant(TINY, D), D)
     for r in range(len(sums["constant"])):
-        constant, slack = str(PlaneState.CONSTANT + r), str(PlaneState.SLACK + r)
-        before, change, terms = (
-            f.number(state, constant),
-            *(f.reduce_sum(sums[n][r]) for n in ("constant", "terms")),
-        )
+        constant, slack = PlaneState.CONSTANT + r, PlaneState.SLACK + r
+        before = f.number(state, constant)
+        change, terms = f.reduce_sum(sums["constant"][r]), f.reduce_sum(sums["terms"][r])
         f.put_number(state, constant, f.plus(before, change, D))
         error = f.times(f.plus(f.size(before, D), terms, D), length, D)
         more = f.plus(f.plus(error, f.reduce_sum(sums["slack"][r]), D), least, D)
@@ -205,10 +201,7 @@ def _emit_plane_constant() -> IrFunction:
     """The constant of a plane without its slack, after inputs that are read directly were added."""
     f = ChainFunction("finish", ", i64 %box, i64 %which, ptr %given, ptr %extra, i64 %direct")
     state, inputs = f.buffer(ScratchBuffer.STATE), f.address(TableField.LAYERS)
-    constant, slack = (
-        f.add("%which", str(int(PlaneState.CONSTANT))),
-        f.add("%which", str(int(PlaneState.SLACK))),
-    )
+    constant, slack = f.add("%which", PlaneState.CONSTANT), f.add("%which", PlaneState.SLACK)
     with f.unless_zero("%direct"):
         size = f.running_sum()
         low, high = f.sheet(TableField.LOW, "%box"), f.sheet(TableField.HIGH, "%box")
@@ -223,7 +216,6 @@ def _emit_plane_constant() -> IrFunction:
     most = f.times(f.number(state, slack), f.constant(1.0 + 2.0**-30, D), D)
     value = f.minus(f.number(state, constant), most, D)
     f.put_number(state, constant, emit_round_down(f, value, D))
-    f.do("ret i64 0")
     return f
 
 
@@ -250,7 +242,6 @@ def _emit_input_box() -> IrFunction:
         middle, far = emit_centre_radius(f, f.vector(low, i), f.vector(high, i))
         f.put_vector(centre, i, middle)
         f.put_vector(reach, i, far)
-    f.do("ret i64 0")
     return f
 
 
@@ -272,13 +263,12 @@ def _emit_plane_minimum() -> IrFunction:
         f.add_to_sum(middle, f.times(rows, at))
         f.add_to_sum(spread, f.times(steep, f.vector(reach, i)))
         f.add_to_sum(size, f.times(steep, f.size(at)))
-    constant = f.number(state, f.add("%which", str(int(PlaneState.CONSTANT))))
+    constant = f.number(state, f.add("%which", PlaneState.CONSTANT))
     wide = f.reduce_sum(spread)
     total = f.plus(f.plus(f.reduce_sum(size), wide, D), f.size(constant, D), D)
     error = f.plus(f.times(total, f.factor(inputs, RoundingFactor.INTERVAL), D), f.constant(TINY, D), D)
     value = f.minus(f.plus(f.reduce_sum(middle), constant, D), wide, D)
-    f.put_number(state, f.add("%which", str(int(PlaneState.LEAST))), f.minus(value, error, D))
-    f.do("ret i64 0")
+    f.put_number(state, f.add("%which", PlaneState.LEAST), f.minus(value, error, D))
     return f
 
 
@@ -306,11 +296,8 @@ def _emit_planes_below() -> IrFunction:
     last, rows = f.field(TableField.LAST), f.field(TableField.ROW_COUNT)
     layer, inputs = f.layer(last), f.address(TableField.LAYERS)
     width, wide = f.word(layer, LayerWord.WIDTH), f.word(inputs, LayerWord.WIDTH)
-    direct, traced, state = (
-        f.word(layer, LayerWord.DIRECT),
-        f.field(TableField.TRACE),
-        f.buffer(ScratchBuffer.STATE),
-    )
+    direct, traced = f.word(layer, LayerWord.DIRECT), f.field(TableField.TRACE)
+    state = f.buffer(ScratchBuffer.STATE)
     with f.count("0", f.field(TableField.BOXES)) as box:
         f.do(format_call("input_box", f"i64 {box}"))
         emit_box_preparation(f, box, last)
@@ -321,29 +308,26 @@ def _emit_planes_below() -> IrFunction:
             traces = []
             for r, which in enumerate((first, second)):
                 source = f.at(f.address(TableField.ROWS), f.mul(box, f.field(TableField.ROW_STEP)), D)
-                source, own = (
-                    f.at(source, f.mul(which, width), D),
-                    f.buffer((ScratchBuffer.ONE, ScratchBuffer.TWO)[r]),
-                )
+                source, own = f.at(source, f.mul(which, width), D), f.buffer(TURNS[r][0])
                 f.fill(own, f.word(layer, LayerWord.PADDED))
                 with f.count("0", width) as j:
                     f.put_number(own, j, f.number(source, j))
                 for part in (PlaneState.CONSTANT, PlaneState.SLACK):
-                    f.put_number(state, str(part + r), "0.0")
+                    f.put_number(state, part + r, "0.0")
                 place = f.mul(f.add(f.mul(box, rows), which), f.field(TableField.COLUMNS))
                 traces.append(f.at(f.address(TableField.TRACE), place, D))
             found = emit_walk_call(f, box, last, "0", traces, traced)
             emit_plane_bounds(f, box, found, direct)
             for r, which in enumerate((first, second)):
                 place = f.add(f.mul(box, rows), which)
-                f.put_number(
-                    f.address(TableField.CONSTANTS), place, f.number(state, str(PlaneState.CONSTANT + r))
-                )
-                f.put_number(f.address(TableField.LEAST), place, f.number(state, str(PlaneState.LEAST + r)))
+                for field, part in (
+                    (TableField.CONSTANTS, PlaneState.CONSTANT),
+                    (TableField.LEAST, PlaneState.LEAST),
+                ):
+                    f.put_number(f.address(field), place, f.number(state, part + r))
                 out = f.at(f.address(TableField.PLANES), f.mul(place, wide), D)
                 with f.count("0", wide) as j:
                     f.put_number(out, j, f.number(found[r], j))
-    f.do("ret i64 0")
     return f
 
 
@@ -353,7 +337,7 @@ def emit_box_preparation(f: ChainFunction, box: str, last: str) -> None:
     first = f.word(f.address(TableField.LAYERS), LayerWord.PADDED)
     with f.vectors(f.sub(f.field(TableField.COLUMNS), first)) as i:
         f.add_to_sum(total, f.vector(costs, f.add(i, first)))
-    f.put_number(f.buffer(ScratchBuffer.STATE), str(int(PlaneState.COSTS)), f.reduce_sum(total))
+    f.put_number(f.buffer(ScratchBuffer.STATE), PlaneState.COSTS, f.reduce_sum(total))
     with f.count("1", f.add(last, "1")) as number:
         next_one = f.add(number, "1")
         read = f.choose(f.compare("sgt", next_one, last), number, next_one, "i64")

@@ -11,27 +11,24 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.network.back_substitution import Planes
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.solvers.native.relu_chain.backward import backward_functions
 from surefoot.solvers.native.relu_chain.forward import forward_functions
 from surefoot.solvers.native.relu_chain.layer_tables import ALL, ReluChain, address_of
-from surefoot.solvers.native.relu_chain.llvm_builder import DECLARED, AscentArray, LayerWord, TableField
+from surefoot.solvers.native.relu_chain.llvm_builder import (
+    DECLARED,
+    SHEETS,
+    AscentArray,
+    LayerWord,
+    TableField,
+)
 from surefoot.solvers.native.relu_chain.slope_ascent import climb_functions
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 
 WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
 Words: TypeAlias = dict[TableField, int | Array | NDArray[np.bool_]]  # of the table; an array is its address
-_SHEETS = (
-    TableField.LOW,
-    TableField.HIGH,
-    TableField.BELOW,
-    TableField.ABOVE,
-    TableField.CONSTANT,
-    TableField.COST,
-    TableField.REAL,
-    TableField.RADIUS,
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +117,7 @@ def bound_chain_boxes(
 ) -> BoundArrays:
     """Bounds of all layers; where a number leaves the range of float64 they say nothing."""
     boxes, inputs = len(box.low), box.low.shape[1]
-    sheets = np.empty((len(_SHEETS), boxes, chain.width))
+    sheets = np.empty((len(SHEETS), boxes, chain.width))
     sheets[:, :, : chain.records[0, LayerWord.PADDED]] = 0.0
     sheets[0, :, :inputs], sheets[1, :, :inputs] = box.low, box.high
     used = np.zeros((2, boxes, chain.width), dtype=np.bool_)
@@ -131,7 +128,7 @@ def replace_layer_box(
     sheet: BoundArrays, value: int, box: BoxArray, low: NDArray[np.bool_], high: NDArray[np.bool_]
 ) -> BoundArrays:
     """The same with another box for a layer and what follows from it; `low`, `high`: what is still in use."""
-    sheets = np.stack([getattr(sheet, name) for name in _NAMES[: len(_SHEETS)]])
+    sheets = np.stack([getattr(sheet, name) for name in _NAMES[: len(SHEETS)]])
     used = np.stack([sheet.used_low, sheet.used_high])
     at, ends = sheet.chain.columns[value], vacuous_box(sheet.chain, len(sheet.low))
     used[0][:, at], used[1][:, at] = low, high
@@ -149,7 +146,7 @@ def _compute_bound_arrays(
     start: int,
 ) -> BoundArrays:
     at, step = address_of(sheets), sheets.strides[0]
-    fields: Words = {field: at + i * step for i, field in enumerate(_SHEETS)}
+    fields: Words = {field: at + i * step for i, field in enumerate(SHEETS)}
     at, step = address_of(used), used.strides[0]
     fields |= {TableField.USED_LOW: at, TableField.USED_HIGH: at + step}
     fields |= {TableField.SUBSTITUTES: int(substitutes), TableField.START: start}
@@ -218,48 +215,46 @@ def _relaxation_fields(sheet: BoundArrays, below: Array) -> Words:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChainAscent:
-    """The best plane of each box: multipliers of the last layer, slopes below ReLUs, and what they give."""
+class BestPlane:
+    """Per box: the plane, its minimum, the row of multipliers over the outputs, and where to split."""
 
-    rows: Array
-    slopes: Array  # a sheet
-    planes: Array
-    constants: Array
-    least: Array
-    heights: Array  # the same but for all roundings
-    gains: Array  # per input, how much a narrower one would straighten
+    plane: Planes
+    value: Array
+    height: Array  # the minimum but for all roundings
+    row: Array
+    slopes: dict[int, Array]  # of the functions below ReLUs that the plane rests on, by value
+    gain: Array  # per input, how much a narrower input would straighten
 
 
 def ascend_chain_slopes(
     sheet: BoundArrays, rows: Array, shares: Array, scales: Array, steps: int
-) -> ChainAscent:
+) -> BestPlane:
     """Ascend from shares of some rows, (boxes, rows) of them with their scales."""
     chain = sheet.chain
     boxes, inputs = len(sheet.low), int(chain.records[0, LayerWord.WIDTH])
     rows, shares = np.ascontiguousarray(rows), np.array(shares)
     scales = np.ascontiguousarray(np.broadcast_to(scales, shares.shape))
     none = np.full(boxes, -np.inf)
-    found = ChainAscent(
+    found = BestPlane(
+        Planes(np.zeros((boxes, 1, inputs)), none[:, None]),
+        none.copy(),
+        none.copy(),
         (shares * scales) @ rows,
-        sheet.below.copy(),
-        np.zeros((boxes, inputs)),
-        none,
-        none.copy(),
-        none.copy(),
+        {ALL: sheet.below.copy()},
         np.zeros((boxes, inputs)),
     )
-    fields = _relaxation_fields(sheet, found.slopes) | {
+    fields = _relaxation_fields(sheet, found.slopes[ALL]) | {
         TableField.ROWS: rows,
         TableField.ROW_COUNT: len(rows),
         TableField.SHARES: shares,
         TableField.SCALES: scales,
         TableField.STEPS: steps,
-        TableField.MULTIPLIERS: found.rows,
-        TableField.PLANES: found.planes,
-        TableField.CONSTANTS: found.constants,
-        TableField.LEAST: found.least,
-        TableField.HEIGHTS: found.heights,
-        TableField.GAINS: found.gains,
+        TableField.MULTIPLIERS: found.row,
+        TableField.PLANES: found.plane.coefficients,
+        TableField.CONSTANTS: found.plane.constant,
+        TableField.LEAST: found.value,
+        TableField.HEIGHTS: found.height,
+        TableField.GAINS: found.gain,
         TableField.WORK: np.empty((len(AscentArray), chain.width)),
     }
     _run_function("climb", chain, boxes, fields)

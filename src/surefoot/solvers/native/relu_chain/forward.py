@@ -18,6 +18,7 @@ from surefoot.solvers.native.relu_chain.backward import (
     format_call,
 )
 from surefoot.solvers.native.relu_chain.llvm_builder import (
+    SHEETS,
     ChainFunction,
     LayerWord,
     PlaneState,
@@ -66,7 +67,6 @@ def _emit_interval() -> IrFunction:
             for total, more in zip(totals, extra, strict=True):
                 f.put_vector(total, i, f.plus(f.vector(total, i), f.vector(more, i)))
     _emit_interval_ends(f, layer, column, padded, totals, error)
-    f.do("ret i64 0")
     return f
 
 
@@ -133,10 +133,7 @@ def _emit_interval_ends(
             f.put_vector(low, i, emit_round_down(f, f.minus(least, by)))
             f.put_vector(high, i, emit_round_up(f, f.plus(most, by)))
     with f.unless_zero(f.field(TableField.KNOWN_LOW)):
-        least, most = (
-            f.sheet(TableField.KNOWN_LOW, "%box", column),
-            f.sheet(TableField.KNOWN_HIGH, "%box", column),
-        )
+        least, most = f.sheets("%box", column, TableField.KNOWN_LOW, TableField.KNOWN_HIGH)
         with f.vectors(padded) as i:
             f.put_vector(low, i, f.larger(f.vector(least, i), f.vector(low, i)))
             f.put_vector(high, i, f.smaller(f.vector(most, i), f.vector(high, i)))
@@ -158,11 +155,10 @@ def _emit_entry_bounds() -> IrFunction:
     slack = f.number(f.buffer(ScratchBuffer.EFFECT), "%which")
     slack = f.plus(slack, f.times(radius, f.factor(layer, RoundingFactor.RADIUS_BACK), D), D)
     for r, constant in enumerate((bias, f.minus("-0.0", bias, D))):
-        f.put_number(state, str(PlaneState.CONSTANT + r), constant)
-        f.put_number(state, str(PlaneState.SLACK + r), f.plus(slack, f.constant(TINY, D), D))
+        f.put_number(state, PlaneState.CONSTANT + r, constant)
+        f.put_number(state, PlaneState.SLACK + r, f.plus(slack, f.constant(TINY, D), D))
     before, bent = f.sub("%number", "1"), f.word(layer, LayerWord.BENT)
     emit_plane_bounds(f, "%box", emit_walk_call(f, "%box", before, bent, ("null", "null"), "0"), "0")
-    f.do("ret i64 0")
     return f
 
 
@@ -180,8 +176,8 @@ def _emit_tighten_layer(worth: float) -> IrFunction:
         is_open = f.value(f"and i1 {f.less(least, '0.0', D)}, {f.less('0.0', most, D)}")
         with f.when(is_open):
             f.do(format_call("entry", "i64 %box", "i64 %number", f"i64 {j}"))
-            lower = f.larger(f.number(state, str(int(PlaneState.LEAST))), least, D)
-            negated = f.minus("-0.0", f.number(state, str(PlaneState.LEAST + 1)), D)
+            lower = f.larger(f.number(state, PlaneState.LEAST), least, D)
+            negated = f.minus("-0.0", f.number(state, PlaneState.LEAST + 1), D)
             upper = f.smaller(negated, most, D)
             enough = f.times(f.minus(most, least, D), f.constant(worth, D), D)
             on, off = f.less("0.0", lower, D, "ole"), f.less(upper, "0.0", D, "ole")
@@ -193,7 +189,6 @@ def _emit_tighten_layer(worth: float) -> IrFunction:
             f.put_number(high, j, f.choose(falls, upper, most, D))
             f.store(used_low, j, f.value(f"zext i1 {rises} to i8"), "i8")
             f.store(used_high, j, f.value(f"zext i1 {falls} to i8"), "i8")
-    f.do("ret i64 0")
     return f
 
 
@@ -206,17 +201,8 @@ def _emit_relu_relaxation() -> IrFunction:
     f = ChainFunction("lines", ", i64 %box, i64 %number")
     layer = f.layer("%number")
     column, padded = f.word(layer, LayerWord.COLUMN), f.word(layer, LayerWord.PADDED)
-    names = (
-        TableField.LOW,
-        TableField.HIGH,
-        TableField.BELOW,
-        TableField.ABOVE,
-        TableField.CONSTANT,
-        TableField.COST,
-        TableField.REAL,
-    )
-    low, high, below, above, constant, cost, real = (f.sheet(name, "%box", column) for name in names)
-    radius, effect = f.sheet(TableField.RADIUS, "%box", column), f.buffer(ScratchBuffer.EFFECT)
+    low, high, below, above, constant, cost, real, radius = f.sheets("%box", column, *SHEETS)
+    effect = f.buffer(ScratchBuffer.EFFECT)
     back, one = f.broadcast_number(f.factor(layer, RoundingFactor.RADIUS_BACK)), f.constant(1.0)
     total, zero, tiny, small = f.running_sum(), "zeroinitializer", f.constant(TINY), f.constant(SMALL)
     with f.vectors(padded) as i:
@@ -239,14 +225,13 @@ def _emit_relu_relaxation() -> IrFunction:
         whole = f.plus(plain, f.times(back, f.vector(radius, i)))
         f.put_vector(cost, i, whole)
         f.add_to_sum(total, whole)
-    state, place = f.buffer(ScratchBuffer.STATE), str(int(PlaneState.COSTS))
+    state, place = f.buffer(ScratchBuffer.STATE), PlaneState.COSTS
     f.put_number(state, place, f.plus(f.number(state, place), f.reduce_sum(total), D))
     next_one = f.add("%number", "1")
     is_last = f.compare("sgt", next_one, f.field(TableField.LAST))
     bent = f.word(f.layer(f.choose(is_last, "%number", next_one, "i64")), LayerWord.BENT)
     bent = f.choose(is_last, "0", bent, "i64")
     f.do(format_call("alive", "i64 %box", "i64 %number", f"i64 {bent}"))
-    f.do("ret i64 0")
     return f
 
 
@@ -256,12 +241,11 @@ def _emit_bound_layers() -> IrFunction:
     last, substitutes = f.field(TableField.LAST), f.field(TableField.SUBSTITUTES)
     with f.count("0", f.field(TableField.BOXES)) as box:
         f.do(format_call("input_box", f"i64 {box}"))
-        f.put_number(f.buffer(ScratchBuffer.STATE), str(int(PlaneState.COSTS)), "0.0")
+        f.put_number(f.buffer(ScratchBuffer.STATE), PlaneState.COSTS, "0.0")
         with f.count(f.field(TableField.START), f.add(last, "1")) as number:
             f.do(format_call("interval", f"i64 {box}", f"i64 {number}"))
             wanted = f.value(f"and i64 {f.word(f.layer(number), LayerWord.WANTED)}, {substitutes}")
             with f.unless_zero(wanted):
                 f.do(format_call("narrow", f"i64 {box}", f"i64 {number}"))
             f.do(format_call("lines", f"i64 {box}", f"i64 {number}"))
-    f.do("ret i64 0")
     return f

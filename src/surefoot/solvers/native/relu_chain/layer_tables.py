@@ -46,7 +46,7 @@ class ReluChain:
     """The records of the layers, and where their entries are in a sheet."""
 
     records: NDArray[np.int64]
-    numbers: Array  # what the records point to
+    numbers: tuple[Array, ...]  # what the records point to
     values: tuple[int, ...]  # the value that each layer computes
     columns: dict[int, slice]  # of every value; of a ReLU those of its argument
     relus: tuple[int, ...]
@@ -131,22 +131,22 @@ def _build_chain_tables(
     bounded: frozenset[int],
     rounded: Mapping[int, Mask],
 ) -> ReluChain:
-    memory = _Memory(_count_numbers(inputs, links))
+    numbers: list[Array] = []
     factors = [0.0] * _FACTORS
     factors[RoundingFactor.INTERVAL] = gamma_factor(2 * inputs + 4)
     factors[RoundingFactor.LINES] = gamma_factor(8 + 2 * sum(len(link.bias) for link in links))
     first = [0] * _WORDS
     first[LayerWord.WIDTH], first[LayerWord.PADDED] = inputs, _padded_width(inputs)
-    first[LayerWord.FACTORS] = memory.put_row(factors, _FACTORS)
+    first[LayerWord.FACTORS] = _store_rows(numbers, factors, _FACTORS)
     rows = [first]
     column, columns, before = _padded_width(inputs), {0: slice(0, inputs)}, inputs
     for link in links:
         width, padded = len(link.bias), _padded_width(len(link.bias))
-        row = _layer_record(memory, link, before, inputs)
+        row = _layer_record(numbers, link, before, inputs)
         row[LayerWord.WANTED], row[LayerWord.COLUMN] = int(link.value in bounded), column
         if link.value in rounded and (link.once is False or rounded[link.value].any()):
             row[LayerWord.ROUNDED] = 2 if link.once else 1
-            row[LayerWord.MASK] = memory.put_row(rounded[link.value], padded)
+            row[LayerWord.MASK] = _store_rows(numbers, rounded[link.value], padded)
         rows.append(row)
         columns[link.value] = slice(column, column + width)
         column, before = column + padded, width
@@ -163,15 +163,12 @@ def _build_chain_tables(
     scratch = np.zeros((ScratchBuffer.ALIVE + len(records), widest + _PAD))
     scratch[ScratchBuffer.EVERY].view(np.int64)[:] = np.arange(scratch.shape[1])
     table = np.zeros(len(TableField), dtype=np.int64)
-    table[TableField.LAYERS], table[TableField.LAST], table[TableField.COLUMNS] = (
-        address_of(records),
-        len(links),
-        column,
-    )
+    table[TableField.LAYERS], table[TableField.LAST] = address_of(records), len(links)
+    table[TableField.COLUMNS] = column
     table[TableField.SCRATCH], table[TableField.SCRATCH_SIZE] = address_of(scratch), scratch.shape[1]
     return ReluChain(
         records,
-        memory.numbers,
+        tuple(numbers),
         tuple(link.value for link in links),
         columns,
         tuple(relus),
@@ -183,59 +180,31 @@ def _build_chain_tables(
     )
 
 
-def _layer_record(memory: _Memory, link: _Link, before: int, inputs: int) -> list[int]:
+def _layer_record(numbers: list[Array], link: _Link, before: int, inputs: int) -> list[int]:
     """The words of a layer that reads `before` entries."""
     width, padded, wide = len(link.bias), _padded_width(len(link.bias)), _padded_width(before)
     row = [0] * _WORDS
     row[LayerWord.WIDTH], row[LayerWord.PADDED] = width, padded
     row[LayerWord.SOURCE], row[LayerWord.SOURCE_PADDED] = before, wide
-    row[LayerWord.WEIGHTS] = memory.put_matrix(link.weights, wide)
-    row[LayerWord.TURNED] = memory.put_matrix(link.weights.T, padded)
-    row[LayerWord.BIAS] = memory.put_row(link.bias, padded)
+    row[LayerWord.WEIGHTS] = _store_rows(numbers, link.weights, wide)
+    row[LayerWord.TURNED] = _store_rows(numbers, link.weights.T, padded)
+    row[LayerWord.BIAS] = _store_rows(numbers, link.bias, padded)
     row[LayerWord.BENT] = int(link.bent)
     if link.direct is not None:
-        row[LayerWord.DIRECT] = memory.put_matrix(link.direct, _padded_width(inputs))
-        row[LayerWord.DIRECT_TURNED] = memory.put_matrix(link.direct.T, padded)
+        row[LayerWord.DIRECT] = _store_rows(numbers, link.direct, _padded_width(inputs))
+        row[LayerWord.DIRECT_TURNED] = _store_rows(numbers, link.direct.T, padded)
     reads = before + (0 if link.direct is None else inputs)
-    row[LayerWord.FACTORS] = memory.put_row(_rounding_factors(link, width, reads), _FACTORS)
+    row[LayerWord.FACTORS] = _store_rows(numbers, _rounding_factors(link, width, reads), _FACTORS)
     return row
 
 
-def _count_numbers(inputs: int, links: list[_Link]) -> int:
-    """Enough room for what the records point to."""
-    total, before = _FACTORS, inputs
-    for link in links:
-        width, padded = len(link.bias), _padded_width(len(link.bias))
-        total += width * _padded_width(before) + before * padded + 2 * padded + _FACTORS
-        total += 0 if link.direct is None else width * _padded_width(inputs) + inputs * padded
-        before = width
-    return total
-
-
-class _Memory:
-    """One array for all numbers that the records point to: zeros that are filled piece by piece."""
-
-    def __init__(self, count: int) -> None:
-        self.numbers, self.used = np.zeros(count), 0
-        self.base = address_of(self.numbers)
-
-    def put_matrix(self, array: Array, columns: int) -> int:
-        """The address of an array with zeros on the right of its rows."""
-        start = self._reserve_numbers(len(array) * columns)
-        self.numbers[start : self.used].reshape(len(array), columns)[:, : array.shape[1]] = array
-        return self.base + 8 * start
-
-    def put_row(self, row: Array | Mask | list[float], columns: int) -> int:
-        start = self._reserve_numbers(columns)
-        self.numbers[start : start + len(row)] = row
-        return self.base + 8 * start
-
-    def _reserve_numbers(self, size: int) -> int:
-        """Where the next numbers begin."""
-        start, self.used = self.used, self.used + size
-        if self.used > len(self.numbers):
-            raise ValueError("more numbers than there is room for")
-        return start
+def _store_rows(numbers: list[Array], rows: Array | Mask | list[float], columns: int) -> int:
+    """The address of a copy with zeros on the right of its rows, which is kept among the numbers."""
+    given = np.atleast_2d(rows)
+    padded = np.zeros((len(given), columns))
+    padded[:, : given.shape[1]] = given
+    numbers.append(padded)
+    return address_of(padded)
 
 
 def _rounding_factors(link: _Link, width: int, reads: int) -> list[float]:

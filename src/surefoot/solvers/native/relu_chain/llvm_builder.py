@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from struct import pack
 
-from surefoot.work.machine.llvm_ir import IrFunction
+from surefoot.work.machine.llvm_ir import IrFunction, Operand
 
 LANES = 8
 BLOCKS = (4, 2)  # vectors of a row that are summed side by side: widths are padded to two vectors
@@ -93,6 +93,9 @@ class TableField(IntEnum):
     WORK = 33  # sheets of one row each
 
 
+SHEETS = tuple(TableField)[TableField.LOW : TableField.USED_LOW]  # what is known about boxes, in doubles
+
+
 class ScratchBuffer(IntEnum):
     """Parts of the scratch memory. Two rows of coefficients are substituted side by side."""
 
@@ -141,8 +144,13 @@ class ChainFunction(IrFunction):
     def __init__(self, name: str, more: str = "", *, internal: bool = True) -> None:
         super().__init__(name, "ptr %table" + more, internal=internal)
 
+    def text(self) -> str:
+        if not self.ended:
+            self.do("ret i64 0")
+        return super().text()
+
     def field(self, field: TableField) -> str:
-        return self.load("%table", str(int(field)))
+        return self.load("%table", field)
 
     def address(self, field: TableField) -> str:
         return self.pointer(self.field(field))
@@ -151,28 +159,31 @@ class ChainFunction(IrFunction):
         return self.value(f"inttoptr i64 {number} to ptr")
 
     def layer(self, number: str) -> str:
-        return self.at(self.address(TableField.LAYERS), self.mul(number, str(len(LayerWord))))
+        return self.at(self.address(TableField.LAYERS), self.mul(number, len(LayerWord)))
 
     def word(self, layer: str, field: LayerWord) -> str:
-        return self.load(layer, str(int(field)))
+        return self.load(layer, field)
 
     def array(self, layer: str, field: LayerWord) -> str:
         return self.pointer(self.word(layer, field))
 
     def factor(self, layer: str, which: RoundingFactor) -> str:
-        return self.load(self.array(layer, LayerWord.FACTORS), str(int(which)), "double")
+        return self.load(self.array(layer, LayerWord.FACTORS), which, "double")
 
     def sheet(self, field: TableField, box: str, column: str = "0") -> str:
         """Where the numbers of a box begin, or those of one of its columns."""
         place = self.add(self.mul(box, self.field(TableField.COLUMNS)), column)
         return self.at(self.address(field), place, "double")
 
+    def sheets(self, box: str, column: str, *fields: TableField) -> list[str]:
+        return [self.sheet(field, box, column) for field in fields]
+
     def buffer(self, which: ScratchBuffer) -> str:
-        place = self.mul(self.field(TableField.SCRATCH_SIZE), str(int(which)))
+        place = self.mul(self.field(TableField.SCRATCH_SIZE), which)
         return self.at(self.address(TableField.SCRATCH), place, "double")
 
     def work(self, which: AscentArray, column: str = "0") -> str:
-        place = self.add(self.mul(self.field(TableField.COLUMNS), str(int(which))), column)
+        place = self.add(self.mul(self.field(TableField.COLUMNS), which), column)
         return self.at(self.address(TableField.WORK), place, "double")
 
     def place(self, kind: str, start: str) -> str:
@@ -189,16 +200,16 @@ class ChainFunction(IrFunction):
     def store_place(self, place: str, value: str, kind: str) -> None:
         self.do(f"store {kind} {value}, ptr {place}, align 8")
 
-    def vector(self, base: str, index: str) -> str:
+    def vector(self, base: str, index: Operand) -> str:
         return self.load_place(self.at(base, index, "double"), V)
 
-    def put_vector(self, base: str, index: str, value: str) -> None:
+    def put_vector(self, base: str, index: Operand, value: str) -> None:
         self.store_place(self.at(base, index, "double"), value, V)
 
-    def number(self, base: str, index: str) -> str:
+    def number(self, base: str, index: Operand) -> str:
         return self.load_place(self.at(base, index, "double"), "double")
 
-    def put_number(self, base: str, index: str, value: str) -> None:
+    def put_number(self, base: str, index: Operand, value: str) -> None:
         self.store_place(self.at(base, index, "double"), value, "double")
 
     def fill(self, base: str, padded: str) -> None:

@@ -56,7 +56,6 @@ def _emit_row_combination() -> IrFunction:
     f.copy_vectors(total, f.buffer(ScratchBuffer.ONE), f.word(layer, LayerWord.PADDED))
     for part in (PlaneState.CONSTANT, PlaneState.SLACK):
         f.put_number(f.buffer(ScratchBuffer.STATE), str(int(part)), "0.0")
-    f.do("ret i64 0")
     return f
 
 
@@ -74,11 +73,8 @@ def _emit_plane_height() -> IrFunction:
         point = f.choose(f.less("zeroinitializer", steep), f.vector(low, i), f.vector(high, i))
         f.put_vector(f.buffer(ScratchBuffer.POINT), i, point)
         f.add_to_sum(sums, f.times(steep, point))
-    value = f.plus(
-        f.reduce_sum(sums), f.number(f.buffer(ScratchBuffer.STATE), str(int(PlaneState.CONSTANT))), D
-    )
+    value = f.plus(f.reduce_sum(sums), f.number(f.buffer(ScratchBuffer.STATE), PlaneState.CONSTANT), D)
     f.put_number(f.buffer(ScratchBuffer.HEIGHT), "0", value)
-    f.do("ret i64 0")
     return f
 
 
@@ -91,8 +87,8 @@ def _emit_relaxed_forward() -> IrFunction:
         layer, before = f.layer(number), f.layer(f.sub(number, "1"))
         with f.unless_zero(f.word(layer, LayerWord.BENT)):
             column = f.word(before, LayerWord.COLUMN)
-            names = (TableField.BELOW, TableField.ABOVE, TableField.CONSTANT)
-            below, above, lines = (f.sheet(name, "%box", column) for name in names)
+            fields = (TableField.BELOW, TableField.ABOVE, TableField.CONSTANT)
+            below, above, lines = f.sheets("%box", column, *fields)
             met = f.work(AscentArray.MET, column)
             with f.vectors(f.word(before, LayerWord.PADDED)) as i:
                 value = f.vector(source, i)
@@ -100,10 +96,8 @@ def _emit_relaxed_forward() -> IrFunction:
                 lower = f.times(f.vector(below, i), value)
                 rises = f.less("zeroinitializer", f.vector(met, i))
                 f.put_vector(source, i, f.choose(rises, lower, upper))
-        entries, out = (
-            alive_list_pointer(f, f.sub(number, "1")),
-            f.work(AscentArray.ARGUMENTS, f.word(layer, LayerWord.COLUMN)),
-        )
+        entries = alive_list_pointer(f, f.sub(number, "1"))
+        out = f.work(AscentArray.ARGUMENTS, f.word(layer, LayerWord.COLUMN))
         is_first = f.compare("eq", number, "1")
         places = f.choose(is_first, f.buffer(ScratchBuffer.EVERY), f.at(entries, "1"), "ptr")
         count = f.choose(is_first, f.word(inputs, LayerWord.WIDTH), f.load(entries, "0"), "i64")
@@ -121,7 +115,6 @@ def _emit_relaxed_forward() -> IrFunction:
             value = f.plus(f.vector(out, i), f.vector(f.array(layer, LayerWord.BIAS), i))
             f.put_vector(out, i, value)
             f.put_vector(source, i, value)
-    f.do("ret i64 0")
     return f
 
 
@@ -154,7 +147,6 @@ def _emit_slope_step() -> IrFunction:
                     f"and <8 x i1> {f.less(f.vector(low, i), zero)}, {f.less(zero, f.vector(high, i))}"
                 )
                 f.put_vector(slopes, i, f.choose(is_open, moved, now))
-    f.do("ret i64 0")
     return f
 
 
@@ -162,10 +154,8 @@ def _emit_share_step() -> IrFunction:
     """Rows that are higher at the point count more: a step of exponentiated gradient ascent."""
     f = ChainFunction("share", ", i64 %box, double %rate")
     rows, layer = f.field(TableField.ROW_COUNT), f.layer(f.field(TableField.LAST))
-    width, values = (
-        f.word(layer, LayerWord.WIDTH),
-        f.work(AscentArray.ARGUMENTS, f.word(layer, LayerWord.COLUMN)),
-    )
+    width = f.word(layer, LayerWord.WIDTH)
+    values = f.work(AscentArray.ARGUMENTS, f.word(layer, LayerWord.COLUMN))
     heights, first = f.buffer(ScratchBuffer.HEIGHT), f.mul("%box", rows)
     shares, scales = (f.at(f.address(name), first, D) for name in (TableField.SHARES, TableField.SCALES))
     mean, largest, total = (f.place(D, "0.0") for _ in range(3))
@@ -194,25 +184,18 @@ def _emit_share_step() -> IrFunction:
         f.store_place(total, f.plus(f.load_place(total, D), moved, D), D)
     with f.count("0", rows) as r:
         f.put_number(shares, r, f.value(f"fdiv double {f.number(shares, r)}, {f.load_place(total, D)}"))
-    f.do("ret i64 0")
     return f
 
 
 def _emit_keep_best() -> IrFunction:
     """Note the plane at hand as the best one so far."""
     f = ChainFunction("keep", ", i64 %box, ptr %found")
-    layer, inputs, state = (
-        f.layer(f.field(TableField.LAST)),
-        f.address(TableField.LAYERS),
-        f.buffer(ScratchBuffer.STATE),
-    )
-    width, wide, columns = (
-        f.word(layer, LayerWord.WIDTH),
-        f.word(inputs, LayerWord.WIDTH),
-        f.field(TableField.COLUMNS),
-    )
-    f.put_number(f.address(TableField.LEAST), "%box", f.number(state, str(int(PlaneState.LEAST))))
-    f.put_number(f.address(TableField.CONSTANTS), "%box", f.number(state, str(int(PlaneState.CONSTANT))))
+    layer, inputs = f.layer(f.field(TableField.LAST)), f.address(TableField.LAYERS)
+    state = f.buffer(ScratchBuffer.STATE)
+    width, wide = f.word(layer, LayerWord.WIDTH), f.word(inputs, LayerWord.WIDTH)
+    columns = f.field(TableField.COLUMNS)
+    f.put_number(f.address(TableField.LEAST), "%box", f.number(state, PlaneState.LEAST))
+    f.put_number(f.address(TableField.CONSTANTS), "%box", f.number(state, PlaneState.CONSTANT))
     f.put_number(f.address(TableField.HEIGHTS), "%box", f.number(f.buffer(ScratchBuffer.HEIGHT), "0"))
     for field, count, source in (
         (TableField.MULTIPLIERS, width, f.buffer(ScratchBuffer.ROW)),
@@ -223,7 +206,6 @@ def _emit_keep_best() -> IrFunction:
             f.put_number(out, j, f.number(source, j))
     f.copy_vectors(f.sheet(TableField.BELOW, "%box"), f.work(AscentArray.BEST), columns)
     f.copy_vectors(f.work(AscentArray.MET), f.work(AscentArray.BEST_MET), columns)
-    f.do("ret i64 0")
     return f
 
 
@@ -240,10 +222,7 @@ def _emit_input_gains() -> IrFunction:
         layer = f.layer(here)
         column, padded = f.word(layer, LayerWord.COLUMN), f.word(layer, LayerWord.PADDED)
         with f.unless_zero(f.word(f.layer(f.add(here, "1")), LayerWord.BENT)):
-            below, above = (
-                f.sheet(TableField.BELOW, "%box", column),
-                f.sheet(TableField.ABOVE, "%box", column),
-            )
+            below, above = f.sheets("%box", column, TableField.BELOW, TableField.ABOVE)
             met = f.work(AscentArray.BEST_MET, column)
             with f.vectors(padded) as i:
                 lower, upper = f.vector(below, i), f.vector(above, i)
@@ -260,7 +239,6 @@ def _emit_input_gains() -> IrFunction:
     out = f.at(f.address(TableField.GAINS), f.mul("%box", wide), D)
     with f.count("0", wide) as j:
         f.put_number(out, j, f.number(carried, j))
-    f.do("ret i64 0")
     return f
 
 
@@ -286,7 +264,7 @@ def _emit_ascent() -> IrFunction:
             found = emit_walk_call(f, box, last, "0", [f.work(AscentArray.MET)], "1")
             f.do(format_call("height", f"i64 {box}", f"ptr {found[0]}", f"ptr {extra}", f"i64 {direct}"))
             emit_plane_bounds(f, box, found, direct)
-            value = f.number(state, str(int(PlaneState.LEAST)))
+            value = f.number(state, PlaneState.LEAST)
             with f.when(f.less(f.load_place(best, D), value, D)):
                 f.store_place(best, value, D)
                 f.do(format_call("keep", f"i64 {box}", f"ptr {found[0]}"))
@@ -303,5 +281,4 @@ def _emit_ascent() -> IrFunction:
                 f.do(format_call("share", f"i64 {box}", f"double {f.times(rate, f.constant(1.5, D), D)}"))
         f.copy_vectors(f.work(AscentArray.BEST), f.sheet(TableField.BELOW, box), columns)
         f.do(format_call("gain", f"i64 {box}"))
-    f.do("ret i64 0")
     return f

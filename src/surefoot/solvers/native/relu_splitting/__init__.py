@@ -1,6 +1,6 @@
 """Batched dual branch and bound with ReLU splitting, for chains of ReLU layers with many inputs.
 
-`refute_chain_problem(build_chain_problem(...))` asks whether some x of a box makes all rows hold:
+`branch_and_bound.refute_chain_problem` asks whether some x of a box makes all rows of a `ChainProblem` hold:
 `ChainRefutation` is a proof in exact arithmetic, `CandidatePoint` a point to be checked, `SearchGaveUp` says
 why neither. `query_search.ReluSplitting` does all of it for a query. A batch of up to 256 sub-domains is
 
@@ -22,26 +22,3 @@ last ascent, `bound` with a price of the cut for each neuron that is clipped, `s
 are multiples of powers of two, slopes of 1/128, so the checker sees the numbers of the search
 (splitting_log).
 """
-
-from surefoot.solvers.native.relu_splitting.branch_and_bound import refute_chain_problem
-from surefoot.solvers.native.relu_splitting.chain_problem import ChainProblem, build_chain_problem
-from surefoot.solvers.native.relu_splitting.dual_bound import AscentSteps
-from surefoot.solvers.native.relu_splitting.search_state import (
-    CandidatePoint,
-    ChainRefutation,
-    ReluSearchAnswer,
-    ReluSearchSettings,
-    SearchGaveUp,
-)
-
-__all__ = [
-    "AscentSteps",
-    "CandidatePoint",
-    "ChainProblem",
-    "ChainRefutation",
-    "ReluSearchAnswer",
-    "ReluSearchSettings",
-    "SearchGaveUp",
-    "build_chain_problem",
-    "refute_chain_problem",
-]

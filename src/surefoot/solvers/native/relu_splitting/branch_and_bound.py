@@ -30,7 +30,6 @@ from surefoot.solvers.native.relu_splitting.domain_splitting import (
 )
 from surefoot.solvers.native.relu_splitting.dual_bound import (
     MULTIPLIER_GRID,
-    AscentSteps,
     DualAscent,
     DualProblem,
     ascend_dual_bound,
@@ -58,7 +57,6 @@ from surefoot.solvers.native.relu_splitting.search_state import (
     keep_first_solution,
 )
 from surefoot.solvers.native.relu_splitting.splitting_log import (
-    DualEntry,
     EmptyEntry,
     IntervalsEntry,
     Multipliers,
@@ -72,6 +70,7 @@ _TRIAL, _LEAST, _PAYS, _FEW_ROWS = 16, 8, 3.0, 8  # most and least boxes of a tr
 _PROMISING = 16  # times as many sub-domains may be looked at if single rows gain much
 _ATTACKS, _TURNS, _FIRST_TURNS = 16, 12, 8  # points of an attack of each kind, steps downhill, of the first
 _SAMPLES = 8
+_AGAIN, _MOST_ROUNDS = 0.2, 2  # a box that lost this share of some width is tried again before it is split
 _ROUNDS = 8
 _GOES_ON = 0.5  # logarithm of a share of the volume of a box: less is not worth another round
 _NEARLY = 0.01
@@ -91,18 +90,16 @@ def all_rows_violated(problem: ChainProblem, seed: int) -> bool:
     return bool((evaluate_chain_rows(problem, points)[0] > 0.0).any(axis=0).all())
 
 
-def needed_rows(problem: ChainProblem, steps: AscentSteps) -> Mask:
+def needed_rows(problem: ChainProblem, steps: int) -> Mask:
     """Which rows do not hold in the whole box anyway, as far as bounds tell; one at least."""
     count = len(problem.offsets)
     opposite = replace(
         problem, rows=-problem.rows, direct=-problem.direct, offsets=np.negative(problem.offsets)
     )
-    c, first = prepare_dual_problem(opposite), root_relu_domain(opposite)
-    tighten_by_intervals(c, first)
-    theta = (first.upper > -first.lower).astype(np.float64)
+    c = prepare_dual_problem(opposite)
+    first = _bound_root(c)
     tighten_deep_neurons(c, first, first.phase == 0)
-    each = replace(first, theta=theta).pick(np.zeros(count, dtype=np.int64))
-    each = replace(each, row_weights=np.eye(count))
+    each = replace(first.pick(np.zeros(count, dtype=np.int64)), row_weights=np.eye(count))
     left = ~ascend_dual_bound(c, each, steps, fixed_rows=True).closed
     if not left.any():
         left[0] = True
@@ -111,47 +108,43 @@ def needed_rows(problem: ChainProblem, steps: AscentSteps) -> Mask:
 
 def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> ReluSearch:
     """A search that has not looked at anything yet."""
-    random = np.random.default_rng(settings.seed)
-    s = ReluSearch(
-        prepare_dual_problem(problem),
-        settings,
-        SplittingLog(settings.log, problem.neurons),
-        BatchStack(),
-        random,
-    )
+    s = ReluSearch(prepare_dual_problem(problem), settings, np.random.default_rng(settings.seed))
     _push_root(s)
     return s
 
 
 def _push_root(s: ReluSearch) -> None:
     """Put the whole box on an empty stack."""
-    problem = s.c.problem
-    s.log, s.stack = SplittingLog(s.settings.log, problem.neurons), BatchStack()
-    first = root_relu_domain(problem)
-    tighten_by_intervals(s.c, first)
-    theta = (first.upper > -first.lower).astype(np.float64)
+    s.log, s.stack = SplittingLog(s.settings.log, s.c.problem.neurons), BatchStack()
+    first = _bound_root(s.c)
     weights = np.rint(first.row_weights * MULTIPLIER_GRID) / MULTIPLIER_GRID
-    s.stack.push(replace(first, theta=theta, row_weights=weights))
+    s.stack.push(replace(first, row_weights=weights))
+
+
+def _bound_root(c: DualProblem) -> ReluDomains:
+    """The whole box with bounds by intervals; slopes are 1 below neurons that are more on than off."""
+    first = root_relu_domain(c.problem)
+    tighten_by_intervals(c, first)
+    return replace(first, theta=(first.upper > -first.lower).astype(np.float64))
 
 
 def resume_relu_search(s: ReluSearch, most_nodes: int = MOST_NODES) -> ReluSearchAnswer:
     """Go on until the end or a limit; after a limit this can be called again with a higher one."""
     if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
-        return SearchGaveUp(1, -np.inf, SearchLimit.RANGE, 0)
+        return SearchGaveUp(1, SearchLimit.RANGE, 0)
     why: SearchLimit | None = None
     while len(s.stack) and s.found is None and why is None:
         if s.nodes > s.settings.patience[len(s.c.slices) > 1] and not (s.looks_ahead or s.propagates):
-            s.looks_ahead, s.unresolved, s.worst = True, 0, np.inf
+            s.looks_ahead, s.unresolved = True, 0
             _push_root(s)
         _process_batch(s, s.stack.pop(s.settings.batch))
-        s.settings.progress(s.nodes, len(s.stack), s.worst)
         why = _exceeded_limit(s, most_nodes)
     if s.found is not None:
         return CandidatePoint(s.found, s.nodes)
     if len(s.stack) and why is not None:
-        return SearchGaveUp(len(s.stack) + s.unresolved, s.worst, why, s.nodes)
+        return SearchGaveUp(len(s.stack) + s.unresolved, why, s.nodes)
     if s.unresolved:
-        return SearchGaveUp(s.unresolved, s.worst, SearchLimit.TIES, s.nodes)
+        return SearchGaveUp(s.unresolved, SearchLimit.TIES, s.nodes)
     return ChainRefutation(s.c, s.log, s.nodes)
 
 
@@ -174,16 +167,17 @@ def _process_batch(s: ReluSearch, domains: ReluDomains) -> None:
     if len(s.c.slices) > 1:
         for clipped in tighten_deep_neurons(s.c, domains, domains.bent & (domains.phase == 0)):
             s.log.add_bounds(domains.node, clipped)
-    domains = _drop_empty_domains(s, domains)
-    if not len(domains):
+    empty = _log_empty_domains(s, domains)
+    if empty.all():
         return
+    if empty.any():
+        domains = domains.pick(~empty)
     fix_stable_phases(domains)
     still, a = _ascend_batch(s, domains)
     if not len(still):
         return
     if s.nodes >= s.next_trial:
         _try_propagation(s, still)
-    s.worst = min(s.worst, float(a.bound.min()))
     likely = np.concatenate([a.points, a.last])
     low, high = np.concatenate([still.low, still.low]), np.concatenate([still.high, still.high])
     if not (keep_first_solution(s, likely, low, high) or _attack_periodically(s, a)):
@@ -204,10 +198,8 @@ def _try_propagation(s: ReluSearch, still: ReluDomains) -> None:
 def _ascend_batch(s: ReluSearch, domains: ReluDomains) -> tuple[ReluDomains, DualAscent]:
     """The sub-domains that an ascent leaves open, and where it ended."""
     a = ascend_dual_bound(s.c, domains, s.settings.steps)
-    if s.log.wanted and a.closed.any():
-        of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
-        for i in np.flatnonzero(a.closed).tolist():
-            s.log.add(int(domains.node[i]), DualEntry(of, i, closing=True))
+    of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
+    s.log.add_multipliers(domains.node, of, a.closed, closing=True)
     still = replace(domains, theta=a.theta, row_weights=a.row_weights).pick(a.open)
     return replace(still, bent=a.after < 0.0), a
 
@@ -227,18 +219,13 @@ def _copy_arrays(domains: ReluDomains) -> ReluDomains:
     return replace(domains, **{name: getattr(domains, name).copy() for name in _CHANGED})
 
 
-def _drop_empty_domains(s: ReluSearch, domains: ReluDomains) -> ReluDomains:
-    empty = _empty_domains(domains)
-    if not empty.any():
-        return domains
+def _log_empty_domains(s: ReluSearch, domains: ReluDomains) -> Mask:
+    """Which sub-domains have bounds that contradict each other; these are closed."""
+    empty: Mask = np.asarray((domains.low > domains.high).any(axis=1))
+    empty |= np.asarray((domains.lower > domains.upper).any(axis=1))
     for node in domains.node[empty].tolist():
         s.log.add(node, EmptyEntry())
-    return domains.pick(~empty)
-
-
-def _empty_domains(domains: ReluDomains) -> Mask:
-    gone: Mask = np.asarray((domains.low > domains.high).any(axis=1))
-    return gone | np.asarray((domains.lower > domains.upper).any(axis=1))
+    return empty
 
 
 def _attack_periodically(s: ReluSearch, a: DualAscent) -> bool:
@@ -260,11 +247,9 @@ def _attack_periodically(s: ReluSearch, a: DualAscent) -> bool:
 
 def _contract_and_branch(s: ReluSearch, still: ReluDomains, a: DualAscent) -> None:
     """Contract the open sub-domains; look at some again, split the others."""
-    if s.log.wanted:
-        # Copies: neurons that bounds decide below lose their slopes, which the cut was made with.
-        of = Multipliers(still.theta.copy(), still.phase.copy(), still.lower.copy(), still.row_weights)
-        for i, node in enumerate(still.node.tolist()):
-            s.log.add(node, DualEntry(of, i, closing=False))
+    # Copies: neurons that bounds decide below lose their slopes, which the cut was made with.
+    of = Multipliers(still.theta.copy(), still.phase.copy(), still.lower.copy(), still.row_weights)
+    s.log.add_multipliers(still.node, of, np.ones(len(still), dtype=np.bool_), closing=False)
     low, high = contract_by_inequality(still.low, still.high, a.slopes, a.room, s.c.problem.whole)
     gain = largest_shrinkage(still, low, high)
     limit = a.room + np.einsum("ij,ij->i", a.slopes, a.last)
@@ -272,11 +257,9 @@ def _contract_and_branch(s: ReluSearch, still: ReluDomains, a: DualAscent) -> No
     clipped = clip_worthwhile_neurons(s.c, still, a)
     intersect_neuron_bounds(still, clipped)
     s.log.add_bounds(still.node, clipped)
-    empty = _empty_domains(still)
-    for node in still.node[empty].tolist():
-        s.log.add(node, EmptyEntry())
+    empty = _log_empty_domains(s, still)
     fix_stable_phases(still)
-    again = (gain > s.settings.again) & (still.rounds < s.settings.most_rounds) & ~empty
+    again = (gain > _AGAIN) & (still.rounds < _MOST_ROUNDS) & ~empty
     if again.any():
         more = still.pick(again)
         s.stack.push(replace(more, rounds=more.rounds + 1, fresh=np.full(len(more), -1)))
@@ -327,10 +310,9 @@ def _propagate_once(c: DualProblem, domains: ReluDomains, log: SplittingLog) -> 
         )
         done = (found.bound > 2.0 * error) & ~closed
         changed = ((low != domains.low) | (high != domains.high)).any(axis=1) & ~closed & ~done
-        if log.wanted:
-            of = Multipliers(theta, domains.phase, domains.lower.copy(), weights)
-            for i in np.flatnonzero(changed | done).tolist():
-                log.add(int(domains.node[i]), DualEntry(of, i, closing=bool(done[i])))
+        of = Multipliers(theta, domains.phase, domains.lower.copy(), weights)
+        log.add_multipliers(domains.node, of, changed, closing=False)
+        log.add_multipliers(domains.node, of, done, closing=True)
         closed |= done
         domains.low[changed], domains.high[changed] = low[changed], high[changed]
     after = domains.high - domains.low

@@ -15,7 +15,7 @@ from surefoot.problem.network import Activation, Affine, Network, Shape
 from surefoot.query.bounds import (
     Interval,
     declared_box,
-    float32_within,
+    integer_variable_names,
     intersect_intervals,
     simplify_formula,
 )
@@ -34,6 +34,7 @@ from surefoot.solvers.native.variable_definitions import (
     bound_atoms,
     bounds_of_atom,
     expand_choices,
+    float32_variable_names,
     float_below,
     float_box,
     nearest_float,
@@ -42,14 +43,8 @@ from surefoot.solvers.native.variable_definitions import (
     solve_defining_equalities,
     substitute_linear_names,
 )
-from surefoot.solvers.native.witness import typed_value
-from surefoot.term.linear import (
-    LinearForm,
-    linearise_term,
-    scale_form,
-    variable_form,
-)
-from surefoot.term.value_types import Bool, Int, Real
+from surefoot.solvers.native.witness import nearest_value, typed_value
+from surefoot.term.linear import LinearForm, linearise_term, scale_form, variable_form
 
 
 def chain_layers(network: Network) -> tuple[tuple[Array, ...], tuple[Array, ...]] | None:
@@ -86,7 +81,7 @@ class ChainCase:
 
     query: Query
     choices: Choices
-    definitions: list[tuple[str, int]]  # variable, and the conjunct that defines it
+    definitions: tuple[tuple[str, int], ...]  # variable, and the conjunct that defines it
     defined: Mapping[str, LinearForm]
     names: tuple[str, ...]  # the free quantities
     bounds: tuple[tuple[Fraction, Fraction], ...]
@@ -108,14 +103,12 @@ class ChainCase:
     def assignment(self, point: Array) -> dict[str, bool | int | Fraction]:
         """Exact values of all quantities from those of the free ones, moved to where they can be."""
         kinds = {q.name: q.kind for q in self.query.quantities}
-        values: dict[str, Fraction] = {}
-        for name, (low, high), near in zip(self.names, self.bounds, point.tolist(), strict=True):
-            value, kind = Fraction(near), kinds[name]
-            if isinstance(kind, Bool | Int):
-                value = Fraction(round(value))
-            elif kind.float32:
-                value = float32_within(value, (low, high))
-            values[name] = min(max(value, low), high)
+        whole = integer_variable_names(self.query.quantities)
+        single = float32_variable_names(self.query)
+        values = {
+            name: nearest_value(near, bounds, name in whole, name in single)
+            for name, bounds, near in zip(self.names, self.bounds, point.tolist(), strict=True)
+        }
         for call, inputs in zip(self.calls, self.inputs, strict=True):
             outputs = exact_outputs(call.network, [form.at(values) for form in inputs])
             values.update(zip(call.outputs, outputs, strict=True))
@@ -129,12 +122,6 @@ def build_chain_case(
 ) -> ChainCase | None:
     """What is to be shown for one choice; None if some call reads another one's output, or bounds miss."""
     known = solve_defining_equalities(query, conjuncts)
-    remaining, definitions = set(known.used), []
-    names_defined = iter(known.defined)
-    for place, atom in enumerate(conjuncts):
-        if atom in remaining:
-            remaining.discard(atom)
-            definitions.append((next(names_defined), place))
     outputs = {name for call in query.calls for name in call.outputs}
     free = dict.fromkeys(
         q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs
@@ -169,7 +156,7 @@ def build_chain_case(
     elif not kept:
         return None
     return ChainCase(
-        query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, kept
+        query, choices, known.equations, known.defined, tuple(free), bounds, query.calls, inputs, kept
     )
 
 
@@ -187,7 +174,7 @@ def chain_problem_of_case(
     low, high = float_box(case.bounds)
     size = np.maximum(np.abs(low), np.abs(high))
     outputs = {name: i for i, name in enumerate(name for call in case.calls for name in call.outputs)}
-    whole = {q.name for q in case.query.quantities if isinstance(q.kind, Bool | Int)}
+    whole = integer_variable_names(case.query.quantities)
     rows, direct, offsets, errors, atoms = [], [], [], [], []
     size_of_outputs = np.zeros(len(outputs))
     for number, atom in enumerate(case.atoms):
@@ -237,15 +224,14 @@ def chain_problem_of_case(
 
 def _build_chain_inputs(case: ChainCase, place: Mapping[str, int], size: Array) -> ChainInputs:
     """The inputs of all calls; in float32 whatever is no float32 quantity alone is rounded."""
-    kinds = {q.name: q.kind for q in case.query.quantities}
-    single = case.calls[0].float32
+    rounded, single = float32_variable_names(case.query), case.calls[0].float32
     shape = (len(case.calls), case.calls[0].network.width)
     maps, shift, errors = np.zeros((*shape, len(size))), np.zeros(shape), np.zeros(shape)
     alone: list[tuple[int, int, int]] = []
     for t, forms in enumerate(case.inputs):
         for i, form in enumerate(forms):
             name = single_variable_name(form)
-            if name is not None and not (single and not _is_single(kinds[name])):
+            if name is not None and (name in rounded or not single):
                 alone.append((t, i, place[name]))
                 continue
             shift[t, i], errors[t, i] = _nearest_with_error(form.constant)
@@ -260,10 +246,6 @@ def _build_chain_inputs(case: ChainCase, place: Mapping[str, int], size: Array) 
         maps[tuple(np.array(alone).T)] = 1.0
     errors *= 1 + 1e-12
     return ChainInputs(maps, shift, errors, single)
-
-
-def _is_single(kind: Bool | Int | Real) -> bool:
-    return isinstance(kind, Real) and kind.float32
 
 
 def _nearest_with_error(exact: Fraction) -> tuple[float, float]:

@@ -103,7 +103,7 @@ def build_chain_problem(
     direct_errors: Array | None = None,
     offset_errors: Array | None = None,
 ) -> ChainProblem:
-    """A checked question. Rows known up to an error are weakened until they contain every meaning."""
+    """The question, of finite numbers; rows known up to an error are weakened to contain every meaning."""
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     if reading is None:
         index = np.arange(weights[0].shape[1])[None] if index is None else np.asarray(index, dtype=np.int64)
@@ -115,7 +115,11 @@ def build_chain_problem(
     rows, offsets = np.atleast_2d(np.asarray(rows, dtype=np.float64)), np.array(offsets, dtype=np.float64)
     direct = np.zeros((len(offsets), len(low))) if direct is None else np.asarray(direct, dtype=np.float64)
     whole = np.zeros(len(low), dtype=np.bool_) if whole is None else np.asarray(whole, dtype=np.bool_)
-    _check_shapes(weights, biases, reading, low, high, whole, rows, direct, offsets)
+    parts = (*weights, *biases, low, high, rows, direct, offsets, reading.maps, reading.shift, reading.errors)
+    if not all(np.isfinite(part).all() for part in parts):
+        raise ValueError("weights, bounds and rows must be finite")
+    if not (low <= high).all():
+        raise ValueError("a lower bound exceeds its upper bound")
     copies, size = len(reading.maps), np.maximum(np.abs(low), np.abs(high))
     noise, blur = _noise_bounds(weights, biases, reading, low, high)
     first = np.concatenate([weights[0] @ part for part in reading.maps])
@@ -145,40 +149,6 @@ def select_problem_rows(problem: ChainProblem, chosen: Mask) -> ChainProblem:
         direct=problem.direct[chosen],
         offsets=problem.offsets[chosen],
     )
-
-
-def _check_shapes(
-    weights: tuple[Array, ...],
-    biases: tuple[Array, ...],
-    reading: ChainInputs,
-    low: Array,
-    high: Array,
-    whole: Mask,
-    rows: Array,
-    direct: Array,
-    offsets: Array,
-) -> None:
-    if len(weights) < 2:
-        raise ValueError("a chain needs at least one hidden layer")
-    wide, count = weights[0].shape[1], len(low)
-    for w, b in zip(weights, biases, strict=True):
-        if w.shape[1] != wide or b.shape != w.shape[:1]:
-            raise ValueError(f"a layer of shape {w.shape} with bias {b.shape} follows {wide} values")
-        wide = w.shape[0]
-    if high.shape != (count,) or whole.shape != (count,):
-        raise ValueError("bounds and integrality must have one entry per input")
-    copies = len(reading.maps)
-    if reading.maps.shape[1:] != (weights[0].shape[1], count):
-        raise ValueError("every copy needs one input per column of the first layer")
-    if rows.shape != (len(offsets), copies * wide) or not len(offsets):
-        raise ValueError(f"rows of shape {rows.shape} do not fit {copies} x {wide} outputs")
-    if direct.shape != (len(offsets), count):
-        raise ValueError(f"rows over inputs of shape {direct.shape} do not fit {count} inputs")
-    parts = (*weights, *biases, low, high, rows, direct, offsets, reading.maps, reading.shift, reading.errors)
-    if not all(np.isfinite(part).all() for part in parts):
-        raise ValueError("weights, bounds and rows must be finite")
-    if not (low <= high).all():
-        raise ValueError("a lower bound exceeds its upper bound")
 
 
 def _noise_bounds(

@@ -22,7 +22,7 @@ from surefoot.solvers.native.relu_splitting.dual_bound import DualAscent, DualPr
 from surefoot.solvers.native.relu_splitting.leaf_program import solve_leaf_program
 from surefoot.solvers.native.relu_splitting.neuron_bounds import ClippedBounds, clip_first_layer
 from surefoot.solvers.native.relu_splitting.search_state import ReluSearch, keep_first_solution
-from surefoot.solvers.native.relu_splitting.splitting_log import DualEntry, Multipliers, SplitEntry
+from surefoot.solvers.native.relu_splitting.splitting_log import Multipliers, SplitEntry
 
 _FEW = 16  # sub-domains: as long as there are not more, they are divided at two neurons each
 _TRIED, _TRIAL_STEPS = 8, 2  # neurons of a sub-domain that are tried, and steps of ascent of each trial
@@ -48,26 +48,28 @@ def branch_relu_domains(s: ReluSearch, still: ReluDomains, a: DualAscent, withou
             part = slice(start, start + each)
             _look_ahead(s, parents.pick(part), score[part], a.bound[rows[part]])
     elif 4 * len(rows) + len(s.stack) <= _FEW and ((score > 0.0).sum(axis=1) > 1).all():
-        _split_twice(s, parents, np.argsort(-score, axis=1, kind="stable")[:, :2])
+        first, second = np.argsort(-score, axis=1, kind="stable")[:, :2].T
+        halves = _split_both_phases(s, parents, first)
+        s.stack.push(_split_both_phases(s, halves, np.tile(second, 2)))
     else:
-        _split_domains(s, parents, best[rows], likely_on(a, best)[rows])
+        averaged = np.take_along_axis(a.before, best[:, None], axis=1)[:, 0]  # the point of the relaxation
+        _split_domains(s, parents, best[rows], averaged[rows] >= 0.0)
 
 
-def _log_neuron_splits(s: ReluSearch, nodes: Indices, neurons: Indices) -> tuple[Indices, Indices]:
-    """Numbers of the parts of these nodes where the neuron is off, and where it is on."""
+def _log_neuron_splits(s: ReluSearch, nodes: Indices, neurons: Indices) -> Indices:
+    """Numbers of the parts of these nodes, all where the neuron is off, then all where it is on."""
     numbers = s.log.number(2 * len(nodes))
     if s.log.wanted:
         each = zip(nodes.tolist(), neurons.tolist(), numbers[::2].tolist(), strict=True)
         for node, neuron, number in each:
             s.log.add(node, SplitEntry(neuron, -1, 0, number))
-    return numbers[::2], numbers[1::2]
+    return np.concatenate([numbers[::2], numbers[1::2]])
 
 
 def _split_both_phases(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> ReluDomains:
     """All parts where the neuron is off, then all where it is on."""
-    below, above = _log_neuron_splits(s, parents.node, neurons)
-    off, on = split_neurons(parents, neurons, -1), split_neurons(parents, neurons, 1)
-    return replace(join_batches([off, on]), node=np.concatenate([below, above]))
+    both = join_batches([split_neurons(parents, neurons, phase) for phase in (-1, 1)])
+    return replace(both, node=_log_neuron_splits(s, parents.node, neurons))
 
 
 def _split_domains(s: ReluSearch, parents: ReluDomains, neurons: Indices, on_first: Mask) -> None:
@@ -79,50 +81,31 @@ def _split_domains(s: ReluSearch, parents: ReluDomains, neurons: Indices, on_fir
     s.stack.push(children.pick((later + count) % (2 * count)))
 
 
-def _split_twice(s: ReluSearch, parents: ReluDomains, neurons: Indices) -> None:
-    """Four parts of each, by the signs of two neurons."""
-    first, second = np.tile(neurons[:, 0], 4), np.tile(neurons[:, 1], 4)
-    halves = np.concatenate(_log_neuron_splits(s, parents.node, neurons[:, 0]))
-    quarters = np.concatenate(_log_neuron_splits(s, halves, np.tile(neurons[:, 1], 2)))
-    count, each = len(parents), np.arange(len(quarters))
-    children = parents.pick(each % count)
-    for neuron, on in ((first, each // count % 2 > 0), (second, each // count > 1)):
-        children.phase[each, neuron] = np.where(on, 1, -1)
-        children.theta[each, neuron] = 0.0
-        children.lower[each[on], neuron[on]] = 0.0
-        children.upper[each[~on], neuron[~on]] = 0.0
-    rounds = np.zeros_like(children.rounds)
-    s.stack.push(replace(children, fresh=second, rounds=rounds, node=quarters))
-
-
 def _look_ahead(s: ReluSearch, parents: ReluDomains, score: Array, bound: Array) -> None:
     """Try some neurons of each sub-domain, and split it at the one whose parts both gain most."""
     count, many = len(parents), min(_TRIED, score.shape[1])
     neurons = np.argpartition(-score, many - 1, axis=1)[:, :many]
     each = np.repeat(np.arange(count), many)
     some, chosen = parents.pick(each), neurons.reshape(-1)
-    both = join_batches([split_neurons(some, chosen, -1), split_neurons(some, chosen, 1)])
-    found = ascend_dual_bound(s.c, both, replace(s.settings.steps, count=_TRIAL_STEPS))
+    both = join_batches([split_neurons(some, chosen, phase) for phase in (-1, 1)])
+    found = ascend_dual_bound(s.c, both, _TRIAL_STEPS)
     missing = np.tile(np.maximum(-bound, 1e-9)[each], 2)
     gain = np.full(len(both), _CLOSED)
     gain[found.open] = np.clip(1.0 + found.bound / missing[found.open], 0.0, 1.0)
     off, on = gain.reshape(2, count, many)
     worth = np.where(np.take_along_axis(score, neurons, axis=1) > 0.0, (off + 0.02) * (on + 0.02), -1.0)
     place = np.arange(count) * many + worth.argmax(axis=1)
-    below, above = _log_neuron_splits(s, parents.node, chosen[place])
     taken = np.concatenate([place, place + count * many])
     children = replace(
         both.pick(taken),
         theta=found.theta[taken],
         row_weights=found.row_weights[taken],
-        node=np.concatenate([below, above]),
+        node=_log_neuron_splits(s, parents.node, chosen[place]),
     )
     closed = found.closed[taken]
     s.nodes += int(closed.sum())
-    if s.log.wanted and closed.any():
-        of = Multipliers(children.theta, children.phase, children.lower, children.row_weights)
-        for i in np.flatnonzero(closed).tolist():
-            s.log.add(int(children.node[i]), DualEntry(of, i, closing=True))
+    of = Multipliers(children.theta, children.phase, children.lower, children.row_weights)
+    s.log.add_multipliers(children.node, of, closed, closing=True)
     s.stack.push(children.pick(~closed))
 
 
@@ -131,10 +114,10 @@ def _decide_leaf(s: ReluSearch, domain: ReluDomains) -> None:
     if solved is None:
         s.unresolved += 1
         return
-    checked = ascend_dual_bound(s.c, solved.domain, replace(s.settings.steps, count=0))
+    checked = ascend_dual_bound(s.c, solved.domain, steps=0)
     if checked.closed[0]:
         of = Multipliers(checked.theta, domain.phase, domain.lower, checked.row_weights)
-        s.log.add(int(domain.node[0]), DualEntry(of, 0, closing=True))
+        s.log.add_multipliers(domain.node, of, checked.closed, closing=True)
         return
     inside = solve_leaf_program(s.c, domain, keep_phases=True)
     points = [leaf.point for leaf in (inside, solved) if leaf is not None]
@@ -191,12 +174,6 @@ def branching_scores(c: DualProblem, domains: ReluDomains, a: DualAscent, weight
     score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
     found: Array = np.where(domains.phase == 0, score, -1.0)
     return found
-
-
-def likely_on(a: DualAscent, neurons: Indices) -> Mask:
-    """Where the averaged point of the relaxation has the neuron on."""
-    on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
-    return on
 
 
 def _shared_input_influence(c: DualProblem, domains: ReluDomains) -> Array:

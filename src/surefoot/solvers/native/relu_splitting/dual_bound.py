@@ -33,6 +33,10 @@ NEAR = 4.0  # times the error of a bound: it may be zero in exact arithmetic
 MULTIPLIER_GRID, SLOPE_GRID = 2.0**18, 128.0  # row weights and slopes are multiples of their inverses
 _MOMENTUM, _SPREAD = 0.8, 0.95  # decay of the averages of gradients and of their squares
 _CROWDED = 0.8  # share of open sub-domains below which the closed ones are thrown out of the arrays
+_LENGTH = 0.25  # of the first step, for slopes; later ones get shorter
+_ROW_LENGTH = 3.0  # relative to it, for the exponents of the row weights
+_MULTIPLIER_LENGTH = 3.0  # relative to it and to a typical coefficient
+_MARGIN = 2e-12  # a bound counts as positive if it exceeds this share of the terms it is made of
 _HUGE = 1e300  # a bound beyond it comes from an overflow and proves nothing
 
 
@@ -49,8 +53,6 @@ class DualProblem:
     multiplier_scale: Array  # (neurons,): a typical coefficient of the neuron
     chordal: Array  # (neurons,): how much the line above the neuron may matter, in any row
     grid: Array  # (neurons,): multipliers are multiples of 1 / grid
-    firsts: Array  # (copies, width, inputs): the first layer
-    first_biases: Array  # (copies, width)
     has_direct: bool  # whether any row mentions inputs
     reads: Indices  # (copies, inputs of a copy): which inputs a copy reads; those beyond have no weight in it
     own_first: Array  # (copies * width, inputs of a copy): the first layer over these inputs
@@ -72,8 +74,6 @@ def prepare_dual_problem(problem: ChainProblem) -> DualProblem:
         typical,
         _chord_weights(problem, typical),
         np.full(problem.neurons, MULTIPLIER_GRID / middle),
-        problem.first.reshape(problem.copies, -1, len(problem.low)),
-        problem.first_bias.reshape(problem.copies, -1),
         bool(problem.direct.any()),
         reads,
         np.take_along_axis(problem.first, np.repeat(reads, problem.widths[0], axis=0), axis=1),
@@ -203,17 +203,6 @@ def dual_rounding_error(c: DualProblem, r: DomainRelaxation, theta: Array, row_w
     return error
 
 
-@dataclass(frozen=True, slots=True)
-class AscentSteps:
-    """How to ascend."""
-
-    count: int = 6
-    length: float = 0.25  # of the first step, for slopes; later ones get shorter
-    row_length: float = 3.0  # relative to it, for the exponents of the row weights
-    multiplier_length: float = 3.0  # relative to it and to a typical coefficient
-    margin: float = 2e-12  # a bound counts as positive if it exceeds this share of the terms it is made of
-
-
 @dataclass(slots=True, eq=False)
 class DualAscent:
     """Where an ascent ended. `closed` is about the sub-domains given, the rest about `open` ones."""
@@ -250,7 +239,7 @@ class _State(BatchRecord):
     points: Array
 
 
-def _start_ascent(c: DualProblem, domains: ReluDomains, steps: AscentSteps) -> _State:
+def _start_ascent(c: DualProblem, domains: ReluDomains) -> _State:
     r, theta = relax_relu_domains(domains), domains.theta.copy()
     # A neuron whose bound is zero up to rounding may have a sign for the checker, which then ignores slopes.
     on = (r.unstable > 0.0) & (domains.lower >= -NEAR * c.errors)
@@ -266,7 +255,7 @@ def _start_ascent(c: DualProblem, domains: ReluDomains, steps: AscentSteps) -> _
         domains.high,
         theta,
         np.where(split > 0.0, np.inf, 1.0),
-        r.unstable + steps.multiplier_length * c.multiplier_scale * split,
+        r.unstable + _MULTIPLIER_LENGTH * c.multiplier_scale * split,
         np.where(split > 0.0, c.grid, SLOPE_GRID),
         domains.row_weights.copy(),
         zero,
@@ -277,19 +266,19 @@ def _start_ascent(c: DualProblem, domains: ReluDomains, steps: AscentSteps) -> _
 
 
 def ascend_dual_bound(
-    c: DualProblem, domains: ReluDomains, steps: AscentSteps, *, fixed_rows: bool = False
+    c: DualProblem, domains: ReluDomains, steps: int, *, fixed_rows: bool = False
 ) -> DualAscent:
     """Close what can be closed, and say where the others stand. All multipliers stay on their grids."""
-    s = _start_ascent(c, domains, steps)
+    s = _start_ascent(c, domains)
     closed = np.zeros(len(domains), dtype=np.bool_)
     theta, row_weights = s.theta.copy(), domains.row_weights.copy()
     averaged, count = 0, 0
-    above = 1.0 + steps.margin / c.size.relative
-    for turn in range(steps.count + 1):
+    above = 1.0 + _MARGIN / c.size.relative
+    for turn in range(steps + 1):
         found = dual_backward_pass(c, s.r, s.low, s.high, s.theta, s.row_weights)
         error = dual_rounding_error(c, s.r, s.theta, s.row_weights)
         done = (found.bound > error * above) & (found.bound < _HUGE)
-        last = turn == steps.count
+        last = turn == steps
         if np.count_nonzero(done):
             rows = s.rows[done]
             new = ~closed[rows]
@@ -307,11 +296,14 @@ def ascend_dual_bound(
         if last or not len(s.rows):
             break
         before, violation = dual_forward_pass(c, s.r, found)
-        if turn >= steps.count // 3:
+        if turn >= steps // 3:
             averaged += 1
             s.before += before
             s.points += found.point
-        _take_ascent_step(s, found, before, violation, steps, turn, fixed_rows)
+        length = _LENGTH * (1.0 - 0.9 * turn / steps)
+        _step_multipliers(s, found, before, length, turn)
+        if s.row_weights.shape[1] > 1 and not fixed_rows:
+            s.row_weights = _reweight_rows(s.row_weights, violation, _ROW_LENGTH * length)
     theta[s.rows], row_weights[s.rows] = s.theta, s.row_weights
     return DualAscent(
         closed,
@@ -328,17 +320,8 @@ def ascend_dual_bound(
     )
 
 
-def _take_ascent_step(
-    s: _State,
-    found: BackwardPass,
-    before: Array,
-    violation: Array,
-    steps: AscentSteps,
-    turn: int,
-    fixed_rows: bool,
-) -> None:
-    """One step of all multipliers, in place."""
-    length = steps.length * (1.0 - 0.9 * turn / steps.count)
+def _step_multipliers(s: _State, found: BackwardPass, before: Array, length: float, turn: int) -> None:
+    """One step of slopes and split multipliers, in place."""
     gradient = found.positive
     gradient *= s.r.unstable
     gradient -= s.r.phase
@@ -359,8 +342,6 @@ def _take_ascent_step(
     s.theta += move
     np.maximum(s.theta, 0.0, out=s.theta)
     np.minimum(s.theta, s.most, out=s.theta)
-    if s.row_weights.shape[1] > 1 and not fixed_rows:
-        s.row_weights = _reweight_rows(s.row_weights, violation, steps.row_length * length)
     round_to_multiples(s.theta, s.grid)
 
 

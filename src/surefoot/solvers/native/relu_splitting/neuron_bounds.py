@@ -159,8 +159,7 @@ def clip_first_layer(c: DualProblem, domains: ReluDomains, wanted: Mask) -> Clip
         low, high, low_price, high_price = box.ends(c, place, c.own_first[q])
         middle, error = c.problem.first_bias[q], c.errors[q]
         found.append((low + middle - error, high + middle + error, low_price, high_price))
-    parts = found[0] if len(found) == 1 else [np.concatenate(several) for several in zip(*found, strict=True)]
-    return ClippedBounds(rows, neurons, *parts)
+    return ClippedBounds(rows, neurons, *map(np.concatenate, zip(*found, strict=True)))
 
 
 def intersect_neuron_bounds(domains: ReluDomains, clipped: ClippedBounds) -> None:
@@ -254,8 +253,7 @@ def _bound_deep_neurons(c: DualProblem, domains: ReluDomains, layer: int, wanted
         reach += np.concatenate([c.errors[start + place]] * 2)
         half = len(r)
         found.append((-reach[:half], reach[half:], price[:half], price[half:]))
-    parts = found[0] if len(found) == 1 else [np.concatenate(several) for several in zip(*found, strict=True)]
-    return ClippedBounds(rows, places + start, *parts)
+    return ClippedBounds(rows, places + start, *map(np.concatenate, zip(*found, strict=True)))
 
 
 def tighten_deep_neurons(c: DualProblem, domains: ReluDomains, wanted: Mask) -> list[ClippedBounds]:
@@ -285,7 +283,8 @@ def _substitute_above(
         if before:
             constants += coefficients @ c.problem.biases[before - 1]
         else:
-            constants += np.einsum("ij,ij->i", coefficients, c.first_biases[copy])
+            own = c.problem.first_bias.reshape(c.problem.copies, -1)[copy]
+            constants += np.einsum("ij,ij->i", coefficients, own)
         noise = c.noise[before]
         if noise is not None:
             own = noise.reshape(c.problem.copies, -1)[copy]
@@ -293,7 +292,7 @@ def _substitute_above(
         if before:
             coefficients = coefficients @ c.problem.weights[before - 1]
     slopes = np.empty((len(coefficients), len(c.problem.low)))
-    for number, first in enumerate(c.firsts):
+    for number, first in enumerate(np.split(c.problem.first, c.problem.copies)):
         chosen = copy == number
         slopes[chosen] = coefficients[chosen] @ first
     return slopes, constants

@@ -83,15 +83,8 @@ def alternate_searches(
     return answer
 
 
-def attempt_relu_splitting(
-    query: Query, formulas: Sequence[Formula], deadline: float, *, least_inputs: int = LEAST_INPUTS
-) -> Answer | None:
-    """The answer to a lowered query whose constraints are `formulas`; None: not a query for this search."""
-    return ReluSplitting(query, formulas, least_inputs=least_inputs)(deadline)
-
-
 class ReluSplitting:
-    """A search by neurons for a lowered query, which can be interrupted.
+    """A search by neurons for a lowered query whose constraints are `formulas`, which can be interrupted.
 
     Call it with a time of `monotonic` and how many sub-domains it may look at by then. None: this search does
     not take the query, or cannot decide it. A `Sat` satisfies the lowered query exactly.
@@ -105,7 +98,6 @@ class ReluSplitting:
         seed: int = 0,
         batch: int = 256,
         least_inputs: int = LEAST_INPUTS,
-        progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.query, self.formulas = query, formulas
         self.cases = _build_cases(query, formulas, least_inputs)
@@ -118,9 +110,6 @@ class ReluSplitting:
             log=True,
             seed=seed,
             expired=lambda: monotonic() > self.deadline,
-            progress=lambda nodes, waiting, bound: progress(
-                f"native: {nodes} sub-domains looked at, {waiting} open, least bound {bound:.3g}"
-            ),
         )
 
     def __call__(self, deadline: float, most_nodes: int = 10**9) -> Answer | None:
@@ -140,9 +129,9 @@ class ReluSplitting:
             match resume_relu_search(search, most_nodes):
                 case CandidatePoint():
                     return Sat(tried.assignment)
-                case SearchGaveUp(count, _, SearchLimit.TIME | SearchLimit.NODES, nodes):
+                case SearchGaveUp(count, SearchLimit.TIME | SearchLimit.NODES, nodes):
                     return Undecided(UndecidedReason.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
-                case SearchGaveUp(count, _, SearchLimit.OPEN, nodes):
+                case SearchGaveUp(count, SearchLimit.OPEN, nodes):
                     return Undecided(UndecidedReason.MEMORY, f"{nodes} sub-domains looked at, {count} open")
                 case SearchGaveUp():
                     self.cases = None
@@ -168,7 +157,7 @@ class ReluSplitting:
         except (ValueError, OverflowError):  # weights that are no numbers, or numbers beyond float64
             return None
         if len(problem.offsets) > 1 and not all_rows_violated(problem, self.settings.seed):
-            keep = needed_rows(problem, replace(self.settings.steps, count=_NEEDED_STEPS))
+            keep = needed_rows(problem, _NEEDED_STEPS)
             problem = select_problem_rows(problem, keep)
             names = replace(names, atoms=tuple(a for a, k in zip(names.atoms, keep, strict=True) if k))
         tried = _ExactAcceptor(case, problem, self.settings.seed)

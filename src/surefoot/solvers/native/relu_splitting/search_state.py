@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.network.batches import BatchStack
 from surefoot.network.directed_rounding import Array
 from surefoot.solvers.native.relu_splitting.chain_problem import ReluDomains, evaluate_chain_rows
-from surefoot.solvers.native.relu_splitting.dual_bound import AscentSteps, DualProblem
+from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
 from surefoot.solvers.native.relu_splitting.splitting_log import SplittingLog
 
 
@@ -20,16 +20,13 @@ class ReluSearchSettings:
     """How to search. The same settings give the same search, unless `expired` cuts it short."""
 
     batch: int = 256
-    steps: AscentSteps = field(default_factory=AscentSteps)
+    steps: int = 6  # of every ascent
     most_open: int = 100_000  # sub-domains waiting, a bound of the memory
-    again: float = 0.2  # a box that lost this share of some width is tried again before it is split
-    most_rounds: int = 2
     patience: tuple[int, int] = (2000, 400)
     """How many sub-domains, with one hidden layer and with several, before the search begins once more."""
     log: bool = False
     seed: int = 0  # of the attack
     expired: Callable[[], bool] = lambda: False
-    progress: Callable[[int, int, float], None] = lambda nodes, waiting, bound: None
     accepts: Callable[[Array], bool] = lambda point: True  # whether a point really is a solution
 
 
@@ -63,7 +60,6 @@ class SearchLimit(Enum):
 @dataclass(frozen=True, slots=True)
 class SearchGaveUp:
     open: int
-    bound: float  # the least bound seen among the open sub-domains; they would be closed by a positive one
     why: SearchLimit
     nodes: int
 
@@ -77,16 +73,15 @@ class ReluSearch:
 
     c: DualProblem
     settings: ReluSearchSettings
-    log: SplittingLog
-    stack: BatchStack[ReluDomains]
     random: np.random.Generator
+    log: SplittingLog = field(default_factory=lambda: SplittingLog(False))
+    stack: BatchStack[ReluDomains] = field(default_factory=BatchStack)
     nodes: int = 0
     batches: int = 0
     next_attack: int = 1
     propagates: bool = False  # whether boxes are shrunk by every row before anything else
     next_trial: int = 15
     unresolved: int = 0
-    worst: float = np.inf
     found: Array | None = None
     looks_ahead: bool = False  # whether neurons to split are tried before one is chosen
 

@@ -99,6 +99,12 @@ class SplittingLog:
         if self.wanted:
             self.entries.setdefault(node, []).append(entry)
 
+    def add_multipliers(self, nodes: Indices, of: Multipliers, chosen: Mask, *, closing: bool) -> None:
+        """Cuts or ends of some sub-domains of a batch whose sub-domains have these numbers."""
+        if self.wanted:
+            for row in np.flatnonzero(chosen).tolist():
+                self.add(int(nodes[row]), DualEntry(of, row, closing))
+
     def add_bounds(self, nodes: Indices, clipped: ClippedBounds) -> None:
         """Bounds of a batch whose sub-domains have these numbers."""
         if self.wanted and len(clipped.rows):

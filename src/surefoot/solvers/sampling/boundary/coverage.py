@@ -14,16 +14,20 @@ squaring. Counting: W 7 n, start 2 n, steps 3 n + 3 n / 2, p and q in place of t
 of 1 - p 4 n, the sum n: less than 32 n factors of 1 + 2^-53, by which the result is enlarged. Numbers below
 2^-990 are replaced by it. Places whose term is at most 2^-60 throughout a cell (it falls on either side of
 p^, so one evaluation shows that) are not summed but counted, 2^-60 each.
+
+Where the proof does not go through, the level of the rule is lowered until it does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.errors import Unsupported
 from surefoot.solvers.sampling.boundary.lattice import StoppingPlaces, scaled_power, stopping_places
 from surefoot.solvers.sampling.boundary.table import Boundary, Floats, Integers
 
@@ -33,6 +37,7 @@ _HUGE = 2.0**500  # a step by such a factor would lose what underflows: begin an
 _NEGLIGIBLE = 2.0**-60
 _GAP = 32  # places that do not matter between two that do: more than these are left out
 _TIE = 1e-9  # estimates nearer than this are compared exactly
+_ATTEMPTS = 40  # levels of a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,31 @@ def bound_miss_probability(boundary: Boundary) -> MissBound:
                 worst, at = float(np.max(sums)), float(p[np.argmax(sums)])
     enlarged = worst * (1 + (32 * boundary.most + 1000) * 2.0**-52) + 4 * count * _NEGLIGIBLE
     return MissBound(enlarged if enlarged <= 1 else 1.0, at, len(ends.p))
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedBoundary:
+    """`miss` bounds the probability of a wrong answer for every p; `level` is what the rule was made with."""
+
+    boundary: Boundary
+    miss: float
+    level: Fraction
+
+
+def prove_boundary(
+    make: Callable[[Fraction, Fraction], Boundary], eps: Fraction, delta: Fraction
+) -> ProvedBoundary:
+    """The boundary of a rule at level delta, or at the first lower one for which the proof goes through."""
+    level = delta
+    for _ in range(_ATTEMPTS):
+        boundary = make(eps, level)
+        found = bound_miss_probability(boundary)
+        if not found.why and Fraction(found.bound) <= delta:
+            return ProvedBoundary(boundary, found.bound, level)
+        level *= Fraction(49, 50)
+    raise Unsupported(
+        f"no boundary for a precision of {float(eps):g} and a risk of {float(delta):g} could be proved"
+    )
 
 
 def _is_convex(boundary: Boundary) -> bool:

@@ -42,21 +42,6 @@ def stopping_places(boundary: Boundary) -> StoppingPlaces:
     return StoppingPlaces(np.array(boundary.least, dtype=np.int64), ways, exponents + shift)
 
 
-def expected_runs(boundary: Boundary, p: float) -> float:
-    """The mean number of runs if p is the probability; for display, not rigorous."""
-    places, total = stopping_places(boundary), 0.0
-    for chance in (p, 1 - p):
-        j = np.arange(len(places.runs))
-        first, scale = scaled_power(np.array([chance]), j)
-        second, shift = scaled_power(np.array([1 - chance]), places.runs - j)
-        exponents = np.clip(places.exponent + scale + shift, -1000, 1000)
-        chances = np.ldexp(places.mantissa * first * second, exponents)
-        if 2 * (len(j) - 1) == boundary.most:
-            chances[-1] /= 2  # half of the runs: on both sides
-        total += float(np.sum(places.runs * chances))
-    return total
-
-
 def shares_reaching(boundary: Boundary) -> Floats:
     """f(least[j], j) for every j, from above."""
     least, last = boundary.least, len(boundary.least) - 1

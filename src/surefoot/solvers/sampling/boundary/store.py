@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from surefoot.errors import SurefootError
-from surefoot.solvers.sampling.boundary.proof import ProvedBoundary
+from surefoot.solvers.sampling.boundary.coverage import ProvedBoundary
 from surefoot.solvers.sampling.boundary.table import Boundary
 
 _VERSION = 1  # of the proof: to be raised whenever it is changed

@@ -124,8 +124,3 @@ def chen_boundary(eps: Fraction, delta: Fraction) -> Boundary:
         return np.asarray(runs >= factor * (0.25 - distance**2))
 
     return tabulate_rule(eps, enough, _hoeffding_runs(eps, delta) + 8)
-
-
-def fixed_boundary(eps: Fraction, runs: int) -> Boundary:
-    """Stop after so many runs, whatever they were."""
-    return Boundary(eps, (runs,) * (runs // 2 + 1))

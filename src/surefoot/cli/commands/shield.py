@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from surefoot import api
-from surefoot.cli.commands.check import MODEL_OPTIONS
-from surefoot.cli.commands.invariant import load_single_problem
-from surefoot.cli.commands.shield.finite_shield import ShieldFiles, run_finite_shield
-from surefoot.cli.model import check_time_options, load_model, model_flags, names_study, time_flags
-from surefoot.cli.option_groups import GroupedCommand
-from surefoot.cli.output import check_output_files, deliver_file, write_facts
-from surefoot.cli.progress import import_engines, limit_command, report_progress
+from surefoot.cli.model import (
+    MODEL_OPTIONS,
+    check_time_options,
+    load_model,
+    load_single_problem,
+    model_flags,
+    names_study,
+    time_flags,
+)
+from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, timeout_flag
+from surefoot.cli.output import check_output_files, deliver_file, write_certificate, write_facts
+from surefoot.cli.progress import import_engines, report_progress
 from surefoot.cli.terminal import print_line
-from surefoot.cli.unused_options import refuse_given_options
+from surefoot.cli.unused_options import is_given, refuse_given_options, refuse_option
 
 OF_CONTROLS = {"--degree": "tried", "--set": "kind", "--squares": "squares", "--runs": "runs"}
 OF_ACTIONS = {"--bound": "bound"}
@@ -64,9 +68,7 @@ def _parse_share(_: click.Context, option: click.Parameter, given: str) -> Fract
               help="The monomials of the program's controls, instead of 1 and all variables.")  # fmt: skip
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
               help="The monomials of the barriers, instead of all up to a degree.")  # fmt: skip
-@click.option("--timeout", type=float, callback=limit_command, default=120.0, show_default=True,
-              metavar="SECONDS",
-              help="For the whole run: synthesis, certificate, runs, pictures.")  # fmt: skip
+@timeout_flag("For the whole run: synthesis, certificate, runs, pictures.", seconds=120.0)
 @click.option("--bound", callback=_parse_share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -82,8 +84,8 @@ def _parse_share(_: click.Context, option: click.Parameter, given: str) -> Fract
 @click.option(
     "--report", metavar="FILE", help="Write a page with pictures: sets, starts, unsafe states, runs."
 )
-@click.option("--json", "json_path", metavar="FILE|-", help="Write everything; - = stdout, nothing else.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@json_flag("Write everything; - = stdout, nothing else.")
+@quiet_flag
 def shield(
     model: str,
     time: str | None,
@@ -120,13 +122,10 @@ def shield(
     outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
     outputs |= {"--c": c_prefix and f"{c_prefix}.c", "the header of --c": c_prefix and f"{c_prefix}.h"}
     if c_prefix is not None and Path(f"{c_prefix}.c").name == ".c":
-        what = f"`{c_prefix}` is a folder"
-        raise api.InvalidProblem(what, fix="give the beginning of a file's name: guard", where="--c")
+        refuse_option("--c", f"`{c_prefix}` is a folder", "give the beginning of a file's name: guard")
     check_output_files(outputs, [model, *([] if recheck is None else [recheck])])
     if python_path is not None and not python_path.endswith(".py"):
-        raise api.InvalidProblem(
-            f"`{python_path}` is no Python module", fix="end it with .py", where="--python"
-        )
+        refuse_option("--python", f"`{python_path}` is no Python module", "end it with .py")
     if not runs:
         refuse_given_options({"--steps": "steps"}, "without --runs")
     reading = {name: options.pop(name) for name in MODEL_OPTIONS}
@@ -139,35 +138,26 @@ def shield(
     problem = loaded.problems[name]
     if runs and problem.environment.flow is not None and problem.environment.flow.continuous:
         what = "simulated runs are steps, and the problem is about continuous time"
-        raise api.InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
-    if recheck is not None and api.is_moved_by_actions(problem):
-        what = "old sets are of real controls; this model is moved by actions"
-        raise api.InvalidProblem(what, fix="leave it out", where="--recheck")
-    _refuse_options_of_others(api.is_moved_by_actions(problem))
-    if api.is_moved_by_actions(problem):
+        refuse_option("--runs", what, "leave --runs or the time out")
+    finite = api.is_moved_by_actions(problem)
+    if recheck is not None and finite:
+        refuse_option("--recheck", "old sets are of real controls; this model is moved by actions")
+    _refuse_options_of_others(finite)
+    if finite:
         what = "on a model that is moved by actions: pictures are of sets in real variables"
         refuse_given_options({"--report": "report"}, what)
     old = () if recheck is None else api.read_old_rules(recheck, problem)
     shapes = api.shapes_for(_kind_of_set(kind, invariant, squares), tried, squares)
-    sketches = _check_sketches(rule, invariant, recheck is not None, api.is_moved_by_actions(problem))
+    sketches = _check_sketches(rule, invariant, recheck is not None, finite)
     sketches = replace(sketches, squares=squares)
-    if api.is_moved_by_actions(problem):
-        wanted = ShieldFiles(certificate, python_path, c_prefix, json_path)
+    source = {**loaded.source, "property": name}
+    files = _ShieldFiles(certificate, python_path, c_prefix, json_path, quiet)
+    if finite:
         goals = _read_goals(model, reading, problem)
-        source = {**loaded.source, "property": name}
-        return run_finite_shield(
-            problem,
-            bound,
-            wanted,
-            source,
-            loaded.inputs,
-            lambda tell: replace(whole, progress=tell),
-            quiet,
-            goals,
-        )
+        return _run_finite_shield(problem, bound, files, source, loaded.inputs, whole, goals)
     for option, path in (("--python", python_path), ("--c", c_prefix)):
-        if path is not None:
-            _check_source_code(problem.environment, option)
+        if path is not None and (why := api.find_export_obstacle(problem.environment)) is not None:
+            raise why.at(option)
     began = api.processor_time()
     with report_progress(quiet) as tell:
         whole = replace(whole, progress=tell)
@@ -181,8 +171,8 @@ def shield(
             simulated = api.call_in_time(
                 whole, lambda: api.evaluate_shield(made, problem.policy, size, tell), lambda: None
             )
-    for path, content in _certified_files(made, certificate, python_path, c_prefix):
-        deliver_file(path, content, quiet)
+    proof = made.certificate if made.accepted else None
+    files.write(made, None if proof is None else partial(_write_proof, proof, quiet))
     stopped = bool(made.found.interrupted and made.found.branches)
     stopped |= simulated is not None and simulated.interrupted
     if report is not None and stopped:  # a picture has runs of its own, for which there is no time
@@ -190,7 +180,6 @@ def shield(
     scene = None if report is None or stopped else write_shield_page(made, report, whole, seconds, quiet)
     unpictured = report is not None and scene is None and not stopped and not whole.is_spent()
     if json_path is not None:
-        source = {**loaded.source, "property": name}
         data = api.synthesis_to_json(
             made,
             seconds,
@@ -253,73 +242,112 @@ def _read_goals(model: str, reading: dict[str, Any], problem: api.Problem) -> di
 
 def _kind_of_set(kind: api.SetKind, invariant: str, squares: api.Squares) -> api.SetKind:
     """Who asks for degrees means polynomials."""
-    context = click.get_current_context()
-    asked = context.get_parameter_source("tried") is not ParameterSource.DEFAULT
+    asked = is_given("tried")
     if kind == "polyhedron" and (asked or invariant):
         what, fix = "a polyhedron has no degree and no monomials", "leave --degree, --invariant or --set out"
-        raise api.InvalidProblem(what, fix=fix, where="--set")
+        refuse_option("--set", what, fix)
     if kind == "polyhedron" and squares != "auto":
         what, fix = "a polyhedron is proved without sums of squares", "leave --squares or --set out"
-        raise api.InvalidProblem(what, fix=fix, where="--squares")
+        refuse_option("--squares", what, fix)
     return "polynomial" if kind == "auto" and asked else kind
 
 
 def _refuse_options_of_others(finite: bool) -> None:
     """An option that shields of this kind do not have would change nothing, unseen."""
-    context = click.get_current_context()
-    others = OF_CONTROLS if finite else OF_ACTIONS
-    for option, name in others.items():
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+    for option, name in (OF_CONTROLS if finite else OF_ACTIONS).items():
+        if is_given(name):
             kind = "real controls; this model is moved by actions" if finite else "actions; this one has none"
-            raise api.InvalidProblem(f"it is for models with {kind}", fix="leave it out", where=option)
-
-
-def _check_source_code(environment: api.EnvironmentData, option: str) -> None:
-    """Refuse what cannot be written as source code, before any work."""
-    if environment.arithmetic is not api.Arithmetic.FLOAT64:
-        what = "source code computes in float64, this environment in exact numbers"
-        raise api.InvalidProblem(what, fix='write arithmetic = "float64" in the problem file', where=option)
-    if not environment.controls:
-        what = "there are no controls that a shield could set"
-        raise api.InvalidProblem(what, fix="leave it out", where=option)
+            refuse_option(option, f"it is for models with {kind}")
 
 
 def _check_sketches(rule: str, invariant: str, again: bool, finite: bool) -> api.Sketches:
     """As they were given, if they can be meant here."""
-    context = click.get_current_context()
     if finite and (rule or invariant):
-        what, fix = "sketches are of real controls; this model is moved by actions", "leave it out"
-        raise api.InvalidProblem(what, fix=fix, where="--rule" if rule else "--invariant")
+        what = "sketches are of real controls; this model is moved by actions"
+        refuse_option("--rule" if rule else "--invariant", what)
     if rule and again:
         what, fix = "rules are those of the old shield first", "leave --rule or --recheck out"
-        raise api.InvalidProblem(what, fix=fix, where="--rule")
-    if invariant and context.get_parameter_source("tried") is not ParameterSource.DEFAULT:
+        refuse_option("--rule", what, fix)
+    if invariant and is_given("tried"):
         what, fix = "the monomials have degrees of their own", "leave --degree or --invariant out"
-        raise api.InvalidProblem(what, fix=fix, where="--invariant")
-    for option in ("rule", "invariant"):
-        given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
-        if given and not str(context.params[option]).strip():
-            raise api.InvalidProblem(
-                "there is no monomial", fix="write some like `1, x`", where=f"--{option}"
-            )
+        refuse_option("--invariant", what, fix)
+    for option, text in (("rule", rule), ("invariant", invariant)):
+        if is_given(option) and not text.strip():
+            refuse_option(f"--{option}", "there is no monomial", "write some like `1, x`")
     return api.Sketches(rule, invariant)
 
 
-def _certified_files(
-    made: api.ShieldSynthesis, certificate: str | None, python_path: str | None, c_prefix: str | None
-) -> list[tuple[str, Callable[[], str | bytes]]]:
-    """What is written: nothing that is not certified."""
-    wanted = [p for p in (certificate, python_path, c_prefix) if p is not None]
-    if not made.accepted or made.certificate is None:
-        for path in wanted:
-            print_line(f"not written: {path} (nothing is certified)", error=True)
-        return []
-    found: list[tuple[str, Callable[[], str | bytes]]] = []
-    if certificate is not None:
-        found.append((certificate, partial(api.compact_json, made.certificate, certificate)))
-    if python_path is not None:
-        found.append((python_path, made.python))
-    if c_prefix is not None:
-        name = Path(c_prefix).name
-        found += [(f"{c_prefix}.h", lambda: made.c(name)[0]), (f"{c_prefix}.c", lambda: made.c(name)[1])]
-    return found
+@dataclass(frozen=True, slots=True)
+class _ShieldFiles:
+    """The files that were asked for."""
+
+    certificate: str | None
+    python: str | None
+    c: str | None
+    json: str | None
+    quiet: bool
+
+    def write(
+        self,
+        made: api.ShieldSynthesis | api.FiniteSynthesis,
+        write_proof: Callable[[str], object] | None,
+    ) -> None:
+        """Certificate and source code; without a proof nothing is written."""
+        if write_proof is None:
+            for path in (self.certificate, self.python, self.c):
+                if path is not None:
+                    print_line(f"not written: {path} (nothing is certified)", error=True)
+            return
+        if self.certificate is not None:
+            write_proof(self.certificate)
+        if self.python is not None:
+            deliver_file(self.python, made.python, self.quiet)
+        if self.c is not None:
+            name = Path(self.c).name
+            deliver_file(f"{self.c}.h", lambda: made.c(name)[0], self.quiet)
+            deliver_file(f"{self.c}.c", lambda: made.c(name)[1], self.quiet)
+
+    def write_json(self, make: Callable[[], Mapping[str, object]]) -> None:
+        if self.json is not None:
+            write_facts(self.json, make, self.quiet)
+
+
+def _write_proof(content: Mapping[str, object], quiet: bool, path: str) -> None:
+    deliver_file(path, lambda: api.compact_json(content, path), quiet)
+
+
+def _run_finite_shield(
+    problem: api.Problem,
+    bound: Fraction,
+    files: _ShieldFiles,
+    source: Mapping[str, object],
+    inputs: Mapping[str, str],
+    budget: api.Budget,
+    goals: Mapping[str, api.Term],
+) -> int:
+    """Permitted actions and the safest ones; exit 0 if it is certified, 3 if not, 130: interrupted."""
+    nothing = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
+               "certified about": "nothing"}  # fmt: skip
+    began = api.processor_time()
+    try:
+        with report_progress(files.quiet) as tell:
+            made = api.make_finite_shield(problem, bound, replace(budget, progress=tell), goals)
+    except KeyboardInterrupt:
+        why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
+        print_line(f"interrupted: {why}", error=True)
+        files.write_json(lambda: {**nothing, "interrupted": True, "reason": why})
+        return 130
+    if isinstance(made, str):
+        why = f"{made}; of a part of the states there is no shield"
+        if files.json != "-":
+            print_line(f"unknown (timeout): {why}")
+        files.write_json(lambda: {**nothing, "interrupted": False, "reason": why})
+        return 3
+    seconds, proof = api.processor_time() - began, made.anybody if made.is_accepted else None
+    files.write(made, None if proof is None else lambda path: write_certificate(proof, path, files.quiet))
+    files.write_json(lambda: api.finite_synthesis_to_json(made, seconds, source, inputs))
+    if files.json != "-":
+        print(api.render_finite_synthesis(made, seconds))
+    if made.interrupted:
+        return 130
+    return 0 if made.is_accepted and made.kept_by_anybody else 3

@@ -12,6 +12,7 @@ from typing import Any
 from surefoot import api
 from surefoot.cli.output import check_output_files, deliver_file
 from surefoot.cli.terminal import rich_console
+from surefoot.cli.unused_options import refuse_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,7 @@ class Outputs:
         check_output_files({f"--{option}": getattr(self, option) for option in wanted}, inputs)
         if self.critical is not None and Path(self.critical).suffix not in (".json", ".csv"):
             fix = "end its name in .json or .csv"
-            raise api.InvalidProblem(
-                "critical starts are written as JSON or CSV", fix=fix, where="--critical"
-            )
+            refuse_option("--critical", "critical starts are written as JSON or CSV", fix)
 
     def write(self, figure: api.Figure) -> bool:
         """The figure in every form that was asked for, files first; false: one of them is not written."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,17 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.commands.check import MODEL_OPTIONS
-from surefoot.cli.commands.heatmap.flags import heat_flags, value_flags
-from surefoot.cli.commands.heatmap.outputs import Outputs
-from surefoot.cli.engine_options import build_engines, refuse_options_of_others
-from surefoot.cli.model import check_model_file, load_named_model, model_flags, model_option_flag, names_study
-from surefoot.cli.option_groups import GroupedCommand
+from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
+from surefoot.cli.figure_outputs import Outputs
+from surefoot.cli.model import (
+    MODEL_OPTIONS,
+    check_model_file,
+    load_named_model,
+    model_flags,
+    model_option_flag,
+    names_study,
+)
+from surefoot.cli.option_groups import GroupedCommand, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import worst_exit_code
 from surefoot.cli.progress import import_engines, report_progress
 from surefoot.cli.terminal import print_line
@@ -25,13 +30,55 @@ LOOK = ("x", "y", "down", "where", "aggregate", "end", "limits", "title", "colum
 ASKING = ("engine_name", "starts", "sweeps", "folder", "curve", "uncertified")
 SAID = {"engine_name": "engine", "sweeps": "sweep", "folder": "checkpoints", "uncertified": "no-certificates"}
 FILES = ("svg", "png", "json", "report", "critical", "quiet")
+QUANTITIES = ("value", "optimum", "gap", "effort")
+OPTIONS: tuple[Callable[..., Any], ...] = (
+    click.option("--x", metavar="TERM", help="What is drawn from left to right: a variable or a term."),
+    click.option("--y", metavar="TERM", help="What is drawn from bottom to top; without it, one row."),
+    click.option("--y-down", "down", is_flag=True, help="--y grows downwards, as the lines of a text map."),
+    click.option("--where", multiple=True, metavar="TERM", help="Draw only these starts: `dx = 0`."),
+    click.option("--aggregate", type=click.Choice(["min", "max", "mean"]), default="max", show_default=True,
+                 help="Of several starts in one cell."),
+    click.option("--starts", metavar="TERM", help="Start in all reachable states like this one."),
+    click.option("--quantity", "quantities", type=click.Choice(QUANTITIES), multiple=True,
+                 help="May be repeated; default: value."),
+    click.option("--optimise", type=click.Choice(["min", "max"]), help="What is best, for optimum and gap."),
+    click.option("--end", type=click.Choice(["low", "middle", "high"]), default="middle", show_default=True,
+                 help="Which end of each interval is drawn."),
+    click.option("--range", "limits", metavar="LOW:HIGH|auto",
+                 help="Ends of the scale; default: 0 to 1 for probabilities, else auto."),
+    click.option("--sweep", "sweeps", multiple=True, metavar="N=0.1:0.5:0.1",
+                 help="One map for each value of a constant or parameter; twice: a table of maps."),
+    click.option("--checkpoints", "folder", type=click.Path(path_type=Path), metavar="FOLDER",
+                 help="One map for each network in a folder, in place of --policy."),
+    click.option("--curve", type=click.Path(path_type=Path), metavar="FILE",
+                 help="A learning curve (CSV, JSON or a recipe) above the maps of --checkpoints."),
+    click.option("--threshold", metavar="'<= 0.1'", help="What every start should keep; sets the exit code."),
+    click.option("--critical", metavar="FILE", help="Write the starts that miss it (.json, .csv)."),
+    click.option("--title", metavar="TEXT", help="Default: the property."),
+    click.option("--columns", type=click.IntRange(min=1), help="Maps beside each other."),
+    click.option("--svg", metavar="FILE"),
+    click.option("--png", metavar="FILE"),
+    click.option("--json", metavar="FILE|-", help="Every number of the picture; - = stdout, nothing else."),
+    click.option("--report", metavar="FILE", help="One HTML page on which cells can be clicked."),
+    click.option("--no-certificates", "uncertified", is_flag=True,
+                 help="Do not have exact values checked by the independent checker, which can take longer."),
+    timeout_flag("For the whole run; all maps share it equally."),
+    seed_flag,
+    quiet_flag,
+)  # fmt: skip
+
+
+def _heatmap_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is drawn, and how; and the options of those engines that give a value to each start."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return engine_flags(command, ("explicit", "statistical"))
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
 @model_flags
-@value_flags
-@heat_flags
+@_heatmap_flags
 def heatmap(
     models: tuple[Path, ...],
     engine_name: str | None,
@@ -56,7 +103,7 @@ def heatmap(
     outputs = Outputs(*(options.pop(name) for name in FILES))
     outputs.check(models)
     for model in models:
-        if not names_study(str(model)):
+        if not names_study(model):
             check_model_file(model)
     import_engines(models[0], "compose_figure", "read_map_plan", "solve_start_tables")
     started = api.Budget(timeout, seed)
@@ -79,9 +126,9 @@ def heatmap(
     else:
         places = None if starts is None else api.parse_term(starts)
         only = tuple(map(api.parse_term, look.where)) if places is None else ()
-        reading: Any = {"load": _load_variant, "title_of": _model_title, "named": is_given("properties")}
+        reading: Any = {"load": load_named_model, "title_of": _model_title, "named": is_given("properties")}
         found = list(plan.variants(models, wiring, places, only, **reading))
-        _check_critical(outputs, [one.threshold for one in found], limit)
+        _check_critical(outputs, [one.subject.threshold for one in found], limit)
         outputs.check([Path(file) for one in found for file in one.inputs])
         chosen = engine_name or _infer_engine(options, wanted)
         if not {"optimum", "gap"} & set(wanted):  # which `explicit` is asked for as well
@@ -106,20 +153,17 @@ def heatmap(
     written = True
     if any(one.tables for one in answered):
         across = len(wanted) if len(wanted) > 1 else plan.across
+        figure = api.compose_figure(answered, look, wanted, across, plan.curve, mark)
         written = _write_critical(answered[0], look, limit, outputs)
-        written &= outputs.write(api.compose_figure(answered, look, wanted, across, plan.curve, mark))
+        written &= outputs.write(figure)
     elif mark:
         print_line(mark)
     code = worst_exit_code([_exit_code(one, look, limit) for one in answered])
     return code if written or code else 4  # the pictures are what was asked for
 
 
-def _load_variant(model: Path, settings: Mapping[str, Any]) -> api.LoadedModel:
-    return load_named_model(str(model), settings)
-
-
 def _model_title(model: Path) -> str:
-    return str(model) if names_study(str(model)) else model.stem
+    return str(model) if names_study(model) else model.stem
 
 
 def _refuse_unseen(wanted: Sequence[api.Which]) -> None:
