@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -45,6 +46,7 @@ MOST_SAMPLED_CASES = 64  # of a disjunction whose cases need a walk each
 UNIFORM_BITS = 32  # of a real number within its range, in exact arithmetic
 _CORNERS = 0.4  # share of the rows of a box of which some coordinates are at an end
 _ROUNDS = 12
+_LEAST_YIELD = 0.02  # share of rows that meet the condition; below it rows are repeated
 _MOST_RANGE = 2**62
 
 
@@ -93,36 +95,57 @@ class _Source:
     draw: Callable[[int, np.random.Generator], Values]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StartSource:
+    """An initial condition made ready for drawing, as often as one likes."""
+
+    environment: Environment
+    condition: StartCondition
+    sources: tuple[_Source, ...]
+    corners: bool
+
+    def draw(self, count: int, rng: np.random.Generator) -> StartSamples:
+        """So many start states; `Unsupported` where everything that was drawn misses the condition."""
+        kept: list[_Rows] = []
+        missing, failed = count, 0
+        for _ in range(_ROUNDS):
+            drawn = _draw_rows(self, missing, rng)
+            fine = check_rows(self.environment, drawn.columns, drawn.exact, missing)
+            kept.append(_take_rows(drawn, np.flatnonzero(fine)))
+            failed += int((~fine).sum())
+            missing -= int(fine.sum())
+            if missing <= 0 or fine.mean() < _LEAST_YIELD:
+                break
+        have = count - missing
+        if count and not have:
+            raise Unsupported(
+                f"no start state was found: all of {failed} candidates miss the initial condition",
+                fix="give the initial condition room, or start values",
+            )
+        again = rng.integers(max(have, 1), size=count - have)
+        joined = _take_rows(_join_rows(kept), np.concatenate([np.arange(have), again]).astype(np.int64))
+        is_uniform = all(s.law == "uniform" for s in self.sources) and not self.corners and have == count
+        law: Law = "uniform" if is_uniform else "spread"
+        return StartSamples(joined.columns, law, _describe(self.sources), failed, joined.exact)
+
+
+def prepare_starts(
+    environment: Environment, rng: np.random.Generator, *, corners: bool = False
+) -> StartSource:
+    """What `draw_starts` draws from: worth keeping where it is drawn from more than once.
+
+    Raises `NoStart` where there is surely no start state, and `Unsupported` where none was found.
+    """
+    condition = read_start_condition(environment)
+    sources = tuple(_block_source(b, environment.arithmetic, rng, corners) for b in condition.blocks)
+    return StartSource(environment, condition, sources, corners)
+
+
 def draw_starts(
     environment: Environment, count: int, rng: np.random.Generator, *, corners: bool = False
 ) -> StartSamples:
-    """So many start states; with `corners` some of them are extreme ones (for searches).
-
-    Raises `NoStart` where there is surely none, and `Unsupported` where none was found.
-    """
-    condition = read_start_condition(environment)
-    sources = [_block_source(b, environment.arithmetic, rng, corners) for b in condition.blocks]
-    kept: list[_Rows] = []
-    missing, failed = count, 0
-    for _ in range(_ROUNDS):
-        drawn = _draw_rows(condition, sources, environment, missing, rng)
-        fine = check_rows(environment, drawn.columns, drawn.exact, missing)
-        kept.append(_take_rows(drawn, np.flatnonzero(fine)))
-        failed += int((~fine).sum())
-        missing -= int(fine.sum())
-        if missing <= 0:
-            break
-    have = count - missing
-    if count and not have:
-        raise Unsupported(
-            f"no start state was found: all of {failed} candidates miss the initial condition",
-            fix="give the initial condition room, or start values",
-        )
-    rows = np.concatenate([np.arange(have), rng.integers(max(have, 1), size=count - have)]).astype(np.int64)
-    joined = _take_rows(_join_rows(kept), rows)
-    is_uniform = all(s.law == "uniform" for s in sources) and not corners and have == count
-    law: Law = "uniform" if is_uniform else "spread"
-    return StartSamples(joined.columns, law, _describe(sources), failed, joined.exact)
+    """So many start states; with `corners` some of them are extreme ones (for searches)."""
+    return prepare_starts(environment, rng, corners=corners).draw(count, rng)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,16 +176,11 @@ def _describe(sources: Sequence[_Source]) -> str:
     return "; ".join(words) or "one start"
 
 
-def _draw_rows(
-    condition: StartCondition,
-    sources: Sequence[_Source],
-    environment: Environment,
-    count: int,
-    rng: np.random.Generator,
-) -> _Rows:
+def _draw_rows(source: StartSource, count: int, rng: np.random.Generator) -> _Rows:
+    environment, condition = source.environment, source.condition
     values: Values = {}
-    for source in sources:
-        values |= source.draw(count, rng)
+    for part in source.sources:
+        values |= part.draw(count, rng)
     for component in environment.components:
         places = _initial_places(component)
         if len(component.locations) > 1:
@@ -348,6 +366,7 @@ def _union_source(
 ) -> _Source:
     """Boxes by their volumes; a point that lies in several is kept as often as it would be in one."""
     volumes = [_box_volume(c.box, kinds) for c in cases]
+    draws = [_box_source(c.box, kinds, arithmetic, corners).draw for c in cases]
     if any(v is None for v in volumes) or not sum(v or 0 for v in volumes) or not all(volumes):
         # Boxes without a limit, or some of a lower dimension than others: each of them is met.
         return _Source(
@@ -355,7 +374,7 @@ def _union_source(
             f"one of {len(cases)} boxes, each as often",
             lambda count, rng: _draw_by_case(
                 [1 / len(cases)] * len(cases),
-                [lambda n, r, c=c: draw_box(c.box, kinds, arithmetic, n, r, corners) for c in cases],  # type: ignore[misc]
+                draws,
                 count,
                 rng,
             ),
@@ -365,10 +384,6 @@ def _union_source(
     def draw(count: int, rng: np.random.Generator) -> Values:
         parts: list[Values] = []
         have = 0
-        draws = [
-            lambda n, r, c=c: draw_box(c.box, kinds, arithmetic, n, r, corners)  # type: ignore[misc]
-            for c in cases
-        ]
         while have < count:
             drawn = _draw_by_case(shares, draws, max(64, 2 * (count - have)), rng)
             times = sum(_rows_in_box(drawn, c.box, kinds).astype(np.int64) for c in cases)
@@ -429,14 +444,15 @@ def _walk_source(
     if not samplers:
         assert trouble is not None
         raise trouble
-    sizes = np.array([s.size for s in samplers])
+    sizes = np.nan_to_num(np.array([s.size for s in samplers]), posinf=1e3, neginf=-1e3)
     same = len({(s.region.reals, len(s.region.lattice)) for s in samplers}) == 1
     shares = np.exp(sizes - sizes.max()) if same else np.ones(len(samplers))
     shares = shares / shares.sum() + 0.25 / len(samplers)
-    draws = [
-        lambda n, r, s=s: repair_rows(block, arithmetic, draw_case(s, n, r, corners=corners), n, r)  # type: ignore[misc]
-        for s in samplers
-    ]
+
+    def draw_with(sampler: CaseSampler, count: int, rng: np.random.Generator) -> Values:
+        return repair_rows(block, arithmetic, draw_case(sampler, count, rng, corners=corners), count, rng)
+
+    draws = [partial(draw_with, sampler) for sampler in samplers]
     how = samplers[0].how if len(samplers) == 1 else f"one of {len(samplers)} cases; {samplers[0].how}"
     return _Source(
         "spread", how, lambda count, generator: _draw_by_case(list(shares), draws, count, generator)

@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.errors import Unsupported
 from surefoot.simulate.starts.linear_region import LinearRegion
-from surefoot.simulate.starts.start_cases import NoStart
 from surefoot.solvers.linear_program import LinearProgram, ProgramSolution, ProgramStatus, solve_program
 
 Floats = NDArray[np.float64]
 REACH = (2.0**10, 2.0**20, 2.0**36)  # how far points without a limit are looked for, one after another
-FLAT = 1e-9  # a region that is not deeper lies in a plane
+FLAT = 2e-10  # a region that is not deeper lies in a plane
 _AXES = 16  # coordinates of which both ends are looked for
 _RANDOM = 12  # further directions
-_MILP_SECONDS = 1.0
+_MILP_AXES = 6  # the same where there are whole numbers
+_MILP_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """`centre` only where there are no whole numbers; `flat`: rows in which there is no room at all."""
+    """`centre` only where there are no whole numbers; `flat`: rows with hardly any room, and how much it is."""
 
     extremes: Floats
     centre: Floats | None = None
-    flat: tuple[int, ...] = ()
+    flat: tuple[tuple[int, float], ...] = ()
 
 
-def find_first_points(region: LinearRegion, rng: np.random.Generator) -> FirstPoints:
-    """`NoStart` where HiGHS says that there are none."""
+def find_first_points(region: LinearRegion, rng: np.random.Generator) -> tuple[FirstPoints, LinearRegion]:
+    """Also the region, made bounded; `Unsupported` where HiGHS finds none."""
     for reach in REACH:
-        low, high = np.maximum(region.low, -reach), np.minimum(region.high, reach)
-        if (low > high).any():
-            continue
-        found = (
-            _mixed_points(region, low, high, rng)
-            if region.whole.any()
-            else _real_points(region, low, high, rng)
-        )
+        within = limit_region(region, reach)
+        low, high = within.low, within.high
+        found = (_mixed_points if region.whole.any() else _real_points)(within, low, high, rng)
         if found is not None:
-            return found
-    raise NoStart("there is no start state: the linear program of the initial condition has no solution")
+            return found, within
+    raise Unsupported("no start state was found: HiGHS has no solution of the linear conditions")
+
+
+def limit_region(region: LinearRegion, reach: float) -> LinearRegion:
+    """The same region, with limits for coordinates that have none."""
+    low = np.where(
+        np.isinf(region.low), np.where(np.isinf(region.high), -reach, region.high - reach), region.low
+    )
+    high = np.where(
+        np.isinf(region.high), np.where(np.isinf(region.low), reach, region.low + reach), region.high
+    )
+    units = np.eye(len(low))
+    below, above = np.isinf(region.low), np.isinf(region.high)
+    matrix = np.vstack([region.matrix, -units[below], units[above]])
+    right = np.concatenate([region.right, -low[below], high[above]])
+    return replace(region, matrix=matrix, right=right, low=low, high=high)
 
 
 def _solve(
@@ -67,8 +78,8 @@ def _solve(
         cost, low, high, below, right, starts, columns.astype(np.int32), matrix[rows_used, columns], whole
     )
     if whole is None:
-        return solve_program(program)
-    return solve_program(program, seconds=_MILP_SECONDS, mip_max_nodes=200, mip_rel_gap=0.05)
+        return solve_program(program, feasibility=1e-10)
+    return solve_program(program, seconds=_MILP_SECONDS, mip_max_nodes=50, mip_rel_gap=0.05)
 
 
 def _real_points(
@@ -94,17 +105,17 @@ def _real_points(
     return FirstPoints(np.array(points), centre)
 
 
-def _rows_without_room(region: LinearRegion, low: Floats, high: Floats, norms: Floats) -> tuple[int, ...]:
-    found = []
-    for number, row in enumerate(region.matrix):
+def _rows_without_room(
+    region: LinearRegion, low: Floats, high: Floats, norms: Floats
+) -> tuple[tuple[int, float], ...]:
+    found: list[tuple[int, float]] = []
+    for number, row in enumerate(region.matrix[: len(region.sources)]):
         if not norms[number]:
             continue
         best = _solve(row.copy(), region, low, high)
-        if (
-            best.status is ProgramStatus.OPTIMAL
-            and region.right[number] - best.objective <= FLAT * norms[number]
-        ):
-            found.append(number)
+        room = float(region.right[number] - best.objective)
+        if best.status is ProgramStatus.OPTIMAL and room <= 10 * FLAT * norms[number]:
+            found.append((number, room * float(region.scales[number])))
     return tuple(found)
 
 
@@ -112,7 +123,7 @@ def _extreme_points(
     region: LinearRegion, low: Floats, high: Floats, rng: np.random.Generator
 ) -> list[Floats]:
     size = len(low)
-    axes = rng.permutation(size)[:_AXES]
+    axes = rng.permutation(size)[: _MILP_AXES if region.whole.any() else _AXES]
     costs = [sign * np.eye(size)[axis] for axis in axes for sign in (1.0, -1.0)]
     costs += list(rng.standard_normal((_RANDOM, size)) / np.maximum(high - low, 1e-12))
     found = []

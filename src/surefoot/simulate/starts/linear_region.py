@@ -35,6 +35,7 @@ class LinearRegion:
     solved: Mapping[str, LinearForm]
     matrix: Floats
     right: Floats
+    scales: Floats  # what the rows were divided by
     low: Floats  # of each coordinate by itself; infinite where there is no limit
     high: Floats
     sources: tuple[Atom, ...]  # what each row says, over the coordinates
@@ -78,11 +79,13 @@ def solve_equations(box: Box, atoms: Sequence[Atom], kinds: Mapping[str, Scalar]
         if bounds.high is not None:
             more = add_forms(own, LinearForm((), -bounds.high))
             rows.append(Atom(Op.LT if bounds.high_open else Op.LE, more))
-    kept, matrix, right = _inequality_matrix(rows, names, set(wholes))
+    kept, matrix, right, scales = _inequality_matrix(rows, names, set(wholes))
     low = np.array([-np.inf if (b := box[n].low) is None else float(b) for n in names])
     high = np.array([np.inf if (b := box[n].high) is None else float(b) for n in names])
     whole = np.array([n in set(wholes) for n in names], dtype=np.bool_)
-    return LinearRegion(names, whole, solved, matrix, right, low, high, kept, tuple(integral), lattice)
+    return LinearRegion(
+        names, whole, solved, matrix, right, scales, low, high, kept, tuple(integral), lattice
+    )
 
 
 def substitute_forms(form: LinearForm, solved: Mapping[str, LinearForm]) -> LinearForm:
@@ -206,7 +209,7 @@ def _shorten_basis(basis: list[list[int]]) -> list[list[int]]:
 
 def _inequality_matrix(
     rows: Sequence[Atom], names: Sequence[str], wholes: set[str]
-) -> tuple[tuple[Atom, ...], Floats, Floats]:
+) -> tuple[tuple[Atom, ...], Floats, Floats, Floats]:
     """Rows with coefficients of size 1; comparisons of whole numbers alone are sharpened."""
     place = {n: i for i, n in enumerate(names)}
     kept = tuple(dict.fromkeys(rows))
@@ -228,7 +231,7 @@ def _inequality_matrix(
             matrix[number, place[name]] = float(c)
     sizes = np.abs(matrix).max(axis=1, initial=0.0)
     sizes[sizes == 0] = 1.0
-    return kept, matrix / sizes[:, None], right / sizes
+    return kept, matrix / sizes[:, None], right / sizes, sizes
 
 
 def values_of_solved(

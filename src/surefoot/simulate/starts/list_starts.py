@@ -20,7 +20,7 @@ from surefoot.term.term import Op, free_names
 from surefoot.term.value_types import Arithmetic, Bool
 
 MOST_LISTED = 1_000_000
-_MOST_TRIED = 4_000_000  # rows at once
+_MOST_TRIED = 1_000_000  # rows at once
 _SMALL = 2**40  # whole numbers that sums of which fit into 64 bits
 
 

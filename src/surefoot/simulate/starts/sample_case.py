@@ -6,7 +6,7 @@ arithmetic) is in a column of fractions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -15,14 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import Unsupported
+from surefoot.simulate.starts.exact_equations import meet_exactly
 from surefoot.simulate.starts.first_points import FirstPoints, find_first_points
 from surefoot.simulate.starts.linear_region import LinearRegion, solve_equations, values_of_solved
 from surefoot.simulate.starts.rest_conditions import FAR_OFF, RestConditions, compile_rest, is_equation
-from surefoot.simulate.starts.start_cases import Atom, Bounds, Case, Parts, is_whole_kind, linear_parts
+from surefoot.simulate.starts.start_cases import (
+    Atom,
+    Bounds,
+    Case,
+    NoStart,
+    Parts,
+    is_whole_kind,
+    linear_parts,
+)
 from surefoot.simulate.starts.walk import LEAST_WALKERS, spread_walkers, steps_to_mix, walk_region
 from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.term.columns import compile_columns
 from surefoot.term.interval import Scalar
+from surefoot.term.linear import LinearForm, add_forms
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
 from surefoot.term.traverse import substitute_names
 from surefoot.term.types import is_whole
@@ -30,11 +40,13 @@ from surefoot.term.value_types import Arithmetic, Bool, Real
 
 Floats = NDArray[np.float64]
 Values: TypeAlias = dict[str, NDArray[Any]]  # float64, int64, bool, or fractions
-MOST_WALKERS = 8192
+MOST_WALKERS = 16_384
 SHORT_BITS = (20, 34)  # of a start within the width of its range, if that is enough
 _TRIED = 20  # batches of points that are tried before violations are minimised
 _DESCENT = 150  # steps in which violations are made smaller
 _NEWTON = 12
+_NO_ROOM = 1e-10
+_MOST_WORK = 5e9  # products in a walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +59,7 @@ class CaseSampler:
     first: FirstPoints
     defined: tuple[tuple[str, Term], ...]  # the last ones first: terms over the coordinates
     rest: RestConditions | None
+    equations: tuple[Term, ...]  # of the rest
     walkers: Floats
     size: float  # logarithm of the volume, roughly
 
@@ -70,7 +83,8 @@ def prepare_case(
     region = solve_equations(case.box, case.atoms, free)
     first, region = _first_points_in_full_dimension(region, case, free, rng)
     rest = compile_rest(case.rest, kinds, arithmetic) if case.rest else None
-    sampler = CaseSampler(kinds, arithmetic, region, first, defined, rest, first.extremes, 0.0)
+    equations = tuple(t for t in case.rest if is_equation(t))
+    sampler = CaseSampler(kinds, arithmetic, region, first, defined, rest, equations, first.extremes, 0.0)
     walkers = spread_walkers(region, first, 2 * LEAST_WALKERS, rng)
     walkers = walk_region(region, walkers, steps_to_mix(region), rng)
     if rest is not None:
@@ -81,17 +95,28 @@ def prepare_case(
 def _first_points_in_full_dimension(
     region: LinearRegion, case: Case, kinds: Mapping[str, Scalar], rng: np.random.Generator
 ) -> tuple[FirstPoints, LinearRegion]:
-    """Inequalities that leave no room are equations."""
-    atoms: Sequence[Atom] = case.atoms
+    """Inequalities that leave no room are equations, as far as these do not exclude each other."""
+    atoms: list[Atom] = list(case.atoms)
     for _ in range(len(kinds) + 1):
         if not region.names:
             return FirstPoints(np.zeros((1, 0)), np.zeros(0)), region
-        first = find_first_points(region, rng)
-        if not first.flat:
-            return first, region
-        atoms = [*atoms, *(Atom(Op.EQ, region.sources[row].form) for row in first.flat)]
-        region = solve_equations(case.box, atoms, kinds)
+        first, within = find_first_points(region, rng)
+        before = region.dimension
+        for form in [_middle_plane(region.sources[row].form, room) for row, room in first.flat]:
+            try:
+                region = solve_equations(case.box, [*atoms, Atom(Op.EQ, form)], kinds)
+            except NoStart:  # thin, and not empty: HiGHS does not see the difference
+                continue
+            atoms.append(Atom(Op.EQ, form))
+        if region.dimension == before:
+            return first, within
     raise Unsupported("no start state was found: the initial condition is too thin")
+
+
+def _middle_plane(form: LinearForm, room: float) -> LinearForm:
+    """Where half of the room is left on both sides, if it is more than HiGHS's tolerance."""
+    half = Fraction(max(0.0, room) / 2).limit_denominator(2**60) if room > _NO_ROOM else Fraction(0)
+    return add_forms(form, LinearForm((), half))
 
 
 def _log_volume(region: LinearRegion, walkers: Floats) -> float:
@@ -305,9 +330,25 @@ def draw_case(sampler: CaseSampler, count: int, rng: np.random.Generator, *, cor
         solved = values_of_solved(region, exactly, exact=True)
     else:
         solved = values_of_solved(region, coordinates)
+    if exact and sampler.equations:
+        coordinates |= _meet_equations_exactly(sampler, coordinates, count)
     for name, column in solved.items():
         coordinates[name] = column if isinstance(column, np.ndarray) else _repeat(column, count)
     return _add_defined(sampler, _with_types(coordinates, sampler.kinds), count)
+
+
+def _meet_equations_exactly(sampler: CaseSampler, coordinates: Values, count: int) -> Values:
+    """Columns of fractions for the real coordinates on which nothing else depends."""
+    names = sampler.region.names
+    tied = {n for form in sampler.region.solved.values() for n, _ in form.coefficients}
+    kinds = {n: sampler.kinds[n] for n in names}
+    if any(free_names(t) - set(names) for t in sampler.equations):
+        return {}
+    columns = [_exact_list(_with_types({n: coordinates[n]}, kinds)[n]) for n in names]
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    meet_exactly(sampler.equations, rows, kinds, [n for n in names if n not in tied])
+    reals = [n for n in names if isinstance(kinds[n], Real) and n not in tied]
+    return {n: np.array([Fraction(row[n]) for row in rows], dtype=object) for n in reals}
 
 
 def _repeat(value: Any, count: int) -> NDArray[Any]:
@@ -326,19 +367,20 @@ def _draw_points(sampler: CaseSampler, count: int, rng: np.random.Generator) -> 
         fresh = [sampler.walkers]
         while sum(map(len, fresh)) < count and len(fresh) < 12:
             begun = walk_region(
-                region, spread_walkers(region, sampler.first, MOST_WALKERS // 8, rng), 20, rng
+                region, spread_walkers(region, sampler.first, MOST_WALKERS // 16, rng), 20, rng
             )
             near = _descend(sampler, begun, rng)
             fresh.append(near[_nearly_holds(sampler, near)])
         points = np.concatenate(fresh)
         return points[rng.integers(len(points), size=count)] if len(points) < count else points[-count:]
-    many = max(LEAST_WALKERS, min(count, MOST_WALKERS))
-    steps = steps_to_mix(region)
+    most = int(_MOST_WORK / 1000 / (1 + region.matrix.size))
+    many = max(LEAST_WALKERS, min(count, MOST_WALKERS, most))
+    steps = min(steps_to_mix(region), max(3, int(_MOST_WORK / (1 + count * region.matrix.size))))
     begun = sampler.walkers[rng.permutation(len(sampler.walkers))]
     points = begun[np.arange(many) % len(begun)]
     found: list[Floats] = []
     while sum(map(len, found)) < count:
-        more = max(10, steps // 2) if found else steps
+        more = min(steps, max(10, steps // 2)) if found else steps
         if rest is None:
             points = walk_region(region, points, more, rng)
         else:
@@ -389,7 +431,7 @@ def _shorten(sampler: CaseSampler, points: Floats) -> Floats:
         fine = region.contains(rounded)
         if sampler.rest is not None and not sampler.rest.equations:
             fine &= sampler.rest.hold(_rest_columns(sampler, rounded), len(points))
-        elif sampler.rest is not None:
+        elif sampler.rest is not None and sampler.arithmetic is Arithmetic.FLOAT64:
             return points
         found[waiting & fine] = rounded[waiting & fine]
         waiting &= ~fine
