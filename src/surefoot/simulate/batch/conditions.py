@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,10 +58,15 @@ class BatchConditions:
 def compile_batch_conditions(model: BatchModel, terms: Sequence[Term]) -> BatchConditions:
     environment = model.environment
     located = [map_variables(t, lambda v: locate_by_number(environment, v)) for t in terms]
-    kinds = column_kinds(environment)
-    facts = sorted({n for t in located for n in free_names(t)} - set(kinds))
-    known: dict[str, ValueType] = dict(kinds)
-    for name in facts:
+    known = condition_kinds(model, located)
+    facts = tuple(sorted(set(known) - set(column_kinds(environment))))
+    return BatchConditions(model, facts, compile_columns(located, known, environment.arithmetic))
+
+
+def condition_kinds(model: BatchModel, terms: Iterable[Term]) -> dict[str, ValueType]:
+    """The kinds of what a state has and of what these terms say about acting."""
+    known: dict[str, ValueType] = dict(column_kinds(model.environment))
+    for name in {n for t in terms for n in free_names(t)} - set(known):
         truth = name in (DEADLOCKED, STALLED) or chosen_action(name) is not None
         known[name] = Bool() if truth else Real()
-    return BatchConditions(model, tuple(facts), compile_columns(located, known, environment.arithmetic))
+    return known

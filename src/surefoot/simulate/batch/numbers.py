@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,18 @@ from numpy.typing import NDArray
 from surefoot.simulate.batch.decision import Uniform
 from surefoot.simulate.batch.model import Rows
 
-Manner: TypeAlias = Literal["random", "extreme", "held", "mixed"]
-MANNERS: tuple[Manner, ...] = ("random", "mixed", "extreme", "held")
 _ALMOST_ONE = float(np.nextafter(1.0, 0.0))
 _SWITCH = 0.1  # of the steps: a held number changes
+_RANDOM, _EXTREME, _HELD = range(3)
+AGAIN = " again "  # in the name of what is drawn once more because an assumption was missed
+
+
+class Numbers(Protocol):
+    """`step`: how many steps have been made, set by whoever makes them."""
+
+    step: int
+
+    def __call__(self, slot: str, rows: Rows) -> NDArray[np.float64]: ...
 
 
 def random_numbers(rng: np.random.Generator) -> Uniform:
@@ -21,24 +30,68 @@ def random_numbers(rng: np.random.Generator) -> Uniform:
     return lambda _, rows: rng.random(len(rows))
 
 
-def numbers_in_manner(manner: Manner, count: int, rng: np.random.Generator) -> Uniform:
-    """`extreme`: at the ends of the range; `held`: the same for a while; `mixed`: each run has its manner."""
-    own = {"random": 0, "extreme": 1, "held": 2}
-    kinds = rng.integers(0, 3, count) if manner == "mixed" else np.full(count, own[manner])
-    held: dict[str, NDArray[np.float64]] = {}
+class RunNumbers:
+    """Each run has its manner: by chance, at the ends of ranges, or the same number for a while.
 
-    def draw(slot: str, rows: Rows) -> NDArray[np.float64]:
-        found = rng.random(len(rows))
-        mine = kinds[rows]
-        found = np.where(mine == 1, np.where(found < 0.5, 0.0, _ALMOST_ONE), found)
-        if (mine == 2).any():
-            before = held.setdefault(slot, np.full(count, np.nan))
+    `plain`: all by chance. `asked`: whether anything was left open at all.
+    """
+
+    def __init__(self, count: int, rng: np.random.Generator, *, plain: bool = False) -> None:
+        self.step, self.asked = 0, False
+        self._count, self._rng = count, rng
+        self._manners = np.full(count, _RANDOM) if plain else rng.integers(0, 3, count)
+        self._held: dict[str, NDArray[np.float64]] = {}
+
+    def __call__(self, slot: str, rows: Rows) -> NDArray[np.float64]:
+        self.asked = self.asked or bool(len(rows))
+        rng, found, manners = self._rng, self._rng.random(len(rows)), self._manners[rows]
+        if not manners.any() or AGAIN in slot:
+            return found
+        ends = np.where(found < 0.5, 0.0, _ALMOST_ONE)
+        found = np.where(manners == _EXTREME, ends, found)
+        if (manners == _HELD).any():
+            before = self._held.setdefault(slot, np.full(self._count, np.nan))
             old = before[rows]
             changes = np.isnan(old) | (rng.random(len(rows)) < _SWITCH)
-            ends = np.where(rng.random(len(rows)) < 0.5, np.where(found < 0.5, 0.0, _ALMOST_ONE), found)
-            kept = np.where(changes, ends, old)
+            kept = np.where(changes, np.where(rng.random(len(rows)) < 0.5, ends, found), old)
             before[rows] = kept
-            found = np.where(mine == 2, kept, found)
+            found = np.where(manners == _HELD, kept, found)
         return found
 
-    return draw
+
+class GivenNumbers:
+    """Numbers of every run and step, made when first asked for, and kept: they can be changed and used again."""
+
+    def __init__(self, count: int, steps: int, rng: np.random.Generator) -> None:
+        self.step, self.steps, self.count = 0, steps, count
+        self.slots: dict[str, NDArray[np.float64]] = {}
+        self._rng = rng
+
+    def __call__(self, slot: str, rows: Rows) -> NDArray[np.float64]:
+        if AGAIN in slot:
+            return self._rng.random(len(rows))
+        if slot not in self.slots:
+            self.slots[slot] = fresh_numbers(self.count, self.steps + 1, self._rng)
+        return self.slots[slot][rows, min(self.step, self.steps)]
+
+    def breed(self, count: int, child: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> GivenNumbers:
+        """The same for other runs: `child` makes their numbers of these."""
+        found = GivenNumbers(count, self.steps, self._rng)
+        found.slots = {slot: child(numbers) for slot, numbers in self.slots.items()}
+        return found
+
+
+def fresh_numbers(count: int, steps: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """By run and step: a third by chance, a third at the ends, a third held for a while."""
+    found = rng.random((count, steps))
+    manners = rng.integers(0, 3, count)
+    ends = np.where(found < 0.5, 0.0, _ALMOST_ONE)
+    found = np.where((manners == _EXTREME)[:, None], ends, found)
+    held = manners == _HELD
+    if held.any():
+        changes = rng.random((int(held.sum()), steps)) < _SWITCH
+        changes[:, 0] = True
+        last = np.maximum.accumulate(np.where(changes, np.arange(steps), 0), axis=1)
+        mixed = np.where(rng.random(found[held].shape) < 0.5, ends[held], found[held])
+        found[held] = np.take_along_axis(mixed, last, axis=1)
+    return found

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
@@ -30,16 +31,20 @@ from surefoot.term.columns import Column, Truths
 
 @dataclass(slots=True)
 class RecordedStep:
-    """What every run did in a step: rows are runs."""
+    """What runs did in a step."""
 
-    transition: Rows
-    outcomes: Rows
+    rows: Rows  # the numbers of these runs, in order
+    transition: NDArray[np.int32]
+    outcomes: NDArray[np.int32]
     chosen: dict[str, Column]
 
 
 @dataclass(slots=True)
 class BatchRuns:
-    """Runs in step. `state` is where they are; `alive`: they go on; `ended`: nothing can happen any more."""
+    """Runs in step. `state` is where they are; `alive`: they go on; `ended`: nothing can happen any more.
+
+    The rows of all columns but those of `start` are the runs with the numbers in `rows`.
+    """
 
     model: BatchModel
     start: dict[str, Column]
@@ -48,12 +53,17 @@ class BatchRuns:
     alive: Truths
     ended: Truths
     lost: Truths
+    rows: Rows
     steps: list[RecordedStep] = field(default_factory=list)
 
     def advance(self, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
         """One step of all runs that are alive; the others stay where they are."""
         made = self.model.step(self.state, self.count, uniform, by_probability=by_probability)
-        self.steps.append(RecordedStep(made.transition, made.outcomes, made.chosen))
+        self.steps.append(
+            RecordedStep(
+                self.rows, made.transition.astype(np.int32), made.outcomes.astype(np.int32), made.chosen
+            )
+        )
         stop = made.transition == ENDED
         self.ended |= self.alive & stop & ~made.lost
         self.lost |= self.alive & made.lost
@@ -65,6 +75,13 @@ class BatchRuns:
         }
         return made
 
+    def drop_dead(self) -> None:
+        """Go on with the runs that are alive only."""
+        kept = np.flatnonzero(self.alive)
+        self.state = {name: column[kept] for name, column in self.state.items()}
+        self.rows, self.count = self.rows[kept], len(kept)
+        self.alive, self.ended, self.lost = self.alive[kept], self.ended[kept], self.lost[kept]
+
 
 def _where(rows: Truths, new: Column, old: Column) -> Column:
     return np.where(rows.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
@@ -73,7 +90,9 @@ def _where(rows: Truths, new: Column, old: Column) -> Column:
 def begin_runs(model: BatchModel, starts: Names) -> BatchRuns:
     count = len(next(iter(starts.values())))
     none = np.zeros(count, dtype=np.bool_)
-    return BatchRuns(model, dict(starts), dict(starts), count, ~none, none.copy(), none.copy())
+    return BatchRuns(
+        model, dict(starts), dict(starts), count, ~none, none.copy(), none.copy(), np.arange(count)
+    )
 
 
 def rebuild_run(problem: Problem, start: State, moves: Sequence[Move]) -> Iterator[tuple[Move | None, State]]:
@@ -88,12 +107,18 @@ def rebuild_run(problem: Problem, start: State, moves: Sequence[Move]) -> Iterat
             if other is None:
                 return
             state, made = other
+        except InvalidProblem:  # something has no value
+            return
         yield made, state
 
 
 def _other_moves(problem: Problem, state: State, wanted: Move) -> Iterator[tuple[State, Move]]:
     """What is permitted instead of a move that is not: with its outcomes and choices where they fit."""
-    for transition in permitted_transitions(problem, state):
+    try:
+        permitted = permitted_transitions(problem, state)
+    except InvalidProblem:
+        return
+    for transition in permitted:
         free = {c.name for c in free_choices(problem.environment, transition)}
         if free != set(wanted.chosen):
             continue
@@ -113,8 +138,9 @@ def moves_of_run(runs: BatchRuns, row: int, steps: int) -> list[Move]:
     """The first moves of a run; fewer if it ended before."""
     found = []
     for step in runs.steps[:steps]:
-        if step.transition[row] == ENDED:
+        place = int(np.searchsorted(step.rows, row))
+        if place == len(step.rows) or step.rows[place] != row or step.transition[place] == ENDED:
             break
-        chosen = {name: column[row] for name, column in step.chosen.items()}
-        found.append(runs.model.move(int(step.transition[row]), int(step.outcomes[row]), chosen))
+        chosen = {name: column[place] for name, column in step.chosen.items()}
+        found.append(runs.model.move(int(step.transition[place]), int(step.outcomes[place]), chosen))
     return found
