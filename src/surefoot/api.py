@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.engines.barrier.sos_candidate import template_objection as template_objection
     from surefoot.engines.bmc import Bmc as Bmc
     from surefoot.engines.explicit import Explicit as Explicit
+    from surefoot.engines.falsify import Falsify as Falsify
     from surefoot.engines.induction import Induction as Induction
     from surefoot.engines.predicates import Predicates as Predicates
     from surefoot.engines.predicates.configurations import CONFIGURATIONS as CONFIGURATIONS
@@ -333,6 +334,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
         ".engines.barrier": "Barrier",
         ".engines.bmc": "Bmc",
         ".engines.explicit": "Explicit",
+        ".engines.falsify": "Falsify",
         ".engines.induction": "Induction",
         ".engines.predicates": "Predicates",
         ".engines.recurrence": "Recurrence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,6 +14,11 @@ import click
 
 from surefoot import api
 from surefoot.cli.terminal import open_screens, print_error, print_line, reopen_closed_streams
+
+# Before numpy is imported: products of a few hundred rows gain nothing by threads, and where the machine is
+# busy threads that wait for one another make them fifty times slower.
+for _library in ("OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),

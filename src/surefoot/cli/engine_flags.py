@@ -21,6 +21,12 @@ class EngineFlag(NamedTuple):
 
 SOLVER_NAMES = ("milp", "z3", "native")
 ENGINE_FLAGS: dict[str, dict[str, EngineFlag]] = {
+    "falsify": {
+        "steps": EngineFlag(
+            "int | None", "", "The longest run that is made; without it they grow to 4096 steps"
+        ),
+        "runs": EngineFlag("int | None", "", "Stop after so many runs; without it when the budget ends"),
+    },
     "bmc": {
         "solver": EngineFlag("Solver", "milp", "Who answers the queries", SOLVER_NAMES),
         "depth": EngineFlag(

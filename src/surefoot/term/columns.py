@@ -80,11 +80,12 @@ class ColumnTerms:
                     if self.last[p] == place:
                         values[p] = None
             columns = [_give_rows(values[p], count) for p in self.places]
-            overflown = [
-                _lost_by_overflow(values[p]) if self.nodes[p].computed else False for p in self.places
+            rows = [
+                _join_lost(lost[p], _lost_by_overflow(values[p])) if self.nodes[p].computed else lost[p]
+                for p in self.places
             ]
-        rows = [lost[p] | over for p, over in zip(self.places, overflown, strict=True)]
-        return ColumnValues(columns, [_give_rows(np.asarray(r, dtype=np.bool_), count) for r in rows])
+        none = np.broadcast_to(np.False_, count)
+        return ColumnValues(columns, [none if r is False else _give_rows(r, count) for r in rows])
 
 
 def compile_columns(
@@ -163,11 +164,17 @@ def _constant_column(value: bool | int | Fraction) -> Any:
 def _give_rows(value: Any, count: int) -> Column:
     """A constant repeated in every row; columns as they are."""
     column = np.asarray(value)
+    if column.ndim and len(column) == count:
+        return column
     return np.broadcast_to(column, (count, *column.shape[1:]))
 
 
 def _lost_by_overflow(value: Any) -> Any:
-    bad = ~np.isfinite(value)
+    """Rows that are no number; False: none is."""
+    fine = np.isfinite(value)
+    if fine.all():
+        return False
+    bad = ~fine
     return bad.any(axis=tuple(range(1, bad.ndim))) if np.ndim(bad) > 1 else bad
 
 

@@ -145,7 +145,7 @@ class _Batches:
         rng = self.next_rng()
         starts = self.draw(min(lanes, max(1, MOST_CELLS // (steps + 1))), rng, corners=number % 4 >= 2)
         numbers = RunNumbers(len(starts), rng, plain=number < 2)
-        yield from self.batch(starts, numbers, steps, by_probability=number % 3 < 2)
+        yield from self.batch(starts, numbers, steps, by_probability=number % 4 in (0, 3))
         return not numbers.asked and len(np.unique(hash_rows(starts.columns, len(starts)))) == 1
 
     def only_run(self) -> Iterator[Trace | None]:

@@ -71,7 +71,7 @@ def _missing_goal(problem: Problem, run: Trace, asked: Within) -> Trace | Refuse
     """The run up to the last step that counts, if nothing is good until then."""
     cut = Trace(run.states[: asked.steps + 1], run.moves[: asked.steps])
     for number, state in enumerate(cut.states[asked.after :], asked.after):
-        if holds_in_state(problem, state, asked.condition):
+        if holds_in_state(problem, state, asked.good):
             return Refused(Reason.SPURIOUS, f"state {number} is good")
     if len(cut.moves) < asked.steps and not may_end(problem, cut.states[-1]):
         return Refused(Reason.SPURIOUS, "the run could go on")

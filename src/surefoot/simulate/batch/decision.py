@@ -49,8 +49,8 @@ class BatchDecision:
 class BatchPolicy:
     """A policy compiled to columns.
 
-    `exact`: outputs of networks have the bits of the reference; otherwise sums are those of BLAS, which for
-    argmax makes no difference: near ties are decided by the reference.
+    `exact`: outputs of networks have the bits of the reference, and near ties are decided by it; otherwise
+    sums are those of BLAS.
     """
 
     policy: Policy
@@ -60,6 +60,7 @@ class BatchPolicy:
     outputs: bool  # wanted although the action is all that matters
     names: tuple[str, ...]
     terms: dict[int, ColumnTerms]  # by identity of the (sub-)policy: what it reads of a state
+    even: bool = False  # what is drawn is drawn with equal chances: every action may be
 
     def decide(self, state: Names, own: Truths, count: int, uniform: Uniform) -> BatchDecision:
         """`own`: by action and row, whether it is enabled."""
@@ -96,12 +97,18 @@ class BatchPolicy:
             return self._drawn(policy, found, own, rows, lost, uniform)
         places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
         applicable = own[places].T if choose is Choose.ARGMAX_APPLICABLE else None
-        decided = decide_batch_actions(network, inputs, applicable)
         active = np.asarray(own.any(axis=0))
-        lost = lost | (active & (decided.actions < 0)) | ~decided.finite
-        actions = np.where(active & (decided.actions >= 0), places[decided.actions], NOBODY)
-        seen_outputs = network_batch_outputs(network, inputs) if self.outputs else None
-        return BatchDecision(actions, self._stalled(actions, own), lost, outputs=seen_outputs)
+        if self.exact:
+            decided = decide_batch_actions(network, inputs, applicable)
+            best, fine = decided.actions, decided.finite
+            found = network_batch_outputs(network, inputs) if self.outputs else None
+        else:
+            found = network_batch_outputs(network, inputs)
+            fine = np.isfinite(found).all(axis=1)
+            best = (found if applicable is None else np.where(applicable, found, -np.inf)).argmax(axis=1)
+        lost = lost | (active & (best < 0)) | ~fine
+        actions = np.where(active & (best >= 0), places[best], NOBODY)
+        return BatchDecision(actions, self._stalled(actions, own), lost, outputs=found)
 
     def _drawn(
         self,
@@ -114,7 +121,7 @@ class BatchPolicy:
     ) -> BatchDecision:
         places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
         wide = outputs.astype(np.float64)
-        weights = np.exp(wide - wide.max(axis=1, keepdims=True))
+        weights = np.ones_like(wide) if self.even else np.exp(wide - wide.max(axis=1, keepdims=True))
         sums = np.cumsum(weights, axis=1)
         draws = uniform("action", rows) * sums[:, -1]
         picked = np.minimum((sums <= draws[:, None]).sum(axis=1), outputs.shape[1] - 1)

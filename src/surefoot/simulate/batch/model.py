@@ -8,7 +8,7 @@ its probability. So a run is its start and its numbers, given by chance, by the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -111,15 +111,16 @@ class BatchModel:
         return np.array([ready[parts].all(axis=0) for parts in self._parts]).reshape(-1, count)
 
     def decide(
-        self, state: Names, count: int, lost: Truths, uniform: Uniform
+        self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool = True
     ) -> tuple[Truths, Truths, BatchDecision | None]:
         """The transitions that are enabled, those that are permitted, and the decision of the policy."""
         if self.policy is None:
             possible = self.enabled(state, count, lost)
             return possible, possible, None
+        policy = self.policy if by_probability else replace(self.policy, even=True)
         if self.environment.controls:
             none = np.zeros((0, count), dtype=np.bool_)
-            made = self.policy.decide(state, none, count, uniform)
+            made = policy.decide(state, none, count, uniform)
             lost |= made.lost
             possible = self.enabled({**state, **made.controls}, count, lost)
             return possible, possible, made
@@ -128,7 +129,7 @@ class BatchModel:
         for action, row in zip(self._actions, possible, strict=True):
             if action >= 0:
                 own[action] |= row
-        made = self.policy.decide(state, own, count, uniform)
+        made = policy.decide(state, own, count, uniform)
         lost |= made.lost
         mine = (self._actions == NOBODY)[:, None] | (self._actions[:, None] == made.actions)
         return possible, possible & mine, made
@@ -136,7 +137,7 @@ class BatchModel:
     def step(self, state: Names, count: int, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
         """One step of every row."""
         lost = np.zeros(count, dtype=np.bool_)
-        possible, permitted, made = self.decide(state, count, lost, uniform)
+        possible, permitted, made = self.decide(state, count, lost, uniform, by_probability=by_probability)
         rows = np.arange(count)
         picked = _pick_permitted(permitted, uniform, rows)
         after = {name: column.copy() for name, column in state.items()}
@@ -220,7 +221,7 @@ class BatchModel:
                 if not path:
                     changed[name] = value
                     continue
-                array = changed[name] if name in changed else now[name].copy()
+                array = (changed if name in changed else now)[name].copy()
                 outside = np.logical_or.reduce(
                     [(p < 0) | (p >= array.shape[axis]) for axis, p in enumerate(path, 1)]
                 )
