@@ -8,6 +8,14 @@ of the doubling that at most doubles an engine's time.
 An engine may have a method `suits` which says that a problem is of the kind that it was made for, and the
 others were not. Then its turns are longer, but it waits for them: what is easy is answered before.
 
+An engine may have a method `is_quick` which says that a problem is so small that it answers at once. Then it
+is asked first.
+
+An engine may have a method `begin` which returns what goes on where its last turn ended. Such an engine looks
+for violations: that it found none says nothing, and it never knows that it has looked enough. Its turns are
+short, and it has one before each turn of another engine; when nobody else has anything to say any more, it
+has one longer turn.
+
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
 
@@ -17,11 +25,12 @@ is at work soon after its end is interrupted, and what was found out before is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import TypeAlias
 
-from surefoot.engines.protocol import Engine
+from surefoot.engines.protocol import Engine, Resumable, Turns
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, is_interrupted
@@ -30,6 +39,9 @@ from surefoot.work.deadline import call_in_time
 
 FIRST_TURN = 1.0  # seconds
 SUITED = 10  # times as long is the turn of an engine that suits the problem
+LOOKING = 0.25  # of a turn is a turn of an engine that goes on where it stopped
+LAST_LOOK = 2.0  # seconds at least of its last turn, if there are so many
+LAST_LOOK_SHARE = 0.1  # of the time, at least
 OTHERS = 0.75  # of the time, before an engine of last resort begins
 
 Partial: TypeAlias = Unknown | Holds
@@ -70,16 +82,24 @@ def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Po
     if len(engines) == 1:
         return PortfolioAnswer(_check_guarded(engines[0], problem, budget, budget), tuple(engines))
     heard: dict[int, Partial] = {}
-    waiting = list(range(len(engines)))
+    looking = {n: e.begin(problem, budget.seed) for n, e in enumerate(engines) if isinstance(e, Resumable)}
+    quick = {n for n, engine in enumerate(engines) if _is_quick(engine, problem)}
+    waiting = sorted(range(len(engines)), key=lambda n: n not in quick)
     share = [SUITED if _is_suited(engine, problem) else 1 for engine in engines]
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
     cut: PortfolioAnswer | None = None
     while waiting and not budget.is_spent():
-        for number in tuple(waiting):
+        for number in _order_of_round(waiting, looking, quick if turn == FIRST_TURN else ()):
+            if number not in waiting or budget.is_spent():
+                continue
             alone = len(waiting) == 1
-            seconds = budget.remaining() if alone else _turn_seconds(turn, share[number], budget)
+            if number in looking:
+                seconds = _last_look(budget) if alone else min(LOOKING * turn, budget.remaining())
+            else:
+                seconds = budget.remaining() if alone else _turn_seconds(turn, share[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
-            verdict = _take_turn(engines[number], problem, share_of_time, budget)
+            asked = looking.get(number, engines[number])
+            verdict = _take_turn(asked, problem, share_of_time, budget)
             if _is_cut_short(verdict):
                 cut = PortfolioAnswer(verdict, (engines[number],))
                 continue
@@ -89,10 +109,28 @@ def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Po
             known = _better_known(known, verdict)
             if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
                 return PortfolioAnswer(_with_knowledge(verdict, known), tuple(engines))
-            if not isinstance(verdict, Unknown) or verdict.reason is not Reason.TIMEOUT:
+            late = isinstance(verdict, Unknown) and verdict.reason is Reason.TIMEOUT
+            if not late or (alone and number in looking):
                 waiting.remove(number)  # it would say the same again
         turn *= 2
-    return cut or _combine_answers(engines, heard, known)
+    return cut or _combine_answers(engines, heard, known, set(looking))
+
+
+def _order_of_round(
+    waiting: Sequence[int], looking: Collection[int], quick: Collection[int]
+) -> Sequence[int]:
+    """Who is asked one after the other: those that look for violations before each of the others."""
+    lookers, found = [n for n in waiting if n in looking], list[int]()
+    for number in waiting:
+        if number not in looking:
+            found += [number] if number in quick else [*lookers, number]
+    return found or lookers
+
+
+def _last_look(budget: Budget) -> float:
+    """As long as everything before it."""
+    share = LAST_LOOK_SHARE * budget.seconds if isfinite(budget.seconds) else 0.0
+    return min(max(LAST_LOOK, budget.elapsed_seconds(), share), budget.remaining())
 
 
 def _is_cut_short(verdict: Verdict) -> bool:
@@ -105,19 +143,24 @@ def _is_suited(engine: Engine, problem: Problem) -> bool:
     return suits is not None and suits(problem)
 
 
+def _is_quick(engine: Engine, problem: Problem) -> bool:
+    quick = getattr(engine, "is_quick", None)
+    return quick is not None and quick(problem)
+
+
 def _turn_seconds(turn: float, share: int, budget: Budget) -> float:
     """A longer turn is at most half of the time that is left."""
     return min(max(turn, min(turn * share, 0.5 * budget.remaining())), budget.remaining())
 
 
-def _take_turn(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+def _take_turn(engine: Engine | Turns, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
     try:
         return _check_guarded(engine, problem, budget, whole)
     except (Unsupported, SolverFailure) as why:  # only while at work; another engine may still answer
         return Unknown(Reason.INCOMPLETE, str(why))
 
 
-def _check_guarded(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+def _check_guarded(engine: Engine | Turns, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
     """An engine that runs out of memory, or is interrupted by the user or the clock, has not answered."""
 
     def late() -> Verdict:
@@ -144,14 +187,15 @@ def _with_knowledge(unknown: Unknown, known: Unknown) -> Unknown:
 
 
 def _combine_answers(
-    engines: Sequence[Engine], heard: Mapping[int, Partial], known: Unknown
+    engines: Sequence[Engine], heard: Mapping[int, Partial], known: Unknown, looking: Collection[int]
 ) -> PortfolioAnswer:
     """All that was found out, as one answer."""
     for number, verdict in heard.items():
         if isinstance(verdict, Holds):  # as far as the depth that was asked for
             return PortfolioAnswer(verdict, (engines[number],))
     answers = {engines[n].name: v for n, v in sorted(heard.items()) if isinstance(v, Unknown)}
-    reasons = [v.reason for v in answers.values()]
+    said = [n for n in sorted(heard) if n not in looking] or sorted(heard)
+    reasons = [v.reason for n in said if isinstance(v := heard[n], Unknown)]
     late = Reason.TIMEOUT in reasons or not reasons  # more time might help
     detail = "; ".join(f"{name}: {v.detail}" for name, v in answers.items()) or "the budget was spent at once"
     unknown = Unknown(Reason.TIMEOUT if late else reasons[0], detail)

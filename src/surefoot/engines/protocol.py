@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Verdict
@@ -17,3 +17,16 @@ class Engine(Protocol):
         ...
 
     def check(self, problem: Problem, budget: Budget) -> Verdict: ...
+
+
+class Turns(Protocol):
+    """An engine at work on one problem, which goes on where it stopped."""
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict: ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An engine that can be asked for some time, and later again."""
+
+    def begin(self, problem: Problem, seed: int) -> Turns: ...

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import ClassVar, Literal
 
 from surefoot.engines.engine_text import show_changes
@@ -36,6 +37,8 @@ from surefoot.term.term import TRUE, free_names
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, ValueType
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
+
+FEW_STATES, FEW_CHOICES = 100_000, 100  # of a system that is explored at once
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,6 +83,16 @@ class Explicit:
             return f"explicit does not cover {why}"
         return None
 
+    def is_quick(self, problem: Problem) -> bool:
+        """Few states, and few ways to choose in each."""
+        environment = problem.environment
+        edges = [edge for c in environment.components for edge in c.edges]
+        states = prod(len(c.locations) for c in environment.components)
+        for variable in environment.variables:
+            states *= count_values_at_most(variable.kind, FEW_STATES + 1)
+        ways = (prod(count_values_at_most(c.kind, FEW_CHOICES + 1) for c in edge.chosen) for edge in edges)
+        return states <= FEW_STATES and all(way <= FEW_CHOICES for way in ways)
+
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         from surefoot.engines.explicit.answer import explicit_verdict
         from surefoot.explore.initial_states import LateStarts  # with all that they need, when it is needed
@@ -119,6 +132,20 @@ def has_finitely_many_states(environment: Environment) -> bool:
     """Also: are there finitely many values to choose from?"""
     chosen = [c.kind for part in environment.components for e in part.edges for c in e.chosen]
     return all(map(_is_finite, [*(v.kind for v in environment.variables), *chosen]))
+
+
+def count_values_at_most(kind: ValueType, limit: int) -> int:
+    """How many values a kind has, and the limit where there are more."""
+    match kind:
+        case Bool():
+            return 2
+        case Int(int() as low, int() as high):
+            return min(max(high - low + 1, 0), limit)
+        case Array(element, length):
+            each = count_values_at_most(element, limit)
+            return limit if each > 1 and length > limit.bit_length() else min(each**length, limit)
+        case _:
+            return limit
 
 
 def _is_finite(kind: ValueType) -> bool:

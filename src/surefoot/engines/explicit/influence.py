@@ -89,7 +89,7 @@ def _from_everywhere(problem: Problem, bad: Term, clock: Budget) -> ExploredMode
     """The environment started in every state; None if these are many, or one of them has an error."""
     environment = problem.environment
     places = prod(len(c.locations) for c in environment.components)
-    if places * prod(_count_values(v.kind) for v in environment.variables) > MOST_STATES:
+    if places * prod(count_values_at_most(v.kind, MOST_STATES + 1) for v in environment.variables) > MOST_STATES:
         return None
     anywhere = tuple(replace(c, initial=c.locations) for c in environment.components)
     started = replace(environment, initial=TRUE, components=anywhere)
@@ -97,18 +97,6 @@ def _from_everywhere(problem: Problem, bad: Term, clock: Budget) -> ExploredMode
         return _explore_environment(replace(problem, policy=None, environment=started), bad, clock)
     except SurefootError:
         return None
-
-
-def _count_values(kind: ValueType) -> int:
-    match kind:
-        case Bool():
-            return 2
-        case Int(int() as low, int() as high):
-            return high - low + 1
-        case Array(element, length):
-            return min(prod(_count_values(element) for _ in range(min(length, 64))), MOST_STATES + 1)
-        case _:
-            return MOST_STATES + 1
 
 
 def _on_actions(problem: Problem, found: ExploredModel) -> Iterator[str]:
