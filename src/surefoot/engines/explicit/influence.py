@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.explicit.engine import has_finitely_many_states
+from surefoot.engines.explicit.engine import count_values_at_most, has_finitely_many_states
 from surefoot.errors import SurefootError
 from surefoot.explore import ExploredModel, explore_problem
 from surefoot.problem.meaning.decision import action_names, action_of
@@ -24,7 +24,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never
 from surefoot.term.reserved_names import is_reserved, location_parts
 from surefoot.term.term import FALSE, TRUE, Term, free_names
-from surefoot.term.value_types import Arithmetic, Array, Bool, Int, ValueType
+from surefoot.term.value_types import Arithmetic
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
@@ -89,7 +89,10 @@ def _from_everywhere(problem: Problem, bad: Term, clock: Budget) -> ExploredMode
     """The environment started in every state; None if these are many, or one of them has an error."""
     environment = problem.environment
     places = prod(len(c.locations) for c in environment.components)
-    if places * prod(count_values_at_most(v.kind, MOST_STATES + 1) for v in environment.variables) > MOST_STATES:
+    if (
+        places * prod(count_values_at_most(v.kind, MOST_STATES + 1) for v in environment.variables)
+        > MOST_STATES
+    ):
         return None
     anywhere = tuple(replace(c, initial=c.locations) for c in environment.components)
     started = replace(environment, initial=TRUE, components=anywhere)

@@ -41,10 +41,6 @@ class Population:
     elite_values: NDArray[np.float64] | None = None
 
 
-def begin_population(starts: StartSamples, numbers: GivenNumbers) -> Population:
-    return Population(starts, numbers)
-
-
 def breed_population(
     environment: Environment,
     old: Population,

@@ -12,7 +12,7 @@ from itertools import count as count_from
 
 import numpy as np
 
-from surefoot.engines.falsify.evolution import Population, begin_population, breed_population
+from surefoot.engines.falsify.evolution import Population, breed_population
 from surefoot.engines.falsify.robustness import Robustness, make_robustness
 from surefoot.engines.falsify.score import Score
 from surefoot.engines.falsify.suspicion import confirm_some
@@ -21,9 +21,11 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
 from surefoot.simulate.batch.conditions import BatchConditions
 from surefoot.simulate.batch.model import BatchModel, Rows, make_batch_model
-from surefoot.simulate.batch.numbers import GivenNumbers, Numbers, RunNumbers
+from surefoot.simulate.batch.numbers import GivenNumbers, Numbers, RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs
 from surefoot.simulate.starts import StartSamples, StartSource, prepare_starts
+from surefoot.term.reserved_names import output_index
+from surefoot.term.term import free_names
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
@@ -178,7 +180,7 @@ class _Batches:
         for step in range(steps + 1):
             state, alive, rows = runs.state, runs.alive.copy(), runs.rows
             numbers.step = step
-            made = runs.advance(lambda slot, r, rows=rows: numbers(slot, rows[r]), by_probability=by_probability)
+            made = runs.advance(numbers_of_rows(numbers, rows), by_probability=by_probability)
             suspicious = watch.look(state, alive, rows, made)
             yield from confirm(suspicious)
             if score is not None:
@@ -203,7 +205,8 @@ class _Batches:
             self.robustness = make_robustness(self.model, watched_condition(self.problem), holds=wanted)
         rng = self.next_rng()
         lanes = min(POPULATION, max(16, MOST_CELLS // (steps + 1)))
-        population: Population = begin_population(self.draw(lanes, rng, True), GivenNumbers(lanes, steps, rng))
+        starts = self.draw(lanes, rng, corners=True)
+        population = Population(starts, GivenNumbers(len(starts), steps, rng))
         best, since = np.inf, 0
         for _ in range(GENERATIONS):
             score = Score(self.problem, self.robustness, len(population.starts), steps)
@@ -219,7 +222,9 @@ class _Batches:
             )
 
 
-def _growing(lanes: tuple[int, int], steps: tuple[int, int], by: tuple[int, int]) -> Iterator[tuple[int, int]]:
+def _growing(
+    lanes: tuple[int, int], steps: tuple[int, int], by: tuple[int, int]
+) -> Iterator[tuple[int, int]]:
     many, length = lanes[0], steps[0]
     while True:
         yield many, length
@@ -227,7 +232,4 @@ def _growing(lanes: tuple[int, int], steps: tuple[int, int], by: tuple[int, int]
 
 
 def _asks_outputs(problem: Problem) -> bool:
-    from surefoot.term.reserved_names import output_index
-    from surefoot.term.term import free_names
-
     return any(output_index(name) is not None for name in free_names(watched_condition(problem)))

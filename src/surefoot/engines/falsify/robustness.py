@@ -27,7 +27,9 @@ from surefoot.term.types import infer_term_type
 from surefoot.term.value_types import Int, Real, ValueType
 
 Distances: TypeAlias = NDArray[np.float64]
-_Tree: TypeAlias = Callable[[Sequence[Any], Sequence[float]], Any]  # values and scales of the parts: distances
+_Tree: TypeAlias = Callable[
+    [Sequence[Any], Sequence[float]], Any
+]  # values and scales of the parts: distances
 _TINY = 1e-12
 
 
@@ -45,7 +47,9 @@ class Robustness:
         if not self.scales:
             self.scales = [_usual_size(c) for c in found.columns]
         with np.errstate(all="ignore"):
-            total = np.broadcast_to(np.asarray(self.tree(found.columns, self.scales), dtype=np.float64), count)
+            total = np.broadcast_to(
+                np.asarray(self.tree(found.columns, self.scales), dtype=np.float64), count
+            )
         lost = np.logical_or.reduce(found.lost) if found.lost else False
         return np.where(lost | np.isnan(total), np.inf, total)
 

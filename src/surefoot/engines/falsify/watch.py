@@ -112,5 +112,3 @@ def hash_rows(state: Names, count: int) -> NDArray[np.uint64]:
                 total = (total ^ part) * _ODD
                 total ^= total >> np.uint64(29)
     return total
-
-

@@ -25,6 +25,11 @@ class Numbers(Protocol):
     def __call__(self, slot: str, rows: Rows) -> NDArray[np.float64]: ...
 
 
+def numbers_of_rows(numbers: Numbers, runs: Rows) -> Uniform:
+    """For rows that are the runs with these numbers."""
+    return lambda slot, rows: numbers(slot, runs[rows])
+
+
 def random_numbers(rng: np.random.Generator) -> Uniform:
     """Each by chance."""
     return lambda _, rows: rng.random(len(rows))
@@ -60,7 +65,7 @@ class RunNumbers:
 
 
 class GivenNumbers:
-    """Numbers of every run and step, made when first asked for, and kept: they can be changed and used again."""
+    """Numbers of every run and step, made when first asked for, and kept to be changed and used again."""
 
     def __init__(self, count: int, steps: int, rng: np.random.Generator) -> None:
         self.step, self.steps, self.count = 0, steps, count
