@@ -46,7 +46,7 @@ MOST_SAMPLED_CASES = 64  # of a disjunction whose cases need a walk each
 UNIFORM_BITS = 32  # of a real number within its range, in exact arithmetic
 _CORNERS = 0.4  # share of the rows of a box of which some coordinates are at an end
 _ROUNDS = 12
-_LEAST_YIELD = 0.02  # share of rows that meet the condition; below it rows are repeated
+_LEAST_YIELD = 0.1  # share of rows that meet the condition; below it rows are repeated
 _MOST_RANGE = 2**62
 
 
@@ -108,13 +108,13 @@ class StartSource:
         """So many start states; `Unsupported` where everything that was drawn misses the condition."""
         kept: list[_Rows] = []
         missing, failed = count, 0
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
             drawn = _draw_rows(self, missing, rng)
             fine = check_rows(self.environment, drawn.columns, drawn.exact, missing)
             kept.append(_take_rows(drawn, np.flatnonzero(fine)))
             failed += int((~fine).sum())
             missing -= int(fine.sum())
-            if missing <= 0 or fine.mean() < _LEAST_YIELD:
+            if missing <= 0 or (number >= 2 and fine.mean() < _LEAST_YIELD):
                 break
         have = count - missing
         if count and not have:

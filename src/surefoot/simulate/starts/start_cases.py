@@ -2,8 +2,8 @@
 
 A block is a set of scalar variables with the conjuncts about them. A case of a block is a conjunction of
 linear comparisons and of what is left over (`rest`); the block is the union of its cases. Constants and
-limits of float64 environments are the doubles that they mean; that sums are rounded there is ignored here, because
-every start is looked at once more when it is made.
+limits of float64 environments are the doubles that they mean; that sums are rounded there is ignored here,
+because every start is looked at once more when it is made.
 """
 
 from __future__ import annotations
