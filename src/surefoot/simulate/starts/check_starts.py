@@ -55,8 +55,8 @@ def _compile_whole(environment: Environment, kinds: Mapping[str, ValueType]) -> 
 def _kind_rows(column: NDArray[Any], kind: ValueType, arithmetic: Arithmetic) -> NDArray[np.bool_]:
     """Is the value of its kind? In exact arithmetic limits that are no doubles are no doubles here either."""
     if isinstance(kind, Array):
-        fine = [_kind_rows(column[:, i], kind.element, arithmetic) for i in range(kind.length)]
-        return np.asarray(np.logical_and.reduce(fine) if fine else np.ones(len(column), dtype=np.bool_))
+        every = [_kind_rows(column[:, i], kind.element, arithmetic) for i in range(kind.length)]
+        return np.asarray(np.logical_and.reduce(every) if every else np.ones(len(column), dtype=np.bool_))
     if column.dtype == object:
         values = [v if isinstance(v, Fraction) else Fraction(v) for v in column]
         return np.array([has_value_type(v, kind, arithmetic) for v in values], dtype=np.bool_)

@@ -107,6 +107,10 @@ class StartSource:
     def draw(self, count: int, rng: np.random.Generator) -> StartSamples:
         """So many start states; `Unsupported` where everything that was drawn misses the condition."""
         kept: list[_Rows] = []
+        if not count:
+            only = self.draw(1, rng)
+            columns = {name: column[:0] for name, column in only.columns.items()}
+            return StartSamples(columns, only.law, only.how, 0, {})
         missing, failed = count, 0
         for number in range(_ROUNDS):
             drawn = _draw_rows(self, missing, rng)
@@ -117,7 +121,7 @@ class StartSource:
             if missing <= 0 or (number >= 2 and fine.mean() < _LEAST_YIELD):
                 break
         have = count - missing
-        if count and not have:
+        if not have:
             raise Unsupported(
                 f"no start state was found: all of {failed} candidates miss the initial condition",
                 fix="give the initial condition room, or start values",
@@ -219,16 +223,17 @@ def _assemble(tree: Any, kind: ValueType, values: Values, count: int) -> NDArray
 
 
 def _block_source(block: Block, arithmetic: Arithmetic, rng: np.random.Generator, corners: bool) -> _Source:
+    listed = list_block(block, arithmetic) if len(block.kinds) > 1 else None
+    if listed is not None:
+        return _list_source(listed)
     cases = block_cases(block)
     if not cases:
         names = ", ".join(f"`{n}`" for n in list(block.kinds)[:4])
         raise NoStart(f"there is no start state: the conditions on {names} exclude each other")
     if len(cases) == 1 and cases[0].is_box():
         return _box_source(cases[0].box, block.kinds, arithmetic, corners)
-    listed = list_block(block, cases, arithmetic)
+    listed = list_block(block, arithmetic, cases)
     if listed is not None:
-        if not len(next(iter(listed.values()))):
-            raise NoStart("there is no start state: no combination of values meets the initial condition")
         return _list_source(listed)
     if all(c.is_point() for c in cases):
         return _list_source(_point_table(cases, block.kinds, arithmetic))
@@ -344,6 +349,8 @@ def _inner(end: Fraction, *, up: bool) -> float:
 
 def _list_source(table: Values) -> _Source:
     rows = len(next(iter(table.values())))
+    if not rows:
+        raise NoStart("there is no start state: no combination of values meets the initial condition")
 
     def draw(count: int, rng: np.random.Generator) -> Values:
         chosen = rng.integers(rows, size=count)
@@ -386,7 +393,7 @@ def _union_source(
         have = 0
         while have < count:
             drawn = _draw_by_case(shares, draws, max(64, 2 * (count - have)), rng)
-            times = sum(_rows_in_box(drawn, c.box, kinds).astype(np.int64) for c in cases)
+            times = np.sum([_rows_in_box(drawn, c.box, kinds) for c in cases], axis=0)
             kept = rng.random(len(times)) * times < 1
             parts.append({n: column[kept] for n, column in drawn.items()})
             have += int(kept.sum())

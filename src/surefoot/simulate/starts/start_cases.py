@@ -18,6 +18,7 @@ from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.reductions.expand import expand_scalar
 from surefoot.reductions.scalar_layout import ScalarLayout, lay_out_scalars
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.interval import Scalar, interval_of_type, is_infinite, term_interval
 from surefoot.term.linear import LinearForm
 from surefoot.term.normal_form import fold_condition
@@ -120,9 +121,10 @@ def read_start_condition(environment: Environment) -> StartCondition:
     own = {name for v in environment.variables for name in _tree_names(layout.trees[v.name])}
     in_doubles = environment.arithmetic is Arithmetic.FLOAT64
     kinds = {n: _in_double_limits(k) if in_doubles else k for n, k in layout.kinds.items() if n in own}
-    condition = expand_scalar(environment.initial, layout.scope)
+    initial = environment.initial
     if in_doubles:
-        condition = fold_term(condition, _nearest_constant, rebuild_term)
+        initial = fold_term(initial, _nearest_constant, _fold_in_doubles)
+    condition = expand_scalar(initial, layout.scope)
     if term_interval(condition, kinds)[1] == 0:
         raise NoStart("there is no start state: the initial condition is false for all values")
     conjuncts = split_conjunction(condition)
@@ -151,6 +153,17 @@ def _nearest_constant(leaf: Leaf) -> Term:
         except OverflowError:
             raise Unsupported("a number is beyond float64") from None
     return leaf
+
+
+def _fold_in_doubles(term: Apply, args: list[Term]) -> Term:
+    """Constants are computed as the reference does it."""
+    if term.op is Op.ARRAY or not all(isinstance(a, Const) for a in args):
+        return rebuild_term(term, args)
+    try:
+        value = evaluate_term(term, {}, Arithmetic.FLOAT64)
+    except SurefootError:
+        return rebuild_term(term, args)
+    return Const(Fraction(value) if isinstance(value, float) else value)
 
 
 def _independent_blocks(kinds: Mapping[str, Scalar], conjuncts: Iterable[Term]) -> Iterator[Block]:
