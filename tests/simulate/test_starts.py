@@ -215,6 +215,21 @@ def test_conditions_that_nothing_meets_are_noticed(initial: str, what: str) -> N
     assert what in str(refused.value)
 
 
+def test_rounding_may_meet_what_exact_numbers_do_not() -> None:
+    large = environment_of({"x": Real(Fraction(1), Fraction(2))}, f"x + {10**20}.5 <= {10**20}.5", FLOAT64)
+    assert is_initial(large, {"x": 1.5})
+    with pytest.raises(Unsupported, match="no start state was found: without rounding") as refused:
+        draw_starts(large, 5, np.random.default_rng(0))
+    assert not isinstance(refused.value, NoStart)
+
+
+def test_values_that_a_case_fixes_make_products_linear() -> None:
+    kinds = {"n": Int(0, 9), "x": UNIT, "y": UNIT}
+    found, states = draw(environment_of(kinds, "(n = 2 | n = 7) & n * x <= 1 & x ^ n + y <= n"), 300)
+    assert found.how.startswith("one of 2 cases")
+    assert {s["n"] for s in states} == {2, 7}
+
+
 def test_what_is_not_found_is_refused() -> None:
     environment = environment_of({"x": UNIT, "y": UNIT}, "x * x + y * y = 1.9 & x > 2 * y")
     with pytest.raises(Unsupported, match="no start state was found"):

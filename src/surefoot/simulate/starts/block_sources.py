@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,10 +15,10 @@ from surefoot.simulate.starts.boxes import box_volume, constant_column, draw_box
 from surefoot.simulate.starts.given_laws import prepare_laws
 from surefoot.simulate.starts.list_starts import list_block
 from surefoot.simulate.starts.repair_doubles import repair_rows
-from surefoot.simulate.starts.sample_case import CaseSampler, Values, draw_case, prepare_case
+from surefoot.simulate.starts.sample_case import Values, draw_case, prepare_case
 from surefoot.simulate.starts.start_cases import Block, Box, Case, NoStart, block_cases
 from surefoot.term.interval import Scalar
-from surefoot.term.value_types import Arithmetic
+from surefoot.term.value_types import Arithmetic, Real
 
 StartLaw: TypeAlias = Literal["uniform", "given", "spread"]
 MOST_SAMPLED_CASES = 64  # of a disjunction whose cases need a walk each
@@ -141,30 +140,61 @@ def _walk_source(
     """Each case by a walk of its own, drawn by its estimated size but never rarely."""
     if len(cases) > MOST_SAMPLED_CASES:
         cases = [cases[i] for i in rng.permutation(len(cases))[:MOST_SAMPLED_CASES]]
-    samplers: list[CaseSampler] = []
+    found: list[_CaseSource] = []
     trouble: Unsupported | None = None
     for case in cases:
         try:
-            samplers.append(prepare_case(case, block.kinds, arithmetic, rng))
+            found.append(_case_source(block, case, arithmetic, rng, corners))
         except Unsupported as error:
             if trouble is None or isinstance(trouble, NoStart):
                 trouble = error
-    if not samplers:
+    if not found:
         assert trouble is not None
         raise trouble
-    sizes = np.nan_to_num(np.array([s.size for s in samplers]), posinf=1e3, neginf=-1e3)
-    same = len({(s.region.reals, len(s.region.lattice)) for s in samplers}) == 1
-    shares = np.exp(sizes - sizes.max()) if same else np.ones(len(samplers))
-    shares = shares / shares.sum() + 0.25 / len(samplers)
-
-    def draw_with(sampler: CaseSampler, count: int, rng: np.random.Generator) -> Values:
-        return repair_rows(block, arithmetic, draw_case(sampler, count, rng, corners=corners), count, rng)
-
-    draws = [partial(draw_with, sampler) for sampler in samplers]
-    how = samplers[0].how if len(samplers) == 1 else f"one of {len(samplers)} cases; {samplers[0].how}"
+    sizes = np.nan_to_num(np.array([s.size for s in found]), posinf=1e3, neginf=-1e3)
+    same = len({s.dimension for s in found}) == 1
+    shares = np.exp(sizes - sizes.max()) if same else np.ones(len(found))
+    shares = shares / shares.sum() + 0.25 / len(found)
+    draws = [s.draw for s in found]
+    words = next((s.how for s in found if s.how), "")
+    how = words if len(found) == 1 else f"one of {len(found)} cases; {words}"
     return BlockSource(
         "spread", how, lambda count, generator: _draw_by_case(list(shares), draws, count, generator)
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CaseSource:
+    """`size`: the logarithm of the volume, roughly; it can be compared where the dimension is the same."""
+
+    size: float
+    dimension: int
+    how: str
+    draw: Callable[[int, np.random.Generator], Values]
+
+
+def _case_source(
+    block: Block, case: Case, arithmetic: Arithmetic, rng: np.random.Generator, corners: bool
+) -> _CaseSource:
+    kinds = block.kinds
+    if case.is_box() and box_volume(case.box, kinds) is not None:
+        dimension = sum(not bounds.is_point() for bounds in case.box.values())
+        size = sum(float(np.log(max(1e-300, _side(case, n, kinds)))) for n in kinds)
+        return _CaseSource(size, dimension, "", _box_source(case.box, kinds, arithmetic, corners).draw)
+    sampler = prepare_case(case, kinds, arithmetic, rng)
+
+    def draw(count: int, rng: np.random.Generator) -> Values:
+        return repair_rows(block, arithmetic, draw_case(sampler, count, rng, corners=corners), count, rng)
+
+    return _CaseSource(sampler.size, sampler.region.dimension, sampler.how, draw)
+
+
+def _side(case: Case, name: str, kinds: Mapping[str, Scalar]) -> float:
+    """The length of a side of a box; 1 where there is one value."""
+    low, high = case.box[name].low, case.box[name].high
+    if low is None or high is None or low == high:
+        return 1.0
+    return float(high - low) if isinstance(kinds[name], Real) else float(high - low + 1)
 
 
 def _law_source(block: Block, laws: Mapping[str, Law], arithmetic: Arithmetic) -> BlockSource:

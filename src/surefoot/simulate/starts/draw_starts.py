@@ -22,15 +22,15 @@ from surefoot.simulate.batch.state_columns import column_kinds, column_type, exa
 from surefoot.simulate.starts.block_sources import BlockSource, StartLaw, prepare_block
 from surefoot.simulate.starts.check_starts import check_rows
 from surefoot.simulate.starts.sample_case import Values
-from surefoot.simulate.starts.start_cases import (
-    StartCondition,
-    read_start_condition,
-)
+from surefoot.simulate.starts.start_cases import NoStart, StartCondition, read_start_condition
 from surefoot.term.columns import Column
 from surefoot.term.reserved_names import location_key
-from surefoot.term.term import Var
-from surefoot.term.value_types import Array, ValueType
+from surefoot.term.term import Apply, Op, Var
+from surefoot.term.traverse import enumerate_parts
+from surefoot.term.types import ELEMENTARY, is_whole
+from surefoot.term.value_types import Arithmetic, Array, ValueType
 
+_ROUNDING = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.POW, *ELEMENTARY})
 _ROUNDS = 12
 _LEAST_YIELD = 0.1  # share of rows that meet the condition; below it rows are repeated
 
@@ -116,6 +116,24 @@ def prepare_starts(
 
     Raises `NoStart` where there is surely no start state, and `Unsupported` where none was found.
     """
+    try:
+        return _prepare_exactly(environment, rng, corners)
+    except NoStart as error:
+        if not _is_rounded_condition(environment):
+            raise
+        raise Unsupported(f"no start state was found: without rounding {error.what}", fix=error.fix) from None
+
+
+def _is_rounded_condition(environment: Environment) -> bool:
+    """Is something rounded in the condition? Then it may be met where it would not be in exact arithmetic."""
+    kinds = column_kinds(environment)
+    return environment.arithmetic is Arithmetic.FLOAT64 and any(
+        isinstance(part, Apply) and part.op in _ROUNDING and not is_whole(part, kinds)
+        for part in enumerate_parts(environment.initial)
+    )
+
+
+def _prepare_exactly(environment: Environment, rng: np.random.Generator, corners: bool) -> StartSource:
     condition = read_start_condition(environment)
     laws = {} if corners else dict(environment.start_laws)
     arithmetic = environment.arithmetic

@@ -279,7 +279,7 @@ def _descend(sampler: CaseSampler, walkers: Floats, rng: np.random.Generator) ->
         return np.asarray(better)
 
     points = walkers
-    for _ in range(_DESCENT // 10):
+    for _ in range(_DESCENT // 10 if (levels < FAR_OFF).any() else 1):
         points = walk_region(sampler.region, points, 10, rng, holds)
         if not rest.equations and (levels == 0).mean() > 0.5:
             break

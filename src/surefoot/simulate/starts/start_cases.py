@@ -47,7 +47,7 @@ _FORKS = frozenset({Op.ITE, Op.ABS, Op.MIN, Op.MAX})
 
 
 class NoStart(Unsupported):
-    """Nothing satisfies the initial condition."""
+    """Nothing satisfies the initial condition, which in float64 is sure only where nothing is rounded."""
 
 
 class _TooMany(Exception):
@@ -286,14 +286,46 @@ def block_cases(block: Block) -> list[Case]:
                 disjunction_of(tuple(conjunction_of(tuple(map(_literal_term, a))) for a in split))
                 for split in splits[number:]
             )
-            return [Case(c.box, c.atoms, (*c.rest, *whole)) for c in cases]
+            return _settle_cases([Case(c.box, c.atoms, (*c.rest, *whole)) for c in cases], block.kinds)
         cases = [
             made
             for case in cases
             for a in alternatives
             if (made := _make_case(case.box, [*case.atoms, *case.rest, *a], block.kinds)) is not None
         ]
-    return cases
+    return _settle_cases(cases, block.kinds)
+
+
+def _settle_cases(cases: Sequence[Case], kinds: Mapping[str, Scalar]) -> list[Case]:
+    """Where names have one value in a case, what is left over may become linear, or true, or false."""
+    found = [part for case in cases for part in _settle_case(case, kinds)]
+    return found if len(found) <= MOST_CASES else list(cases)
+
+
+def _settle_case(case: Case, kinds: Mapping[str, Scalar]) -> list[Case]:
+    values = {
+        n: Const(b.low == 1) if isinstance(kinds[n], Bool) else Const(b.low)
+        for n, b in case.box.items()
+        if b.low is not None and b.is_point()
+    }
+    if not any(free_names(t) & values.keys() for t in case.rest):
+        return [case]
+    scope: dict[str, Term] = {n: values.get(n, Var(n)) for n in kinds}
+    found = [Case(case.box, case.atoms)]
+    for term in case.rest:
+        try:
+            alternatives = _condition_cases(expand_scalar(term, scope), True, kinds, 0)
+        except (_TooMany, SurefootError):
+            alternatives = [(term,)]
+        if len(found) * len(alternatives) > MOST_CASES:
+            alternatives = [(term,)]
+        found = [
+            made
+            for one in found
+            for more in alternatives
+            if (made := _make_case(one.box, [*one.atoms, *one.rest, *more], kinds)) is not None
+        ]
+    return found
 
 
 def bounds_of_kind(kind: Scalar) -> Bounds:
