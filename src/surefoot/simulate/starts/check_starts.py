@@ -20,6 +20,7 @@ from surefoot.simulate.batch.state_columns import column_kinds, exact_entry, mis
 from surefoot.simulate.starts.start_cases import linear_parts
 from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.term.columns import ColumnTerms, compile_columns
+from surefoot.term.number import LARGEST_DOUBLE
 from surefoot.term.term import Apply, Op, Term, free_names, split_conjunction
 from surefoot.term.value_types import Arithmetic, Array, Real, ValueType
 
@@ -78,6 +79,8 @@ def _surely_holds(part: Term, columns: Columns, rows: NDArray[np.int64]) -> NDAr
     if not parts.is_linear():
         return nowhere
     form = parts.form()
+    if max(map(abs, (form.constant, *(c for _, c in form.coefficients)))) > LARGEST_DOUBLE:
+        return nowhere
     total = np.full(len(rows), float(form.constant))
     size = np.abs(total)
     for name, c in form.coefficients:

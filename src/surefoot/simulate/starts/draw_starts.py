@@ -87,15 +87,20 @@ class StartSource:
             only = self.draw(1, rng)
             columns = {name: column[:0] for name, column in only.columns.items()}
             return StartSamples(columns, only.law, only.how, 0, {})
-        missing, failed = count, 0
+        missing, failed, rows = count, 0, count
         for number in range(_ROUNDS):
-            drawn = _draw_rows(self, missing, rng)
-            fine = check_rows(self.environment, drawn.columns, drawn.exact, missing)
-            kept.append(_take_rows(drawn, np.flatnonzero(fine)))
+            try:
+                drawn = _draw_rows(self, rows, rng)
+            except OverflowError:
+                raise Unsupported("start values are beyond float64") from None
+            fine = check_rows(self.environment, drawn.columns, drawn.exact, rows)
+            places = np.flatnonzero(fine)[:missing]
+            kept.append(_take_rows(drawn, places))
             failed += int((~fine).sum())
-            missing -= int(fine.sum())
+            missing -= len(places)
             if missing <= 0 or (number >= 2 and fine.mean() < _LEAST_YIELD):
                 break
+            rows = min(4 * count, int(1.2 * missing / max(_LEAST_YIELD, fine.mean())) + 8)
         have = count - missing
         if not have:
             raise Unsupported(
@@ -122,6 +127,8 @@ def prepare_starts(
         if not _is_rounded_condition(environment):
             raise
         raise Unsupported(f"no start state was found: without rounding {error.what}", fix=error.fix) from None
+    except OverflowError:
+        raise Unsupported("a number in the initial condition is beyond float64") from None
 
 
 def _is_rounded_condition(environment: Environment) -> bool:

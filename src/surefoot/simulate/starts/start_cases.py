@@ -16,13 +16,16 @@ from typing import TypeAlias
 
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.environment import Environment
-from surefoot.reductions.expand import expand_scalar
+from surefoot.reductions.expand import expand_scalar, undefined_condition
 from surefoot.reductions.scalar_layout import ScalarLayout, lay_out_scalars
+from surefoot.term.columns import LARGEST
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.interval import Scalar, interval_of_type, is_infinite, term_interval
 from surefoot.term.linear import LinearForm
 from surefoot.term.normal_form import fold_condition
+from surefoot.term.number import LARGEST_DOUBLE
 from surefoot.term.term import (
+    FALSE,
     TRUE,
     Apply,
     Const,
@@ -32,6 +35,7 @@ from surefoot.term.term import (
     conjunction_of,
     disjunction_of,
     free_names,
+    negate_condition,
     split_conjunction,
 )
 from surefoot.term.traverse import Leaf, fold_term, rebuild_term
@@ -127,8 +131,16 @@ def read_start_condition(environment: Environment) -> StartCondition:
     condition = expand_scalar(initial, layout.scope)
     if term_interval(condition, kinds)[1] == 0:
         raise NoStart("there is no start state: the initial condition is false for all values")
-    conjuncts = split_conjunction(condition)
+    conjuncts = (*split_conjunction(condition), *_definedness(initial, layout, kinds))
     return StartCondition(layout, kinds, conjuncts, tuple(_independent_blocks(kinds, conjuncts)))
+
+
+def _definedness(initial: Term, layout: ScalarLayout, kinds: Mapping[str, Scalar]) -> Iterator[Term]:
+    """Conditions under which the initial condition has a value; divisors that are not 0 go without saying."""
+    undefined = undefined_condition(initial, layout.scope, kinds)
+    for part in undefined.args if isinstance(undefined, Apply) and undefined.op is Op.OR else (undefined,):
+        if part != FALSE and not (isinstance(part, Apply) and part.op is Op.EQ):
+            yield negate_condition(part)
 
 
 def _tree_names(tree: object) -> Iterator[str]:
@@ -347,7 +359,17 @@ def _make_case(box: Box, literals: Sequence[Literal], kinds: Mapping[str, Scalar
     if tight is None:
         return None
     left = tuple(a for a in dict.fromkeys(atoms) if not _follows(a, tight))
-    return Case(tight, left, rest)
+    return Case({n: _without_far_limits(b, kinds[n]) for n, b in tight.items()}, left, rest)
+
+
+def _without_far_limits(bounds: Bounds, kind: Scalar) -> Bounds:
+    """Limits that no column can hold are none, unless all values are beyond them."""
+    most = LARGEST_DOUBLE / 4 if isinstance(kind, Real) else LARGEST
+    low = None if bounds.low is not None and bounds.low < -most else bounds.low
+    high = None if bounds.high is not None and bounds.high > most else bounds.high
+    if low is bounds.low and high is bounds.high:
+        return bounds
+    return Bounds(low, high, bounds.low_open and low is not None, bounds.high_open and high is not None)
 
 
 def _follows(atom: Atom, box: Box) -> bool:
