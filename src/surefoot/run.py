@@ -448,6 +448,8 @@ def _problem_notes(problem: Problem) -> tuple[str, ...]:
             f"time is continuous: the state is seen and controls are set every {flow.step}, disturbances may"
             " change at any time, and what is proved holds at all times"
         )
+    if problem.environment.start_laws:
+        found.append("laws of start values are for simulation: proofs and bounds are about every start")
     if problem.environment.overapproximate:
         found.append("the environment is an over-approximation: a trace may not exist in the real system")
     if problem.policy is None and not isinstance(problem.property, Probability | Expected):

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from surefoot.errors import WrongType
 from surefoot.problem.flow import Flow
 from surefoot.term.arguments import (
     check_fields,
+    describe_value,
     exact_number,
     take_bool,
     take_enum,
@@ -176,6 +178,9 @@ class Environment:
     ] = ()  # names of terms that questions may use: see `expand_definitions`
     normalised: tuple[str, ...] = ()  # edges whose probabilities were divided by their sum, near 1 but not 1
     notes: tuple[str, ...] = field(default=())  # what a reader must know: dropped branches, normalisation
+    start_laws: tuple[tuple[str, Law], ...] = field(
+        default=(), metadata={"unless_empty": True}
+    )  # how simulation draws start values, given that `initial` holds; nothing else looks at them
 
     def __post_init__(self) -> None:
         check_fields(
@@ -192,7 +197,26 @@ class Environment:
             definitions=take_named,
             normalised=take_tuple(take_text, "names of edges"),
             notes=take_tuple(take_text, "notes"),
+            start_laws=_take_start_laws,
         )
+
+
+def _take_start_laws(given: object) -> object:
+    """Pairs of a variable and its law, also written as {"x": Law("uniform", (0, 1))}."""
+    return _take_law_pairs(tuple(given.items()) if isinstance(given, Mapping) else given)
+
+
+def _take_law_pair(given: object) -> object:
+    match given:
+        case (name, law):
+            taken = (take_text(name), take_instance(Law)(law))
+            return given if isinstance(given, tuple) else taken
+    raise WrongType(
+        f"{describe_value(given)} is not a pair of a name and a law", fix='give ("x", Law("uniform", (0, 1)))'
+    )
+
+
+_take_law_pairs = take_tuple(_take_law_pair, "pairs of a name and a law")
 
 
 def expand_definitions(asked: Term, environment: Environment) -> Term:

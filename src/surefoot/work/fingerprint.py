@@ -47,7 +47,9 @@ def _canonical_bytes(value: Any, known: dict[int, tuple[object, bytes]]) -> byte
         pairs = sorted((_digest_value(k, known), _digest_value(v, known)) for k, v in value.items())
         return f"mapping:{len(pairs)}:".encode() + b"".join(k + v for k, v in pairs)
     if is_dataclass(value) and not isinstance(value, type):
-        parts = ((f.name, getattr(value, f.name)) for f in fields(value))
+        # A field that was added later says so, so that values which do not use it keep their fingerprints.
+        own = (f for f in fields(value) if not f.metadata.get("unless_empty") or getattr(value, f.name))
+        parts = ((f.name, getattr(value, f.name)) for f in own)
         return f"{name}:".encode() + b"".join(
             _digest_value(n, known) + _digest_value(v, known) for n, v in parts
         )

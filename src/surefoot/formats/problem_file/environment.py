@@ -8,8 +8,9 @@ from fractions import Fraction
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.problem_file.declarations import Declarations, read_constant_entry
 from surefoot.formats.problem_file.edges import read_edges
+from surefoot.formats.problem_file.variable_types import parse_law
 from surefoot.formats.toml_document import TomlEntry
-from surefoot.problem.environment import Component, Environment, Synchronisation
+from surefoot.problem.environment import Component, Environment, Law, Synchronisation
 from surefoot.problem.flow import Flow
 from surefoot.term.term import TRUE, Term
 from surefoot.term.value_types import Arithmetic
@@ -32,7 +33,16 @@ def read_environment_tables(name: str, top: Mapping[str, TomlEntry], declared: D
         _read_synchronisations(top, components, declared),
         _read_arithmetic(top),
         _read_flow(top["flow"], declared, components) if "flow" in top else None,
+        start_laws=_read_start_laws(top, declared),
     )
+
+
+def _read_start_laws(top: Mapping[str, TomlEntry], declared: Declarations) -> tuple[tuple[str, Law], ...]:
+    laws: list[tuple[str, Law]] = []
+    for name, entry in top["starts"].table().items() if "starts" in top else ():
+        declared.places[f"environment.start_laws[{len(laws)}]"] = entry
+        laws.append((name, entry.inside(lambda text: parse_law(text, declared.constants))))
+    return tuple(laws)
 
 
 def _read_arithmetic(top: Mapping[str, TomlEntry]) -> Arithmetic:

@@ -28,6 +28,7 @@ KEYS = (
     "name",
     "arithmetic",
     "initial",
+    "starts",
     "constants",
     "variables",
     "windows",

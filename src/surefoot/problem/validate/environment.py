@@ -36,6 +36,7 @@ def check_environment(environment: Environment) -> None:
         _check_component(component, acting, f"environment.components[{number}]")
     _check_synchronisations(environment)
     _check_flow(environment, acting)
+    _check_start_laws(environment)
 
 
 def _check_declarations(environment: Environment) -> None:
@@ -117,10 +118,23 @@ def _check_free_choice(choice: Choice, acting: NameScope, where: str) -> None:
         what = f"chosen value `{choice.name}` has the name of a variable or control"
         raise InvalidProblem(what, fix="rename it", where=where)
     if choice.law is not None:
-        _check_law(choice.law, choice, where)
+        _check_law(choice.law, choice.name, choice.kind, where)
 
 
-def _check_law(law: Law, choice: Choice, where: str) -> None:
+def _check_start_laws(environment: Environment) -> None:
+    places = [(name, f"environment.start_laws[{i}]") for i, (name, _) in enumerate(environment.start_laws)]
+    kinds = {v.name: v.kind for v in environment.variables}
+    for (name, law), (_, where) in zip(environment.start_laws, places, strict=True):
+        if name not in kinds:
+            raise InvalidProblem(f"there is no variable `{name}`", fix=did_you_mean(name, kinds), where=where)
+        if isinstance(kinds[name], Array):
+            what = f"`{name}` is an array, and a law is about a single number"
+            raise InvalidProblem(what, fix="declare its elements as variables", where=where)
+        _check_law(law, name, kinds[name], where)
+    check_unique(places, "the law of")
+
+
+def _check_law(law: Law, name: str, kind: ValueType, where: str) -> None:
     if law.name not in _LAWS:
         raise InvalidProblem(f"unknown law `{law.name}`", fix=did_you_mean(law.name, _LAWS), where=where)
     if len(law.parameters) != _LAWS[law.name]:
@@ -128,13 +142,13 @@ def _check_law(law: Law, choice: Choice, where: str) -> None:
         raise InvalidProblem(what, where=where)
     first, second = law.parameters
     if law.name == "normal" and second < 0:
-        raise InvalidProblem(f"the deviation of `{choice.name}` is negative", where=where)
+        raise InvalidProblem(f"the deviation of `{name}` is negative", where=where)
     if law.name != "normal":
-        check_limits(first, second, choice.name, where)
+        check_limits(first, second, name, where)
     if law.name == "integer" and not all(Fraction(p).denominator == 1 for p in law.parameters):
         raise InvalidProblem("the limits of an `integer` law are not whole numbers", where=where)
-    if isinstance(choice.kind, Int) != (law.name == "integer"):
-        raise InvalidProblem(f"law `{law.name}` does not fit the kind of `{choice.name}`", where=where)
+    if isinstance(kind, Int) != (law.name == "integer"):
+        raise InvalidProblem(f"law `{law.name}` does not fit the kind of `{name}`", where=where)
 
 
 def _check_outcome(outcome: Outcome, scope: NameScope, where: str) -> None:

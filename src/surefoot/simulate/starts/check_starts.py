@@ -20,6 +20,7 @@ from surefoot.simulate.batch.state_columns import column_kinds, exact_entry, mis
 from surefoot.simulate.starts.start_cases import linear_parts
 from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
 from surefoot.term.columns import ColumnTerms, compile_columns
+from surefoot.term.number import LARGEST_DOUBLE
 from surefoot.term.term import Apply, Op, Term, free_names, split_conjunction
 from surefoot.term.value_types import Arithmetic, Array, Real, ValueType
 
@@ -55,8 +56,8 @@ def _compile_whole(environment: Environment, kinds: Mapping[str, ValueType]) -> 
 def _kind_rows(column: NDArray[Any], kind: ValueType, arithmetic: Arithmetic) -> NDArray[np.bool_]:
     """Is the value of its kind? In exact arithmetic limits that are no doubles are no doubles here either."""
     if isinstance(kind, Array):
-        fine = [_kind_rows(column[:, i], kind.element, arithmetic) for i in range(kind.length)]
-        return np.asarray(np.logical_and.reduce(fine) if fine else np.ones(len(column), dtype=np.bool_))
+        every = [_kind_rows(column[:, i], kind.element, arithmetic) for i in range(kind.length)]
+        return np.asarray(np.logical_and.reduce(every) if every else np.ones(len(column), dtype=np.bool_))
     if column.dtype == object:
         values = [v if isinstance(v, Fraction) else Fraction(v) for v in column]
         return np.array([has_value_type(v, kind, arithmetic) for v in values], dtype=np.bool_)
@@ -78,6 +79,8 @@ def _surely_holds(part: Term, columns: Columns, rows: NDArray[np.int64]) -> NDAr
     if not parts.is_linear():
         return nowhere
     form = parts.form()
+    if max(map(abs, (form.constant, *(c for _, c in form.coefficients)))) > LARGEST_DOUBLE:
+        return nowhere
     total = np.full(len(rows), float(form.constant))
     size = np.abs(total)
     for name, c in form.coefficients:

@@ -1,4 +1,4 @@
-"""Equations that are not linear, met exactly: solved for a variable in which they are linear at that point."""
+"""Equations that are not linear, met exactly: solved for a variable in which they are linear there."""
 
 from __future__ import annotations
 

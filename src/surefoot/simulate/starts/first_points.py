@@ -22,7 +22,7 @@ _MILP_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """`centre` only where there are no whole numbers; `flat`: rows with hardly any room, and how much it is."""
+    """`centre` only where there are no whole numbers; `flat`: rows with hardly any room, and how much."""
 
     extremes: Floats
     centre: Floats | None = None

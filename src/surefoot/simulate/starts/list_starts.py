@@ -7,13 +7,14 @@ linear one also before: the names that are still open may only take it so far.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import SurefootError
-from surefoot.simulate.starts.start_cases import Atom, Block, Box, Case, is_whole_kind
+from surefoot.simulate.starts.start_cases import Atom, Block, Box, Case, bounds_of_kind, is_whole_kind
 from surefoot.term.columns import compile_columns
 from surefoot.term.interval import Scalar
 from surefoot.term.term import Op, free_names
@@ -24,13 +25,20 @@ _MOST_TRIED = 1_000_000  # rows at once
 _SMALL = 2**40  # whole numbers that sums of which fit into 64 bits
 
 
-def list_block(block: Block, cases: Sequence[Case], arithmetic: Arithmetic) -> dict[str, NDArray[Any]] | None:
-    """Every start of the block once; None where there are too many, or real numbers."""
+def list_block(
+    block: Block, arithmetic: Arithmetic, cases: Sequence[Case] = ()
+) -> dict[str, NDArray[Any]] | None:
+    """Every start of the block once; None where there are too many, or real numbers.
+
+    Without cases only where there are few combinations of values at all.
+    """
     if not all(map(is_whole_kind, block.kinds.values())):
         return None
-    ranges = _joint_ranges(block.kinds, cases)
-    if ranges is None:
+    everything = Case({name: bounds_of_kind(kind) for name, kind in block.kinds.items()})
+    ranges = _joint_ranges(block.kinds, cases or [everything])
+    if ranges is None or (not cases and prod(map(len, ranges.values())) > _MOST_TRIED):
         return None
+    cases = cases or [everything]
     names = sorted(block.kinds, key=lambda n: len(ranges[n]))
     atoms = cases[0].atoms if len(cases) == 1 else ()
     checks: dict[str, list[Any]] = {n: [] for n in names}

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.simulate.starts.sample_case import Values
-from surefoot.simulate.starts.start_cases import Block
+from surefoot.simulate.starts.start_cases import Block, linear_parts
 from surefoot.term.columns import ColumnTerms, compile_columns
 from surefoot.term.term import Apply, Op, Term, Var, conjunction_of, free_names
+from surefoot.term.types import is_truth_value
 from surefoot.term.value_types import Arithmetic, Real
 
-_MOST_REPAIRED = 20_000
+_MOST_REPAIRED = 4000
 _CANDIDATES = 48
 _NEAR = 3  # units in the last place
 
@@ -40,7 +41,17 @@ def repair_rows(
         if fixed.any() or len(bad) == count:
             values = changed
         bad = _failing_rows(condition, values, count)
-    return _try_neighbours(block, condition, values, bad[:_MOST_REPAIRED], rng)
+    bad = bad[:_MOST_REPAIRED]
+    values, bad = _try_neighbours(block, condition, values, bad, rng)
+    for difference, name, factor in _linear_equations(block):  # solved once more, for each name in turn
+        if not len(bad):
+            break
+        some = {n: column[bad] for n, column in values.items()}
+        error = compile_columns([difference], block.kinds, arithmetic)(some, len(bad)).columns[0]
+        column = values[name].copy()
+        column[bad] -= error / factor
+        values, bad = _try_neighbours(block, condition, values | {name: column}, bad, rng)
+    return values
 
 
 def _direct_equations(block: Block) -> Iterator[tuple[str, Term]]:
@@ -57,6 +68,18 @@ def _direct_equations(block: Block) -> Iterator[tuple[str, Term]]:
                     break
 
 
+def _linear_equations(block: Block) -> Iterator[tuple[Term, str, float]]:
+    """Left minus right side, a real variable in it, and its coefficient; what is added last comes first."""
+    for part in block.conjuncts:
+        if isinstance(part, Apply) and part.op is Op.EQ and not is_truth_value(part.args[0], block.kinds):
+            difference = part.args[0] - part.args[1]
+            parts = linear_parts(difference)
+            if parts.is_linear():
+                for name, c in reversed(parts.form().coefficients):
+                    if isinstance(block.kinds[name], Real):
+                        yield difference, name, float(c)
+
+
 def _failing_rows(condition: ColumnTerms, values: Values, count: int) -> NDArray[np.int64]:
     found = condition(values, count)
     return np.flatnonzero(~found.columns[0] | found.lost[0])
@@ -64,9 +87,10 @@ def _failing_rows(condition: ColumnTerms, values: Values, count: int) -> NDArray
 
 def _try_neighbours(
     block: Block, condition: ColumnTerms, values: Values, bad: NDArray[np.int64], rng: np.random.Generator
-) -> Values:
+) -> tuple[Values, NDArray[np.int64]]:
+    """The values with some rows mended, and the rows that are not."""
     reals = [n for n, kind in block.kinds.items() if isinstance(kind, Real) and not kind.float32]
-    for _ in range(4):
+    for _ in range(2):
         if not len(bad):
             break
         rows = np.repeat(bad, _CANDIDATES)
@@ -85,4 +109,4 @@ def _try_neighbours(
             column[bad[mended]] = tried[name][places[mended]]
             values = values | {name: column}
         bad = bad[~mended]
-    return values
+    return values, bad

@@ -68,12 +68,26 @@ def compile_rest(rest: Sequence[Term], kinds: Mapping[str, Scalar], arithmetic: 
         conjunction_of(tuple(ordered)),
         True,
         literal,
-        lambda parts: lambda found: sum((p(found) for p in parts), 0.0),
-        lambda parts: lambda found: np.minimum.reduce([p(found) for p in parts]) if parts else FAR_OFF,
+        _sum_measures,
+        _least_measure,
         is_truth=lambda t: is_truth_value(t, kinds),
     )
     condition = compile_columns([conjunction_of(tuple(rest))], kinds, arithmetic)
     return RestConditions(condition, compile_columns(terms, kinds, arithmetic), measure, equations)
+
+
+def _sum_measures(parts: Sequence[_Measure]) -> _Measure:
+    def measure(found: ColumnValues) -> Any:
+        return sum((part(found) for part in parts), 0.0)
+
+    return measure
+
+
+def _least_measure(parts: Sequence[_Measure]) -> _Measure:
+    def measure(found: ColumnValues) -> Any:
+        return np.minimum.reduce([part(found) for part in parts]) if parts else FAR_OFF
+
+    return measure
 
 
 def _comparison_measure(op: Op, place: int, sign: bool) -> _Measure:

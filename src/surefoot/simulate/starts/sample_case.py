@@ -6,7 +6,7 @@ arithmetic) is in a column of fractions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -279,7 +279,7 @@ def _descend(sampler: CaseSampler, walkers: Floats, rng: np.random.Generator) ->
         return np.asarray(better)
 
     points = walkers
-    for _ in range(_DESCENT // 10):
+    for _ in range(_DESCENT // 10 if (levels < FAR_OFF).any() else 1):
         points = walk_region(sampler.region, points, 10, rng, holds)
         if not rest.equations and (levels == 0).mean() > 0.5:
             break
@@ -439,16 +439,26 @@ def _shorten(sampler: CaseSampler, points: Floats) -> Floats:
 
 
 def _add_defined(sampler: CaseSampler, values: Values, count: int) -> Values:
-    """Names that terms define: in doubles by columns, in exact arithmetic row by row."""
-    if not sampler.defined:
-        return values
     terms = [term for _, term in sampler.defined]
     names = [name for name, _ in sampler.defined]
-    if sampler.arithmetic is Arithmetic.FLOAT64 or all(is_whole_kind(sampler.kinds[n]) for n in names):
-        found = compile_columns(terms, sampler.kinds, sampler.arithmetic)(values, count)
-        return values | dict(zip(names, found.columns, strict=True))
+    found = compute_columns(terms, names, values, sampler.kinds, sampler.arithmetic, count)
+    return values | dict(zip(names, found, strict=True))
+
+
+def compute_columns(
+    terms: Sequence[Term],
+    names: Sequence[str],
+    values: Values,
+    kinds: Mapping[str, Scalar],
+    arithmetic: Arithmetic,
+    count: int,
+) -> list[NDArray[Any]]:
+    """Terms that give names their values: in doubles by columns, in exact arithmetic row by row."""
+    whole = [is_whole_kind(kinds[n]) for n in names]
+    if arithmetic is Arithmetic.FLOAT64 or all(whole):
+        return list(compile_columns(terms, kinds, arithmetic)(values, count).columns)
     slots = {name: i for i, name in enumerate(values)}
-    closures = [compile_closure(t, slots, sampler.kinds, sampler.arithmetic) for t in terms]
+    closures = [compile_closure(t, slots, kinds, arithmetic) for t in terms]
     columns = [_exact_list(values[name]) for name in slots]
     made: list[list[Any]] = [[] for _ in names]
     for row in zip(*columns, strict=True) if columns else [()] * count:
@@ -457,11 +467,7 @@ def _add_defined(sampler: CaseSampler, values: Values, count: int) -> Values:
                 target.append(closure(row))
             except UNDEFINED_ERRORS:
                 target.append(0)
-    new = {
-        name: np.array(column, dtype=np.int64 if is_whole_kind(sampler.kinds[name]) else object)
-        for name, column in zip(names, made, strict=True)
-    }
-    return values | new
+    return [np.array(c, dtype=np.int64 if w else object) for c, w in zip(made, whole, strict=True)]
 
 
 def _exact_list(column: NDArray[Any]) -> list[Any]:

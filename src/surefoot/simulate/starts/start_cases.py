@@ -2,8 +2,8 @@
 
 A block is a set of scalar variables with the conjuncts about them. A case of a block is a conjunction of
 linear comparisons and of what is left over (`rest`); the block is the union of its cases. Constants and
-limits of float64 environments are the doubles that they mean; that sums are rounded there is ignored here, because
-every start is looked at once more when it is made.
+limits of float64 environments are the doubles that they mean; that sums are rounded there is ignored here,
+because every start is looked at once more when it is made.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from typing import TypeAlias
 
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.environment import Environment
-from surefoot.reductions.expand import expand_scalar
+from surefoot.reductions.expand import expand_scalar, undefined_condition
 from surefoot.reductions.scalar_layout import ScalarLayout, lay_out_scalars
+from surefoot.term.columns import LARGEST
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.interval import Scalar, interval_of_type, is_infinite, term_interval
 from surefoot.term.linear import LinearForm
 from surefoot.term.normal_form import fold_condition
+from surefoot.term.number import LARGEST_DOUBLE
 from surefoot.term.term import (
+    FALSE,
     TRUE,
     Apply,
     Const,
@@ -31,6 +35,7 @@ from surefoot.term.term import (
     conjunction_of,
     disjunction_of,
     free_names,
+    negate_condition,
     split_conjunction,
 )
 from surefoot.term.traverse import Leaf, fold_term, rebuild_term
@@ -46,7 +51,7 @@ _FORKS = frozenset({Op.ITE, Op.ABS, Op.MIN, Op.MAX})
 
 
 class NoStart(Unsupported):
-    """Nothing satisfies the initial condition."""
+    """Nothing satisfies the initial condition, which in float64 is sure only where nothing is rounded."""
 
 
 class _TooMany(Exception):
@@ -120,13 +125,22 @@ def read_start_condition(environment: Environment) -> StartCondition:
     own = {name for v in environment.variables for name in _tree_names(layout.trees[v.name])}
     in_doubles = environment.arithmetic is Arithmetic.FLOAT64
     kinds = {n: _in_double_limits(k) if in_doubles else k for n, k in layout.kinds.items() if n in own}
-    condition = expand_scalar(environment.initial, layout.scope)
+    initial = environment.initial
     if in_doubles:
-        condition = fold_term(condition, _nearest_constant, rebuild_term)
+        initial = fold_term(initial, _nearest_constant, _fold_in_doubles)
+    condition = expand_scalar(initial, layout.scope)
     if term_interval(condition, kinds)[1] == 0:
         raise NoStart("there is no start state: the initial condition is false for all values")
-    conjuncts = split_conjunction(condition)
+    conjuncts = (*split_conjunction(condition), *_definedness(initial, layout, kinds))
     return StartCondition(layout, kinds, conjuncts, tuple(_independent_blocks(kinds, conjuncts)))
+
+
+def _definedness(initial: Term, layout: ScalarLayout, kinds: Mapping[str, Scalar]) -> Iterator[Term]:
+    """Conditions under which the initial condition has a value; divisors that are not 0 go without saying."""
+    undefined = undefined_condition(initial, layout.scope, kinds)
+    for part in undefined.args if isinstance(undefined, Apply) and undefined.op is Op.OR else (undefined,):
+        if part != FALSE and not (isinstance(part, Apply) and part.op is Op.EQ):
+            yield negate_condition(part)
 
 
 def _tree_names(tree: object) -> Iterator[str]:
@@ -151,6 +165,17 @@ def _nearest_constant(leaf: Leaf) -> Term:
         except OverflowError:
             raise Unsupported("a number is beyond float64") from None
     return leaf
+
+
+def _fold_in_doubles(term: Apply, args: list[Term]) -> Term:
+    """Constants are computed as the reference does it."""
+    if term.op is Op.ARRAY or not all(isinstance(a, Const) for a in args):
+        return rebuild_term(term, args)
+    try:
+        value = evaluate_term(term, {}, Arithmetic.FLOAT64)
+    except SurefootError:
+        return rebuild_term(term, args)
+    return Const(Fraction(value) if isinstance(value, float) else value)
 
 
 def _independent_blocks(kinds: Mapping[str, Scalar], conjuncts: Iterable[Term]) -> Iterator[Block]:
@@ -273,14 +298,46 @@ def block_cases(block: Block) -> list[Case]:
                 disjunction_of(tuple(conjunction_of(tuple(map(_literal_term, a))) for a in split))
                 for split in splits[number:]
             )
-            return [Case(c.box, c.atoms, (*c.rest, *whole)) for c in cases]
+            return _settle_cases([Case(c.box, c.atoms, (*c.rest, *whole)) for c in cases], block.kinds)
         cases = [
             made
             for case in cases
             for a in alternatives
             if (made := _make_case(case.box, [*case.atoms, *case.rest, *a], block.kinds)) is not None
         ]
-    return cases
+    return _settle_cases(cases, block.kinds)
+
+
+def _settle_cases(cases: Sequence[Case], kinds: Mapping[str, Scalar]) -> list[Case]:
+    """Where names have one value in a case, what is left over may become linear, or true, or false."""
+    found = [part for case in cases for part in _settle_case(case, kinds)]
+    return found if len(found) <= MOST_CASES else list(cases)
+
+
+def _settle_case(case: Case, kinds: Mapping[str, Scalar]) -> list[Case]:
+    values = {
+        n: Const(b.low == 1) if isinstance(kinds[n], Bool) else Const(b.low)
+        for n, b in case.box.items()
+        if b.low is not None and b.is_point()
+    }
+    if not any(free_names(t) & values.keys() for t in case.rest):
+        return [case]
+    scope: dict[str, Term] = {n: values.get(n, Var(n)) for n in kinds}
+    found = [Case(case.box, case.atoms)]
+    for term in case.rest:
+        try:
+            alternatives = _condition_cases(expand_scalar(term, scope), True, kinds, 0)
+        except (_TooMany, SurefootError):
+            alternatives = [(term,)]
+        if len(found) * len(alternatives) > MOST_CASES:
+            alternatives = [(term,)]
+        found = [
+            made
+            for one in found
+            for more in alternatives
+            if (made := _make_case(one.box, [*one.atoms, *one.rest, *more], kinds)) is not None
+        ]
+    return found
 
 
 def bounds_of_kind(kind: Scalar) -> Bounds:
@@ -302,7 +359,17 @@ def _make_case(box: Box, literals: Sequence[Literal], kinds: Mapping[str, Scalar
     if tight is None:
         return None
     left = tuple(a for a in dict.fromkeys(atoms) if not _follows(a, tight))
-    return Case(tight, left, rest)
+    return Case({n: _without_far_limits(b, kinds[n]) for n, b in tight.items()}, left, rest)
+
+
+def _without_far_limits(bounds: Bounds, kind: Scalar) -> Bounds:
+    """Limits that no column can hold are none, unless all values are beyond them."""
+    most = LARGEST_DOUBLE / 4 if isinstance(kind, Real) else LARGEST
+    low = None if bounds.low is not None and bounds.low < -most else bounds.low
+    high = None if bounds.high is not None and bounds.high > most else bounds.high
+    if low is bounds.low and high is bounds.high:
+        return bounds
+    return Bounds(low, high, bounds.low_open and low is not None, bounds.high_open and high is not None)
 
 
 def _follows(atom: Atom, box: Box) -> bool:

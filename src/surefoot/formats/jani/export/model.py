@@ -84,6 +84,8 @@ def _check_exportable(environment: Environment) -> None:
         )
     if environment.arithmetic is not Arithmetic.EXACT:
         raise Unsupported("JANI numbers are exact; this environment computes with float64", fix="use exact")
+    if environment.start_laws:
+        raise Unsupported("JANI has no laws of start values", fix="leave the laws of the starts out")
     for variable in environment.variables:
         kind = variable.kind
         while isinstance(kind, Array):
