@@ -13,8 +13,8 @@ from typing import Any
 from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
 from surefoot.engines import ENGINES
 from surefoot.engines.engine_text import describe_engine
-from surefoot.engines.portfolio import PortfolioAnswer, take_turns
-from surefoot.engines.protocol import Engine
+from surefoot.engines.portfolio import PortfolioAnswer, look_first, take_turns
+from surefoot.engines.protocol import Engine, Turns
 from surefoot.errors import SurefootError, Unsupported, WrongType, did_you_mean
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
@@ -102,21 +102,22 @@ def verify(
     validate_problem(problem)
     executed = discretise(problem, continuous=True)
     ending = end_at_goal(executed)
+    vacuous, searching = _find_vacuity(executed), budget.elapsed_seconds()
+    seen, begun = _look_before(ending, engine, budget) if vacuous is None else (None, {})
     try:
-        engines = _select_engines(ending, engine, budget)
+        engines = _select_engines(ending, engine, budget) if seen is None else seen.engines
     except ObjectionTimeout as why:
         return unanswered_result(
             problem, Unknown(Reason.TIMEOUT, str(why)), budget, inputs or {}, source or {}
         )
-    searching = budget.elapsed_seconds()
     search = replace(
         budget, seconds=budget.seconds - min(MOST_EVIDENCE_SECONDS, EVIDENCE_SHARE * budget.seconds)
     )
-    vacuous = _find_vacuity(executed)
     try:
-        answered = (
-            take_turns(engines, ending, search) if vacuous is None else PortfolioAnswer(vacuous, engines)
-        )
+        if vacuous is not None:
+            answered = PortfolioAnswer(vacuous, engines)
+        else:
+            answered = take_turns(engines, ending, search, begun) if seen is None else seen
     except Unsupported as why:  # found out at work
         if (
             engine is not None and len({e.name for e in _engine_list(engine)}) == 1
@@ -132,9 +133,14 @@ def verify(
         return certify_verdict(executed, found.verdict, solver.name, source or {}, inputs or {}, budget)
 
     evidence = certify_answer(answered)
-    others = tuple(e for e in engines if e not in answered.engines)
-    if others and isinstance(answered.verdict, Violated) and isinstance(evidence.verdict, Unknown):
+    if isinstance(answered.verdict, Violated) and isinstance(evidence.verdict, Unknown):
         told = evidence.verdict.detail  # what was found is no answer
+        if seen is not None:
+            engines = _select_engines(ending, engine, budget)
+    else:
+        told = ""
+    others = tuple(e for e in engines if e not in answered.engines)
+    if others and told:
         answered = take_turns(others, ending, search)
         evidence = certify_answer(answered)
         evidence = replace(evidence, notes=(*evidence.notes, told))
@@ -150,6 +156,17 @@ def verify(
         timings=timings,
         unchecked=evidence.unchecked,
     )
+
+
+def _look_before(
+    problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
+) -> tuple[PortfolioAnswer | None, dict[str, Turns]]:
+    """A short look for violations where several engines may be asked."""
+    flow = problem.environment.flow
+    alone = given is not None and not isinstance(given, Sequence)
+    if alone or (flow is not None and flow.continuous):
+        return None, {}
+    return look_first(build_portfolio() if given is None else _engine_list(given), problem, budget)
 
 
 def verify_without_objection(

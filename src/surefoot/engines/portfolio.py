@@ -33,11 +33,12 @@ from typing import TypeAlias
 from surefoot.engines.protocol import Engine, Resumable, Turns
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, is_interrupted
+from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
 FIRST_TURN = 1.0  # seconds
+FIRST_LOOK = 0.05  # of the time, at most: before it is known who can take a problem
 SUITED = 10  # times as long is the turn of an engine that suits the problem
 LOOKING = 0.25  # of a turn is a turn of an engine that goes on where it stopped
 LAST_LOOK = 2.0  # seconds at least of its last turn, if there are so many
@@ -55,15 +56,42 @@ class PortfolioAnswer:
     engines: tuple[Engine, ...]
 
 
-def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> PortfolioAnswer:
-    """The first conclusive verdict, or all that is known when time or engines have run out."""
+def look_first(
+    engines: Sequence[Engine], problem: Problem, budget: Budget
+) -> tuple[PortfolioAnswer | None, dict[str, Turns]]:
+    """What a short look finds, before it is known who can take the problem; and who goes on from there.
+
+    To know that may take much longer. Where somebody is quick nobody has to look.
+    """
+    begun: dict[str, Turns] = {}
+    if any(_is_quick(e, problem) and e.objection(problem) is None for e in engines):
+        return None, begun
+    for engine in engines:
+        if isinstance(engine, Resumable) and engine.objection(problem) is None:
+            begun[engine.name] = engine.begin(problem, budget.seed)
+            seconds = min(LOOKING * FIRST_TURN, FIRST_LOOK * budget.remaining())
+            verdict = _take_turn(
+                begun[engine.name], problem, Budget(seconds, budget.seed, budget.progress), budget
+            )
+            if isinstance(verdict, Violated) or is_interrupted(verdict):
+                return PortfolioAnswer(verdict, (engine,)), begun
+    return None, begun
+
+
+def take_turns(
+    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, Turns] | None = None
+) -> PortfolioAnswer:
+    """The first conclusive verdict, or all that is known when time or engines have run out.
+
+    `begun`: by name, what goes on from a look before.
+    """
     last = [e for e in engines if getattr(e, "last_resort", False)]
     others = [e for e in engines if e not in last]
     if not last or not others:
-        return _in_turns(engines, problem, budget)
+        return _in_turns(engines, problem, budget, begun or {})
     before = Budget(OTHERS * budget.remaining(), budget.seed, budget.progress)
     try:
-        first = _in_turns(others, problem, before)
+        first = _in_turns(others, problem, before, begun or {})
     except (Unsupported, SolverFailure) as why:
         first = PortfolioAnswer(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
     found = first.verdict
@@ -78,11 +106,18 @@ def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> P
     return PortfolioAnswer(Unknown(second.reason, detail), tuple(engines))
 
 
-def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> PortfolioAnswer:
+def _in_turns(
+    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, Turns]
+) -> PortfolioAnswer:
     if len(engines) == 1:
-        return PortfolioAnswer(_check_guarded(engines[0], problem, budget, budget), tuple(engines))
+        asked = begun.get(engines[0].name, engines[0])
+        return PortfolioAnswer(_check_guarded(asked, problem, budget, budget), tuple(engines))
     heard: dict[int, Partial] = {}
-    looking = {n: e.begin(problem, budget.seed) for n, e in enumerate(engines) if isinstance(e, Resumable)}
+    looking = {
+        n: begun.get(e.name) or e.begin(problem, budget.seed)
+        for n, e in enumerate(engines)
+        if isinstance(e, Resumable)
+    }
     quick = {n for n, engine in enumerate(engines) if _is_quick(engine, problem)}
     waiting = sorted(range(len(engines)), key=lambda n: n not in quick)
     share = [SUITED if _is_suited(engine, problem) else 1 for engine in engines]

@@ -7,7 +7,7 @@ what came nearest. Whoever asks may stop after every step of a batch and ask to 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count as count_from
 
 import numpy as np
@@ -58,9 +58,10 @@ class Looking:
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         """A run that violates the property, if one is found in time."""
-        self._budget = budget
         if self._events is None:
-            self._events = self._look()
+            budget = self._prepare(budget)
+        self._budget = budget
+        assert self._events is not None
         told = 0.0
         try:
             for found in self._events:
@@ -79,9 +80,12 @@ class Looking:
         runs = count_noun(self.made, "run")
         return f"none of {runs} of up to {count_noun(self.longest, 'step')} violated it"
 
-    def _look(self) -> Iterator[Trace | None]:
-        looker = _Batches(self)
-        yield from looker.look()
+    def _prepare(self, budget: Budget) -> Budget:
+        """A turn in which everything has to be made ready lasts as long again."""
+        before = budget.elapsed_seconds()
+        self._events = _Batches(self).look()
+        taken = budget.elapsed_seconds() - before
+        return replace(budget, seconds=max(budget.seconds, budget.elapsed_seconds() + taken))
 
 
 def property_steps(problem: Problem) -> int | None:
@@ -101,12 +105,9 @@ class _Batches:
         self.model: BatchModel = make_batch_model(self.problem, outputs=_asks_outputs(self.problem))
         self.watched: BatchConditions = compile_watched(self.problem, self.model)
         self.bound = property_steps(self.problem)
-        rng = self.next_rng()
-        self.sources: list[StartSource] = [
-            prepare_starts(self.problem.environment, rng),
-            prepare_starts(self.problem.environment, rng, corners=True),
-        ]
+        self.sources: dict[bool, StartSource] = {}
         self.robustness: Robustness | None = None
+        self.source(False, self.next_rng())
 
     def next_rng(self) -> np.random.Generator:
         self.looking._batches += 1
@@ -140,7 +141,13 @@ class _Batches:
     def draw(self, lanes: int, rng: np.random.Generator, corners: bool) -> StartSamples:
         if self.looking.runs is not None:
             lanes = min(lanes, self.looking.runs - self.looking.made)
-        return self.sources[corners].draw(max(lanes, 1), rng)
+        return self.source(corners, rng).draw(max(lanes, 1), rng)
+
+    def source(self, corners: bool, rng: np.random.Generator) -> StartSource:
+        """Made when first needed: that may take a while."""
+        if corners not in self.sources:
+            self.sources[corners] = prepare_starts(self.problem.environment, rng, corners=corners)
+        return self.sources[corners]
 
     def random_batch(self, lanes: int, steps: int, number: int) -> Generator[Trace | None, None, bool]:
         """True: there is one start, and nothing is left open, so that one run is all there is."""
@@ -152,7 +159,7 @@ class _Batches:
 
     def only_run(self) -> Iterator[Trace | None]:
         rng = self.next_rng()
-        starts = self.sources[0].draw(1, rng)
+        starts = self.source(False, rng).draw(1, rng)
         self.looking.made = 0
         yield from self.batch(starts, RunNumbers(1, rng), self.limit(LONG_STEPS[1]))
 
@@ -218,7 +225,7 @@ class _Batches:
             if since > PATIENCE:
                 return
             population = breed_population(
-                self.problem.environment, population, score.values, self.sources[0], rng
+                self.problem.environment, population, score.values, self.source(False, rng), rng
             )
 
 

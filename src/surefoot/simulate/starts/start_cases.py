@@ -43,6 +43,7 @@ from surefoot.term.types import is_truth_value
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real
 
 MOST_CASES = 4096
+MOST_JOINT_CASES = 256  # of several disjunctions together
 MOST_ATOMS = 512  # of a case
 _ROUNDS = 12  # of tightening bounds
 _LONGEST = 100  # sum that is used for tightening
@@ -293,7 +294,7 @@ def block_cases(block: Block) -> list[Case]:
     box = {name: bounds_of_kind(kind) for name, kind in block.kinds.items()}
     cases = [found] if (found := _make_case(box, undivided, block.kinds)) is not None else []
     for number, alternatives in enumerate(splits):
-        if len(cases) * len(alternatives) > MOST_CASES:
+        if len(cases) * len(alternatives) > (MOST_CASES if len(cases) == 1 else MOST_JOINT_CASES):
             whole = tuple(
                 disjunction_of(tuple(conjunction_of(tuple(map(_literal_term, a))) for a in split))
                 for split in splits[number:]
