@@ -7,6 +7,7 @@ its probability. So a run is its start and its numbers, given by chance, by the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -37,6 +38,7 @@ Rows: TypeAlias = NDArray[np.int64]
 MOST_TRANSITIONS = 5_000
 ENDED = -1  # instead of a transition
 REDRAWS = 20  # of values that miss the assumption of their edge
+SHORT_BITS = 16  # of a chosen number within its range, in exact arithmetic
 FAR = 1e3  # half of the values without a limit are within so much of the other end, or of 0
 
 
@@ -186,7 +188,7 @@ class BatchModel:
     def _choose(self, plan: _Plan, some: dict[str, Column], mine: Rows, uniform: Uniform) -> Truths:
         """Draw the values of choices; True where none was found that keeps the assumption."""
         for choice in plan.choices:
-            some[choice.name] = value_at_share(choice.kind, uniform(choice.name, mine))
+            some[choice.name] = self._value(choice, uniform(choice.name, mine))
         if plan.assumptions is None:
             return np.zeros(len(mine), dtype=np.bool_)
         open_rows = np.arange(len(mine))
@@ -199,10 +201,23 @@ class BatchModel:
                 break
             for choice in plan.choices:
                 shares = uniform(f"{choice.name} again {turn}", mine[open_rows])
-                some[choice.name][open_rows] = value_at_share(choice.kind, shares)
+                some[choice.name][open_rows] = self._value(choice, shares)
         missed = np.zeros(len(mine), dtype=np.bool_)
         missed[open_rows] = True
         return missed
+
+    def _value(self, choice: Choice, shares: NDArray[np.float64]) -> Column:
+        """In exact arithmetic a short fraction: those of many steps become long enough."""
+        found = value_at_share(choice.kind, shares)
+        if self.environment.arithmetic is Arithmetic.FLOAT64:
+            return found
+        match choice.kind:
+            case Real(low, high, False) if low is not None and high is not None and high > low:
+                grain = 2.0 ** (math.floor(math.log2(high - low)) - SHORT_BITS)
+                first, last = _inner_double(low, up=True), _inner_double(high, up=False)
+                return np.clip(np.rint(found / grain) * grain, first, last)
+            case _:
+                return found
 
     def _write(
         self, combination: _Combination, part: dict[str, Column], rows: Rows, after: dict[str, Column]

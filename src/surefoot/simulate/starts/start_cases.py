@@ -281,13 +281,21 @@ def _operator_parts(term: Apply, parts: list[Parts]) -> Parts:
 # --- cases -----------------------------------------------------------------------------------------------
 
 
+def _ties_names(literals: Sequence[Literal]) -> bool:
+    return any(len(free_names(_literal_term(literal))) > 1 for literal in literals)
+
+
 def block_cases(block: Block) -> list[Case]:
     """The cases of a block that bounds do not rule out; a disjunction with too many stays in `rest`."""
     splits: list[list[tuple[Literal, ...]]] = []
     undivided: list[Term] = []
     for part in block.conjuncts:
         try:
-            splits.append(_condition_cases(part, True, block.kinds, 0))
+            found_cases = _condition_cases(part, True, block.kinds, 0)
+            if len(found_cases) > MOST_JOINT_CASES and _ties_names(found_cases[0]):
+                undivided.append(part)  # to bound every one takes long
+            else:
+                splits.append(found_cases)
         except _TooMany:
             undivided.append(part)
     splits.sort(key=len)
