@@ -32,7 +32,8 @@ from surefoot.term.value_types import Arithmetic, Bool, Int, Real
 from surefoot.verdict.verdict import Reason, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
 
-X, Y, D = Var("x"), Var("y"), Var("d")
+x, d = Var("x"), Var("d")
+AT_ZERO = equal(x, 0)
 
 
 def falsify(problem: Problem, seconds: float = 60, seed: int = 0, **options: int) -> Verdict:
@@ -51,10 +52,10 @@ def steps(found: Verdict) -> int:
     return len(found.trace.moves)
 
 
-def counter(asked: Property, high: int = 9, start: Term = equal(X, 0)) -> Problem:
+def counter(asked: Property, high: int = 9, start: Term = AT_ZERO) -> Problem:
     """It counts up or begins again, as it likes."""
-    up = Edge("main", "up", guard=X < high, outcomes=(Outcome(1, (Update(X, X + 1),), target="main"),))
-    again = Edge("main", "again", guard=X > 2, outcomes=(Outcome(1, (Update(X, Const(0)),), target="main"),))
+    up = Edge("main", "up", guard=x < high, outcomes=(Outcome(1, (Update(x, x + 1),), target="main"),))
+    again = Edge("main", "again", guard=x > 2, outcomes=(Outcome(1, (Update(x, Const(0)),), target="main"),))
     environment = Environment("counter", (Variable("x", Int(0, high)),), start, (_single(up, again),))
     return Problem("counter", environment, None, asked)
 
@@ -66,13 +67,13 @@ def _single(*edges: Edge) -> Component:
 @pytest.mark.parametrize(
     ("asked", "length"),
     [
-        (Never(equal(X, 7)), 7),
-        (Never(equal(X, 7), 7), 7),
-        (NeverBefore(equal(X, 7), equal(X, 20)), 7),
-        (Within(equal(X, 5), 4), 4),
-        (Within(equal(X, 0), 6, 2), None),
-        (Eventually(equal(X, 9)), None),
-        (Recurs(equal(X, 9)), None),
+        (Never(equal(x, 7)), 7),
+        (Never(equal(x, 7), 7), 7),
+        (NeverBefore(equal(x, 7), equal(x, 20)), 7),
+        (Within(equal(x, 5), 4), 4),
+        (Within(equal(x, 0), 6, 2), None),
+        (Eventually(equal(x, 9)), None),
+        (Recurs(equal(x, 9)), None),
     ],
 )
 def test_every_property_is_refuted_by_a_short_run(asked: Property, length: int | None) -> None:
@@ -83,7 +84,7 @@ def test_every_property_is_refuted_by_a_short_run(asked: Property, length: int |
 
 
 @pytest.mark.parametrize(
-    "asked", [Never(X > 9), Never(equal(X, 7), 6), Within(X >= 0, 3), Eventually(X >= 0), Recurs(X < 9)]
+    "asked", [Never(x > 9), Never(equal(x, 7), 6), Within(x >= 0, 3), Eventually(x >= 0), Recurs(x < 9)]
 )
 def test_nothing_is_found_where_nothing_is(asked: Property) -> None:
     found = falsify(counter(asked), runs=500)
@@ -93,8 +94,8 @@ def test_nothing_is_found_where_nothing_is(asked: Property) -> None:
 
 
 def test_a_run_begins_at_its_last_start_and_has_no_way_round() -> None:
-    assert steps(falsify(counter(Never(equal(X, 8)), start=X < 7))) <= 8
-    assert steps(falsify(counter(Never(equal(X, 4))), seed=3)) == 4
+    assert steps(falsify(counter(Never(equal(x, 8)), start=x < 7))) <= 8
+    assert steps(falsify(counter(Never(equal(x, 4))), seed=3)) == 4
 
 
 def test_starts_that_an_equation_ties_together() -> None:
@@ -140,17 +141,17 @@ def walker(arithmetic: Arithmetic, bad: Term, noise: Fraction = Fraction(1, 10))
         "main",
         None,
         chosen=(Choice("d", Real(-noise, noise)),),
-        outcomes=(Outcome(1, (Update(X, Fraction(9, 10) * X + D),), target="main"),),
+        outcomes=(Outcome(1, (Update(x, Fraction(9, 10) * x + d),), target="main"),),
     )
     kind = Variable("x", Real(Fraction(-10), Fraction(10)))
-    start = (X >= 0) & (X <= Fraction(1, 10))
+    start = (x >= 0) & (x <= Fraction(1, 10))
     environment = Environment("walker", (kind,), start, (_single(step),), arithmetic=arithmetic)
     return Problem("walker", environment, None, Never(bad))
 
 
 @pytest.mark.parametrize("arithmetic", list(Arithmetic))
 def test_disturbances_at_the_ends_of_their_range_are_tried(arithmetic: Arithmetic) -> None:
-    found = falsify(walker(arithmetic, X > Fraction(9, 10)))  # far from what chance comes to
+    found = falsify(walker(arithmetic, x > Fraction(9, 10)))  # far from what chance comes to
     assert steps(found) >= 15
 
 
@@ -160,11 +161,11 @@ def test_fractions_of_many_steps_stay_short_enough(arithmetic: Arithmetic) -> No
         "main",
         None,
         chosen=(Choice("d", Real(Fraction(0), Fraction(1, 3))),),
-        outcomes=(Outcome(1, (Update(X, Fraction(999, 1000) * X + D),), target="main"),),
+        outcomes=(Outcome(1, (Update(x, Fraction(999, 1000) * x + d),), target="main"),),
     )
     kind = Variable("x", Real(Fraction(0), Fraction(10**6)))
-    environment = Environment("slow", (kind,), equal(X, 0), (_single(slow),), arithmetic=arithmetic)
-    assert steps(falsify(Problem("slow", environment, None, Never(X > 40)))) >= 100
+    environment = Environment("slow", (kind,), equal(x, 0), (_single(slow),), arithmetic=arithmetic)
+    assert steps(falsify(Problem("slow", environment, None, Never(x > 40)))) >= 100
 
 
 def test_a_needle_that_only_the_search_finds() -> None:
@@ -192,24 +193,24 @@ def test_a_needle_that_only_the_search_finds() -> None:
 def drawing(choose: Choose, asked: Term) -> Problem:
     """Three actions, of which the last is almost never drawn, and `up` is not always enabled."""
     network = dense_network([(np.zeros((3, 1), np.float32), np.array([0, 0, -200], np.float32))])
-    policy = NeuralPolicy(network, (X,), ("up", "stay", "down"), choose)
+    policy = NeuralPolicy(network, (x,), ("up", "stay", "down"), choose)
     edges = (
-        Edge("main", "up", guard=X < 3, outcomes=(Outcome(1, (Update(X, X + 1),), target="main"),)),
+        Edge("main", "up", guard=x < 3, outcomes=(Outcome(1, (Update(x, x + 1),), target="main"),)),
         Edge("main", "stay", outcomes=(Outcome(1, (), target="main"),)),
-        Edge("main", "down", outcomes=(Outcome(1, (Update(X, X - 1),), target="main"),)),
+        Edge("main", "down", outcomes=(Outcome(1, (Update(x, x - 1),), target="main"),)),
     )
-    environment = Environment("drawn", (Variable("x", Int(-3, 3)),), equal(X, 0), (_single(*edges),))
+    environment = Environment("drawn", (Variable("x", Int(-3, 3)),), equal(x, 0), (_single(*edges),))
     return Problem("drawn", environment, policy, Never(asked))
 
 
 @pytest.mark.parametrize(
     "asked",
     [
-        equal(X, -2),
+        equal(x, -2),
         Var(STALLED),
         Var(chosen_name("down")),
         Var(network_output_name(0)) > Var(network_output_name(2)),
-        equal(X, 3),
+        equal(x, 3),
     ],
 )
 def test_policies_that_draw_may_draw_everything(asked: Term) -> None:
@@ -219,12 +220,12 @@ def test_policies_that_draw_may_draw_everything(asked: Term) -> None:
 def test_what_is_chosen_and_what_stalls() -> None:
     """The largest output picks `up`, which is not enabled in 3."""
     assert steps(falsify(drawing(Choose.ARGMAX, Var(STALLED)))) == 3
-    assert steps(falsify(drawing(Choose.ARGMAX, Var(chosen_name("up")) & equal(X, 2)))) == 2
+    assert steps(falsify(drawing(Choose.ARGMAX, Var(chosen_name("up")) & equal(x, 2)))) == 2
     assert steps(falsify(drawing(Choose.ARGMAX_APPLICABLE, Var(chosen_name("stay"))))) == 3
 
 
 def test_one_run_is_enough_where_nothing_is_open() -> None:
-    found = falsify(drawing(Choose.ARGMAX, X < 0))
+    found = falsify(drawing(Choose.ARGMAX, x < 0))
     assert isinstance(found, Unknown)
     assert found.reason is Reason.INCOMPLETE
     assert "1 run " in found.detail
@@ -240,7 +241,7 @@ def test_windows() -> None:
         outcomes=(
             Outcome(
                 1,
-                tuple(Update(t, v) for t, v in zip(history.terms, (*history.terms[1:], D), strict=True)),
+                tuple(Update(t, v) for t, v in zip(history.terms, (*history.terms[1:], d), strict=True)),
                 target="main",
             ),
         ),
@@ -255,31 +256,32 @@ def test_a_lasso_of_truth_values() -> None:
     b = Var("b")
     flip = Edge("main", None, outcomes=(Outcome(1, (Update(b, Apply(Op.NOT, (b,))),), target="main"),))
     environment = Environment("flip", (Variable("b", Bool()), Variable("x", Int(0, 3))), ~b, (_single(flip),))
-    found = falsify(Problem("flip", environment, None, Eventually(b & equal(X, 3))))
+    found = falsify(Problem("flip", environment, None, Eventually(b & equal(x, 3))))
     assert isinstance(found, Violated)
     assert found.trace.loop == 0
     assert steps(found) == 2
 
 
 def test_seeds_reproduce() -> None:
-    problem = walker(Arithmetic.FLOAT64, X > Fraction(1, 2))
+    problem = walker(Arithmetic.FLOAT64, x > Fraction(1, 2))
     assert falsify(problem, seed=5) == falsify(problem, seed=5)
     assert falsify(problem, seed=5) != falsify(problem, seed=6)
 
 
 def test_the_budget_is_kept_and_it_goes_on_where_it_stopped() -> None:
-    ending = end_at_goal(discretise(walker(Arithmetic.FLOAT64, X > 5)))
+    ending = end_at_goal(discretise(walker(Arithmetic.FLOAT64, x > 5)))
     looking = Falsify().begin(ending, 0)
     first = looking.check(ending, Budget(0.2))
     made = looking.taken
     second = looking.check(ending, Budget(0.2))
-    assert isinstance(first, Unknown) and isinstance(second, Unknown)
+    assert isinstance(first, Unknown)
+    assert isinstance(second, Unknown)
     assert first.reason is second.reason is Reason.TIMEOUT
     assert looking.taken > made > 0
 
 
 def test_an_interruption_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    ending = end_at_goal(discretise(walker(Arithmetic.FLOAT64, X > 5)))
+    ending = end_at_goal(discretise(walker(Arithmetic.FLOAT64, x > 5)))
 
     def interrupt(_: str) -> None:
         raise KeyboardInterrupt
