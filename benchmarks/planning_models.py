@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from time import process_time
 
 import numpy as np
@@ -40,7 +40,7 @@ def random_network(inputs: int, outputs: int, hidden: Sequence[int], seed: int) 
             rng.normal(0, (2 / a) ** 0.5, size=(b, a)).astype(np.float32),
             rng.normal(0, 0.1, size=b).astype(np.float32),
         )
-        for a, b in zip(sizes, sizes[1:], strict=False)
+        for a, b in pairwise(sizes)
     ]
     return dense_network(layers)
 
