@@ -1,4 +1,4 @@
-"""Steps per second of CartPole with a 4-64-64-2 ReLU policy: runs in columns beside a Gymnasium vector environment.
+"""Steps per second of CartPole with a 4-64-64-2 ReLU policy: in columns, and in Gymnasium.
 
 The same network decides in both, by one batch of float32 products for each step. `python -m
 benchmarks.batch_simulation` prints processor seconds; set OMP_NUM_THREADS=1 to compare single threads.

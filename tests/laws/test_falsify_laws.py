@@ -23,7 +23,7 @@ from surefoot.simulate.starts.start_cases import NoStart
 from surefoot.verdict.verdict import Violated
 from surefoot.work.budget import Budget
 
-SEEDS, RUNS, MOST_STATES = 25, 1_500, 3_000
+SEEDS, RUNS, MOST_STATES = 25, 1_000, 3_000
 
 
 def systems() -> Iterator[Problem]:

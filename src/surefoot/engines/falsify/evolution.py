@@ -109,7 +109,9 @@ def breed_starts(
     """Starts near those of the parents; each of them is one."""
     count = parents.shape[1]
     base = _pick_starts(elite, parents[0])
-    manner = rng.integers(0, 4, count)  # as it was, by a difference, by noise, between two
+    manner: NDArray[np.int64] = rng.integers(
+        0, 4, size=(count,)
+    )  # as it was, by a difference, by noise, between two
     factor = np.where(rng.random(count) < 0.5, 1.0, rng.random(count))
     keys = {location_key(c.name) for c in environment.components}
     columns = {}
@@ -191,7 +193,7 @@ def _breed_numbers(
     """Those of the first parent: as they were, changed in pieces, exchanged or drawn anew from a step on."""
     count, steps = parents.shape[1], numbers.shape[1]
     own = numbers[parents[0]]
-    manner = rng.integers(0, 4, count)[:, None]
+    manner = rng.integers(0, 4, size=(count, 1))
     place = np.minimum(np.arange(steps) * PIECES // steps, PIECES - 1)
     spread = np.maximum(numbers.std(axis=0), LEAST_NOISE)
     pieces = rng.normal(size=(count, PIECES)) * (rng.random((count, PIECES)) < 0.5)
@@ -202,4 +204,4 @@ def _breed_numbers(
     exchanged = np.where(later, numbers[parents[1]], own)
     drawn = np.where(later, fresh_numbers(count, steps, rng), own)
     mixed = np.select([manner == 0, manner == 1, manner == 2], [own, changed, exchanged], drawn)
-    return np.clip(mixed, 0.0, float(np.nextafter(1.0, 0.0)))
+    return np.asarray(np.clip(mixed, 0.0, float(np.nextafter(1.0, 0.0))))

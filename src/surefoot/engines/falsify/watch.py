@@ -70,7 +70,8 @@ class Watch:
             self._note_good(rows[holds], number)
         ended = (step.transition == ENDED) & ~step.lost & known
         if isinstance(asked, Within):
-            return rows[(known if number == asked.steps else ended) & (self.first_good[rows] < 0)]
+            over = known if number == asked.steps else ended
+            return np.asarray(rows[over & (self.first_good[rows] < 0)])
         self._note_hashes(state, alive, rows)
         return rows[ended & ~holds & ((self.first_good[rows] < 0) | isinstance(asked, Recurs))]
 

@@ -98,17 +98,18 @@ class BatchPolicy:
         places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
         applicable = own[places].T if choose is Choose.ARGMAX_APPLICABLE else None
         active = np.asarray(own.any(axis=0))
-        if self.exact:
+        outputs: Column | None = None
+        if not self.exact or self.outputs:
+            outputs = network_batch_outputs(network, inputs)
+        if self.exact or outputs is None:
             decided = decide_batch_actions(network, inputs, applicable)
             best, fine = decided.actions, decided.finite
-            found = network_batch_outputs(network, inputs) if self.outputs else None
         else:
-            found = network_batch_outputs(network, inputs)
-            fine = np.isfinite(found).all(axis=1)
-            best = (found if applicable is None else np.where(applicable, found, -np.inf)).argmax(axis=1)
+            fine = np.asarray(np.isfinite(outputs).all(axis=1))
+            best = (outputs if applicable is None else np.where(applicable, outputs, -np.inf)).argmax(axis=1)
         lost = lost | (active & (best < 0)) | ~fine
         actions = np.where(active & (best >= 0), places[best], NOBODY)
-        return BatchDecision(actions, self._stalled(actions, own), lost, outputs=found)
+        return BatchDecision(actions, self._stalled(actions, own), lost, outputs=outputs)
 
     def _drawn(
         self,

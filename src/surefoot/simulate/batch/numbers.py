@@ -77,7 +77,7 @@ class GivenNumbers:
             return self._rng.random(len(rows))
         if slot not in self.slots:
             self.slots[slot] = fresh_numbers(self.count, self.steps + 1, self._rng)
-        return self.slots[slot][rows, min(self.step, self.steps)]
+        return np.asarray(self.slots[slot][rows, min(self.step, self.steps)])
 
     def breed(self, count: int, child: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> GivenNumbers:
         """The same for other runs: `child` makes their numbers of these."""
