@@ -12,12 +12,22 @@ from tests.engines.graphs import among, graph
 from surefoot.engines import portfolio
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
-from surefoot.engines.portfolio import take_turns
+from surefoot.engines.portfolio import look_first, take_turns
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
 from surefoot.run import verify
-from surefoot.verdict.verdict import Estimated, Holds, Proved, Reason, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import (
+    Estimated,
+    Holds,
+    Proved,
+    Reason,
+    Trace,
+    Unknown,
+    Vacuous,
+    Verdict,
+    Violated,
+)
 from surefoot.work.budget import Budget
 
 LATE = Unknown(Reason.TIMEOUT, "late")
@@ -97,6 +107,49 @@ def test_what_is_known_is_kept() -> None:
     assert isinstance(answered.verdict, Unknown)
     assert (answered.verdict.reason, answered.verdict.holds_up_to) == (Reason.TIMEOUT, 7)
     assert (answered.verdict.uncertified_by, answered.engines) == ("milp", engines)
+
+
+@dataclass(frozen=True)
+class Quick(Telling):
+    def is_quick(self, problem: Problem) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Looker(Telling):
+    def begin(self, problem: Problem, seed: int) -> Looker:
+        return self
+
+
+def test_who_is_quick_is_asked_first() -> None:
+    first, looker, quick = Telling("first", (LATE,)), Looker("looker", (LATE,)), Quick("quick", (SHOWN,))
+    answered = take_turns((looker, first, quick), counter(), Budget(60))
+    assert answered.engines == (quick,)
+    assert first.given == looker.given == []
+
+
+def test_who_looks_has_a_short_turn_before_each_of_the_others() -> None:
+    first, second = Telling("first", (LATE,)), Telling("second", (LATE, LATE, SHOWN))
+    looker = Looker("looker", (LATE,))
+    assert take_turns((looker, first, second), counter(), Budget(60)).verdict == SHOWN
+    assert looker.given == [0.25, 0.25, 0.5, 0.5, 1, 1]
+    assert first.given == [1, 2, 4]
+
+
+def test_who_looks_does_not_look_for_ever_alone() -> None:
+    stuck, looker = Telling("stuck", (Unknown(Reason.INCOMPLETE, "no"),)), Looker("looker", (LATE,))
+    answered = take_turns((looker, stuck), counter(), Budget())
+    assert isinstance(answered.verdict, Unknown)
+    assert answered.verdict.reason is Reason.INCOMPLETE
+    assert looker.given == [0.25, portfolio.LAST_LOOK]
+
+
+def test_a_look_comes_before_objections() -> None:
+    looker = Looker("looker", (Violated(Trace(({},), ())),))
+    seen, begun = look_first((Telling("first", (SHOWN,)), looker), counter(), Budget(60))
+    assert seen is not None
+    assert seen.engines == (looker,)
+    assert begun == {"looker": looker}
 
 
 @dataclass(frozen=True)

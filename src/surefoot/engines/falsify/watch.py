@@ -73,7 +73,8 @@ class Watch:
             over = known if number == asked.steps else ended
             return np.asarray(rows[over & (self.first_good[rows] < 0)])
         self._note_hashes(state, alive, rows)
-        return rows[ended & ~holds & ((self.first_good[rows] < 0) | isinstance(asked, Recurs))]
+        quiet = np.asarray(ended & ~holds)
+        return rows[quiet if isinstance(asked, Recurs) else quiet & (self.first_good[rows] < 0)]
 
     def _note_good(self, rows: Rows, number: int) -> None:
         self.quiet[rows] = np.maximum(self.quiet[rows], number - self.good_until[rows])
