@@ -46,13 +46,10 @@ def confirm_run(problem: Problem, start: State, moves: list[Move], budget: Budge
         states.append(state)
         if move is not None:
             made.append(move)
-        try:
-            if isinstance(problem.property, Never) and holds_in_state(
-                problem, state, watched_condition(problem)
-            ):
-                break
-        except InvalidProblem as why:
-            return Refused(Reason.SPURIOUS, str(why))
+        if isinstance(problem.property, Never) and _is_bad(problem, state):
+            return shorten_trace(problem, Trace(tuple(states), tuple(made)))
+    if isinstance(problem.property, Never):
+        return Refused(Reason.SPURIOUS, "no state of it is bad")
     run = Trace(tuple(states), tuple(made))
     try:
         if isinstance(problem.property, Within):
@@ -61,6 +58,14 @@ def confirm_run(problem: Problem, start: State, moves: list[Move], budget: Budge
         return shorten_trace(problem, found) if isinstance(found, Trace) else found
     except InvalidProblem as why:
         return Refused(Reason.SPURIOUS, str(why))
+
+
+def _is_bad(problem: Problem, state: State) -> bool:
+    """Where the condition has no value a run goes on all the same."""
+    try:
+        return holds_in_state(problem, state, watched_condition(problem))
+    except InvalidProblem:
+        return False
 
 
 def _is_long(state: Mapping[str, Any]) -> bool:
