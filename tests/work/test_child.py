@@ -49,6 +49,19 @@ def test_memory_is_limited() -> None:
     assert death.value.memory
 
 
+def die_slowly() -> None:
+    """As a child does that has much memory to give back: its line is closed, and it is still there."""
+    os.write(2, b"MemoryError\n")
+    os.closerange(3, 100)
+    time.sleep(60)
+
+
+def test_a_child_that_dies_slowly_is_heard() -> None:
+    with Worker() as worker, pytest.raises(WorkerDied, match="MemoryError") as death:
+        worker.call(die_slowly, seconds=10)
+    assert death.value.memory
+
+
 def test_our_own_errors_come_back_whole() -> None:
     with Worker() as worker:
         pid = worker.call(os.getpid, seconds=10)

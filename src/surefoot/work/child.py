@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, Pipe
 from time import monotonic
 from types import TracebackType
@@ -132,13 +132,12 @@ class Worker:
 
     def _death(self) -> WorkerDied:
         assert self._process is not None
-        try:
+        code = None  # it may take long to give back its memory; what it said is there
+        with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            return WorkerDied("the solver process closed its line")
         self._errors.seek(0)
         lines = self._errors.read()[-4000:].decode(errors="replace").strip().splitlines()
-        last = lines[-1] if lines else f"exit code {code}"
+        last = lines[-1] if lines else "it closed its line" if code is None else f"exit code {code}"
         memory = any(sign in line for sign in _MEMORY_SIGNS for line in lines) or code == -signal.SIGKILL
         return WorkerDied(f"the solver process died: {last}", memory)
 
