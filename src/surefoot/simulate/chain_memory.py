@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -136,17 +136,16 @@ class SimulatedChain:
         return checking
 
     @contextmanager
-    def looking_at(self, states: Sequence[int]) -> Iterator[None]:
-        """Lanes are these states for a while, not runs."""
-        memory, fields = self.memory, (KernelField.LANES, KernelField.WAITING, KernelField.CHECKING)
-        kept, count = [memory.array(field) for field in fields], memory[KernelField.LANE_COUNT]
-        lanes = self.lanes(len(states))
-        lanes[:, LaneField.STATE], lanes[:, LaneField.ACTIVE] = states, 1
-        lanes[:, LaneField.DECISION] = UNKNOWN
+    def use_lanes(self, others: dict[KernelField, NDArray[np.int64]]) -> Iterator[None]:
+        """Other lanes for a while, which are not the runs under way."""
+        memory, count = self.memory, self.memory[KernelField.LANE_COUNT]
+        kept = {field: memory.array(field) for field in others}
+        for field, values in others.items():
+            memory.put_array(field, values)
         try:
             yield
         finally:
-            for field, values in zip(fields, kept, strict=True):
+            for field, values in kept.items():
                 memory.put_array(field, values)
             memory[KernelField.LANE_COUNT] = count
 

@@ -24,7 +24,7 @@ from surefoot.work.machine.llvm_ir import IrFunction
 UNKNOWN, NOTHING, GIVE_UP = -1, -2, -3  # decisions that are not actions
 DRAWN = -4  # and below: where the distribution is
 RIGHT, LEFT, RESOLVED, JUDGED, BAD = 1, 2, 4, 8, 16
-NODE_LOST, NODE_SURE, NODE_OPEN = 32, 64, 128  # fates, where somebody has looked
+NODE_LOST, NODE_SURE, NODE_OPEN, NODE_HOPE = 32, 64, 128, 256  # fates, where somebody has looked
 NO_REWARD, PER_STEP, PER_DECISION, OF_OUTCOMES, OF_STATE = range(5)
 
 

@@ -47,12 +47,14 @@ from surefoot.simulate.path_property import (
     units_to_floats,
 )
 from surefoot.simulate.run_fate import (
+    HOPE,
     LOST,
     MOST_FOLLOWING,
     OPEN,
     REACHED,
     SURE,
     Following,
+    LookCredit,
     can_be_sure,
     can_settle,
     explore_fate,
@@ -65,6 +67,7 @@ from surefoot.work.philox import Stream
 _LANES = 1024  # runs that are in step
 _MOST_NODES = 200_000  # states that are remembered
 _MOST_REJECTIONS = 1000
+_LOOK_PRICE = 2
 _FIRST_LOOK = 16  # steps after which somebody looks where a run is going; then at twice as many, and so on
 
 
@@ -128,6 +131,7 @@ class InterpretedSimulation:
         self.nodes: dict[Row, _Node] = {}
         self.limits: dict[int, tuple[tuple[int, ...], ...]] = {}  # of plans with constant probabilities
         self.fates: dict[Row, int] = {}  # by `run_fate.py`, as far as somebody has looked
+        self.credit = LookCredit(_LOOK_PRICE)
         self.step_limit = max_steps if watched.high is None else min(watched.high, max_steps)
         self.counts = DecisionCounts()
 
@@ -202,27 +206,26 @@ class InterpretedSimulation:
     def _fate(self, lane: RunInProgress, cut_off: bool) -> int:
         """What is known of the state of a run; now and then more of it is found out."""
         known = self.fates.get(lane.row)
-        if known is None and (cut_off or lane.steps >= lane.look):
+        if cut_off and (known is None or (known == HOPE and can_be_sure(self.watched))):
+            return self.find_fate(lane.row, not can_be_sure(self.watched))
+        if known is None and lane.steps >= lane.look:
+            self.credit.steps += lane.steps
             lane.look = 2 * max(_FIRST_LOOK, lane.steps)
-            most = MOST_FOLLOWING if cut_off else min(max(_FIRST_LOOK, lane.steps), MOST_FOLLOWING)
-            return self.find_fate(lane.row, most, not cut_off)
+            return OPEN if self.credit.is_spent() else self.find_fate(lane.row, lost_only=True)
         return OPEN if known is None else known
 
-    def find_fate(self, row: Row, most: int = MOST_FOLLOWING, lost_only: bool = False) -> int:
-        fate, sharing = explore_fate(row, self._follow_rows, most, lost_only)
-        if fate == LOST:
-            self.fates.update(dict.fromkeys(sharing, LOST))
-        elif not lost_only:
-            self.fates[row] = fate
-        return fate
+    def find_fate(self, row: Row, lost_only: bool) -> int:
+        fate = explore_fate(row, self._follow_rows, self.fates.get, lost_only)
+        self.fates.update(dict.fromkeys(fate.sharing, fate.kind))
+        self.credit.pay(fate.looked_at)
+        return fate.kind
 
     def _follow_rows(self, rows: list[Row]) -> list[Following[Row]]:
         """All states that can follow each of these."""
         if self.asked.facts:
             self._expand(rows)
         self._judge(rows)
-        going = [row for row in rows if (node := self.nodes[row]).left and not node.right]
-        self._expand(going)
+        self._expand([row for row in rows if (node := self.nodes[row]).left and not node.right])
         return [self._following(row, self.nodes[row]) for row in rows]
 
     def _following(self, row: Row, node: _Node) -> Following[Row]:

@@ -9,24 +9,27 @@ guessed: a set of states that no step leaves, in which every state has a step, d
   finite, so that `right` is reached with probability 1.
 * `OPEN`: everything else, also where more than so many states can follow.
 
-Both are properties of the state alone and remain true in whatever follows. So it does not matter when somebody
-looks: a run that is lost is lost in every tier, however late it is found out.
+All of these are properties of the state alone. What is lost or sure remains so in whatever follows, and what
+can come to an open state is open. So it does not matter when somebody looks: a run that is lost is lost in
+every tier, however late it is found out, and what was found out once is a short cut for whoever looks next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from surefoot.simulate.path_property import PathProperty
 
-OPEN, LOST, SURE = range(3)
+OPEN, LOST, SURE, HOPE = range(4)  # HOPE: not lost, and whether it is sure was not asked
 MOST_FOLLOWING = 4096  # states, and outcomes of one step
 REACHED: tuple[()] = ()
+_FIRST_CREDIT = 4  # explorations of the largest size
 
 S = TypeVar("S", bound=Hashable)
-Following: TypeAlias = Sequence[S] | None  # REACHED: `right` holds; None: not known, or a run is over there
+Following: TypeAlias = Sequence[S] | None  # REACHED: `right` holds; None: open, or a run is over there
 
 
 def can_settle(watched: PathProperty) -> bool:
@@ -39,10 +42,42 @@ def can_be_sure(watched: PathProperty) -> bool:
     return watched.reward is None and watched.high is None and not watched.low
 
 
+@dataclass(slots=True)
+class LookCredit:
+    """How much may be looked at before a run is cut off: about as much work as the runs themselves are.
+
+    `price`: of looking at a state, in steps of a run.
+    """
+
+    price: int
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        self.steps = _FIRST_CREDIT * MOST_FOLLOWING * self.price
+
+    def is_spent(self) -> bool:
+        return self.steps < 0
+
+    def pay(self, states: int) -> None:
+        self.steps -= self.price * states
+
+
+@dataclass(frozen=True, slots=True)
+class Fate(Generic[S]):
+    kind: int
+    sharing: set[S]  # states of which the same is true
+    looked_at: int
+
+
 def explore_fate(
-    start: S, follow: Callable[[list[S]], Iterable[Following[S]]], most: int, lost_only: bool
-) -> tuple[int, set[S]]:
-    """The fate of a state, and all that share it if it is lost. `lost_only`: nothing else matters."""
+    start: S,
+    follow: Callable[[list[S]], Iterable[Following[S]]],
+    recall: Callable[[S], int | None],
+    lost_only: bool,
+    most: int = MOST_FOLLOWING,
+) -> Fate[S]:
+    """The fate of a state. `recall`: the fate of another one, if somebody has found it out; `lost_only`: what
+    is not lost need not be told apart."""
     known, layer = {start}, [start]
     before: dict[S, list[S]] = {}
     reached: list[S] = []
@@ -50,7 +85,8 @@ def explore_fate(
         later: list[S] = []
         for state, following in zip(layer, follow(layer), strict=True):
             if following is None or (lost_only and not following):
-                return OPEN, known
+                kind = OPEN if following is None else HOPE
+                return Fate(kind, _all_before([state], before), len(known))
             if not following:
                 reached.append(state)
             for target in following:
@@ -58,18 +94,27 @@ def explore_fate(
                 if target not in known:
                     known.add(target)
                     later.append(target)
+                    fate = recall(target)
+                    if fate == OPEN or (lost_only and fate == HOPE):
+                        return Fate(fate, _all_before([state], before), len(known))
             if len(known) > most:
-                return OPEN, known
+                return Fate(OPEN, {start}, len(known))
         layer = later
     if not reached:
-        return LOST, known
-    hopeful = set(reached)
-    while reached:
-        for state in before.get(reached.pop(), ()):
-            if state not in hopeful:
-                hopeful.add(state)
-                reached.append(state)
-    return SURE if len(hopeful) == len(known) else OPEN, known
+        return Fate(LOST, known, len(known))
+    sure = len(_all_before(reached, before)) == len(known)
+    return Fate(SURE, known, len(known)) if sure else Fate(OPEN, {start}, len(known))
+
+
+def _all_before(some: list[S], before: dict[S, list[S]]) -> set[S]:
+    """These states and all that can come there."""
+    found, waiting = set(some), list(some)
+    while waiting:
+        for state in before.get(waiting.pop(), ()):
+            if state not in found:
+                found.add(state)
+                waiting.append(state)
+    return found
 
 
 def possible_draws(limits: Sequence[int]) -> list[int]:
