@@ -33,7 +33,8 @@ from surefoot.problem.property import Expected, Probability
 from surefoot.simulate import PathProperty, RunSimulator, make_simulator
 from surefoot.solvers.sampling.boundary.store import user_folder
 from surefoot.solvers.sampling.empirical_bernstein import Betting
-from surefoot.solvers.sampling.methods import METHODS, choose_plan
+from surefoot.solvers.sampling.interruptible import Interruptible, plan_share
+from surefoot.solvers.sampling.methods import METHODS, choose_interruptible_plan
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
@@ -112,11 +113,12 @@ def statistical_question(options: Statistical, problem: Problem, sharing: int, b
         raise InvalidProblem("`sprt` needs a threshold", fix="ask P>=0.9 [ … ], or use another method")
     if options.method in ("auto", "sprt") and value is not None and 0 < value < 1:
         width = min(options.eps, value / 2, (1 - value) / 2)
-        return ProbabilityQuestion(SobelWaldTest(value, width, delta), negated)
+        test = SobelWaldTest(value, width, plan_share(delta))
+        return ProbabilityQuestion(Interruptible(test, delta), negated)
     method = "clopper-pearson" if options.method in ("auto", "sprt") else options.method
     budget.progress("proving the stopping rule (kept for the next time)")
     return ProbabilityQuestion(
-        choose_plan(method, options.eps, delta, folder=user_folder(os.environ)), negated
+        choose_interruptible_plan(method, options.eps, delta, folder=user_folder(os.environ)), negated
     )
 
 

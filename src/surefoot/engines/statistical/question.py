@@ -27,6 +27,7 @@ from surefoot.errors import SurefootError
 from surefoot.simulate import ENDED, STALLED, UNDECIDED, RunOutcomes
 from surefoot.solvers.sampling import plan as codes
 from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardProgress
+from surefoot.solvers.sampling.interruptible import Interruptible
 from surefoot.solvers.sampling.plan import ConfidenceInterval, Progress
 
 _REACHED = np.array([codes.FAILURE, codes.SUCCESS, codes.UNDECIDED, codes.FAILURE, codes.FAILURE], np.uint8)
@@ -57,11 +58,12 @@ class RunQuestion(Protocol):
 class ProbabilityQuestion:
     """A probability, by a plan of `solvers/sampling`, or its side of a threshold."""
 
-    plan: Any  # a Plan with Progress, or Sided with SidedProgress
+    plan: Any  # a SamplingPlan with Progress, or one around a SobelWaldTest with SobelWaldProgress
     negated: bool = False
 
     def begin(self) -> Progress | SobelWaldProgress:
-        return SobelWaldProgress() if isinstance(self.plan, SobelWaldTest) else Progress()
+        inner = self.plan.plan if isinstance(self.plan, Interruptible) else self.plan
+        return SobelWaldProgress() if isinstance(inner, SobelWaldTest) else Progress()
 
     def consume(self, state: Any, runs: RunOutcomes) -> Any:
         return self.plan.consume(state, run_outcomes(runs, self.negated))
