@@ -38,7 +38,7 @@ from surefoot.engines.statistical.answer import (  # noqa: E402
     build_simulator,
     simulation_options,
     statistical_question,
-    watched_path,
+    watched_runs,
 )
 from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell, run_outcomes  # noqa: E402
 from surefoot.formats.jani import read_jani  # noqa: E402
@@ -100,9 +100,8 @@ def measured(
 ) -> Row:
     """A miss: no number between the two ends of the true value is in the interval."""
     assert isinstance(problem.property, Probability)
-    simulator = build_simulator(
-        problem, watched_path(pctl_question(problem.property, "max")), *simulation_options(engine)
-    )
+    simulated, path = watched_runs(problem, pctl_question(problem.property, "max"))
+    simulator = build_simulator(simulated, path, *simulation_options(engine))
     question = statistical_question(engine, problem, 1, Budget())
     assert isinstance(question, ProbabilityQuestion)
     longest = int(WALD_QUANTILE**2 / (4 * float(engine.eps) ** 2)) + 1  # runs after which Wald has stopped

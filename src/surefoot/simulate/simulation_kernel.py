@@ -331,7 +331,11 @@ def _emit_certain_cycle(f: KernelFunction, state: str, node: str) -> None:
     """A jump that ends where it began goes on for ever, and nothing is decided on the way."""
     again = f.compare("eq", load_field(f, node, NodeField.JUMP), state)
     settles = f.compare("slt", f.field(KernelField.FIRST_LOOK), str(FOREVER))
-    with f.when(f.value(f"and i1 {again}, {settles}")):
+    early = test_flag(
+        f, load_field(f, node, NodeField.FLAGS), RIGHT
+    )  # at a step where that does not count yet
+    lost = f.value(f"and i1 {settles}, {f.value(f'xor i1 {early}, true')}")
+    with f.when(f.value(f"and i1 {again}, {lost}")):
         set_flag(f, node, str(NODE_LOST))
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import SurefootError
-from surefoot.simulate import ENDED, STALLED, UNDECIDED, RunOutcomes
+from surefoot.simulate import ENDED, FAILED, STALLED, UNDECIDED, RunOutcomes
 from surefoot.solvers.sampling import plan as codes
 from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardProgress
 from surefoot.solvers.sampling.interruptible import Interruptible
@@ -91,12 +91,12 @@ class RewardQuestion:
 
     def consume(self, state: RewardProgress, runs: RunOutcomes) -> RewardProgress:
         lows, highs = self._rewards(runs)
-        lost = np.isin(runs.outcome, (STALLED, ENDED))
+        lost = np.isin(runs.outcome, (FAILED, STALLED, ENDED))
         if self.endless and lost.any():
             until = int(np.argmax(lost))
             after = self.plan.consume(state, lows[:until], highs[:until])
             if after.stop is None:
-                raise Infinite(f"run {state.runs + until} ends before it is there")
+                raise Infinite(f"run {state.runs + until} never comes there")
             return after
         return self.plan.consume(state, lows, highs)
 
