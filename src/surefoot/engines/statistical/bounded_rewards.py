@@ -2,7 +2,7 @@
 
 Each component with edges that earn a reward has a counter of its own for each bound (components that move
 together earn both), which stops where more does not matter. `right` counts where the sum is enough and not
-too much, `left` fails as soon as it is too much: rewards never fall. So the runs are those of any environment,
+too much, `left` fails as soon as it is too much: rewards never fall. The runs are those of any environment,
 in both tiers, and the policy does not see the counters.
 """
 

@@ -1,9 +1,9 @@
 """What can never come to be, by the graph of locations alone: runs need not be followed any further there.
 
 A slot is the location of a component, or a variable that all edges set to constants only (the program counter
-of a model without locations). From one of its values the others can be reached along edges whose other conditions
-are ignored, as far as a condition about the slot itself does not forbid the edge. A condition that holds for
-none of the values that can be reached is out of reach, whatever the other variables do.
+of a model without locations). From one of its values the others can be reached along edges whose other
+conditions are ignored, as far as a condition about the slot itself does not forbid the edge. A condition that
+holds for none of the values that can be reached is out of reach, whatever the other variables do.
 """
 
 from __future__ import annotations
