@@ -29,7 +29,7 @@ from surefoot.simulate.chain_memory import SimulatedChain
 from surefoot.simulate.run_fate import can_settle
 from surefoot.term.evaluate import Undefined
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name
-from surefoot.term.term import FALSE, Const, Var, equal
+from surefoot.term.term import FALSE, Const, Var, equal, ite
 from surefoot.term.value_types import Int
 
 
@@ -84,7 +84,9 @@ def test_facts_about_the_policy(seed: int) -> None:
     facts = [Var(DEADLOCKED)]
     if asked.policy is not None:
         facts += [Var(STALLED), Var(chosen_name("go")), ~Var(chosen_name("stop"))]
-    compare(asked, PathProperty(rng.choice(facts), rng.choice([calm(rng), ~calm(rng) | calm(rng)])), rng)
+    left = rng.choice([calm(rng), ~calm(rng) | calm(rng)])
+    reward = rng.choice([None, ite(rng.choice(facts), 2, 1)])
+    compare(asked, PathProperty(rng.choice(facts), left, reward=reward), rng)
 
 
 @settings(max_examples=15, deadline=None)
