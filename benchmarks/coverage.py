@@ -49,6 +49,7 @@ from surefoot.formats.onnx import read_onnx_network  # noqa: E402
 from surefoot.problem.policy import EdgesOf, NeuralPolicy  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Probability  # noqa: E402
+from surefoot.simulate import RunOutcomes  # noqa: E402
 from surefoot.solvers.sampling.fixed_plans import next_look  # noqa: E402
 from surefoot.solvers.sampling.plan import ConfidenceInterval  # noqa: E402
 from surefoot.term.term import Var  # noqa: E402
@@ -125,12 +126,13 @@ def measured(
     for seed in seeds:
         cell, sample = StartCell(start, question, question.begin()), np.empty(0, dtype=np.uint8)
         while cell.open:
-            wanted = next_look(cell.runs) - cell.runs if break_off else max(64, question.ahead(cell.state))
-            more = simulator.runs(seed, start, cell.runs, wanted)
+            more = simulator.runs(seed, start, cell.runs, max(64, question.ahead(cell.state)))
             sample = np.concatenate([sample, run_outcomes(more, question.negated)])
-            cell.arrive(cell.runs, more)
-            if break_off and not is_hit(question.interval(cell.state), value):
-                break
+            if break_off:
+                if looked_away(cell, more, value):
+                    break
+            else:
+                cell.arrive(cell.runs, more)
         if len(sample) < longest:
             rest = simulator.runs(seed, start, len(sample), longest - len(sample))
             sample = np.concatenate([sample, run_outcomes(rest, question.negated)])
@@ -139,6 +141,18 @@ def measured(
         wald += wald_misses(sample, float(value[0]), float(engine.eps))
     spent = time.process_time() - started
     return Row(name, float(value[0]), len(seeds), missed, wald, runs / len(seeds), round(spent, 1))
+
+
+def looked_away(cell: StartCell, runs: RunOutcomes, value: tuple[Fraction, Fraction]) -> bool:
+    """Take some of these runs after the other; true as soon as the interval does not contain the value."""
+    first, end = cell.runs, cell.runs + len(runs.outcome)
+    while cell.open and cell.runs < end:
+        part = slice(cell.runs - first, min(next_look(cell.runs), end) - first)
+        columns = (runs.outcome, runs.steps, runs.reward_low, runs.reward_high)
+        cell.arrive(cell.runs, RunOutcomes(*(column[part] for column in columns)))
+        if not is_hit(cell.question.interval(cell.state), value):
+            return True
+    return False
 
 
 def is_hit(known: ConfidenceInterval, value: tuple[Fraction, Fraction]) -> bool:

@@ -31,7 +31,7 @@ from surefoot.simulate.run_fate import (
 from surefoot.work.machine.jit import Machine
 
 _AT_ONCE = 1024  # states
-_LOOK_PRICE = 64
+_LOOK_PRICE = 1024
 _FIRST_ROOM = 1 << 12
 
 
@@ -84,7 +84,7 @@ class CompiledFates:
         except _NotTold:
             row = PackedStates(self._packing, self._chain.memory.states()[[state]]).rows()[0]
             fate = Fate(self._interpreted.find_fate(row, lost_only), {state}, MOST_FOLLOWING)
-        self._credit.pay(fate.looked_at)
+        self._credit.pay(fate.work)
         self._chain.mark(fate.sharing, self._flags[fate.kind])
 
     def _recall(self, state: int) -> int | None:

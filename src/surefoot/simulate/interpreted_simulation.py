@@ -67,7 +67,7 @@ from surefoot.work.philox import Stream
 _LANES = 1024  # runs that are in step
 _MOST_NODES = 200_000  # states that are remembered
 _MOST_REJECTIONS = 1000
-_LOOK_PRICE = 2
+_LOOK_PRICE = 1
 _FIRST_LOOK = 16  # steps after which somebody looks where a run is going; then at twice as many, and so on
 
 
@@ -217,7 +217,7 @@ class InterpretedSimulation:
     def find_fate(self, row: Row, lost_only: bool) -> int:
         fate = explore_fate(row, self._follow_rows, self.fates.get, lost_only)
         self.fates.update(dict.fromkeys(fate.sharing, fate.kind))
-        self.credit.pay(fate.looked_at)
+        self.credit.pay(fate.work)
         return fate.kind
 
     def _follow_rows(self, rows: list[Row]) -> list[Following[Row]]:

@@ -26,7 +26,8 @@ from surefoot.simulate.path_property import PathProperty
 OPEN, LOST, SURE, HOPE = range(4)  # HOPE: not lost, and whether it is sure was not asked
 MOST_FOLLOWING = 4096  # states, and outcomes of one step
 REACHED: tuple[()] = ()
-_FIRST_CREDIT = 4  # explorations of the largest size
+_LAYER_WORK = 8
+_FIRST_CREDIT = 512  # states that may be looked at in any case
 
 S = TypeVar("S", bound=Hashable)
 Following: TypeAlias = Sequence[S] | None  # REACHED: `right` holds; None: open, or a run is over there
@@ -53,20 +54,20 @@ class LookCredit:
     steps: int = 0
 
     def __post_init__(self) -> None:
-        self.steps = _FIRST_CREDIT * MOST_FOLLOWING * self.price
+        self.steps = _FIRST_CREDIT * self.price
 
     def is_spent(self) -> bool:
         return self.steps < 0
 
-    def pay(self, states: int) -> None:
-        self.steps -= self.price * states
+    def pay(self, work: int) -> None:
+        self.steps -= self.price * work
 
 
 @dataclass(frozen=True, slots=True)
 class Fate(Generic[S]):
     kind: int
     sharing: set[S]  # states of which the same is true
-    looked_at: int
+    work: int  # about as much as looking at so many states
 
 
 def explore_fate(
@@ -78,15 +79,16 @@ def explore_fate(
 ) -> Fate[S]:
     """The fate of a state. `recall`: the fate of another one, if somebody has found it out; `lost_only`: what
     is not lost need not be told apart."""
-    known, layer = {start}, [start]
+    known, layer, work = {start}, [start], 0
     before: dict[S, list[S]] = {}
     reached: list[S] = []
     while layer:
         later: list[S] = []
+        work += _LAYER_WORK + len(layer)
         for state, following in zip(layer, follow(layer), strict=True):
             if following is None or (lost_only and not following):
                 kind = OPEN if following is None else HOPE
-                return Fate(kind, _all_before([state], before), len(known))
+                return Fate(kind, _all_before([state], before), work)
             if not following:
                 reached.append(state)
             for target in following:
@@ -96,14 +98,14 @@ def explore_fate(
                     later.append(target)
                     fate = recall(target)
                     if fate == OPEN or (lost_only and fate == HOPE):
-                        return Fate(fate, _all_before([state], before), len(known))
+                        return Fate(fate, _all_before([state], before), work)
             if len(known) > most:
-                return Fate(OPEN, {start}, len(known))
+                return Fate(OPEN, {start}, work)
         layer = later
     if not reached:
-        return Fate(LOST, known, len(known))
+        return Fate(LOST, known, work)
     sure = len(_all_before(reached, before)) == len(known)
-    return Fate(SURE, known, len(known)) if sure else Fate(OPEN, {start}, len(known))
+    return Fate(SURE, known, work) if sure else Fate(OPEN, {start}, work)
 
 
 def _all_before(some: list[S], before: dict[S, list[S]]) -> set[S]:
