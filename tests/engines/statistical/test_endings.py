@@ -192,3 +192,15 @@ def test_a_bound_on_what_may_fall_is_refused() -> None:
     loss = Outcome(rewards=(("cost", Const(1) - X),))
     problem = system((Edge(action="go", outcomes=(loss,)),), "P=? [ F{cost}<=2 (x = 3) ]")
     assert "may be negative" in str(COARSE.objection(problem))
+
+
+def test_a_bound_on_a_fraction_of_the_state() -> None:
+    """Such a counter is no whole number, so that the runs are interpreted."""
+    up = tuple(Outcome(Const(HALF), (Update(X, X + d),), (("cost", X / 3),)) for d in (0, 1))
+    problem = system((Edge(action="go", guard=X < 4, outcomes=up),), "P=? [ F{cost}<=2 (x = 3) ]")
+    value, found = Explicit().check(problem, Budget(60)), COARSE.check(problem, Budget(60))
+    assert isinstance(value, Exact)
+    assert isinstance(found, Estimated)
+    assert value.low is not None
+    assert 0 < value.low < 1
+    assert found.low <= value.low <= found.high

@@ -65,7 +65,9 @@ def _count_reward(environment: Environment, bound: Bound, number: int) -> tuple[
             components.append(component)
             continue
         counter = Var(f"@{component.name} earned {number}")
-        variables.append(Variable(counter.name, Int(0, limit) if whole else Real(0, limit)))
+        variables.append(
+            Variable(counter.name, Int(0, limit) if whole else Real(Fraction(0), Fraction(limit)))
+        )
         initial = conjunction_of((initial, equal(counter, Const(0))))
         counters.append(counter)
         components.append(_with_counter(component, bound.reward, counter, grain, limit, first))

@@ -61,9 +61,8 @@ def _possible(term: Term, negated: bool, environment: Environment, reach: Mappin
     able = [value for value, later in reach[name].items() if later & good]
     if len(able) == len(reach[name]):
         return TRUE
-    parts = location_parts(name)
-    if parts is not None:
-        return disjunction_of(tuple(Var(location_name(parts[0], value)) for value in able))
+    if (place := location_parts(name)) is not None:
+        return disjunction_of(tuple(Var(location_name(place[0], value)) for value in able))
     return disjunction_of(tuple(equal(Var(name), Const(value)) for value in able))
 
 
