@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.engines.statistical.chains import X, chance, mix, system, walk
+from tests.engines.statistical.chains import X, chance, mix, system
 
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.pctl_question import pctl_question
@@ -133,13 +133,6 @@ def test_locations_from_which_there_is_no_way() -> None:
     assert still_possible(parse_term("not at(c, b)"), system) == parse_term("at(c, a) or at(c, c)")
     assert still_possible(parse_term("at(c, c) or x > 3"), system) == TRUE
     assert still_possible(parse_term("x > 3"), system) == TRUE
-
-
-def test_variables_that_are_set_to_constants() -> None:
-    environment = coin("P=? [ F x = 2 ]").environment
-    assert still_possible(parse_term("x = 2"), environment) == parse_term("x = 1 or x = 2")
-    assert still_possible(parse_term("x >= 1"), environment) == parse_term("x = 1 or x = 2 or x = 3 or x = 4")
-    assert still_possible(parse_term("x = 2"), walk("P=? [ F x = 2 ]").environment) == TRUE
 
 
 def earning() -> Problem:
