@@ -1,7 +1,7 @@
 """What can never come to be, by the graph of locations alone: runs need not be followed any further there.
 
-From a location of a component others can be reached along its edges, whose conditions are ignored. A condition
-that holds for none of them is out of reach, whatever the variables do.
+From a location of a component others can be reached along its edges, whose conditions are ignored. What holds
+for none of them is out of reach, whatever the variables do.
 """
 
 from __future__ import annotations
