@@ -1,12 +1,15 @@
 """How often the intervals of engine `statistical` contain the true value: repeated experiments.
 
     python -m benchmarks.coverage --experiments 10000
+    python -m benchmarks.coverage --experiments 10000 --break-off
     python -m benchmarks.coverage --racetrack FOLDER --experiments 200
 
 Each experiment has its own seed and goes through simulation and plan as in a check. The first command asks
 for the probabilities of 12 chains that are known: 0, 0.001, 0.01, 0.1, 0.5, 0.9, 1, a walk of several steps,
 and mixtures with runs that stall and runs that are cut off. Beside it stands the normal approximation (Wald),
-stopped at the same width after 100 runs or more, as a control: it must fail. The second one takes the ten
+stopped at the same width after 100 runs or more, as a control: it must fail. With `--break-off` somebody who
+knows the true value looks again and again while runs come in, and breaks the experiment off as soon as its
+interval does not contain that value: the worst that a timeout or a key could do. The third one takes the ten
 published policies of FOLDER (`jani/racetrack-policies`) on the published Racetrack model beside it, and the
 values of engine `explicit`. Exit 1 if a share of misses is more than three standard deviations above delta
 (chains) or refused by a binomial test at 1 % (policies), or if the control passes.
@@ -38,7 +41,7 @@ from surefoot.engines.statistical.answer import (  # noqa: E402
     build_simulator,
     simulation_options,
     statistical_question,
-    watched_path,
+    watched_runs,
 )
 from surefoot.engines.statistical.question import ProbabilityQuestion, StartCell, run_outcomes  # noqa: E402
 from surefoot.formats.jani import read_jani  # noqa: E402
@@ -46,6 +49,9 @@ from surefoot.formats.onnx import read_onnx_network  # noqa: E402
 from surefoot.problem.policy import EdgesOf, NeuralPolicy  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Probability  # noqa: E402
+from surefoot.simulate import RunOutcomes  # noqa: E402
+from surefoot.solvers.sampling.fixed_plans import next_look  # noqa: E402
+from surefoot.solvers.sampling.plan import ConfidenceInterval  # noqa: E402
 from surefoot.term.term import Var  # noqa: E402
 from surefoot.verdict.verdict import Exact  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
@@ -78,7 +84,11 @@ def chains() -> dict[str, tuple[Problem, Fraction]]:
         ("30 % stall", Fraction(3, 10), 0, Fraction(3, 10)),
         ("3 % cut off, 20 % stall", Fraction(1, 5), Fraction(3, 100), Fraction(1, 5)),
     ):
-        found[f"p = {float(good):g}, {text}"] = (mix(good, Fraction(long), Fraction(stuck)), good)
+        leaving = (
+            Fraction(1, 10**9) if long else Fraction(0)
+        )  # half of those that turn round come to the good end
+        problem = mix(good, Fraction(long), Fraction(stuck), leaving)
+        found[f"p = {float(good):g}, {text}"] = (problem, good + Fraction(long) / 2)
     return found
 
 
@@ -96,13 +106,17 @@ class Row:
 
 
 def measured(
-    name: str, problem: Problem, value: tuple[Fraction, Fraction], engine: Statistical, seeds: range
+    name: str,
+    problem: Problem,
+    value: tuple[Fraction, Fraction],
+    engine: Statistical,
+    seeds: range,
+    break_off: bool = False,
 ) -> Row:
     """A miss: no number between the two ends of the true value is in the interval."""
     assert isinstance(problem.property, Probability)
-    simulator = build_simulator(
-        problem, watched_path(pctl_question(problem.property, "max")), *simulation_options(engine)
-    )
+    simulated, path = watched_runs(problem, pctl_question(problem.property, "max"))
+    simulator = build_simulator(simulated, path, *simulation_options(engine))
     question = statistical_question(engine, problem, 1, Budget())
     assert isinstance(question, ProbabilityQuestion)
     longest = int(WALD_QUANTILE**2 / (4 * float(engine.eps) ** 2)) + 1  # runs after which Wald has stopped
@@ -114,16 +128,35 @@ def measured(
         while cell.open:
             more = simulator.runs(seed, start, cell.runs, max(64, question.ahead(cell.state)))
             sample = np.concatenate([sample, run_outcomes(more, question.negated)])
-            cell.arrive(cell.runs, more)
+            if break_off:
+                if looked_away(cell, more, value):
+                    break
+            else:
+                cell.arrive(cell.runs, more)
         if len(sample) < longest:
             rest = simulator.runs(seed, start, len(sample), longest - len(sample))
             sample = np.concatenate([sample, run_outcomes(rest, question.negated)])
-        known = question.interval(cell.state)
-        missed += not (known.low <= value[1] and value[0] <= known.high)
+        missed += not is_hit(question.interval(cell.state), value)
         runs += cell.runs
         wald += wald_misses(sample, float(value[0]), float(engine.eps))
     spent = time.process_time() - started
     return Row(name, float(value[0]), len(seeds), missed, wald, runs / len(seeds), round(spent, 1))
+
+
+def looked_away(cell: StartCell, runs: RunOutcomes, value: tuple[Fraction, Fraction]) -> bool:
+    """Take some of these runs after the other; true as soon as the interval does not contain the value."""
+    first, end = cell.runs, cell.runs + len(runs.outcome)
+    while cell.open and cell.runs < end:
+        part = slice(cell.runs - first, min(next_look(cell.runs), end) - first)
+        columns = (runs.outcome, runs.steps, runs.reward_low, runs.reward_high)
+        cell.arrive(cell.runs, RunOutcomes(*(column[part] for column in columns)))
+        if not is_hit(cell.question.interval(cell.state), value):
+            return True
+    return False
+
+
+def is_hit(known: ConfidenceInterval, value: tuple[Fraction, Fraction]) -> bool:
+    return known.low <= value[1] and value[0] <= known.high
 
 
 def wald_misses(sample: NDArray[np.uint8], value: float, eps: float) -> bool:
@@ -174,6 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--delta", type=Fraction, default=Fraction(1, 20))
     parser.add_argument("--method", default="clopper-pearson")
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--break-off", action="store_true")
     parser.add_argument("--racetrack", type=Path)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
@@ -186,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems = {name: (problem, (p, p)) for name, (problem, p) in chains().items()}
     rows = []
     for name, (problem, value) in problems.items():
-        row = measured(name, problem, value, engine, seeds)
+        row = measured(name, problem, value, engine, seeds, given.break_off)
         rows.append(row)
         shares = f"missed {row.missed / row.experiments:7.4f}, Wald {row.wald_missed / row.experiments:7.4f}"
         print(

@@ -27,7 +27,7 @@ def run(
         if not holds_in_state(problem, state, watched.left) or steps == watched.high:
             return FAILED, steps, gained
         if steps == most:
-            return UNDECIDED, steps, gained
+            return settled(problem, watched, state, gained, steps, uniform)
         made = policy_decision(problem, state)
         possible = enabled_transitions(environment, state)
         anything = bool(possible)
@@ -67,3 +67,56 @@ def run(
         elif watched.reward is not None:
             gained += Fraction(evaluate_term(watched.reward, state, environment.arithmetic))
         state, steps = following.state, steps + 1
+
+
+def settled(
+    problem: Problem, watched: PathProperty, state: State, gained: Fraction, steps: int, uniform: bool
+) -> tuple[int, int, Fraction]:
+    """What a run that is cut off here would surely have become, if its reward does not matter."""
+    if watched.reward is not None and watched.high is not None:
+        return UNDECIDED, steps, gained
+    graph = everything_after(problem, watched, state, uniform)
+    if graph is None:
+        return UNDECIDED, steps, gained
+    if all(after for after in graph.values()):
+        return FAILED, steps, Fraction(0)
+    certain = watched.reward is None and watched.high is None and not watched.low
+    hopeful = {name for name, after in graph.items() if not after}
+    for _ in graph:
+        hopeful |= {name for name, after in graph.items() if after & hopeful}
+    return (SUCCEEDED if certain and len(hopeful) == len(graph) else UNDECIDED), steps, gained
+
+
+def everything_after(
+    problem: Problem, watched: PathProperty, state: State, uniform: bool
+) -> dict[str, set[str]] | None:
+    """The states that can follow, each with its successors: none if `right` holds. None: a run is over."""
+    environment, graph, waiting = problem.environment, dict[str, set[str]](), [state]
+    while waiting:
+        here = waiting.pop()
+        if (name := _name(here)) in graph:
+            continue
+        graph[name] = set()
+        if holds_in_state(problem, here, watched.right):
+            continue
+        made, possible = policy_decision(problem, here), enabled_transitions(environment, here)
+        options = [possible]
+        if made is not None:
+            assert problem.policy is not None
+            wanted = list(made.actions) or [None]
+            owned = [(t, action_of(problem.policy, environment, t)) for t in possible]
+            options = [tuple(t for t, own in owned if own in (None, action)) for action in wanted]
+        if not holds_in_state(problem, here, watched.left) or not all(options):
+            return None
+        if not uniform and any(len(together) > 1 for together in options):
+            return None
+        for transition in {t for together in options for t in together}:
+            for successor in enumerate_outcomes(environment, here, transition, {}, {}):
+                if successor.probability:
+                    graph[name].add(_name(successor.state))
+                    waiting.append(successor.state)
+    return graph
+
+
+def _name(state: State) -> str:
+    return repr(sorted(state.items()))

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import surefoot as sf
 from surefoot.cli import run_command_line
+from surefoot.engines.statistical import Statistical
 from surefoot.problem.property import Threshold
 from surefoot.verdict.threshold import compare_with_threshold, keeps_threshold, place_interval
 from surefoot.verdict.verdict import Estimated, Reason
@@ -135,3 +137,35 @@ def test_an_estimate_and_no_answer_at_all(walk: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.startswith("missed (estimated in [")
     assert run_command_line([*command, "--timeout", "1e-7"]) == 3
     assert capsys.readouterr().out.startswith("undecided (unknown (timeout)): ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "answer"),
+    [
+        ("met", {}, "met"),
+        ("missed", {"method": "okamoto", "eps": "0.02"}, "missed"),
+        ("on it", {"eps": "0.05"}, "undecided"),
+        ("E<=2 [ steps until n = 3 ]", {"most": "3", "eps": "0.1"}, "met"),
+        ("E>2 [ steps until n = 3 ]", {"most": "3", "eps": "0.1"}, "missed"),
+        ("met", {"importance": "n", "trees": "300"}, "met"),
+        ("P>0.1 [ F n = 2 ]", {"method": "okamoto", "eps": "1/20000", "timeout": "3"}, "met"),
+        ("P<=0.1 [ F n = 2 ]", {"method": "okamoto", "eps": "1/20000", "timeout": "3"}, "missed"),
+    ],
+)
+def test_estimates_in_words_json_and_python(
+    asked: str, options: dict[str, str], answer: str, walk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the time ends before the interval is as narrow as was asked for."""
+    given = [part for name, value in options.items() for part in (f"--{name}", value)]
+    stored = walk.with_name("r.json")
+    question = ["check", str(walk), "--property", asked, "--engine", "statistical", "--workers", "1"]
+    code = run_command_line([*question, *given, "--json", str(stored), "--quiet"])
+    assert code == {"met": 0, "missed": 1, "undecided": 3}[answer]
+    assert capsys.readouterr().out.startswith(f"{answer} (estimated in [")
+    assert json.loads(stored.read_text("utf-8"))["verdict"]["threshold"] == answer
+    seconds = float(options.pop("timeout", "60"))
+    made: dict[str, Any] = {n: int(v) if n == "trees" else v for n, v in options.items()}
+    for name in {"eps", "most"} & set(made):
+        made[name] = Fraction(made[name])
+    engine = Statistical(workers=1, **made)
+    assert sf.check(walk, property=asked, engine=engine, timeout=seconds).threshold == answer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -20,15 +22,18 @@ from surefoot.simulate.chain_nodes import (
     PER_DECISION,
     PER_STEP,
     UNKNOWN,
+    NodeField,
 )
 from surefoot.simulate.draw import word_thresholds
 from surefoot.simulate.path_property import DECISIONS, PathProperty
 from surefoot.simulate.random_words import LANE_SIZE, LaneField
+from surefoot.simulate.run_fate import can_settle
+from surefoot.simulate.simulation_kernel import FOREVER
 from surefoot.term.term import Const
 from surefoot.work.machine.jit import Machine
 
 _FIRST_NODES = 1 << 16
-_FOREVER = 1 << 62
+_FIRST_LOOK = 256  # steps after which somebody looks where a run is going; then at twice as many, and so on
 
 
 class SimulatedChain:
@@ -85,9 +90,10 @@ class SimulatedChain:
     def watch(self, watched: PathProperty, max_steps: int, scale: int, model: ModelEmitter) -> None:
         """By what runs are judged."""
         memory = self.memory
-        high = _FOREVER if watched.high is None else watched.high
+        high = FOREVER if watched.high is None else watched.high
         memory[KernelField.LOW_STEP], memory[KernelField.HIGH_STEP] = watched.low or 0, high
         memory[KernelField.MAX_STEPS], memory[KernelField.STEP_LIMIT] = max_steps, min(high, max_steps)
+        memory[KernelField.FIRST_LOOK] = _FIRST_LOOK if can_settle(watched) else FOREVER
         memory[KernelField.START_COUNT] = len(self._starts)
         memory[KernelField.REWARD_SCALE] = scale
         match watched.reward:
@@ -114,6 +120,7 @@ class SimulatedChain:
         """Room for so many runs at a time, none of them under way."""
         self.memory.put_array(KernelField.LANES, np.zeros(count * LANE_SIZE, dtype=np.int64))
         self.memory.put_array(KernelField.WAITING, np.zeros(count, dtype=np.int64))
+        self.memory.put_array(KernelField.CHECKING, np.zeros(count, dtype=np.int64))
         self.memory[KernelField.LANE_COUNT] = count
         return self.memory.array(KernelField.LANES).reshape(count, LANE_SIZE)
 
@@ -122,6 +129,30 @@ class SimulatedChain:
             : self.memory[KernelField.WAITING_COUNT]
         ]
         return waiting
+
+    def checking(self) -> NDArray[np.int64]:
+        count = self.memory[KernelField.CHECKING_COUNT]
+        checking: NDArray[np.int64] = self.memory.array(KernelField.CHECKING)[:count]
+        return checking
+
+    @contextmanager
+    def use_lanes(self, others: dict[KernelField, NDArray[np.int64]]) -> Iterator[None]:
+        """Other lanes for a while, which are not the runs under way."""
+        memory, count = self.memory, self.memory[KernelField.LANE_COUNT]
+        kept = {field: memory.array(field) for field in others}
+        for field, values in others.items():
+            memory.put_array(field, values)
+        try:
+            yield
+        finally:
+            for field, values in kept.items():
+                memory.put_array(field, values)
+            memory[KernelField.LANE_COUNT] = count
+
+    def mark(self, states: Iterable[int], flag: int) -> None:
+        """Set a flag of the nodes of these states."""
+        places = self.memory.array(KernelField.NODE_OF)[np.fromiter(states, dtype=np.int64)]
+        self.nodes[places + int(NodeField.FLAGS)] |= flag
 
     def grow(self, status: int, most_states: int, most_nodes: int) -> bool:
         """Make room; False for other statuses."""

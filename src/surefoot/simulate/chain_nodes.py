@@ -24,6 +24,7 @@ from surefoot.work.machine.llvm_ir import IrFunction
 UNKNOWN, NOTHING, GIVE_UP = -1, -2, -3  # decisions that are not actions
 DRAWN = -4  # and below: where the distribution is
 RIGHT, LEFT, RESOLVED, JUDGED, BAD = 1, 2, 4, 8, 16
+NODE_LOST, NODE_SURE, NODE_OPEN, NODE_HOPE = 32, 64, 128, 256  # fates, where somebody has looked
 NO_REWARD, PER_STEP, PER_DECISION, OF_OUTCOMES, OF_STATE = range(5)
 
 
@@ -112,7 +113,7 @@ def test_flag(f: KernelFunction, flags: str, flag: int) -> str:
     return f.compare("ne", f.value(f"and i64 {flags}, {flag}"), "0")
 
 
-def _set_flag(f: KernelFunction, pointer: str, flag: str) -> None:
+def set_flag(f: KernelFunction, pointer: str, flag: str) -> None:
     store_field(
         f, pointer, NodeField.FLAGS, f.value(f"or i64 {load_field(f, pointer, NodeField.FLAGS)}, {flag}")
     )
@@ -170,11 +171,11 @@ def _judge_function() -> IrFunction:
     out = f.address(KernelField.LABEL_BYTES)
     status = f.call(f.address(KernelField.LABELS), numbers, out, facts)
     with f.when(f.compare("ne", status, "0")):
-        _set_flag(f, pointer, str(BAD))
+        set_flag(f, pointer, str(BAD))
         f.do("ret i64 0")
     for place, flag in (("0", RIGHT), ("1", LEFT)):
         holds = f.value(f"icmp ne i8 {f.load(out, place, 'i8')}, 0")
-        _set_flag(f, pointer, f.value(f"select i1 {holds}, i64 {flag | JUDGED}, i64 {JUDGED}"))
+        set_flag(f, pointer, f.value(f"select i1 {holds}, i64 {flag | JUDGED}, i64 {JUDGED}"))
     f.do("ret i64 0")
     return f
 
@@ -243,7 +244,7 @@ def _resolve_function() -> IrFunction:
     with f.count("0", f.field(KernelField.EDGE_COUNT)) as e:
         f.store(enabled, e, "0", "i8")
     with f.when(f.compare("ne", f.call(f.address(KernelField.GUARDS), numbers, enabled), "0")):
-        _set_flag(f, pointer, str(BAD))
+        set_flag(f, pointer, str(BAD))
         f.do("ret i64 0")
     before = f.field(KernelField.NODE_COUNT)
     store_field(f, pointer, NodeField.MASK, "0")
@@ -255,10 +256,10 @@ def _resolve_function() -> IrFunction:
         f.put_field(KernelField.NODE_COUNT, before)
         store_field(f, pointer, NodeField.RECORDS, "0")
         with f.when(f.compare("ne", status, str(GROW_NODES))):
-            _set_flag(f, pointer, str(BAD))
+            set_flag(f, pointer, str(BAD))
             f.do("ret i64 0")
         f.do(f"ret i64 {status}")
-    _set_flag(f, pointer, str(RESOLVED))
+    set_flag(f, pointer, str(RESOLVED))
     f.do("ret i64 0")
     return f
 
@@ -390,6 +391,8 @@ def _fill_function() -> IrFunction:
     )
     parts, rest = load_field(f, record, RecordField.PARTS), f.variable("%combination")
     _unpack_state(f, "%state")
+    with f.when(f.compare("ne", f.field(KernelField.FACT_COUNT), "0")):  # the reward may be about them
+        f.own("judge_node", "%state", f.load(f.address(KernelField.NODE_OF), "%state"))
     with f.count("0", parts) as back:
         j = f.sub(f.sub(parts, "1"), back)
         part = part_address(f, record, j)

@@ -23,6 +23,7 @@ from surefoot.problem.policy import Choose, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.simulate.batched_network import BatchedNetwork
 from surefoot.simulate.chain_memory import SimulatedChain
+from surefoot.simulate.compiled_fate import CompiledFates
 from surefoot.simulate.forward_pass import MachineNetwork, affine_relu_layers
 from surefoot.simulate.interpreted_simulation import InterpretedSimulation
 from surefoot.simulate.path_property import (
@@ -109,6 +110,7 @@ class CompiledSimulation:
         if seen and isinstance(problem.policy, NeuralPolicy):
             self.forward = self._forward(problem.policy)
         self.evaluations = 0
+        self.fates = CompiledFates(self.chain, self.kernel, self.interpreted, packing, self._decide)
 
     @property
     def counts(self) -> DecisionCounts:
@@ -141,10 +143,14 @@ class CompiledSimulation:
             if status:
                 if not self.chain.grow(status, _MOST_STATES, _MOST_NODES):
                     raise AssertionError(f"the kernel ended with status {status}")
-            elif not len(waiting := self.chain.waiting()):
+                continue
+            waiting, checking = self.chain.waiting(), self.chain.checking().copy()
+            if not len(waiting) and not len(checking):
                 break
-            else:
+            if len(waiting):
                 self._decide(len(waiting))
+            if len(checking):
+                self.fates.look(checking)
         reward_low, reward_high = (
             units_to_floats(low, self.scale, up=False),
             units_to_floats(high, self.scale, up=True),

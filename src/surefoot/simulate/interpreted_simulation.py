@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,20 @@ from surefoot.simulate.path_property import (
     reward_scale,
     units_to_floats,
 )
+from surefoot.simulate.run_fate import (
+    HOPE,
+    LOST,
+    MOST_FOLLOWING,
+    OPEN,
+    REACHED,
+    SURE,
+    Following,
+    LookCredit,
+    can_be_sure,
+    can_settle,
+    explore_fate,
+    possible_draws,
+)
 from surefoot.term.closures import UNDEFINED_ERRORS, Row
 from surefoot.term.term import Const
 from surefoot.work.philox import Stream
@@ -51,6 +67,8 @@ from surefoot.work.philox import Stream
 _LANES = 1024  # runs that are in step
 _MOST_NODES = 200_000  # states that are remembered
 _MOST_REJECTIONS = 1000
+_LOOK_PRICE = 1
+_FIRST_LOOK = 16  # steps after which somebody looks where a run is going; then at twice as many, and so on
 
 
 @dataclass(slots=True)
@@ -78,6 +96,7 @@ class RunInProgress:
     high: int = 0
     outcome: int | None = None
     error: SurefootError | None = field(default=None)
+    look: int = _FIRST_LOOK
 
 
 class InterpretedSimulation:
@@ -111,6 +130,9 @@ class InterpretedSimulation:
             )
         self.nodes: dict[Row, _Node] = {}
         self.limits: dict[int, tuple[tuple[int, ...], ...]] = {}  # of plans with constant probabilities
+        self.fates: dict[Row, int] = {}  # by `run_fate.py`, as far as somebody has looked
+        self.credit = LookCredit(_LOOK_PRICE)
+        self.step_limit = max_steps if watched.high is None else min(watched.high, max_steps)
         self.counts = DecisionCounts()
 
     def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
@@ -143,6 +165,8 @@ class InterpretedSimulation:
         """Every run is judged, and makes a step if it is not over."""
         if not self.memo or len(self.nodes) > _MOST_NODES:
             self.nodes.clear()
+        if len(self.fates) > _MOST_NODES:
+            self.fates.clear()
         if self.asked.facts:
             self._expand([lane.row for lane in lanes])
         self._judge([lane.row for lane in lanes])
@@ -170,7 +194,68 @@ class InterpretedSimulation:
             return SUCCEEDED
         if not node.left or (watched.high is not None and lane.steps >= watched.high):
             return FAILED
-        return UNDECIDED if lane.steps >= self.max_steps else None
+        cut_off = lane.steps >= self.max_steps
+        fate = self._fate(lane, cut_off) if can_settle(watched) else OPEN
+        if fate == LOST:  # it would go on without end
+            lane.steps, lane.low, lane.high = self.step_limit, 0, 0
+            return FAILED
+        if cut_off:
+            return SUCCEEDED if fate == SURE and can_be_sure(watched) else UNDECIDED
+        return None
+
+    def _fate(self, lane: RunInProgress, cut_off: bool) -> int:
+        """What is known of the state of a run; now and then more of it is found out."""
+        known = self.fates.get(lane.row)
+        if cut_off and (known is None or (known == HOPE and can_be_sure(self.watched))):
+            return self.find_fate(lane.row, not can_be_sure(self.watched))
+        if known is None and lane.steps >= lane.look:
+            self.credit.steps += lane.steps
+            lane.look = 2 * max(_FIRST_LOOK, lane.steps)
+            return OPEN if self.credit.is_spent() else self.find_fate(lane.row, lost_only=True)
+        return OPEN if known is None else known
+
+    def find_fate(self, row: Row, lost_only: bool) -> int:
+        fate = explore_fate(row, self._follow_rows, self.fates.get, lost_only)
+        self.fates.update(dict.fromkeys(fate.sharing, fate.kind))
+        self.credit.pay(fate.work)
+        return fate.kind
+
+    def _follow_rows(self, rows: list[Row]) -> list[Following[Row]]:
+        """All states that can follow each of these."""
+        if self.asked.facts:
+            self._expand(rows)
+        self._judge(rows)
+        self._expand([row for row in rows if (node := self.nodes[row]).left and not node.right])
+        return [self._following(row, self.nodes[row]) for row in rows]
+
+    def _following(self, row: Row, node: _Node) -> Following[Row]:
+        if node.error is None and node.right:
+            return REACHED
+        if node.error is not None or not node.left or not node.plans:
+            return None
+        actions: list[str | None] = [node.actions[0] if node.actions else None]
+        if node.limits:
+            actions = [node.actions[k] for k in possible_draws(node.limits)]
+        found: dict[Row, None] = {}
+        try:
+            for action in actions:
+                free = node.decision is None
+                possible = [p for p in node.plans if free or p.action is None or p.action == action]
+                if not possible or (len(possible) > 1 and not self.uniform):
+                    return None
+                for plan in possible:
+                    if plan.assuming or free_choices(self.problem.environment, plan.transition):
+                        return None
+                    limits = self._limits(plan, node.extended)
+                    if prod(map(len, limits)) > MOST_FOLLOWING:
+                        return None
+                    for picks in product(*map(possible_draws, limits)):
+                        after, rewards = self.steps.take_outcome(plan, node.extended, picks)
+                        self._gain(RunInProgress(row, Stream(0, 0)), node, rewards, False)
+                        found[after] = None
+        except SurefootError:
+            return None
+        return tuple(found)
 
     def _judge(self, rows: list[Row]) -> None:
         for row in rows:
@@ -270,6 +355,8 @@ class InterpretedSimulation:
         )
         after, rewards = self.steps.take_outcome(plan, row, picks)
         self._gain(lane, node, rewards, asked)
+        if after == lane.row:
+            lane.look = 0
         lane.row, lane.steps = after, lane.steps + 1
 
     def _describe_steps(self, plans: Sequence[JointTransition]) -> str:

@@ -25,6 +25,7 @@ class LaneField(IntEnum):
     BLOCK = 7
     USED = 8  # words of the block
     WORDS = 9  # four of them
+    LOOK = 13  # steps after which somebody looks where the run is going
 
 
 def random_functions() -> tuple[IrFunction, ...]:

@@ -15,6 +15,9 @@ from surefoot.simulate.chain_nodes import (
     GIVE_UP,
     JUDGED,
     LEFT,
+    NODE_LOST,
+    NODE_OPEN,
+    NODE_SURE,
     RESOLVED,
     RIGHT,
     UNKNOWN,
@@ -28,9 +31,11 @@ from surefoot.simulate.chain_nodes import (
     part_address,
     raise_field,
     reached_address,
+    set_flag,
     store_field,
     test_flag,
 )
+from surefoot.simulate.following_states import following_functions
 from surefoot.simulate.forward_pass import forward_kernel_text
 from surefoot.simulate.path_property import ENDED, FAILED, STALLED, SUCCEEDED, UNDECIDED
 from surefoot.simulate.random_words import LANE_SIZE, LaneField, lane_pointer, random_functions
@@ -41,6 +46,8 @@ _LONGEST_JUMP = 128  # steps; at the limit of steps runs go on without jumps
 _MODERATE = 1 << 60
 _ABSOLUTE = "declare float @llvm.fabs.f32(float)"
 _OVER = 16  # a status: the run is over
+_CHECKS = 17  # a status: somebody should look where the run is going
+FOREVER = 1 << 62
 
 
 def simulation_kernel_text() -> str:
@@ -55,7 +62,7 @@ def simulation_kernel_text() -> str:
         _walk_function(),
         _advance_function(),
     )
-    functions = (*store_functions(), *random_functions(), *node_functions(), *own)
+    functions = (*store_functions(), *random_functions(), *node_functions(), *own, *following_functions())
     return "\n".join([OVERFLOWING, _ABSOLUTE, forward_kernel_text(), *(f.text() for f in functions), ""])
 
 
@@ -306,10 +313,11 @@ def _walk_function() -> IrFunction:
         unjudged = f.value(f"and i64 {load_field(f, node, NodeField.FLAGS)}, {JUDGED | BAD}")
         with f.when(f.compare("eq", unjudged, "0")):
             f.pass_on(f.own("settle", state, number))
-        _emit_verdict(f, load_field(f, node, NodeField.FLAGS), load_field(f, lane, LaneField.STEPS))
+        _emit_verdict(f, lane, load_field(f, node, NodeField.FLAGS), load_field(f, lane, LaneField.STEPS))
         jumped = f.own("jump", "%lane", number)
         with f.when(f.compare("slt", jumped, "0")):
             f.do(f"ret i64 {f.own('finish', '%lane', str(NOT_FOLLOWED))}")
+        _emit_certain_cycle(f, state, node)
         with f.when(f.compare("eq", jumped, "0")):
             status = f.own("leave", "%lane", number)
             with f.when(f.compare("eq", status, str(_OVER))):
@@ -319,7 +327,19 @@ def _walk_function() -> IrFunction:
     return f
 
 
-def _emit_verdict(f: KernelFunction, flags: str, steps: str) -> None:
+def _emit_certain_cycle(f: KernelFunction, state: str, node: str) -> None:
+    """A jump that ends where it began goes on for ever, and nothing is decided on the way."""
+    again = f.compare("eq", load_field(f, node, NodeField.JUMP), state)
+    settles = f.compare("slt", f.field(KernelField.FIRST_LOOK), str(FOREVER))
+    early = test_flag(
+        f, load_field(f, node, NodeField.FLAGS), RIGHT
+    )  # at a step where that does not count yet
+    lost = f.value(f"and i1 {settles}, {f.value(f'xor i1 {early}, true')}")
+    with f.when(f.value(f"and i1 {again}, {lost}")):
+        set_flag(f, node, str(NODE_LOST))
+
+
+def _emit_verdict(f: KernelFunction, lane: str, flags: str, steps: str) -> None:
     """Return if the run is decided here, in the order of `path_property.py`."""
 
     def ends(condition: str, outcome: int) -> None:
@@ -331,13 +351,25 @@ def _emit_verdict(f: KernelFunction, flags: str, steps: str) -> None:
     ends(f.value(f"and i1 {test_flag(f, flags, RIGHT)}, {late}"), SUCCEEDED)
     ends(f.value(f"xor i1 {test_flag(f, flags, LEFT)}, true"), FAILED)
     ends(f.compare("sge", steps, f.field(KernelField.HIGH_STEP)), FAILED)
-    ends(f.compare("sge", steps, f.field(KernelField.MAX_STEPS)), UNDECIDED)
+    with f.when(test_flag(f, flags, NODE_LOST)):  # it would go on without end
+        store_field(f, lane, LaneField.STEPS, f.field(KernelField.STEP_LIMIT))
+        store_field(f, lane, LaneField.LOW, "0")
+        store_field(f, lane, LaneField.HIGH, "0")
+        f.do(f"ret i64 {f.own('finish', '%lane', str(FAILED))}")
+    with f.when(f.compare("sge", steps, f.field(KernelField.MAX_STEPS))):
+        ends(test_flag(f, flags, NODE_SURE), SUCCEEDED)
+        settles = f.compare("slt", f.field(KernelField.FIRST_LOOK), str(FOREVER))
+        new = f.value(f"xor i1 {test_flag(f, flags, NODE_OPEN)}, true")
+        f.fail(f.value(f"and i1 {settles}, {new}"), _CHECKS)
+        f.do(f"ret i64 {f.own('finish', '%lane', str(UNDECIDED))}")
+    f.fail(f.compare("sge", steps, load_field(f, lane, LaneField.LOOK)), _CHECKS)
 
 
 def _advance_function() -> IrFunction:
     """Let all lanes go on as far as they can; WAITING lists those that need a decision."""
     f = KernelFunction("advance", internal=False)
     f.put_field(KernelField.WAITING_COUNT, "0")
+    f.put_field(KernelField.CHECKING_COUNT, "0")
     with f.count("0", f.field(KernelField.LANE_COUNT)) as i:
         lane = f.at(f.address(KernelField.LANES), f.mul(i, str(LANE_SIZE)))
         number = f.value(f"ptrtoint ptr {lane} to i64")
@@ -348,11 +380,15 @@ def _advance_function() -> IrFunction:
                 f.put_field(KernelField.NEXT_RUN, f.add(run, "1"))
                 _begin_run(f, lane, number, run)
             status = f.own("walk", number)
-            with f.when(f.compare("eq", status, str(WAITS))):
-                count = f.field(KernelField.WAITING_COUNT)
-                f.store(f.address(KernelField.WAITING), count, i)
-                f.put_field(KernelField.WAITING_COUNT, f.add(count, "1"))
-            f.leave(f.compare("eq", status, str(WAITS)), done)
+            for own, listed, number_of in (
+                (WAITS, KernelField.WAITING, KernelField.WAITING_COUNT),
+                (_CHECKS, KernelField.CHECKING, KernelField.CHECKING_COUNT),
+            ):
+                with f.when(f.compare("eq", status, str(own))):
+                    count = f.field(number_of)
+                    f.store(f.address(listed), count, i)
+                    f.put_field(number_of, f.add(count, "1"))
+                f.leave(f.compare("eq", status, str(own)), done)
             f.pass_on(status)
     f.do("ret i64 0")
     return f
@@ -364,6 +400,7 @@ def _begin_run(f: KernelFunction, lane: str, number: str, run: str) -> None:
         LaneField.ACTIVE: "1",
         LaneField.DECISION: str(UNKNOWN),
         LaneField.USED: "4",
+        LaneField.LOOK: f.field(KernelField.FIRST_LOOK),
     }
     for field in (LaneField.STEPS, LaneField.LOW, LaneField.HIGH, LaneField.BLOCK):
         fields[field] = "0"

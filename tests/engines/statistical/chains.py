@@ -40,15 +40,24 @@ def walk(text: str, start: Term | None = None, up: Fraction = Fraction(1, 3)) ->
     return system((edge,), text, start=start)
 
 
-def mix(good: Fraction, long: Fraction = Fraction(0), stuck: Fraction = Fraction(0)) -> Problem:
-    """One throw: to 2 (good), to 3 (turns round and round), to 4 (the policy stalls), to 0 (it ends)."""
+def mix(
+    good: Fraction,
+    long: Fraction = Fraction(0),
+    stuck: Fraction = Fraction(0),
+    leaving: Fraction = Fraction(0),
+) -> Problem:
+    """One throw: to 2 (good), to 3 (turns round and round), to 4 (the policy stalls), to 0 (it ends).
+
+    `leaving`: from 3 to 2 in each step, and as likely to 0. Without it no run comes back from there.
+    """
     rest = 1 - good - long - stuck
     throw = Edge(
         action="go",
         guard=equal(X, Const(1)),
         outcomes=chance((good, Const(2)), (long, Const(3)), (stuck, Const(4)), (rest, Const(0))),
     )
-    round_and_round = Edge(action="go", guard=equal(X, Const(3)), outcomes=chance((Fraction(1), Const(3))))
+    ways = (leaving, Const(2)), (leaving, Const(0)), (1 - 2 * leaving, Const(3))
+    round_and_round = Edge(action="go", guard=equal(X, Const(3)), outcomes=chance(*ways))
     other = Edge(action="other", guard=equal(X, Const(4)))
     problem = system((throw, round_and_round, other), "P=? [ F x = 2 ]")
     policy = ProgramPolicy((Branch(TRUE, "go"),), ("go", "other"))

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
+from surefoot.engines.statistical.bounded_rewards import count_bounded_rewards
 from surefoot.engines.statistical.engine import Statistical
 from surefoot.engines.statistical.experiment import Experiment, run_prefixes
+from surefoot.engines.statistical.out_of_reach import still_possible
 from surefoot.engines.statistical.question import (
     Infinite,
     ProbabilityQuestion,
@@ -28,20 +30,24 @@ from surefoot.engines.statistical.reward_range import never_falls, reward_range
 from surefoot.engines.statistical.sobel_wald import SobelWaldTest
 from surefoot.engines.statistical.splitting import SplittingTrees, WeightQuestion
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
+from surefoot.explore.row_layout import row_layout
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.simulate import PathProperty, RunSimulator, make_simulator
+from surefoot.simulate.run_fate import can_settle
 from surefoot.solvers.sampling.boundary.store import user_folder
 from surefoot.solvers.sampling.empirical_bernstein import Betting
-from surefoot.solvers.sampling.methods import METHODS, choose_plan
+from surefoot.solvers.sampling.interruptible import Interruptible, plan_share
+from surefoot.solvers.sampling.methods import METHODS, choose_interruptible_plan
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
+from surefoot.term.term import conjunction_of
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.fingerprint import content_fingerprint
 from surefoot.work.run_directory import RunDirectory
 from surefoot.work.worker_pool import ProcessPool, RayPool, SerialPool, WorkerPool
 
-_RUNS = 2  # to be raised whenever run number r becomes another run than it was
+_RUNS = 3  # to be raised whenever run number r becomes another run than it was
 
 
 def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) -> Verdict:
@@ -50,7 +56,8 @@ def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) 
     assert isinstance(wanted, Probability | Expected)
     what = pctl_question(wanted, "max")
     budget.progress("preparing the simulation")
-    simulator = build_simulator(problem, watched_path(what), *simulation_options(options))
+    watched, path = watched_runs(problem, what)
+    simulator = build_simulator(watched, path, *simulation_options(options))
     together = wanted.over in ("avg", "sum") and len(simulator.starts) > 1
     starts: list[int | None] = [None] if together else list(range(len(simulator.starts)))
     alone = options.family_wise or wanted.over != "values"  # else each interval stands for itself
@@ -58,17 +65,25 @@ def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) 
     cells = [StartCell(start, question, question.begin()) for start in starts]
     try:
         with ExitStack() as stack:
-            stop = _build_experiment(options, problem, what, simulator, cells, budget, stack).execute()
+            made = (watched, path, *simulation_options(options))
+            stop = _build_experiment(options, made, simulator, cells, budget, stack).execute()
     except Infinite as why:
         if len(cells) == 1 or wanted.over == "max":
             return Exact(None, None, None)
         return Unknown(Reason.INCOMPLETE, f"from one of the starts the value is infinite: {why}")
-    return _starts_verdict(cells, wanted, simulator, stop, what.negated)
+    own = {name for name in simulator.starts.layout.names if name in row_layout(problem.environment).slots}
+    return _starts_verdict(cells, wanted, simulator, own, stop, what.negated)
 
 
-def watched_path(what: PctlQuestion) -> PathProperty:
+def watched_runs(problem: Problem, what: PctlQuestion) -> tuple[Problem, PathProperty]:
+    """What is simulated, and by what runs are judged: with counters of rewards that have bounds, and ended
+    where `right` is out of reach."""
     low = what.after if what.after else None
-    return PathProperty(what.right, what.left, low, what.steps, what.reward)
+    counting, left, right = count_bounded_rewards(problem, what)
+    path = PathProperty(right, left, low, what.steps, what.reward)
+    if can_settle(path):
+        path = replace(path, left=conjunction_of((left, still_possible(right, counting.environment))))
+    return counting, path
 
 
 def simulation_options(options: Statistical) -> tuple[Any, ...]:
@@ -112,25 +127,24 @@ def statistical_question(options: Statistical, problem: Problem, sharing: int, b
         raise InvalidProblem("`sprt` needs a threshold", fix="ask P>=0.9 [ … ], or use another method")
     if options.method in ("auto", "sprt") and value is not None and 0 < value < 1:
         width = min(options.eps, value / 2, (1 - value) / 2)
-        return ProbabilityQuestion(SobelWaldTest(value, width, delta), negated)
+        test = SobelWaldTest(value, width, plan_share(delta))
+        return ProbabilityQuestion(Interruptible(test, delta), negated)
     method = "clopper-pearson" if options.method in ("auto", "sprt") else options.method
     budget.progress("proving the stopping rule (kept for the next time)")
     return ProbabilityQuestion(
-        choose_plan(method, options.eps, delta, folder=user_folder(os.environ)), negated
+        choose_interruptible_plan(method, options.eps, delta, folder=user_folder(os.environ)), negated
     )
 
 
 def _build_experiment(
     options: Statistical,
-    problem: Problem,
-    what: PctlQuestion,
+    made: tuple[Any, ...],
     simulator: RunSimulator | SplittingTrees,
     cells: list[StartCell],
     budget: Budget,
     stack: ExitStack,
 ) -> Experiment:
     """The experiment with its workers and its folder; `stack` dismisses and closes them."""
-    made = (problem, watched_path(what), *simulation_options(options))
     directory = None
     if options.run_directory is not None:
         name = content_fingerprint(
@@ -178,13 +192,18 @@ def _starts_verdict(
     cells: list[StartCell],
     wanted: Probability | Expected,
     simulator: RunSimulator | SplittingTrees,
+    own: set[str],
     stop: str,
     negated: bool,
 ) -> Verdict:
     """What is known about the starts, as the property asks."""
     if wanted.over == "values" and len(cells) > 1:
+        starts = [simulator.starts.valuation(i) for i in range(len(cells))]
         table = [
-            (simulator.starts.valuation(i), _estimate_cells([c], "max", stop, negated))
+            (
+                {name: value for name, value in starts[i].items() if name in own},
+                _estimate_cells([c], "max", stop, negated),
+            )
             for i, c in enumerate(cells)
         ]
         return PerStart(tuple(table), None)

@@ -23,7 +23,7 @@ from surefoot.engines.statistical.question import (
 from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
 from surefoot.solvers.sampling.boundary.store import user_folder
 from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardRange
-from surefoot.solvers.sampling.methods import choose_plan
+from surefoot.solvers.sampling.methods import choose_interruptible_plan
 from surefoot.verdict.verdict import Estimated
 from surefoot.work.budget import Budget
 from surefoot.work.philox import philox_words
@@ -48,7 +48,7 @@ def estimate_episode_success(
 
     `environ`: where the user keeps the tables of plans.
     """
-    plan = choose_plan(method, eps, delta, folder=user_folder(environ))
+    plan = choose_interruptible_plan(method, eps, delta, folder=user_folder(environ))
     return _estimate_episodes(ProbabilityQuestion(plan), make, given, workers, budget)
 
 

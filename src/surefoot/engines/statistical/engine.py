@@ -103,11 +103,10 @@ class Statistical:
         if wanted.starts is not None:
             return "statistical begins runs in the initial states only"
         try:
-            bounds = pctl_question(wanted, "max").bounds
+            if (why_not := _bounds_objection(problem, wanted)) is not None:
+                return why_not
         except Unsupported as why:
             return f"statistical does not cover {why}"
-        if bounds:
-            return "statistical does not cover bounds on rewards in a path formula"
         if self.uniform and wanted.optimise is not None:
             return f"equally likely choices give one value, not the {wanted.optimise}imum that is asked for"
         if isinstance(wanted, Expected) and self.importance is not None:
@@ -131,6 +130,15 @@ class Statistical:
             return statistical_verdict(self, problem, budget)
         except Undefined as why:  # of a state that a run comes to
             return Unknown(Reason.INCOMPLETE, str(why))
+
+
+def _bounds_objection(problem: Problem, wanted: Probability | Expected) -> str | None:
+    asked = pctl_question(wanted, "max")
+    if not asked.bounds:
+        return None
+    from surefoot.engines.statistical.bounded_rewards import bounds_objection
+
+    return bounds_objection(problem.environment, asked)
 
 
 def _without_law(problem: Problem) -> str | None:

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import SurefootError
-from surefoot.simulate import ENDED, STALLED, UNDECIDED, RunOutcomes
+from surefoot.simulate import ENDED, FAILED, STALLED, UNDECIDED, RunOutcomes
 from surefoot.solvers.sampling import plan as codes
 from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardProgress
+from surefoot.solvers.sampling.interruptible import Interruptible
 from surefoot.solvers.sampling.plan import ConfidenceInterval, Progress
 
 _REACHED = np.array([codes.FAILURE, codes.SUCCESS, codes.UNDECIDED, codes.FAILURE, codes.FAILURE], np.uint8)
@@ -57,11 +58,12 @@ class RunQuestion(Protocol):
 class ProbabilityQuestion:
     """A probability, by a plan of `solvers/sampling`, or its side of a threshold."""
 
-    plan: Any  # a Plan with Progress, or Sided with SidedProgress
+    plan: Any  # a SamplingPlan with Progress, or one around a SobelWaldTest with SobelWaldProgress
     negated: bool = False
 
     def begin(self) -> Progress | SobelWaldProgress:
-        return SobelWaldProgress() if isinstance(self.plan, SobelWaldTest) else Progress()
+        inner = self.plan.plan if isinstance(self.plan, Interruptible) else self.plan
+        return SobelWaldProgress() if isinstance(inner, SobelWaldTest) else Progress()
 
     def consume(self, state: Any, runs: RunOutcomes) -> Any:
         return self.plan.consume(state, run_outcomes(runs, self.negated))
@@ -89,12 +91,12 @@ class RewardQuestion:
 
     def consume(self, state: RewardProgress, runs: RunOutcomes) -> RewardProgress:
         lows, highs = self._rewards(runs)
-        lost = np.isin(runs.outcome, (STALLED, ENDED))
+        lost = np.isin(runs.outcome, (FAILED, STALLED, ENDED))
         if self.endless and lost.any():
             until = int(np.argmax(lost))
             after = self.plan.consume(state, lows[:until], highs[:until])
             if after.stop is None:
-                raise Infinite(f"run {state.runs + until} ends before it is there")
+                raise Infinite(f"run {state.runs + until} never comes there")
             return after
         return self.plan.consume(state, lows, highs)
 

@@ -47,6 +47,11 @@ class SobelWaldProgress:
         return max(self.upper.runs, self.lower.runs)
 
     @property
+    def counted(self) -> Progress:
+        """Of the test that has gone on longer."""
+        return max(self.upper, self.lower, key=lambda part: part.runs)
+
+    @property
     def stop(self) -> Stop | None:
         if self.upper.low is not None or self.lower.high is not None:
             return Stop.DECIDED

@@ -8,6 +8,7 @@ from surefoot.work.machine.llvm_ir import IrFunction
 
 GROW_STATES, GROW_CHOICES, GROW_OUTCOMES, GROW_NUMBERS = 3, 4, 5, 6  # further statuses
 GROW_NODES, WAITS = 7, 8  # of simulation
+GROW_FOLLOWING = 10
 NEEDS_POLICY = 9  # the policy has to be asked, so that the state is not passed through
 ZERO, ONE = 0, 1  # the first two numbers
 
@@ -125,6 +126,14 @@ class KernelField(IntEnum):
     RUN_HIGHS = auto()
     WAITING = auto()  # lanes that need a decision
     WAITING_COUNT = auto()
+    FIRST_LOOK = auto()  # steps after which a run asks where it is going; never, if its reward counts
+    CHECKING = auto()  # lanes that ask
+    CHECKING_COUNT = auto()
+    FOLLOWING = auto()  # states that can follow those of the lanes
+    FOLLOWING_ROOM = auto()
+    FOLLOWING_COUNT = auto()
+    FOLLOWING_FIRST = auto()  # per lane
+    FOLLOWING_LAST = auto()
     DECISIONS = auto()
     OBSERVE = auto()
     OBSERVATIONS = auto()  # rows

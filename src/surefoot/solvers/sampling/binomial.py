@@ -120,8 +120,11 @@ def mixture_interval(k: int, n: int, delta: Fraction) -> tuple[Fraction, Fractio
 
 
 @lru_cache(1 << 12)
-def mixture_limit(k: int, n: int, delta: Fraction) -> Fraction:
-    """A p below k / n where the mixture's likelihood ratio has reached 1 / delta; nearly the largest one."""
+def mixture_limit(k: int, n: int, delta: Fraction, ends: bool = False) -> Fraction:
+    """A p below k / n where the mixture's likelihood ratio has reached 1 / delta; nearly the largest one.
+
+    `ends`: half of the mixture is put on p = 0 and p = 1, a quarter each.
+    """
     _check_arguments(k, n, delta)
     if k == 0:
         return Fraction(0)
@@ -129,6 +132,10 @@ def mixture_limit(k: int, n: int, delta: Fraction) -> Fraction:
         # B(k + 1/2, m + 1/2) / pi = (2k)! (2m)! / (4^n k! m! n!) with m = n - k
         mixture = log_factorial(2 * k) + log_factorial(2 * (n - k)) - 2 * n * log_fraction(Fraction(2))
         mixture -= log_factorial(k) + log_factorial(n - k) + log_factorial(n)
+        if ends:
+            mixture -= log_fraction(Fraction(2))
+            if k == n:  # all of this is possible with p = 1
+                mixture = max(mixture, -2 * log_fraction(Fraction(2)))
         level = mixture + log_fraction(delta) - Decimal("1e-15")
 
     def left_out(p: Fraction) -> bool:

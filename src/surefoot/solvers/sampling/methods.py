@@ -11,6 +11,7 @@ from surefoot.solvers.sampling import fixed_plans
 from surefoot.solvers.sampling.boundary.coverage import prove_boundary
 from surefoot.solvers.sampling.boundary.store import load_or_prove
 from surefoot.solvers.sampling.boundary.table import Boundary, chen_boundary, clopper_pearson_boundary
+from surefoot.solvers.sampling.interruptible import Interruptible, plan_share
 from surefoot.solvers.sampling.plan import SamplingPlan, bonferroni_share
 from surefoot.solvers.sampling.sequential import Sequential
 
@@ -25,6 +26,15 @@ PLANS: dict[str, Callable[[Fraction, Fraction], SamplingPlan]] = {
     "mixture": fixed_plans.Mixture,
 }
 METHODS = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")
+
+
+def choose_interruptible_plan(
+    method: str, eps: Fraction, delta: Fraction, *, folder: Path | None = None
+) -> SamplingPlan:
+    """As `choose_plan`, with an interval that is valid whenever the experiment is broken off."""
+    if method == "mixture":  # which is that by itself
+        return choose_plan(method, eps, delta)
+    return Interruptible(choose_plan(method, eps, plan_share(delta), folder=folder), delta)
 
 
 def choose_plan(

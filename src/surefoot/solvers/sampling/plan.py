@@ -61,6 +61,11 @@ class Progress:
     def failures(self) -> int:
         return self.runs - self.successes - self.undecided
 
+    @property
+    def counted(self) -> Progress:
+        """What all runs so far have come to."""
+        return self
+
 
 class SamplingPlan(Protocol):
     """A method of estimating a probability."""
