@@ -13,7 +13,7 @@ from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
-from surefoot.errors import WrongType, did_you_mean
+from surefoot.errors import WrongType, did_you_mean, locate_errors
 
 _Number: TypeAlias = int | Fraction
 _Take: TypeAlias = Callable[[Any], object]
@@ -146,10 +146,8 @@ def take_tuple(take: _Take, what: str) -> _Take:
 
 def take_named_tuple(name: str, values: object, take: Callable[[Any], T]) -> tuple[T, ...]:
     """The argument of that name as a tuple; an error says which one it is."""
-    try:
+    with locate_errors(name, WrongType):
         taken: Any = take_tuple(take, "values")(values)
-    except WrongType as problem:
-        raise problem.at(name) from None
     found: tuple[T, ...] = taken
     return found
 

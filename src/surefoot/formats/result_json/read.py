@@ -107,7 +107,7 @@ class _Node:
         place = _join_path(self.place, name)
         return _Node(self.value[name], place) if name in self.table() else _Node(None, place).fail("this key")
 
-    def given(self, name: str) -> _Node | None:
+    def get_member(self, name: str) -> _Node | None:
         """The value of a key that may be missing, or null."""
         return None if self.table().get(name) is None else self.key(name)
 
@@ -234,7 +234,7 @@ def _read_verdict(data: _Node) -> Verdict:
 def _read_estimated(data: _Node) -> Verdict:
     low, high = _read_interval(data)
     confidence, stop = data.key("confidence").number(), data.text_of("stop")
-    mean = None if (given := data.given("mean")) is None else given.number()
+    mean = None if (given := data.get_member("mean")) is None else given.number()
     counts = {name: node.count() for name, node in data.key("counts").fields().items()}
     return Estimated(low, high, confidence, counts, stop, mean)
 
@@ -312,7 +312,7 @@ def _read_interval(data: _Node) -> tuple[Fraction, Fraction]:
 
 def _read_certificate(verdict: _Node) -> Certificate | None:
     """The certificate beside an answer, if there is one."""
-    found = verdict.given("certificate")
+    found = verdict.get_member("certificate")
     return None if found is None else _parse_certificate(found)
 
 
@@ -332,7 +332,7 @@ def _read_trace(data: _Node) -> Trace:
     loop = data.key("loop").steps()
     if loop is not None and loop >= len(states):
         data.key("loop").fail("the number of a state")
-    regions = [] if (found := data.given("recurrence")) is None else found.entries()
+    regions = [] if (found := data.get_member("recurrence")) is None else found.entries()
     return Trace(tuple(states), tuple(moves), loop, tuple(map(_read_region, regions)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-Operand: TypeAlias = str | int
+IrOperand: TypeAlias = str | int
 OVERFLOWING = "\n".join(
     f"declare {{i64, i1}} @llvm.{op}.with.overflow.i64(i64, i64)" for op in ("sadd", "ssub", "smul")
 )
@@ -76,22 +76,22 @@ class IrFunction:
     def set_variable(self, place: str, value: str) -> None:
         self.do(f"store i64 {value}, ptr {place}")
 
-    def at(self, base: str, index: Operand, kind: str = "i64") -> str:
+    def at(self, base: str, index: IrOperand, kind: str = "i64") -> str:
         return self.value(f"getelementptr {kind}, ptr {base}, i64 {index}")
 
-    def load(self, base: str, index: Operand, kind: str = "i64") -> str:
+    def load(self, base: str, index: IrOperand, kind: str = "i64") -> str:
         return self.value(f"load {kind}, ptr {self.at(base, index, kind)}")
 
-    def store(self, base: str, index: Operand, value: str, kind: str = "i64") -> None:
+    def store(self, base: str, index: IrOperand, value: str, kind: str = "i64") -> None:
         self.do(f"store {kind} {value}, ptr {self.at(base, index, kind)}")
 
-    def add(self, left: Operand, right: Operand) -> str:
+    def add(self, left: IrOperand, right: IrOperand) -> str:
         return self.value(f"add i64 {left}, {right}")
 
-    def sub(self, left: Operand, right: Operand) -> str:
+    def sub(self, left: IrOperand, right: IrOperand) -> str:
         return self.value(f"sub i64 {left}, {right}")
 
-    def mul(self, left: Operand, right: Operand) -> str:
+    def mul(self, left: IrOperand, right: IrOperand) -> str:
         return self.value(f"mul i64 {left}, {right}")
 
     def compare(self, how: str, left: str, right: str) -> str:

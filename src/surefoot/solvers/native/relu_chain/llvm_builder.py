@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from struct import pack
 
-from surefoot.work.machine.llvm_ir import IrFunction, Operand
+from surefoot.work.machine.llvm_ir import IrFunction, IrOperand
 
 LANES = 8
 BLOCKS = (4, 2)  # vectors of a row that are summed side by side: widths are padded to two vectors
@@ -200,16 +200,16 @@ class ChainFunction(IrFunction):
     def store_place(self, place: str, value: str, kind: str) -> None:
         self.do(f"store {kind} {value}, ptr {place}, align 8")
 
-    def vector(self, base: str, index: Operand) -> str:
+    def vector(self, base: str, index: IrOperand) -> str:
         return self.load_place(self.at(base, index, "double"), V)
 
-    def put_vector(self, base: str, index: Operand, value: str) -> None:
+    def put_vector(self, base: str, index: IrOperand, value: str) -> None:
         self.store_place(self.at(base, index, "double"), value, V)
 
-    def number(self, base: str, index: Operand) -> str:
+    def number(self, base: str, index: IrOperand) -> str:
         return self.load_place(self.at(base, index, "double"), "double")
 
-    def put_number(self, base: str, index: Operand, value: str) -> None:
+    def put_number(self, base: str, index: IrOperand, value: str) -> None:
         self.store_place(self.at(base, index, "double"), value, "double")
 
     def fill(self, base: str, padded: str) -> None:
