@@ -389,6 +389,6 @@ def test_an_invariant_proved_by_visiting_all_states_is_no_aid_of_a_certificate(
 ) -> None:
     result = counter.with_name("invariant.json")
     command("invariant", counter, "--inductive", "n<=", "0", "9", "--precision", "1", "--json", result)
-    code, out, _ = command("check", counter, "--assume-invariant", result, "--engine", "explicit", "--quiet")
-    assert code == 0
+    _, out, _ = command("check", counter, "--assume-invariant", result, "--engine", "explicit", "--quiet")
+    assert out.startswith("holds (with an invariant that was proved first: n <= 4; ")
     assert "not certified: the assumed invariant has no certificate about runs" in out

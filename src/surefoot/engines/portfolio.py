@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from math import isfinite
 from typing import TypeAlias
 
@@ -141,7 +142,10 @@ def _in_turns(
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
     cut: PortfolioAnswer | None = None
     while waiting and not budget.is_spent():
-        for number in _order_of_round(waiting, looking, quick if turn == FIRST_TURN else ()):
+        order = _order_of_round(waiting, looking, quick if turn == FIRST_TURN else ())
+        if turn == FIRST_TURN and begun:  # who looks has just done so
+            order = tuple(dropwhile(looking.__contains__, order)) or order
+        for number in order:
             if number not in waiting or budget.is_spent():
                 continue
             alone = len(waiting) == 1
