@@ -6,9 +6,9 @@ overflow), or an integer of more than 62 bits, is *lost*; what stands there mean
 and `ite` lose a row by later arguments only where these matter.
 
 In float64 arithmetic every other row has the bits of the reference, but for elementary functions and broken
-powers, which numpy rounds in its own way unless `exact` is asked for. Exact arithmetic is followed in doubles:
-exactly for integers and truth values, nearly for real numbers. `exact` of the terms says that they have
-neither.
+powers, which numpy rounds in its own way unless `exact` is asked for. Exact arithmetic is followed in
+doubles: exactly for integers and truth values, nearly for real numbers. `exact` of the terms says that they
+have neither.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Elementary functions and broken powers over columns: as numpy rounds them, or with the bits of the reference.
+"""Elementary functions and broken powers over columns: as numpy rounds them, or with the reference's bits.
 
 `term/elementary.py` rounds correctly, with 60 digits, a number at a time. Here a column is computed in the
 platform's extended precision; where both ends of what its error leaves open round to the same double, that
@@ -76,7 +76,7 @@ def broken_power(base: Any, exponent: Any, *, exact: bool) -> Any:
 
 
 def whole_power(base: Any, exponent: Any, most_products: int, *, exact: bool) -> Any:
-    """base ^ exponent for exponents of the kind of integers: few factors one after the other, more at once."""
+    """base ^ exponent for exponents of the kind of integers: few factors one by one, more at once."""
     wide, powers = np.broadcast_arrays(np.asarray(base, dtype=np.float64), np.asarray(exponent))
     times = np.abs(powers)
     total = np.ones_like(wide)

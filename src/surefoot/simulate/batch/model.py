@@ -399,7 +399,7 @@ def _value_of_open_range(low: Any, high: Any, shares: NDArray[np.float64]) -> ND
 
 
 def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = False) -> BatchModel:
-    """Of a problem without flow. `exact`: networks and elementary functions have the bits of the reference."""
+    """Of a problem without flow. `exact`: networks, sines and the like have the bits of the reference."""
     environment = problem.environment
     if environment.flow is not None:
         raise Unsupported("a differential equation has no steps")
