@@ -163,10 +163,9 @@ class InterpretedSimulation:
 
     def advance(self, lanes: list[RunInProgress]) -> None:
         """Every run is judged, and makes a step if it is not over."""
-        if not self.memo or len(self.nodes) > _MOST_NODES:
+        if not self.memo:
             self.nodes.clear()
-        if len(self.fates) > _MOST_NODES:
-            self.fates.clear()
+        self.forget()
         if self.asked.facts:
             self._expand([lane.row for lane in lanes])
         self._judge([lane.row for lane in lanes])
@@ -213,6 +212,12 @@ class InterpretedSimulation:
             lane.look = 2 * max(_FIRST_LOOK, lane.steps)
             return OPEN if self.credit.is_spent() else self.find_fate(lane.row, lost_only=True)
         return OPEN if known is None else known
+
+    def forget(self) -> None:
+        """Make room, if there is little."""
+        for known in (self.nodes, self.fates):
+            if len(known) > _MOST_NODES:
+                known.clear()
 
     def find_fate(self, row: Row, lost_only: bool) -> int:
         fate = explore_fate(row, self._follow_rows, self.fates.get, lost_only)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.emit.state_packing import CompileObjection
-from surefoot.explore.exploration import Tier
 from surefoot.explore.explored_model import RowStates
 from surefoot.explore.initial_states import initial_rows
 from surefoot.explore.row_layout import RowLayout, row_layout
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, has_value_type
+from surefoot.simulate.column_simulation import ColumnObjection, ColumnSimulation
 from surefoot.simulate.compiled_simulation import CompiledSimulation
 from surefoot.simulate.interpreted_simulation import InterpretedSimulation
 from surefoot.simulate.path_property import DecisionCounts, PathProperty, RunOutcomes
@@ -21,11 +22,17 @@ from surefoot.term.closures import Row
 from surefoot.work.machine.jit import cache_folder
 
 
+Tier: TypeAlias = Literal["auto", "llvm", "columns", "interpreter"]
+
+
 class RunSimulator:
     """Draws runs by number: the same (seed, start, run) gives the same run, in any tier and any order."""
 
     def __init__(
-        self, starts: RowStates, simulation: InterpretedSimulation | CompiledSimulation, tier: str
+        self,
+        starts: RowStates,
+        simulation: InterpretedSimulation | ColumnSimulation | CompiledSimulation,
+        tier: Tier,
     ) -> None:
         self.starts = starts
         self.tier = tier
@@ -69,7 +76,7 @@ def make_simulator(
     if not rows:
         raise Unsupported("there is no start state")
     known = RowStates(layout, tuple(rows))
-    if tier != "interpreter":
+    if tier in ("auto", "llvm"):
         try:
             in_code = CompiledSimulation(
                 problem, watched, max_steps, known.rows, uniform=uniform, memo=memo, cache=cache_folder()
@@ -78,6 +85,15 @@ def make_simulator(
         except CompileObjection as why:
             if tier == "llvm":
                 raise Unsupported(f"this is not compiled: {why}", fix="use the interpreter") from None
+    if tier in ("auto", "columns"):
+        try:
+            in_step = ColumnSimulation(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo)
+            return RunSimulator(known, in_step, "columns")
+        except ColumnObjection as why:
+            if tier == "columns":
+                raise Unsupported(
+                    f"this is not simulated in columns: {why}", fix="use the interpreter"
+                ) from None
     slow = InterpretedSimulation(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo)
     return RunSimulator(known, slow, "interpreter")
 

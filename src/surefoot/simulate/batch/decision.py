@@ -124,9 +124,15 @@ class BatchPolicy:
         wide = outputs.astype(np.float64)
         weights = np.ones_like(wide) if self.even else np.exp(wide - wide.max(axis=1, keepdims=True))
         sums = np.cumsum(weights, axis=1)
-        draws = uniform("action", rows) * sums[:, -1]
-        picked = np.minimum((sums <= draws[:, None]).sum(axis=1), outputs.shape[1] - 1)
         active = np.asarray(own.any(axis=0))
+        draws, several = np.zeros(len(rows)), outputs.shape[1] > 1
+        if several:
+            draws[active] = uniform("action", rows[active])
+        draws *= sums[:, -1]
+        if self.exact and several:  # the reference sums in another way: too close to tell
+            near = np.abs(sums[:, :-1] - draws[:, None]).min(axis=1) <= sums[:, -1] * _near_share(sums.shape[1])
+            lost = lost | (active & near)
+        picked = np.minimum((sums <= draws[:, None]).sum(axis=1), outputs.shape[1] - 1)
         actions = np.where(active, places[picked], NOBODY)
         may_stall = active & ~own[places].all(axis=0)
         return BatchDecision(actions, self._stalled(actions, own), lost, outputs=outputs, may_stall=may_stall)
@@ -227,6 +233,11 @@ class BatchPolicy:
             found[control.name] = number
         nobody = np.full(len(lost), NOBODY)
         return BatchDecision(nobody, np.zeros(len(lost), dtype=np.bool_), lost, found, outputs)
+
+
+def _near_share(count: int) -> float:
+    """More than what sums of so many exponentials, each with an error of some units, can differ by."""
+    return (count + 16) * 2.0**-48
 
 
 def compile_batch_policy(

@@ -74,7 +74,7 @@ class _Combination:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class TransitionPlan:
     """A transition with what is open in it."""
 
     choices: tuple[Choice, ...]
@@ -93,12 +93,12 @@ class BatchModel:
     transitions: tuple[Transition, ...]
     policy: BatchPolicy | None
     exact: bool
-    _named: dict[str, ValueType]  # of a state and of controls
+    names: dict[str, ValueType]  # of a state and of controls
     _guards: ColumnTerms
     _edges: list[tuple[str, int, int | None]]  # key and number of the source, place of the guard
     _parts: list[Rows]  # by transition, which edges it needs
-    _actions: Rows  # by transition
-    _plans: dict[int, _Plan] = field(default_factory=dict)
+    actions: Rows  # by transition: the place of the action of the policy, or NOBODY
+    _plans: dict[int, TransitionPlan] = field(default_factory=dict)
 
     def enabled(self, state: Names, count: int, lost: Truths) -> Truths:
         """By transition and row; rows whose guards have no value are added to `lost`."""
@@ -128,12 +128,12 @@ class BatchModel:
             return possible, possible, made
         possible = self.enabled(state, count, lost)
         own = np.zeros((len(self.policy.names), count), dtype=np.bool_)
-        for action, row in zip(self._actions, possible, strict=True):
+        for action, row in zip(self.actions, possible, strict=True):
             if action >= 0:
                 own[action] |= row
         made = policy.decide(state, own, count, uniform)
         lost |= made.lost
-        mine = (self._actions == NOBODY)[:, None] | (self._actions[:, None] == made.actions)
+        mine = (self.actions == NOBODY)[:, None] | (self.actions[:, None] == made.actions)
         return possible, possible & mine, made
 
     def step(self, state: Names, count: int, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
@@ -169,7 +169,7 @@ class BatchModel:
         by_probability: bool,
         count: int,
     ) -> None:
-        plan = self._plan(number)
+        plan = self.plan(number)
         if plan.choices:
             lost[mine] |= self._choose(plan, some, mine, uniform)
             for choice in plan.choices:
@@ -183,9 +183,9 @@ class BatchModel:
             here = picks == place
             rows = mine if here.all() else mine[here]
             part = some if here.all() else {n: c[here] for n, c in some.items()}
-            lost[rows] |= self._write(plan.combinations[place], part, rows, after)
+            lost[rows] |= self.write(plan.combinations[place], part, rows, after)
 
-    def _choose(self, plan: _Plan, some: dict[str, Column], mine: Rows, uniform: Uniform) -> Truths:
+    def _choose(self, plan: TransitionPlan, some: dict[str, Column], mine: Rows, uniform: Uniform) -> Truths:
         """Draw the values of choices; True where none was found that keeps the assumption."""
         for choice in plan.choices:
             some[choice.name] = self._value(choice, uniform(choice.name, mine))
@@ -219,9 +219,10 @@ class BatchModel:
             case _:
                 return found
 
-    def _write(
+    def write(
         self, combination: _Combination, part: dict[str, Column], rows: Rows, after: dict[str, Column]
     ) -> Truths:
+        """Put where an outcome leads into these rows of `after`; True where something has no value."""
         count = len(rows)
         lost, now, written = np.zeros(count, dtype=np.bool_), dict(part), set[str]()
         for level in combination.levels:
@@ -256,15 +257,15 @@ class BatchModel:
             after[key][rows] = location
         return lost
 
-    def _plan(self, number: int) -> _Plan:
+    def plan(self, number: int) -> TransitionPlan:
         if number not in self._plans:
             self._plans[number] = self._make_plan(self.transitions[number])
         return self._plans[number]
 
-    def _make_plan(self, transition: Transition) -> _Plan:
+    def _make_plan(self, transition: Transition) -> TransitionPlan:
         environment = self.environment
         choices = free_choices(environment, transition)
-        named = {**self._named, **{c.name: c.kind for c in choices}}
+        named = {**self.names, **{c.name: c.kind for c in choices}}
         edges = [environment.components[c].edges[e] for c, e in transition.edges]
         assumed = [e.assuming for e in edges if e.assuming != Const(True)]
         combined = list(product(*(range(len(e.outcomes)) for e in edges)))
@@ -275,7 +276,7 @@ class BatchModel:
                 for picks in combined
             ]
             shares = compile_columns(products, named, environment.arithmetic, exact=self.exact)
-        return _Plan(
+        return TransitionPlan(
             tuple({c.name: c for c in choices}.values()),
             compile_columns(assumed, named, environment.arithmetic, exact=self.exact) if assumed else None,
             shares,
@@ -306,7 +307,7 @@ class BatchModel:
 
     def move(self, number: int, outcomes: int, chosen: Mapping[str, Any]) -> Move:
         """What a row did, as a move of the reference."""
-        plan, arithmetic = self._plan(number), self.environment.arithmetic
+        plan, arithmetic = self.plan(number), self.environment.arithmetic
         values = {c.name: exact_entry(chosen[c.name], c.kind, arithmetic) for c in plan.choices}
         return Move(self.transitions[number], plan.combinations[outcomes].picks, values)
 
