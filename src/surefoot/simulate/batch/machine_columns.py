@@ -2,7 +2,9 @@
 
 The meaning, and the bits, are those of `term/columns.py`. What machine code does not know (arrays, elementary
 functions, powers of many factors) is done by the rules of that module, between one loop and the next: stages
-take turns, machine code first.
+take turns, machine code first. What a loop needs of an earlier one is computed again.
+
+With `sines` it does sines and cosines itself, in other bits, and says if an angle was too large for that.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from surefoot.simulate.batch.machine_sine import SINE_DECLARATIONS, write_sine
 from surefoot.term.columns import LARGEST, ColumnNode, ColumnTerms, is_few_products
 from surefoot.term.term import Apply, Const, Op
 from surefoot.term.types import BOOL, ELEMENTARY, INT, REAL, Sort
 from surefoot.work.machine.llvm_ir import IrFunction
 
 _Operand: TypeAlias = tuple[str, Sort]  # a value of LLVM and its kind
+SINES = (Op.SIN, Op.COS)
 STORED = {BOOL: "i8", INT: "i64", REAL: "double"}  # of an entry of a column
 _HELD = {BOOL: "i1", INT: "i64", REAL: "double"}
 _NEVER = "false"
@@ -28,11 +32,11 @@ _METADATA = (
     '!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!"llvm.loop.parallel_accesses", !0}\n'
     "declare double @llvm.fabs.f64(double)\ndeclare double @llvm.floor.f64(double)\n"
     "declare double @llvm.ceil.f64(double)\ndeclare double @llvm.trunc.f64(double)\n"
-    "declare double @llvm.sqrt.f64(double)\n"
+    "declare double @llvm.sqrt.f64(double)\n" + SINE_DECLARATIONS
 )
 
 
-def split_into_stages(terms: ColumnTerms) -> list[int]:
+def split_into_stages(terms: ColumnTerms, *, sines: bool) -> list[int]:
     """By node: an even number where machine code computes it, else an odd one; arguments come before."""
     stages: list[int] = []
     for node in terms.nodes:
@@ -40,16 +44,18 @@ def split_into_stages(terms: ColumnTerms) -> list[int]:
             stages.append(0)
             continue
         latest = max(stages[p] for p in node.arguments)
-        awkward = _is_awkward(node, [terms.nodes[p] for p in node.arguments])
+        awkward = _is_awkward(node, [terms.nodes[p] for p in node.arguments], sines)
         stages.append(latest + (latest % 2 != awkward))
     return stages
 
 
-def _is_awkward(node: ColumnNode, parts: Sequence[ColumnNode]) -> bool:
+def _is_awkward(node: ColumnNode, parts: Sequence[ColumnNode], sines: bool) -> bool:
     assert node.term is not None
     op = node.term.op
-    if node.depth or any(p.depth for p in parts) or (op in ELEMENTARY and op is not Op.SQRT):
+    if node.depth or any(p.depth for p in parts):
         return True
+    if op in ELEMENTARY:
+        return op is not Op.SQRT and not (sines and op in SINES)
     return op is Op.POW and not is_few_products(node.term.args[1])
 
 
@@ -78,15 +84,18 @@ def write_stage(
     f.do("br label %head")
     f.begin("head")
     f.do("%row = phi i64 [0, %start], [%next, %head]")
+    f.do("%before = phi i64 [0, %start], [%after, %head]")
     for place, and_lost in wanted:
         body.export(place, and_lost=and_lost)
     if joined:
         body.export_joined(joined)
+    large = f.value(f"zext i1 {OperationWriter(f).any_of(body.large)} to i64")
+    f.do(f"%after = or i64 %before, {large}")
     f.do("%next = add i64 %row, 1")
     f.do("%more = icmp slt i64 %next, %count")
     f.do("br i1 %more, label %head, label %end, !llvm.loop !1")
     f.begin("end")
-    f.do("ret i64 0")
+    f.do("ret i64 %after")
     code.text = f.text().replace("entry:\n", "entry:\n" + body.opening() + "\n  br label %start\nstart:\n", 1)
     return code
 
@@ -104,7 +113,7 @@ class _Body:
     code: StageCode
     f: IrFunction
     known: dict[int, tuple[_Operand, str]] = field(default_factory=dict)
-    read: dict[tuple[int, bool], str] = field(default_factory=dict)
+    large: list[str] = field(default_factory=list)  # angles that are too large
 
     def opening(self) -> str:
         """Addresses of all columns: those that are read, then those that are written."""
@@ -150,7 +159,7 @@ class _Body:
                 waiting.pop()
                 continue
             node = self.terms.nodes[place]
-            if not node.arguments or self.stages[place] != self.code.number:
+            if not node.arguments or self.stages[place] % 2:
                 self.known[place] = self._leaf(place, node)
             elif missing := [p for p in node.arguments if p not in self.known]:
                 waiting += missing
@@ -186,6 +195,11 @@ class _Body:
         for part, (value, _) in zip(parts, values, strict=True):
             if part.computed and node.term.op not in (Op.NEG, Op.ABS, *_ARITHMETIC):
                 gone = writer.any_of([gone, writer.is_no_number(value)])
+        if node.term.op in SINES:
+            angle = self.f.value(f"fadd double {writer.as_sort(values[0], REAL)}, 0.0")
+            value, large = write_sine(self.f, angle, cosine=node.term.op is Op.COS)
+            self.large.append(large)
+            return (value, node.sort), gone
         value, own = writer.apply_operator(node.term, values, node.sort, checked=node.checked)
         return (value, node.sort), writer.any_of([gone, own])
 
