@@ -94,7 +94,9 @@ class BatchPolicy:
         if policy.choose is Choose.ARGMAX_APPLICABLE:
             allowed = np.where(own[places], found, np.float32(-np.inf))
             lost |= active & ~own[places].any(axis=0)
-        actions = np.where(active, places[_largest_places(allowed)], NOBODY)
+        best = _largest_places(allowed)
+        same = np.array_equal(places, np.arange(len(self.names)))
+        actions = np.where(active, best if same else places[best], NOBODY)
         return BatchDecision(actions, self._stalled(actions, own), lost, outputs=found.T)
 
     def _drawn(
@@ -126,10 +128,12 @@ class BatchPolicy:
         return BatchDecision(actions, self._stalled(actions, own), lost, outputs=outputs, may_stall=may_stall)
 
     def _stalled(self, actions: NDArray[np.int64], own: Truths) -> Truths:
-        enabled = (
-            own[actions, np.arange(len(actions))] if len(own) else np.zeros(len(actions), dtype=np.bool_)
-        )
-        return (actions >= 0) & ~enabled
+        if len(own) > _FEW_OUTPUTS:
+            return (actions >= 0) & ~own[actions, np.arange(len(actions))]
+        stalled = np.zeros(len(actions), dtype=np.bool_)
+        for number, enabled in enumerate(own):
+            stalled |= (actions == number) & ~enabled
+        return stalled
 
     def _program(
         self,

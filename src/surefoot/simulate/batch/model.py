@@ -119,37 +119,53 @@ class BatchModel:
         self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool = True
     ) -> tuple[Truths, Truths, BatchDecision | None]:
         """The transitions that are enabled, those that are permitted, and the decision of the policy."""
+        possible, made = self._look(state, count, lost, uniform, by_probability=by_probability)
+        if made is None or self.environment.controls:
+            return possible, possible, made
+        mine = (self.actions == NOBODY)[:, None] | (self.actions[:, None] == made.actions)
+        return possible, possible & mine, made
+
+    def _look(
+        self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool
+    ) -> tuple[Truths, BatchDecision | None]:
         if self.policy is None:
-            possible = self.enabled(state, count, lost)
-            return possible, possible, None
+            return self.enabled(state, count, lost), None
         policy = self.policy if by_probability else replace(self.policy, even=True)
         if self.environment.controls:
             none = np.zeros((0, count), dtype=np.bool_)
             made = policy.decide(state, none, count, uniform)
             lost |= made.lost
-            possible = self.enabled({**state, **made.controls}, count, lost)
-            return possible, possible, made
+            return self.enabled({**state, **made.controls}, count, lost), made
         possible = self.enabled(state, count, lost)
-        own = np.zeros((len(self.policy.names), count), dtype=np.bool_)
-        for action, row in zip(self.actions, possible, strict=True):
-            if action >= 0:
-                own[action] |= row
+        if self._only is self.actions:
+            own = possible
+        else:
+            own = np.zeros((len(self.policy.names), count), dtype=np.bool_)
+            for action, row in zip(self.actions, possible, strict=True):
+                if action >= 0:
+                    own[action] |= row
         made = policy.decide(state, own, count, uniform)
         lost |= made.lost
-        if self._only is not None:
-            permitted = np.zeros_like(possible)
-            rows = np.flatnonzero((made.actions >= 0) & ~made.stalled)
-            permitted[self._only[made.actions[rows]], rows] = True
-            return possible, permitted, made
-        mine = (self.actions == NOBODY)[:, None] | (self.actions[:, None] == made.actions)
-        return possible, possible & mine, made
+        return possible, made
+
+    def _pick(
+        self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool
+    ) -> tuple[Truths, Rows, BatchDecision | None]:
+        """The transitions that are enabled, the one that each row takes, and the decision of the policy."""
+        if self._only is None:
+            possible, permitted, made = self.decide(
+                state, count, lost, uniform, by_probability=by_probability
+            )
+            return possible, _pick_permitted(permitted, uniform, np.arange(count)), made
+        possible, made = self._look(state, count, lost, uniform, by_probability=by_probability)
+        assert made is not None
+        picked = made.actions if self._only is self.actions else self._only[made.actions]
+        return possible, np.where((made.actions < 0) | made.stalled, ENDED, picked), made
 
     def step(self, state: Names, count: int, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
         """One step of every row."""
         lost = np.zeros(count, dtype=np.bool_)
-        possible, permitted, made = self.decide(state, count, lost, uniform, by_probability=by_probability)
-        rows = np.arange(count)
-        picked = _pick_permitted(permitted, uniform, rows)
+        possible, picked, made = self._pick(state, count, lost, uniform, by_probability=by_probability)
         outcomes, chosen = np.zeros(count, dtype=np.int64), dict[str, Column]()
         names = {**state, **made.controls} if made is not None else dict(state)
         taken = np.bincount(picked + 1, minlength=len(self.transitions) + 1)[1:] > 0
@@ -468,6 +484,8 @@ def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
         else NOBODY
         for t in transitions
     ]
+    numbers = np.array(actions, dtype=np.int64)
+    only = None if policy is None else _only_transitions(numbers, len(policy.names))
     most = max((len(t.edges) for t in transitions), default=1)
     parts = [[place[p] for p in (*t.edges, *t.edges[:1] * (most - len(t.edges)))] for t in transitions]
     return BatchModel(
@@ -480,8 +498,8 @@ def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
         named,
         compile_fast_columns(ready, named, environment.arithmetic, exact=exact, joined=True),
         np.array(parts, dtype=np.int64).reshape(-1, most).T,
-        np.array(actions, dtype=np.int64),
-        _only_transitions(actions, len(policy.names)) if policy is not None else None,
+        numbers,
+        only,
         fuse_updates(environment, transitions, kinds, named, exact=exact),
     )
 
@@ -493,10 +511,15 @@ def _is_ready(component: Component, edge: Edge) -> Term:
     return here if edge.guard == Const(True) else Apply(Op.AND, (here, edge.guard))
 
 
-def _only_transitions(actions: Sequence[int], count: int) -> Rows | None:
-    """By action, its transition; None if some action has several, or some transition none."""
-    if NOBODY in actions or len(set(actions)) < len(actions) or not actions:
+def _only_transitions(actions: Rows, count: int) -> Rows | None:
+    """By action, its transition; None if some action has several, or some transition none.
+
+    The actions themselves, if each has the number of its transition.
+    """
+    if NOBODY in actions or len(set(actions)) < len(actions) or not len(actions):
         return None
+    if np.array_equal(actions, np.arange(count)):
+        return actions
     found = np.full(count, ENDED)
     found[actions] = np.arange(len(actions))
     return found
