@@ -58,6 +58,7 @@ class BatchPolicy:
     names: tuple[str, ...]
     terms: dict[int, FastColumns]  # by identity of the (sub-)policy: what it reads of a state
     networks: dict[int, ColumnNetwork]
+    threads: int = 1
     even: bool = False  # what is drawn is drawn with equal chances: every action may be
 
     def decide(self, state: Names, own: Truths, count: int, uniform: Uniform) -> BatchDecision:
@@ -82,7 +83,7 @@ class BatchPolicy:
         self, policy: NeuralPolicy, state: Names, own: Truths, rows: NDArray[np.int64], uniform: Uniform
     ) -> BatchDecision:
         seen = self.terms[id(policy)](state, len(rows))
-        found = self.networks[id(policy)].outputs(seen.columns, len(rows))
+        found = self.networks[id(policy)].outputs(seen.columns, len(rows), self.threads)
         fine = np.isfinite(found).all(axis=0)
         lost = np.asarray(np.logical_or.reduce([~fine, *seen.lost]))
         if policy.choose is Choose.VALUE:
@@ -234,8 +235,9 @@ def _largest_places(values: Array32) -> NDArray[np.int64]:
     best, place = values[0], np.zeros(values.shape[1], dtype=np.int64)
     for number in range(1, len(values)):
         better = values[number] > best
-        place = np.where(better, number, place)
-        best = np.where(better, values[number], best)
+        place[better] = number
+        if number + 1 < len(values):
+            best = np.where(better, values[number], best)
     return place
 
 
@@ -245,7 +247,7 @@ def _near_share(count: int) -> float:
 
 
 def compile_batch_policy(
-    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool
+    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool, threads: int
 ) -> BatchPolicy:
     """What every part of the policy reads of a state, compiled once."""
     terms: dict[int, FastColumns] = {}
@@ -277,4 +279,4 @@ def compile_batch_policy(
 
     compile_part(policy)
     names = () if environment.controls else action_names(policy, environment)
-    return BatchPolicy(policy, environment, kinds, exact, names, terms, networks)
+    return BatchPolicy(policy, environment, kinds, exact, names, terms, networks, threads)

@@ -20,47 +20,50 @@ from surefoot.simulate.batch.machine_columns import (
     stage_metadata,
     write_stage,
 )
+from surefoot.simulate.batch.row_parts import run_row_parts
 from surefoot.term.columns import Column, ColumnTerms, ColumnValues, compile_columns, give_rows, rows_lost
 from surefoot.term.term import Term
 from surefoot.term.types import BOOL, INT, Sort
 from surefoot.term.value_types import Arithmetic, ValueType
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 
-_COMPILING, _COMPILING_OPERATION = 0.05, 0.001  # seconds that compiling is thought to take, and for each operation
+_COMPILING, _OPERATION = 0.05, 0.001  # seconds that compiling is thought to take, and for each operation
 _CALL, _ROW = 3e-6, 2e-9  # and those of an operation of numpy, and of each row of it
 _MOST_OPERATIONS = 4_000
-_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class FastColumns:
     """As `ColumnTerms`; `joined`: the rows that any term loses are one column."""
 
-    def __init__(self, terms: ColumnTerms, *, joined: bool = False, sines: bool = False) -> None:
-        self.terms, self.joined = terms, joined
+    def __init__(
+        self, terms: ColumnTerms, *, joined: bool = False, sines: bool = False, threads: int = 1
+    ) -> None:
+        self.terms, self.joined, self.threads = terms, joined, threads
         self.sines = sines and any(node.term is not None and node.term.op in SINES for node in terms.nodes)
         self._operations = sum(node.arguments != () for node in terms.nodes)
-        self._worth = _COMPILING + _COMPILING_OPERATION * self._operations
+        self._worth = _COMPILING + _OPERATION * self._operations
         self._machines: list[MachineColumns] = []
         self._open = 0 < self._operations <= _MOST_OPERATIONS
 
     def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues:
-        if self._machines and count:
-            for machine in self._machines:
-                found = machine(names, count)
-                if found is not None:
-                    return found
         if self._open:
             self._worth -= self._operations * (_CALL + _ROW * count)
             if self._worth < 0:
                 self.compile_now()
+        for machine in self._machines if count else ():
+            made = machine(names, count)
+            if made is not None:
+                return made
         found = self.terms(names, count)
         return ColumnValues(found.columns, [_join_rows(found.lost, count)]) if self.joined else found
 
     def compile_now(self) -> None:
         self._open = False
-        self._machines = [MachineColumns(self.terms, joined=self.joined, sines=self.sines)]
-        if self.sines:  # for angles that are too large
-            self._machines.append(MachineColumns(self.terms, joined=self.joined, sines=False))
+        for sines in (True, False) if self.sines else (False,):  # the second for angles that are too large
+            self._machines.append(
+                MachineColumns(self.terms, joined=self.joined, sines=sines, threads=self.threads)
+            )
 
 
 def compile_fast_columns(
@@ -70,16 +73,18 @@ def compile_fast_columns(
     *,
     exact: bool,
     joined: bool = False,
+    threads: int = 1,
 ) -> FastColumns:
+    """`exact`: all bits are those of the reference; `joined`: one column of lost rows for all terms."""
     compiled = compile_columns(terms, kinds, arithmetic, exact=exact)
-    return FastColumns(compiled, joined=joined, sines=not exact)
+    return FastColumns(compiled, joined=joined, sines=not exact, threads=threads)
 
 
 class MachineColumns:
     """Stages of machine code and of numpy in turns."""
 
-    def __init__(self, terms: ColumnTerms, *, joined: bool, sines: bool) -> None:
-        self._terms, self._joined = terms, joined
+    def __init__(self, terms: ColumnTerms, *, joined: bool, sines: bool, threads: int) -> None:
+        self._terms, self._joined, self._threads = terms, joined, threads
         stages = split_into_stages(terms, sines=sines)
         self._by_numpy: dict[int, list[int]] = {}
         wanted: dict[int, dict[int, bool]] = {}
@@ -152,7 +157,8 @@ class MachineColumns:
             column = np.empty(count, dtype=_entry_type(BOOL if is_lost else nodes[place].sort))
             (lost if is_lost else values)[place] = column
             table.append(column.__array_interface__["data"][0])
-        return int(self._functions[code.number]((ctypes.c_int64 * len(table))(*table), count))
+        addresses, function = (ctypes.c_int64 * len(table))(*table), self._functions[code.number]
+        return run_row_parts(count, self._threads, lambda start, stop: function(addresses, start, stop))
 
 
 def _value_of(place: int, values: dict[int, Any], nodes: Sequence[Any], names: Mapping[str, Column]) -> Any:

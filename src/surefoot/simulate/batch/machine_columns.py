@@ -79,11 +79,11 @@ def write_stage(
     """The loop of one stage. `wanted`: nodes whose columns others need, True: with the rows that are lost;
     `joined`: nodes whose lost rows are wanted as one column."""
     code = StageCode(number)
-    f = IrFunction(f"stage{number}", "ptr %table, i64 %count")
+    f = IrFunction(f"stage{number}", "ptr %table, i64 %first, i64 %count")
     body = _Body(terms, stages, code, f)
     f.do("br label %head")
     f.begin("head")
-    f.do("%row = phi i64 [0, %start], [%next, %head]")
+    f.do("%row = phi i64 [%first, %start], [%next, %head]")
     f.do("%before = phi i64 [0, %start], [%after, %head]")
     for place, and_lost in wanted:
         body.export(place, and_lost=and_lost)

@@ -1,8 +1,8 @@
 """Sine and cosine of a row in machine code without branches, within one unit in the last place.
 
 The angle is reduced by the nearest multiple of pi/2, given as a sum of three numbers of which the first two
-have 33 bits, so that their products with a whole number of 20 bits are exact. On what is left, up to pi/4, the
-polynomials of fdlibm are evaluated. Larger angles are flagged and left to others.
+have 33 bits, so that their products with a whole number of 20 bits are exact. On what is left, up to pi/4,
+the polynomials of fdlibm are evaluated. Larger angles are flagged and left to others.
 """
 
 from __future__ import annotations

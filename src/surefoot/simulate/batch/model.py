@@ -102,10 +102,13 @@ class BatchModel:
     actions: Rows  # by transition: the place of the action of the policy, or NOBODY
     _only: Rows | None  # by action: its only transition (ENDED: none), if every one belongs to an action
     _fused: FusedUpdates | None
+    _always: bool  # every transition is enabled in every state
     _plans: dict[int, TransitionPlan] = field(default_factory=dict)
 
     def enabled(self, state: Names, count: int, lost: Truths) -> Truths:
         """By transition and row; rows whose guards have no value are added to `lost`."""
+        if self._always:
+            return np.ones((len(self.transitions), count), dtype=np.bool_)
         found = self._ready(state, count)
         ready = np.array(found.columns).reshape(-1, count)
         for rows in found.lost:
@@ -168,11 +171,12 @@ class BatchModel:
         possible, picked, made = self._pick(state, count, lost, uniform, by_probability=by_probability)
         outcomes, chosen = np.zeros(count, dtype=np.int64), dict[str, Column]()
         names = {**state, **made.controls} if made is not None else dict(state)
-        taken = np.bincount(picked + 1, minlength=len(self.transitions) + 1)[1:] > 0
-        after = dict(state)
-        if self._fused is not None and (taken & (self._fused.first[:-1] >= 0)).any():
+        after, taken = dict(state), np.zeros(0, dtype=np.bool_)
+        if self._fused is not None:
             after |= self._take_together(names, picked, outcomes, lost, uniform, by_probability)
-            taken &= self._fused.first[:-1] < 0
+        if self._fused is None or self._fused.leaves_some:
+            taken = np.bincount(picked + 1, minlength=len(self.transitions) + 1)[1:] > 0
+            taken &= self._fused is None or self._fused.first[:-1] < 0
         if taken.any():
             after = {
                 name: column.copy() if column is state[name] else column for name, column in after.items()
@@ -454,8 +458,11 @@ def _value_of_open_range(low: Any, high: Any, shares: NDArray[np.float64]) -> ND
     return float(low) + FAR * inner / (1 - inner) if high is None else float(high) - FAR * inner / (1 - inner)
 
 
-def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
-    """Of a problem without flow. `exact`: sines and the like have the bits of the reference too."""
+def make_batch_model(problem: Problem, *, exact: bool = False, threads: int = 1) -> BatchModel:
+    """Of a problem without flow. `exact`: sines and the like have the bits of the reference too.
+
+    `threads`: among which many rows are split.
+    """
     environment = problem.environment
     if environment.flow is not None:
         raise Unsupported("a differential equation has no steps")
@@ -469,7 +476,7 @@ def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
     named: dict[str, ValueType] = kinds | {c.name: Real() for c in environment.controls}
     policy = None
     if problem.policy is not None:
-        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact)
+        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact, threads=threads)
     ready: list[Term] = []
     place: dict[tuple[int, int], int] = {}
     for c, component in enumerate(environment.components):
@@ -496,11 +503,12 @@ def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
         policy,
         exact,
         named,
-        compile_fast_columns(ready, named, environment.arithmetic, exact=exact, joined=True),
+        compile_fast_columns(ready, named, environment.arithmetic, exact=exact, joined=True, threads=threads),
         np.array(parts, dtype=np.int64).reshape(-1, most).T,
         numbers,
         only,
-        fuse_updates(environment, transitions, kinds, named, exact=exact),
+        fuse_updates(environment, transitions, kinds, named, exact=exact, threads=threads),
+        all(term == Const(True) for term in ready),
     )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from surefoot.problem.meaning.inference import infer_node
 from surefoot.problem.network import Activation, Affine, Array32, Network, Node, Shape, node_sources
+from surefoot.simulate.batch.row_parts import run_row_parts
 from surefoot.simulate.forward_pass import BLOCK_ROWS, OUTPUT_GROUP, affine_kernel_text
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 from surefoot.work.machine.llvm_ir import IrFunction
@@ -28,7 +29,10 @@ _Integers: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chain:
-    """Affine layers, each perhaps with a ReLU, where the kernel finds them: value `source` to value `result`."""
+    """Affine layers, each perhaps with a ReLU, where the kernel finds them.
+
+    They lead from value `source` of the network to value `result`.
+    """
 
     source: int
     result: int
@@ -63,13 +67,17 @@ class ColumnNetwork:
     network: Network
     parts: tuple[_Chain | Node, ...]
 
-    def outputs(self, inputs: Sequence[Any], count: int) -> Array32:
+    def outputs(self, inputs: Sequence[Any], count: int, threads: int = 1) -> Array32:
         """From a column for each input to a row for each output."""
-        most = _MANY_ROWS if len(self.parts) == 1 else _ROWS
         found = np.empty((self.network.outputs, count), dtype=np.float32)
+        run_row_parts(count, threads, lambda start, stop: self._fill(found, inputs, start, stop))
+        return found
+
+    def _fill(self, found: Array32, inputs: Sequence[Any], begin: int, end: int) -> int:
+        most = _MANY_ROWS if len(self.parts) == 1 else _ROWS
         with np.errstate(all="ignore"):
-            for start in range(0, count, most):
-                rows = min(most, count - start)
+            for start in range(begin, end, most):
+                rows = min(most, end - start)
                 x = np.empty((self.network.width, -(-rows // BLOCK_ROWS) * BLOCK_ROWS), dtype=np.float32)
                 x[:, rows:] = 0
                 for place, column in enumerate(inputs):
@@ -81,7 +89,7 @@ class ColumnNetwork:
                     else:
                         values[_result_of(self.parts, number)] = _infer_rows(part, values)
                 found[:, start : start + rows] = values[len(self.network.nodes)][:, :rows]
-        return found
+        return 0
 
 
 def _result_of(parts: Sequence[_Chain | Node], number: int) -> int:
@@ -189,9 +197,9 @@ def _forward_text() -> str:
             rows = f.at(y, f.mul(offset, ys), "float")
             for number in range(1, OUTPUT_GROUP + 1):
                 with f.when(f.compare("eq", size, str(number))):
+                    w, b = (f.value(f"inttoptr i64 {a} to ptr") for a in (weights, bias))
                     f.do(
-                        f"call void @affine{number}(ptr {x}, ptr {f.value(f'inttoptr i64 {weights} to ptr')}, "
-                        f"ptr {f.value(f'inttoptr i64 {bias} to ptr')}, ptr {rows}, i64 {xs}, i64 {ys}, "
+                        f"call void @affine{number}(ptr {x}, ptr {w}, ptr {b}, ptr {rows}, i64 {xs}, i64 {ys}, "
                         f"i64 {inputs}, i64 {groups}, i1 {f.compare('ne', relu, '0')})"
                     )
             with f.when(f.compare("ne", moves, "0")):

@@ -68,9 +68,9 @@ class BatchRuns:
         self.ended |= self.alive & stop & ~made.lost
         self.lost |= self.alive & made.lost
         self.alive &= ~stop & ~made.lost
-        moving = self.alive
+        every = bool(self.alive.all())
         self.state = {
-            name: column if moving.all() else _where(moving, column, self.state[name])
+            name: column if every else _where(self.alive, column, self.state[name])
             for name, column in made.state.items()
         }
         return made
