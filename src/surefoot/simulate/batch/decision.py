@@ -58,6 +58,7 @@ class BatchPolicy:
     names: tuple[str, ...]
     terms: dict[int, FastColumns]  # by identity of the (sub-)policy: what it reads of a state
     networks: dict[int, ColumnNetwork]
+    places: dict[int, NDArray[np.int64]]  # by output, the place of its action among all
     threads: int = 1
     even: bool = False  # what is drawn is drawn with equal chances: every action may be
 
@@ -84,20 +85,20 @@ class BatchPolicy:
     ) -> BatchDecision:
         seen = self.terms[id(policy)](state, len(rows))
         found = self.networks[id(policy)].outputs(seen.columns, len(rows), self.threads)
-        fine = np.isfinite(found).all(axis=0)
-        lost = np.asarray(np.logical_or.reduce([~fine, *seen.lost]))
+        lost = ~np.isfinite(found).all(axis=0)
+        for undefined in seen.lost:
+            lost |= undefined
         if policy.choose is Choose.VALUE:
             return self._controls(list(found.astype(np.float64)), lost, found.T)
         if policy.choose is Choose.SAMPLE:
             return self._drawn(policy, found.T, own, rows, lost, uniform)
-        places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
+        places = self.places[id(policy)]
         active, allowed = own.any(axis=0), found
         if policy.choose is Choose.ARGMAX_APPLICABLE:
             allowed = np.where(own[places], found, np.float32(-np.inf))
             lost |= active & ~own[places].any(axis=0)
         best = _largest_places(allowed)
-        same = np.array_equal(places, np.arange(len(self.names)))
-        actions = np.where(active, best if same else places[best], NOBODY)
+        actions = np.where(active, places[best], NOBODY)
         return BatchDecision(actions, self._stalled(actions, own), lost, outputs=found.T)
 
     def _drawn(
@@ -109,7 +110,7 @@ class BatchPolicy:
         lost: Truths,
         uniform: Uniform,
     ) -> BatchDecision:
-        places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
+        places = self.places[id(policy)]
         wide = outputs.astype(np.float64)
         weights = np.ones_like(wide) if self.even else np.exp(wide - wide.max(axis=1, keepdims=True))
         sums = np.cumsum(weights, axis=1)
@@ -252,12 +253,18 @@ def compile_batch_policy(
     """What every part of the policy reads of a state, compiled once."""
     terms: dict[int, FastColumns] = {}
     networks: dict[int, ColumnNetwork] = {}
+    places: dict[int, NDArray[np.int64]] = {}
+    names = () if environment.controls else action_names(policy, environment)
 
     def compile_part(part: Policy) -> None:
         match part:
             case NeuralPolicy(network=network, observe=observed):
-                terms[id(part)] = compiled(observed)
+                terms[id(part)] = compile_fast_columns(
+                    observed, kinds, environment.arithmetic, exact=exact, joined=True, threads=threads
+                )
                 networks[id(part)] = compile_column_network(network)
+                if names:
+                    places[id(part)] = np.array([names.index(n) for n in action_names(part, environment)])
             case ProgramPolicy(branches):
                 terms[id(part)] = compiled([b.when for b in branches])
                 for branch in branches:
@@ -278,5 +285,4 @@ def compile_batch_policy(
         return compile_fast_columns(tuple(several), kinds, environment.arithmetic, exact=exact)
 
     compile_part(policy)
-    names = () if environment.controls else action_names(policy, environment)
-    return BatchPolicy(policy, environment, kinds, exact, names, terms, networks, threads)
+    return BatchPolicy(policy, environment, kinds, exact, names, terms, networks, places, threads)

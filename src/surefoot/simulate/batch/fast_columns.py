@@ -51,6 +51,11 @@ class FastColumns:
             self._worth -= self._operations * (_CALL + _ROW * count)
             if self._worth < 0:
                 self.compile_now()
+        if not self._operations:
+            leaves = [self.terms.nodes[p].content for p in self.terms.places]
+            columns = [give_rows(names[c] if isinstance(c, str) else c, count) for c in leaves]
+            none = np.zeros(count, dtype=np.bool_)
+            return ColumnValues(columns, [none] if self.joined else [none] * len(columns))
         for machine in self._machines if count else ():
             made = machine(names, count)
             if made is not None:

@@ -47,16 +47,11 @@ class _Chain:
         rows = x.shape[1]
         y = np.empty((self.outputs, rows), dtype=np.float32)
         room = np.empty(2 * self.room, dtype=np.float32)
-        _forward_function()(
-            x.ctypes.data,
-            rows,
-            y.ctypes.data,
-            rows // BLOCK_ROWS,
-            self.table.ctypes.data,
-            len(self.table) // _PIECE_SIZE,
-            room.ctypes.data,
-            self.room,
+        at_x, at_y, at_table, at_room = (
+            array.__array_interface__["data"][0] for array in (x, y, self.table, room)
         )
+        pieces, blocks = len(self.table) // _PIECE_SIZE, rows // BLOCK_ROWS
+        _forward_function()(at_x, rows, at_y, blocks, at_table, pieces, at_room, self.room)
         return y
 
 
