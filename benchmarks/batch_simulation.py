@@ -200,7 +200,7 @@ def measure_in_turns(contenders: dict[str, dict[int, _Round]], rounds: int) -> d
 def simulate_singly(runs: int, tier: Any) -> float:
     """Steps per second of `statistical`, as one run after another or in columns."""
     problem = cart_pole()
-    start = {name: 0.01 for name in NAMES}
+    start = dict.fromkeys(NAMES, 0.01)
     right = Var("x") > Fraction("2.4")
     simulator = make_simulator(problem, PathProperty(right), max_steps=STEPS, tier=tier, starts=[start])
     simulator.runs(0, 0, 0, runs)

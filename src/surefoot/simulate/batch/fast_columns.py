@@ -1,7 +1,7 @@
 """Terms over columns, at first by numpy, in machine code as soon as that is worth compiling.
 
-When that is depends on how many rows have been computed, not on the clock. Both have the same bits, but for
-sines and cosines: unless the reference's bits are asked for, machine code computes them in its own way.
+When that is depends on how many rows have been computed, not on the clock. Both have the same bits, but that
+machine code rounds sines and cosines correctly even where the bits of the reference are not asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 
 from surefoot.simulate.batch.machine_columns import (
     JOINED,
-    SINES,
     StageCode,
     split_into_stages,
     stage_metadata,
@@ -36,14 +35,12 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ct
 class FastColumns:
     """As `ColumnTerms`; `joined`: the rows that any term loses are one column."""
 
-    def __init__(
-        self, terms: ColumnTerms, *, joined: bool = False, sines: bool = False, threads: int = 1
-    ) -> None:
+    def __init__(self, terms: ColumnTerms, *, joined: bool = False, threads: int = 1) -> None:
         self.terms, self.joined, self.threads = terms, joined, threads
-        self.sines = sines and any(node.term is not None and node.term.op in SINES for node in terms.nodes)
         self._operations = sum(node.arguments != () for node in terms.nodes)
         self._worth = _COMPILING + _OPERATION * self._operations
-        self._machines: list[MachineColumns] = []
+        self._machine: MachineColumns | None = None
+        self._without_sines: MachineColumns | None = None  # for angles that are too large
         self._open = 0 < self._operations <= _MOST_OPERATIONS
 
     def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues:
@@ -56,19 +53,22 @@ class FastColumns:
             columns = [give_rows(names[c] if isinstance(c, str) else c, count) for c in leaves]
             none = np.zeros(count, dtype=np.bool_)
             return ColumnValues(columns, [none] if self.joined else [none] * len(columns))
-        for machine in self._machines if count else ():
-            made = machine(names, count)
-            if made is not None:
-                return made
+        if self._machine is not None and count:
+            made = self._machine(names, count)
+            if made is None:
+                self._without_sines = self._without_sines or self._compile(sines=False)
+                made = self._without_sines(names, count)
+            assert made is not None
+            return made
         found = self.terms(names, count)
         return ColumnValues(found.columns, [_join_rows(found.lost, count)]) if self.joined else found
 
     def compile_now(self) -> None:
         self._open = False
-        for sines in (True, False) if self.sines else (False,):  # the second for angles that are too large
-            self._machines.append(
-                MachineColumns(self.terms, joined=self.joined, sines=sines, threads=self.threads)
-            )
+        self._machine = self._compile(sines=True)
+
+    def _compile(self, *, sines: bool) -> MachineColumns:
+        return MachineColumns(self.terms, joined=self.joined, sines=sines, threads=self.threads)
 
 
 def compile_fast_columns(
@@ -82,11 +82,11 @@ def compile_fast_columns(
 ) -> FastColumns:
     """`exact`: all bits are those of the reference; `joined`: one column of lost rows for all terms."""
     compiled = compile_columns(terms, kinds, arithmetic, exact=exact)
-    return FastColumns(compiled, joined=joined, sines=not exact, threads=threads)
+    return FastColumns(compiled, joined=joined, threads=threads)
 
 
 class MachineColumns:
-    """Stages of machine code and of numpy in turns."""
+    """Stages of machine code and of numpy in turns; `sines`: these are machine code too."""
 
     def __init__(self, terms: ColumnTerms, *, joined: bool, sines: bool, threads: int) -> None:
         self._terms, self._joined, self._threads = terms, joined, threads
@@ -114,7 +114,7 @@ class MachineColumns:
         self._functions = {n: _FUNCTION(self._machine.address(f"stage{n}")) for n in self._codes}
 
     def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues | None:
-        """None if an angle is too large."""
+        """None if a sine is not known to be right."""
         nodes = self._terms.nodes
         values: dict[int, Any] = {}
         lost: dict[int, Any] = {}

@@ -4,7 +4,7 @@ The meaning, and the bits, are those of `term/columns.py`. What machine code doe
 functions, powers of many factors) is done by the rules of that module, between one loop and the next: stages
 take turns, machine code first. What a loop needs of an earlier one is computed again.
 
-With `sines` it does sines and cosines itself, in other bits, and says if an angle was too large for that.
+With `sines` it does sines and cosines itself, correctly rounded, and says if one was left open.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class _Body:
     code: StageCode
     f: IrFunction
     known: dict[int, tuple[_Operand, str]] = field(default_factory=dict)
-    large: list[str] = field(default_factory=list)  # angles that are too large
+    large: list[str] = field(default_factory=list)  # sines that are left open
 
     def opening(self) -> str:
         """Addresses of all columns: those that are read, then those that are written."""

@@ -193,9 +193,10 @@ def _forward_text() -> str:
             for number in range(1, OUTPUT_GROUP + 1):
                 with f.when(f.compare("eq", size, str(number))):
                     w, b = (f.value(f"inttoptr i64 {a} to ptr") for a in (weights, bias))
+                    flag = f.compare("ne", relu, "0")
                     f.do(
-                        f"call void @affine{number}(ptr {x}, ptr {w}, ptr {b}, ptr {rows}, i64 {xs}, i64 {ys}, "
-                        f"i64 {inputs}, i64 {groups}, i1 {f.compare('ne', relu, '0')})"
+                        f"call void @affine{number}(ptr {x}, ptr {w}, ptr {b}, ptr {rows}, "
+                        f"i64 {xs}, i64 {ys}, i64 {inputs}, i64 {groups}, i1 {flag})"
                     )
             with f.when(f.compare("ne", moves, "0")):
                 f.set_variable(side, there)

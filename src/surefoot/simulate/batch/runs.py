@@ -60,9 +60,7 @@ class BatchRuns:
         """One step of all runs that are alive; the others stay where they are."""
         made = self.model.step(self.state, self.count, uniform, by_probability=by_probability)
         outcomes = made.outcomes.astype(np.int32) if made.outcomes.any() else _first_outcomes(self.count)
-        self.steps.append(
-            RecordedStep(self.rows, made.transition.astype(np.int32), outcomes, made.chosen)
-        )
+        self.steps.append(RecordedStep(self.rows, made.transition.astype(np.int32), outcomes, made.chosen))
         stop = made.transition == ENDED
         self.ended |= self.alive & stop & ~made.lost
         self.lost |= self.alive & made.lost
