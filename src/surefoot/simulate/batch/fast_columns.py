@@ -14,6 +14,7 @@ import numpy as np
 
 from surefoot.simulate.batch.machine_columns import (
     JOINED,
+    STORED,
     StageCode,
     split_into_stages,
     stage_metadata,
@@ -26,10 +27,10 @@ from surefoot.term.types import BOOL, INT, Sort
 from surefoot.term.value_types import Arithmetic, ValueType
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 
-_COMPILING, _OPERATION = 0.05, 0.001  # seconds that compiling is thought to take, and for each operation
-_CALL, _ROW = 3e-6, 2e-9  # and those of an operation of numpy, and of each row of it
+_COMPILING, _OPERATION = 0.05, 0.0025  # seconds that compiling is thought to take, and for each operation
+_CALL, _ROW = 5e-6, 2e-9  # and those of an operation of numpy, and of each row of it
 _MOST_OPERATIONS = 4_000
-_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class FastColumns:
@@ -107,6 +108,7 @@ class MachineColumns:
             n: write_stage(terms, stages, n, list(wanted[n].items()), own if joined and n == last else ())
             for n in sorted(wanted)
         }
+        self._blocks = {n: _written_blocks(code, terms) for n, code in self._codes.items()}
         self._last = max(stages, default=0)
         self._overflowing = {p for p in terms.places if stages[p] % 2 and terms.nodes[p].computed}
         text = "\n".join([*(code.text for code in self._codes.values()), stage_metadata()])
@@ -158,12 +160,21 @@ class MachineColumns:
                 given = np.ascontiguousarray(given, dtype=wanted)
             kept.append(given)
             table.append(given.__array_interface__["data"][0])
-        for place, is_lost in code.writes:
-            column = np.empty(count, dtype=_entry_type(BOOL if is_lost else nodes[place].sort))
-            (lost if is_lost else values)[place] = column
-            table.append(column.__array_interface__["data"][0])
+        for sort, several in self._blocks[code.number]:
+            block = np.empty((len(several), count), dtype=_entry_type(sort))
+            table.append(block.__array_interface__["data"][0])
+            for (place, is_lost), column in zip(several, block, strict=True):
+                (lost if is_lost else values)[place] = column
         addresses, function = (ctypes.c_int64 * len(table))(*table), self._functions[code.number]
-        return run_row_parts(count, self._threads, lambda start, stop: function(addresses, start, stop))
+        return run_row_parts(count, self._threads, lambda start, stop: function(addresses, start, stop, count))
+
+
+def _written_blocks(code: StageCode, terms: ColumnTerms) -> list[tuple[Sort, list[tuple[int, bool]]]]:
+    """What is written, by the kind of its entries, in the order of their addresses."""
+    found: dict[Sort, list[tuple[int, bool]]] = {sort: [] for sort in STORED}
+    for place, is_lost in code.writes:
+        found[BOOL if is_lost else terms.nodes[place].sort].append((place, is_lost))
+    return list(found.items())
 
 
 def _value_of(place: int, values: dict[int, Any], nodes: Sequence[Any], names: Mapping[str, Column]) -> Any:
