@@ -39,6 +39,7 @@ from surefoot.term.value_types import Arithmetic, Real
 
 NAMES = ("x", "v", "angle", "spin")
 STEPS = 20  # of a round
+WARMING = 400
 SIZES = (256, 1024, 4096, 8192, 16384, 32768)
 _Actions: TypeAlias = Callable[[Array32], NDArray[np.int64]]
 _Round: TypeAlias = Callable[[], object]  # STEPS steps of all runs
@@ -101,6 +102,8 @@ def columns_contender(runs: int, threads: int, *, exact: bool = False) -> _Round
         for _ in range(STEPS):
             batch.advance(random_numbers(rng))
 
+    for _ in range(WARMING // STEPS):  # until everything is machine code
+        play()
     return play
 
 
@@ -108,6 +111,20 @@ def gymnasium_contender(runs: int, decide: _Actions) -> _Round:
     from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 
     world = CartPoleVectorEnv(num_envs=runs)
+
+    def play() -> None:
+        seen: Array32 = world.reset(seed=0)[0]
+        for _ in range(STEPS):
+            seen = world.step(decide(seen))[0]
+
+    return play
+
+
+def sync_contender(runs: int, decide: _Actions) -> _Round:
+    """Gymnasium's vector environment of single ones, as for any environment."""
+    import gymnasium
+
+    world = gymnasium.make_vec("CartPole-v1", num_envs=runs, vectorization_mode="sync")
 
     def play() -> None:
         seen: Array32 = world.reset(seed=0)[0]
@@ -197,12 +214,14 @@ def measure_in_turns(contenders: dict[str, dict[int, _Round]], rounds: int) -> d
     return found
 
 
-def simulate_singly(runs: int, tier: Any) -> float:
-    """Steps per second of `statistical`, as one run after another or in columns."""
+def steps_by_interpreter(runs: int) -> float:
+    """Steps per second of `statistical`, one run after another."""
     problem = cart_pole()
     start = dict.fromkeys(NAMES, 0.01)
     right = Var("x") > Fraction("2.4")
-    simulator = make_simulator(problem, PathProperty(right), max_steps=STEPS, tier=tier, starts=[start])
+    simulator = make_simulator(
+        problem, PathProperty(right), max_steps=STEPS, tier="interpreter", starts=[start]
+    )
     simulator.runs(0, 0, 0, runs)
     began = perf_counter()
     found = simulator.runs(1, 0, 0, runs)
@@ -220,24 +239,29 @@ def main() -> None:
         print(f"set OPENBLAS_NUM_THREADS={given.threads} before: BLAS takes as many as it likes")
     contenders = {
         "columns": {n: columns_contender(n, given.threads) for n in given.sizes},
-        "columns, bits of the reference": {
+        "columns, all bits of the reference": {
             n: columns_contender(n, given.threads, exact=True) for n in (4096,)
         },
     }
     try:
         for name, decide in network_functions(given.threads):
             contenders[f"Gymnasium, {name}"] = {n: gymnasium_contender(n, decide) for n in given.sizes}
+            if name == "onnxruntime":
+                contenders["Gymnasium's SyncVectorEnv, the same"] = {256: sync_contender(256, decide)}
     except ImportError:
         print("Gymnasium is not installed")
     found = measure_in_turns(contenders, given.rounds)
-    for name, runs, tier in (("statistical, one run after another", 20, "interpreter"),):
-        found[name] = {"runs": 1, "steps_per_second": simulate_singly(runs, tier)}
+    found["statistical, one run after another"] = {
+        "runs": 1,
+        "steps_per_second": steps_by_interpreter(20),
+    }
     ours = found["columns"]["steps_per_second"]
     for name, row in found.items():
         each = row["steps_per_second"]
         used = row.get("steps_per_processor_second", each)
         print(
-            f"{name:36} {row['runs']:6} runs {each:12,.0f} steps/s {used:12,.0f} by processor {ours / each:9,.1f}"
+            f"{name:36} {row['runs']:6.0f} runs {each:12,.0f} steps/s"
+            f" {used:12,.0f} by processor {ours / each:9,.1f}"
         )
     if given.json:
         given.json.write_text(json.dumps({"threads": given.threads, **found}, indent=1) + "\n")

@@ -85,7 +85,7 @@ class BatchPolicy:
     ) -> BatchDecision:
         seen = self.terms[id(policy)](state, len(rows))
         found = self.networks[id(policy)].outputs(seen.columns, len(rows), self.threads)
-        lost = ~np.isfinite(found).all(axis=0)
+        lost = np.asarray(~np.isfinite(found).all(axis=0))
         for undefined in seen.lost:
             lost |= undefined
         if policy.choose is Choose.VALUE:
@@ -232,7 +232,7 @@ class BatchPolicy:
 def _largest_places(values: Array32) -> NDArray[np.int64]:
     """The place of the largest number of each column, the first of equals."""
     if len(values) > _FEW_OUTPUTS:
-        return values.argmax(axis=0)
+        return np.asarray(values.argmax(axis=0))
     best, place = values[0], np.zeros(values.shape[1], dtype=np.int64)
     for number in range(1, len(values)):
         better = values[number] > best

@@ -23,12 +23,14 @@ from surefoot.simulate.batch.machine_columns import (
 from surefoot.simulate.batch.row_parts import run_row_parts
 from surefoot.term.columns import Column, ColumnTerms, ColumnValues, compile_columns, give_rows, rows_lost
 from surefoot.term.term import Term
-from surefoot.term.types import BOOL, INT, Sort
+from surefoot.term.types import BOOL, ELEMENTARY, INT, Sort
 from surefoot.term.value_types import Arithmetic, ValueType
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 
-_COMPILING, _OPERATION = 0.05, 0.0025  # seconds that compiling is thought to take, and for each operation
-_CALL, _ROW = 5e-6, 2e-9  # and those of an operation of numpy, and of each row of it
+# Seconds that compiling is thought to take: at least, by operation, and by pair of operations.
+_COMPILING, _OPERATION, _PAIR = 0.02, 1e-3, 3e-6
+# And those of numpy: by operation, and by row of one; of elementary functions, as numpy or the reference does.
+_CALL, _ROW, _ELEMENTARY_ROW, _EXACT_ROW = 5e-6, 2e-9, 2e-8, 1e-6
 _MOST_OPERATIONS = 4_000
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
@@ -38,15 +40,18 @@ class FastColumns:
 
     def __init__(self, terms: ColumnTerms, *, joined: bool = False, threads: int = 1) -> None:
         self.terms, self.joined, self.threads = terms, joined, threads
-        self._operations = sum(node.arguments != () for node in terms.nodes)
-        self._worth = _COMPILING + _OPERATION * self._operations
+        operations = [node.term.op for node in terms.nodes if node.term is not None]
+        self._operations = len(operations)
+        self._worth = _COMPILING + _OPERATION * len(operations) + _PAIR * len(operations) ** 2
+        slow = sum(op in ELEMENTARY for op in operations)
+        self._by_row = _ROW * len(operations) + (_EXACT_ROW if terms.exact else _ELEMENTARY_ROW) * slow
         self._machine: MachineColumns | None = None
         self._without_sines: MachineColumns | None = None  # for angles that are too large
         self._open = 0 < self._operations <= _MOST_OPERATIONS
 
     def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues:
         if self._open:
-            self._worth -= self._operations * (_CALL + _ROW * count)
+            self._worth -= _CALL * self._operations + self._by_row * count
             if self._worth < 0:
                 self.compile_now()
         if not self._operations:
@@ -166,7 +171,9 @@ class MachineColumns:
             for (place, is_lost), column in zip(several, block, strict=True):
                 (lost if is_lost else values)[place] = column
         addresses, function = (ctypes.c_int64 * len(table))(*table), self._functions[code.number]
-        return run_row_parts(count, self._threads, lambda start, stop: function(addresses, start, stop, count))
+        return run_row_parts(
+            count, self._threads, lambda start, stop: function(addresses, start, stop, count)
+        )
 
 
 def _written_blocks(code: StageCode, terms: ColumnTerms) -> list[tuple[Sort, list[tuple[int, bool]]]]:

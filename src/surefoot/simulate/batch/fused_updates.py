@@ -57,7 +57,7 @@ class FusedUpdates:
         sums = np.cumsum(shares, axis=1)
         picks = np.minimum((sums <= (numbers * sums[:, -1])[:, None]).sum(axis=1), shares.shape[1] - 1)
         never = shares[np.arange(len(picks)), picks] <= 0  # rounding at the end of the range
-        return np.where(never, np.argmax(shares, axis=1), picks)
+        return np.asarray(np.where(never, np.argmax(shares, axis=1), picks))
 
     def write(self, state: Names, codes: _Rows) -> tuple[dict[str, Column], Truths]:
         """The columns that change, and the rows in which something has no value or does not fit."""

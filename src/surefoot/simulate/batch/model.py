@@ -113,7 +113,7 @@ class BatchModel:
         ready = np.array(found.columns).reshape(-1, count)
         for rows in found.lost:
             lost |= rows
-        possible = ready[self._parts[0]]
+        possible: Truths = ready[self._parts[0]]
         for others in self._parts[1:]:
             possible &= ready[others]
         return possible
