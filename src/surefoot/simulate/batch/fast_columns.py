@@ -29,7 +29,7 @@ from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 
 # Seconds that compiling is thought to take: at least, by operation, and by pair of operations.
 _COMPILING, _OPERATION, _PAIR = 0.02, 1e-3, 3e-6
-# And those of numpy: by operation, and by row of one; of elementary functions, as numpy or the reference does.
+# And those of numpy: by operation, and by row of one; of elementary functions, in its bits or exactly.
 _CALL, _ROW, _ELEMENTARY_ROW, _EXACT_ROW = 5e-6, 2e-9, 2e-8, 1e-6
 _MOST_OPERATIONS = 4_000
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)

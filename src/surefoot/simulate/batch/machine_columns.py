@@ -22,8 +22,8 @@ from surefoot.work.machine.llvm_ir import IrFunction
 
 _Operand: TypeAlias = tuple[str, Sort]  # a value of LLVM and its kind
 SINES = (Op.SIN, Op.COS)
-STORED = {BOOL: "i8", INT: "i64", REAL: "double"}  # of an entry of a column
-_HELD = {BOOL: "i1", INT: "i64", REAL: "double"}
+STORED: dict[Sort, str] = {BOOL: "i8", INT: "i64", REAL: "double"}  # of an entry of a column
+_HELD: dict[Sort, str] = {BOOL: "i1", INT: "i64", REAL: "double"}
 _NEVER = "false"
 JOINED = -1  # instead of a node
 _INFINITY = "0x7FF0000000000000"
