@@ -168,11 +168,12 @@ def test_steps_with_sines_are_those_of_the_reference(worth: float, threads: int)
         state = {name: rng.uniform(-1, 1, 5000) for name in ("x", "v")}
         for _ in range(3):
             made = model.step(state, 5000, draw_numbers(1))
-            before = list(rows_from_columns(state, problem.environment, range(40)))
-            after = list(rows_from_columns(made.state, problem.environment, range(40)))
+            rows = [*range(20), *range(2490, 2510), *range(4980, 5000)]
+            before = list(rows_from_columns(state, problem.environment, rows))
+            after = list(rows_from_columns(made.state, problem.environment, rows))
             assert not made.lost.any()
-            for row in range(40):
-                assert_row(model, made.transition[row], before[row], after[row], made, row)
+            for number, row in enumerate(rows):
+                assert_row(model, made.transition[row], before[number], after[number], made, row)
             state = made.state
 
 

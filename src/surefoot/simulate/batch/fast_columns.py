@@ -21,7 +21,15 @@ from surefoot.simulate.batch.machine_columns import (
     write_stage,
 )
 from surefoot.simulate.batch.row_parts import run_row_parts
-from surefoot.term.columns import Column, ColumnTerms, ColumnValues, compile_columns, give_rows, rows_lost
+from surefoot.term.columns import (
+    Column,
+    ColumnTerms,
+    ColumnValues,
+    compile_columns,
+    give_rows,
+    rows_lost,
+    select_columns,
+)
 from surefoot.term.term import Term
 from surefoot.term.types import BOOL, ELEMENTARY, INT, Sort
 from surefoot.term.value_types import Arithmetic, ValueType
@@ -31,12 +39,12 @@ from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 _COMPILING, _OPERATION, _PAIR = 0.02, 1e-3, 3e-6
 # And those of numpy: by operation, and by row of one; of elementary functions, in its bits or exactly.
 _CALL, _ROW, _ELEMENTARY_ROW, _EXACT_ROW = 5e-6, 2e-9, 2e-8, 1e-6
-_MOST_OPERATIONS = 4_000
+_MOST_OPERATIONS = 400  # in one piece: compiling cannot be interrupted
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class FastColumns:
-    """As `ColumnTerms`; `joined`: the rows that any term loses are one column."""
+    """As `ColumnTerms`, many of them in parts; `joined`: the rows that any term loses are one column."""
 
     def __init__(self, terms: ColumnTerms, *, joined: bool = False, threads: int = 1) -> None:
         self.terms, self.joined, self.threads = terms, joined, threads
@@ -48,8 +56,17 @@ class FastColumns:
         self._machine: MachineColumns | None = None
         self._without_sines: MachineColumns | None = None  # for angles that are too large
         self._open = 0 < self._operations <= _MOST_OPERATIONS
+        self._parts: list[FastColumns] = []
+        if self._operations > _MOST_OPERATIONS and len(terms.places) > 1:
+            middle = len(terms.places) // 2
+            for some in (select_columns(terms, 0, middle), select_columns(terms, middle, len(terms.places))):
+                self._parts.append(FastColumns(some, joined=joined, threads=threads))
 
     def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues:
+        if self._parts:
+            left, right = (part(names, count) for part in self._parts)
+            lost = [left.lost[0] | right.lost[0]] if self.joined else left.lost + right.lost
+            return ColumnValues(left.columns + right.columns, lost)
         if self._open:
             self._worth -= _CALL * self._operations + self._by_row * count
             if self._worth < 0:
@@ -70,6 +87,10 @@ class FastColumns:
         return ColumnValues(found.columns, [_join_rows(found.lost, count)]) if self.joined else found
 
     def compile_now(self) -> None:
+        for part in self._parts:
+            part.compile_now()
+        if not self._open:
+            return
         self._open = False
         self._machine = self._compile(sines=True)
 
