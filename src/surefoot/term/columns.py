@@ -6,8 +6,9 @@ overflow), or an integer of more than 62 bits, is *lost*; what stands there mean
 and `ite` lose a row by later arguments only where these matter.
 
 In float64 arithmetic every other row has the bits of the reference, but for elementary functions and broken
-powers, which numpy rounds in its own way. Exact arithmetic is followed in doubles: exactly for integers and
-truth values, nearly for real numbers. `exact` says that a term has neither.
+powers, which numpy rounds in its own way unless `exact` is asked for. Exact arithmetic is followed in
+doubles: exactly for integers and truth values, nearly for real numbers. `exact` of the terms says that they
+have neither.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.term.elementary_columns import broken_power, elementary_column, whole_power
 from surefoot.term.evaluate import MOST_PRODUCTS
 from surefoot.term.interval import Interval, apply_interval, leaf_interval
 from surefoot.term.term import Apply, Const, Op, Term
@@ -89,10 +91,17 @@ class ColumnTerms:
 
 
 def compile_columns(
-    terms: Sequence[Term], kinds: Mapping[str, ValueType], arithmetic: Arithmetic = Arithmetic.EXACT
+    terms: Sequence[Term],
+    kinds: Mapping[str, ValueType],
+    arithmetic: Arithmetic = Arithmetic.EXACT,
+    *,
+    exact: bool = False,
 ) -> ColumnTerms:
-    """The function from columns to the values of terms; `Unsupported` where a constant does not fit."""
-    listing = _Listing(kinds, arithmetic)
+    """The function from columns to the values of terms; `Unsupported` where a constant does not fit.
+
+    `exact`: elementary functions and powers of doubles have the bits of the reference too.
+    """
+    listing = _Listing(kinds, arithmetic, exact)
     places = tuple(fold_term(term, listing.leaf, listing.apply_operator) for term in terms)
     last = list(range(len(listing.nodes)))
     for place, node in enumerate(listing.nodes):
@@ -100,8 +109,8 @@ def compile_columns(
             last[used] = place
     for place in places:
         last[place] = len(listing.nodes)
-    exact = all(node.exact for node in listing.nodes)
-    return ColumnTerms(tuple(listing.nodes), places, tuple(last), exact)
+    same = all(node.exact for node in listing.nodes)
+    return ColumnTerms(tuple(listing.nodes), places, tuple(last), same)
 
 
 @dataclass(slots=True)
@@ -110,6 +119,7 @@ class _Listing:
 
     kinds: Mapping[str, ValueType]
     arithmetic: Arithmetic
+    bits: bool  # those of the reference are wanted, also of elementary functions
     nodes: list[_Node] = field(default_factory=list)
     known: dict[object, int] = field(default_factory=dict)
 
@@ -131,10 +141,11 @@ class _Listing:
         parts = [self.nodes[p] for p in places]
         sort = SORT_RULES[term.op](term, [p.sort for p in parts])
         interval = apply_interval(term, [p.interval for p in parts])
-        rule = _operator_rule(term, parts, sort, interval)
-        rounded = term.op in ELEMENTARY or (term.op is Op.POW and not isinstance(term.args[1], Const))
-        rounded |= term.op is Op.POW and parts[1].sort is REAL
-        exact = not rounded and (sort is not REAL or self.arithmetic is Arithmetic.FLOAT64)
+        own = self.bits and self.arithmetic is Arithmetic.FLOAT64
+        rule = _operator_rule(term, parts, sort, interval, own)
+        rounded = term.op in ELEMENTARY or (term.op is Op.POW and not _is_few_products(term.args[1]))
+        same = not rounded or (own and sort is REAL)  # the sort of an integer's power may be wrong
+        exact = same and (sort is not REAL or self.arithmetic is Arithmetic.FLOAT64)
         computed = sort is REAL and (term.op in _COMPUTING or any(p.computed for p in parts))
         return self._place(key, _Node(sort, interval, rule, tuple(places), computed, exact))
 
@@ -178,18 +189,18 @@ def _lost_by_overflow(value: Any) -> Any:
     return bad.any(axis=tuple(range(1, bad.ndim))) if np.ndim(bad) > 1 else bad
 
 
-def _operator_rule(term: Apply, parts: list[_Node], sort: Sort, interval: Interval) -> _Rule:
+def _operator_rule(term: Apply, parts: list[_Node], sort: Sort, interval: Interval, exact: bool) -> _Rule:
     op = term.op
     if op in _LAZY_RULES:
         return _LAZY_RULES[op]
     if op in _EAGER:
         return _strict_rule(_EAGER[op], () if op in _TRANSPARENT else _computed_places(parts))
     if op in ELEMENTARY:
-        return _strict_rule(_elementary_function(op), _computed_places(parts))
+        return _strict_rule(elementary_column(op, exact=exact), _computed_places(parts))
     if op is Op.DIV:
         return _losing_rule(_divide, _computed_places(parts[1:], first=1))
     if op is Op.POW:
-        return _power_rule(term, parts, sort)
+        return _power_rule(term, parts, sort, exact)
     if op in (Op.FLOOR, Op.CEIL, Op.TRUNC):
         if parts[0].sort is INT:
             return _strict_rule(lambda x: x)
@@ -306,11 +317,20 @@ def _select(array: Any, index: Any) -> tuple[Any, Any]:
     return array[0 if len(array) == 1 else np.arange(len(array)), place], lost
 
 
-def _power_rule(term: Apply, parts: list[_Node], sort: Sort) -> _Rule:
+def _is_few_products(exponent: Term) -> bool:
+    """Is it a constant power that is a product of so many factors?"""
+    if not isinstance(exponent, Const) or type(exponent.value) is not int:
+        return False
+    return abs(exponent.value) <= MOST_PRODUCTS
+
+
+def _power_rule(term: Apply, parts: list[_Node], sort: Sort, exact: bool) -> _Rule:
     exponent = term.args[1]
-    few = isinstance(exponent, Const) and type(exponent.value) is int and abs(exponent.value) <= MOST_PRODUCTS
-    if not few:
-        return _losing_rule(_integer_power) if sort is INT else _strict_rule(_real_power, (0, 1))
+    if not _is_few_products(exponent):
+        if sort is INT:
+            return _losing_rule(_integer_power)
+        power = partial(whole_power, most_products=MOST_PRODUCTS) if parts[1].sort is INT else broken_power
+        return _strict_rule(partial(power, exact=exact), (0, 1))
     times = abs(int(exponent.value))  # type: ignore[union-attr]
     inverse = exponent.value < 0  # type: ignore[union-attr]
 
@@ -337,32 +357,6 @@ def _integer_power(base: Any, exponent: Any) -> tuple[Any, Any]:
     size = np.power(np.abs(np.asarray(base, dtype=np.float64)), exponent)
     lost = (exponent < 0) | ~(size <= LARGEST * (1 - 1e-9))
     return np.power(np.where(lost, 1, base), np.where(lost, 1, exponent)), lost
-
-
-def _real_power(base: Any, exponent: Any) -> Any:
-    return np.power(np.asarray(base, dtype=np.float64), exponent)
-
-
-_FUNCTIONS: dict[Op, Callable[[Any], Any]] = {
-    Op.SQRT: np.sqrt,
-    Op.EXP: np.exp,
-    Op.LOG: np.log,
-    Op.SIN: np.sin,
-    Op.COS: np.cos,
-    Op.TAN: np.tan,
-    Op.ASIN: np.arcsin,
-    Op.ACOS: np.arccos,
-    Op.ATAN: np.arctan,
-    Op.TANH: np.tanh,
-}
-_LARGEST_ANGLE = 1e20  # of the reference
-
-
-def _elementary_function(op: Op) -> Callable[[Any], Any]:
-    function = _FUNCTIONS[op]
-    if op not in (Op.SIN, Op.COS, Op.TAN):
-        return lambda x: function(np.asarray(x, dtype=np.float64))
-    return lambda x: np.where(np.abs(x) <= _LARGEST_ANGLE, function(np.asarray(x, dtype=np.float64)), np.nan)
 
 
 def _sign(x: Any) -> Any:

@@ -60,7 +60,8 @@ def compile_batch_conditions(model: BatchModel, terms: Sequence[Term]) -> BatchC
     located = [map_variables(t, lambda v: locate_by_number(environment, v)) for t in terms]
     known = condition_kinds(model, located)
     facts = tuple(sorted(set(known) - set(column_kinds(environment))))
-    return BatchConditions(model, facts, compile_columns(located, known, environment.arithmetic))
+    compiled = compile_columns(located, known, environment.arithmetic, exact=model.exact)
+    return BatchConditions(model, facts, compiled)
 
 
 def condition_kinds(model: BatchModel, terms: Iterable[Term]) -> dict[str, ValueType]:

@@ -259,14 +259,15 @@ def compile_batch_policy(
                         compile_part(branch.then)
             case ShieldedPolicy(inner, permits, fallback):
                 chosen = {chosen_name(n): Bool() for n in action_names(inner, environment)}
-                terms[id(part)] = compile_columns((permits,), {**kinds, **chosen}, environment.arithmetic)
+                known = {**kinds, **chosen}
+                terms[id(part)] = compile_columns((permits,), known, environment.arithmetic, exact=exact)
                 compile_part(inner)
                 compile_part(fallback)
             case OraclePolicy():
                 return
 
     def compiled(several: Any) -> ColumnTerms:
-        return compile_columns(tuple(several), kinds, environment.arithmetic)
+        return compile_columns(tuple(several), kinds, environment.arithmetic, exact=exact)
 
     compile_part(policy)
     names = () if environment.controls else action_names(policy, environment)

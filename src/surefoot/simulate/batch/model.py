@@ -275,10 +275,10 @@ class BatchModel:
                 _product([e.outcomes[i].probability for e, i in zip(edges, picks, strict=True)])
                 for picks in combined
             ]
-            shares = compile_columns(products, named, environment.arithmetic)
+            shares = compile_columns(products, named, environment.arithmetic, exact=self.exact)
         return TransitionPlan(
             tuple({c.name: c for c in choices}.values()),
-            compile_columns(assumed, named, environment.arithmetic) if assumed else None,
+            compile_columns(assumed, named, environment.arithmetic, exact=self.exact) if assumed else None,
             shares,
             tuple(self._combine(transition, picks, named) for picks in combined),
         )
@@ -293,7 +293,9 @@ class BatchModel:
         ]
         updates = sorted((u for part in parts for u in part.updates), key=lambda u: u.index)
         levels = tuple(
-            _compile_writes([u for u in updates if u.index == index], named, environment.arithmetic)
+            _compile_writes(
+                [u for u in updates if u.index == index], named, environment.arithmetic, self.exact
+            )
             for index in dict.fromkeys(u.index for u in updates)
         )
         targets = []
@@ -318,7 +320,7 @@ def _product(factors: Sequence[Term]) -> Term:
 
 
 def _compile_writes(
-    updates: Sequence[Update], named: Mapping[str, ValueType], arithmetic: Arithmetic
+    updates: Sequence[Update], named: Mapping[str, ValueType], arithmetic: Arithmetic, exact: bool
 ) -> _Writes:
     terms: list[Term] = []
     targets: list[tuple[str, int]] = []
@@ -327,9 +329,8 @@ def _compile_writes(
         targets.append((name, len(indices)))
         terms += [update.value, *indices]
     plain = [name for name, depth in targets if not depth]
-    return _Writes(
-        tuple(targets), compile_columns(terms, named, arithmetic), twice=len(set(plain)) < len(plain)
-    )
+    compiled = compile_columns(terms, named, arithmetic, exact=exact)
+    return _Writes(tuple(targets), compiled, twice=len(set(plain)) < len(plain))
 
 
 def _pick_permitted(permitted: Truths, uniform: Uniform, rows: Rows) -> Rows:
@@ -399,7 +400,7 @@ def _value_of_open_range(low: Any, high: Any, shares: NDArray[np.float64]) -> ND
 
 
 def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = False) -> BatchModel:
-    """Of a problem without flow. `exact`: outputs of networks have the bits of the reference."""
+    """Of a problem without flow. `exact`: networks, sines and the like have the bits of the reference."""
     environment = problem.environment
     if environment.flow is not None:
         raise Unsupported("a differential equation has no steps")
@@ -432,7 +433,7 @@ def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = F
         else NOBODY
         for t in transitions
     ]
-    compiled = compile_columns(guards, named, environment.arithmetic)
+    compiled = compile_columns(guards, named, environment.arithmetic, exact=exact)
     return BatchModel(
         problem,
         environment,
