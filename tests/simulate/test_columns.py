@@ -174,14 +174,14 @@ def test_chosen_values(name: str) -> None:
     what = PathProperty(V > Fraction(13, 10), V > -1, None, 40, V * V)
     fast, slow = (make_simulator(asked, what, max_steps=100, tier=t) for t in ("columns", "interpreter"))
     assert make_simulator(asked, what, max_steps=100).tier == "columns"
-    assert same(fast, slow, 3, None, 0, 200) == "same"
+    assert same(fast, slow, 3, None, 0, 60) == "same"
 
 
 def test_a_missed_assumption_is_the_error_of_the_interpreter() -> None:
     asked = walk(V + W, Fraction(0), (LAWS["uniform"],), assuming=V <= 2)
     what = PathProperty(V > 50)
     fast, slow = (make_simulator(asked, what, max_steps=100, tier=t) for t in ("columns", "interpreter"))
-    assert same(fast, slow, 3, None, 0, 20) == "error"
+    assert same(fast, slow, 3, None, 0, 2) == "error"
 
 
 def plant() -> Problem:
@@ -218,20 +218,24 @@ CYCLES: dict[str, tuple[Term, Fraction]] = {
 }
 
 
-@pytest.mark.parametrize("most", [10, 100])
+LONG = ("drift", "long", "too long")
+
+
 @pytest.mark.parametrize("name", sorted(CYCLES))
-def test_certain_runs_that_go_on_for_ever(name: str, most: int) -> None:
+def test_certain_runs_that_go_on_for_ever(name: str) -> None:
     asked = walk(*CYCLES[name])
-    for what in (
-        PathProperty(V < 0),
-        PathProperty(equal(V, 60), low=200),
-        PathProperty(equal(V, 4000)),
-        PathProperty(V < 0, V < 40),
-        PathProperty(V < 0, reward="steps"),
-        PathProperty(V < 0, high=1000),
-    ):
-        fast, slow = (make_simulator(asked, what, max_steps=most, tier=t) for t in ("columns", "interpreter"))
-        assert same(fast, slow, 0, None, 0, 3) == "same"
+    watch = [PathProperty(V < 0), PathProperty(equal(V, 4000))]
+    if name not in LONG:
+        watch += [
+            PathProperty(equal(V, 60), low=200),
+            PathProperty(equal(V, 40), low=200),
+            PathProperty(V < 0, V < 40),
+            PathProperty(V < 0, reward="steps"),
+            PathProperty(V < 0, high=1000),
+        ]
+    for what in watch:
+        fast, slow = (make_simulator(asked, what, max_steps=70, tier=t) for t in ("columns", "interpreter"))
+        assert same(fast, slow, 0, None, 0, 1) == "same"
 
 
 def test_cycles_are_found_before_the_run_is_cut_off() -> None:
@@ -242,7 +246,7 @@ def test_cycles_are_found_before_the_run_is_cut_off() -> None:
 
 def test_absorbing_states_of_random_walks() -> None:
     half = Const(Fraction(1, 2))
-    steps = tuple(Outcome(half, (Update(V, V + ite(abs(V) >= 4, 0, d)),)) for d in (-1, 1))
+    steps = tuple(Outcome(half, (Update(V, V + ite((V >= 4) | (V <= -4), 0, d)),)) for d in (-1, 1))
     asked = walk(V, Fraction(0))
     walks = replace(asked.environment, components=(Component("c", (Edge(outcomes=steps),)),))
     asked = replace(asked, environment=walks)
@@ -255,12 +259,12 @@ def test_absorbing_states_of_random_walks() -> None:
 
 
 def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, what = plant(), PathProperty(V >= Fraction(11, 10), high=200)
-    whole = make_simulator(asked, what, max_steps=500).runs(7, None, 0, 300)
-    monkeypatch.setattr(column_simulation, "LANES", 16)
+    asked, what = plant(), PathProperty(Const(Fraction(11, 10)) <= V, high=60)
+    whole = make_simulator(asked, what, max_steps=500).runs(7, None, 0, 75)
+    monkeypatch.setattr(column_simulation, "LANES", 8)
     small = make_simulator(asked, what, max_steps=500)
-    parts = [small.runs(7, None, first, 60) for first in (240, 0, 120, 180, 60)]
-    order = np.argsort([240, 0, 120, 180, 60])
+    parts = [small.runs(7, None, first, 15) for first in (60, 0, 30, 45, 15)]
+    order = np.argsort([60, 0, 30, 45, 15])
     assert np.concatenate([parts[i].steps for i in order]).tolist() == whole.steps.tolist()
 
 

@@ -459,7 +459,7 @@ def _check_exactness(model: BatchModel, asked: BatchConditions, reward: str | No
     for component in environment.components:
         for edge in component.edges:
             kinds = model.names | {c.name: c.kind for c in edge.chosen}
-            compiled.append(compile_columns(_edge_terms(edge, reward), kinds, environment.arithmetic))
+            compiled.append(compile_columns(_edge_terms(edge, reward), kinds, environment.arithmetic, exact=True))
     if not all(terms.exact for terms in compiled):
         exact = environment.arithmetic is Arithmetic.EXACT
         raise Unsupported("real numbers are exact" if exact else "a power is rounded otherwise in columns")

@@ -215,7 +215,7 @@ class LawfulSteps:
             laws = [cumulative_thresholds(parts) if len(parts) > 1 else None for parts in shares]
         else:
             laws = [
-                compile_columns([o.probability for o in edge.outcomes], kinds, environment.arithmetic)
+                compile_columns([o.probability for o in edge.outcomes], kinds, environment.arithmetic, exact=True)
                 for edge in edges
             ]
         rewards: tuple[_RewardLaw, ...] = ()
@@ -236,7 +236,7 @@ class LawfulSteps:
         if low != high:  # together with a broken part it may be a whole number of units
             raise Unsupported("a reward that is no whole number of units beside others")
         arithmetic = self.model.environment.arithmetic
-        return _RewardLaw(*_check_units(low, high), compile_columns(others, kinds, arithmetic))
+        return _RewardLaw(*_check_units(low, high), compile_columns(others, kinds, arithmetic, exact=True))
 
     def _constant(self, term: Const) -> Fraction:
         value = Fraction(term.value)

@@ -110,7 +110,8 @@ class BatchModel:
                 lost |= here & holds.lost[place]
                 here = here & holds.columns[place]
             ready[number] = here
-        return np.array([ready[parts].all(axis=0) for parts in self._parts]).reshape(-1, count)
+        together = [ready[parts].all(axis=0) for parts in self._parts]
+        return np.array(together, dtype=np.bool_).reshape(-1, count)
 
     def decide(
         self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool = True
