@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.term.random_terms import KINDS, conditions, numbers
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.simulate.batch.fast_columns import FastColumns
 from surefoot.term.columns import compile_columns
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.term import Apply, Const, Op, Term, Var
@@ -62,6 +63,34 @@ def same_bits(left: Any, right: Any) -> bool:
     if isinstance(left, float):
         return struct.pack("d", left) == struct.pack("d", float(right))
     return bool(left == right)
+
+
+@pytest.mark.parametrize("arithmetic", list(Arithmetic))
+@settings(max_examples=60, deadline=None)
+@given(terms=st.lists(st.one_of(numbers(), conditions()), min_size=1, max_size=5), seed=st.integers(0, 10**6))
+def test_machine_code_has_the_bits_of_numpy(arithmetic: Arithmetic, terms: list[Term], seed: int) -> None:
+    rng = random.Random(seed)
+    rows = [{name: draw_value(kind, arithmetic, rng) for name, kind in KINDS.items()} for _ in range(ROWS)]
+    names = {name: column_of([row[name] for row in rows], kind) for name, kind in KINDS.items()}
+    try:
+        numpy_tier = compile_columns(terms, KINDS, arithmetic, exact=True)
+    except Unsupported:
+        return
+    plain = numpy_tier(names, ROWS)
+    fast = FastColumns(numpy_tier)
+    fast.compile_now()
+    found = fast(names, ROWS)
+    joined = FastColumns(numpy_tier, joined=True)
+    joined.compile_now()
+    together = joined(names, ROWS)
+    assert (together.lost[0] == np.logical_or.reduce(plain.lost)).all()
+    for a, b, c, left, right in zip(
+        plain.columns, found.columns, together.columns, plain.lost, found.lost, strict=True
+    ):
+        assert a.dtype == b.dtype == c.dtype
+        assert (left == right).all()
+        kept = ~left
+        assert a[kept].tobytes() == b[kept].tobytes() == c[kept].tobytes()
 
 
 @pytest.mark.parametrize("exact", [False, True], ids=["looking", "exact"])

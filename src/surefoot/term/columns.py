@@ -29,7 +29,7 @@ from surefoot.term.interval import Interval, apply_interval, leaf_interval
 from surefoot.term.term import Apply, Const, Op, Term
 from surefoot.term.traverse import Leaf, fold_term
 from surefoot.term.types import ELEMENTARY, INT, REAL, SORT_RULES, Sort, leaf_sort
-from surefoot.term.value_types import Arithmetic, ValueType
+from surefoot.term.value_types import Arithmetic, Array, ValueType
 
 Column: TypeAlias = NDArray[Any]
 Truths: TypeAlias = NDArray[np.bool_]
@@ -39,7 +39,7 @@ LARGEST = 2**62  # of an integer: a sum of two fits into 64 bits
 
 
 @dataclass(frozen=True, slots=True)
-class _Node:
+class ColumnNode:
     """A name, a constant (without an axis of rows), or an operation on earlier nodes."""
 
     sort: Sort
@@ -48,6 +48,9 @@ class _Node:
     arguments: tuple[int, ...] = ()
     computed: bool = False  # a double that may have overflowed
     exact: bool = True
+    term: Apply | None = None  # of an operation
+    depth: int = 0  # of an array: its further axes
+    checked: bool = False  # a sum or product of integers that may be too large
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class ColumnValues:
 class ColumnTerms:
     """Terms that share their operations."""
 
-    nodes: tuple[_Node, ...]
+    nodes: tuple[ColumnNode, ...]
     places: tuple[int, ...]
     last: tuple[int, ...]  # the node after which nobody needs this one
     exact: bool
@@ -81,13 +84,13 @@ class ColumnTerms:
                 for p in used:
                     if self.last[p] == place:
                         values[p] = None
-            columns = [_give_rows(values[p], count) for p in self.places]
+            columns = [give_rows(values[p], count) for p in self.places]
             rows = [
-                _join_lost(lost[p], _lost_by_overflow(values[p])) if self.nodes[p].computed else lost[p]
+                rows_lost(lost[p], values[p]) if self.nodes[p].computed else lost[p]
                 for p in self.places
             ]
         none = np.broadcast_to(np.False_, count)
-        return ColumnValues(columns, [none if r is False else _give_rows(r, count) for r in rows])
+        return ColumnValues(columns, [none if r is False else give_rows(r, count) for r in rows])
 
 
 def compile_columns(
@@ -120,7 +123,7 @@ class _Listing:
     kinds: Mapping[str, ValueType]
     arithmetic: Arithmetic
     bits: bool  # those of the reference are wanted, also of elementary functions
-    nodes: list[_Node] = field(default_factory=list)
+    nodes: list[ColumnNode] = field(default_factory=list)
     known: dict[object, int] = field(default_factory=dict)
 
     def leaf(self, part: Leaf) -> int:
@@ -128,11 +131,12 @@ class _Listing:
         exact = sort is not REAL or self.arithmetic is Arithmetic.FLOAT64
         if isinstance(part, Const):
             value = _constant_column(part.value)
-            node = _Node(sort, leaf_interval(part, {}), value, exact=exact)
+            node = ColumnNode(sort, leaf_interval(part, {}), value, exact=exact)
             return self._place((type(value), repr(value)), node)
         if part.name not in self.kinds:
             raise InvalidProblem(f"`{part.name}` is not declared")
-        return self._place(part.name, _Node(sort, leaf_interval(part, self.kinds), part.name, exact=exact))
+        interval, depth = leaf_interval(part, self.kinds), _count_axes(self.kinds[part.name])
+        return self._place(part.name, ColumnNode(sort, interval, part.name, exact=exact, depth=depth))
 
     def apply_operator(self, term: Apply, places: list[int]) -> int:
         key = (term.op, tuple(places))
@@ -142,14 +146,17 @@ class _Listing:
         sort = SORT_RULES[term.op](term, [p.sort for p in parts])
         interval = apply_interval(term, [p.interval for p in parts])
         own = self.bits and self.arithmetic is Arithmetic.FLOAT64
-        rule = _operator_rule(term, parts, sort, interval, own)
-        rounded = term.op in ELEMENTARY or (term.op is Op.POW and not _is_few_products(term.args[1]))
+        checked = term.op in _ARITHMETIC and _may_be_large(term.op, parts)
+        rule = _operator_rule(term, parts, sort, checked=checked, exact=own)
+        rounded = term.op in ELEMENTARY or (term.op is Op.POW and not is_few_products(term.args[1]))
         same = not rounded or (own and sort is REAL)  # the sort of an integer's power may be wrong
         exact = same and (sort is not REAL or self.arithmetic is Arithmetic.FLOAT64)
         computed = sort is REAL and (term.op in _COMPUTING or any(p.computed for p in parts))
-        return self._place(key, _Node(sort, interval, rule, tuple(places), computed, exact))
+        depth = _axes_of_operation(term.op, parts)
+        node = ColumnNode(sort, interval, rule, tuple(places), computed, exact, term, depth, checked)
+        return self._place(key, node)
 
-    def _place(self, key: object, node: _Node) -> int:
+    def _place(self, key: object, node: ColumnNode) -> int:
         if key not in self.known:
             self.known[key] = len(self.nodes)
             self.nodes.append(node)
@@ -172,12 +179,17 @@ def _constant_column(value: bool | int | Fraction) -> Any:
         raise Unsupported("a number is beyond float64") from None
 
 
-def _give_rows(value: Any, count: int) -> Column:
+def give_rows(value: Any, count: int) -> Column:
     """A constant repeated in every row; columns as they are."""
     column = np.asarray(value)
     if column.ndim and len(column) == count:
         return column
     return np.broadcast_to(column, (count, *column.shape[1:]))
+
+
+def rows_lost(lost: _Lost, value: Any) -> _Lost:
+    """Those that are lost already, and those whose value is no number."""
+    return _join_lost(lost, _lost_by_overflow(value))
 
 
 def _lost_by_overflow(value: Any) -> Any:
@@ -189,7 +201,29 @@ def _lost_by_overflow(value: Any) -> Any:
     return bad.any(axis=tuple(range(1, bad.ndim))) if np.ndim(bad) > 1 else bad
 
 
-def _operator_rule(term: Apply, parts: list[_Node], sort: Sort, interval: Interval, exact: bool) -> _Rule:
+def _count_axes(kind: ValueType) -> int:
+    return 1 + _count_axes(kind.element) if isinstance(kind, Array) else 0
+
+
+def _axes_of_operation(op: Op, parts: Sequence[ColumnNode]) -> int:
+    match op:
+        case Op.ARRAY:
+            return 1 + max((p.depth for p in parts), default=0)
+        case Op.SELECT:
+            return parts[0].depth - 1
+        case Op.ITE:
+            return parts[1].depth
+        case _:
+            return 0
+
+
+def _may_be_large(op: Op, parts: Sequence[ColumnNode]) -> bool:
+    sizes = [_largest_size(p.interval) for p in parts if p.sort is INT]
+    most = sum(sizes) if op is not Op.MUL else reduce(lambda a, b: a * max(b, 1), sizes, 1)
+    return bool(most > LARGEST)
+
+
+def _operator_rule(term: Apply, parts: list[ColumnNode], sort: Sort, *, checked: bool, exact: bool) -> _Rule:
     op = term.op
     if op in _LAZY_RULES:
         return _LAZY_RULES[op]
@@ -209,12 +243,10 @@ def _operator_rule(term: Apply, parts: list[_Node], sort: Sort, interval: Interv
         return _losing_rule(_modulo)
     if op is Op.SELECT:
         return _losing_rule(_select)
-    sizes = [_largest_size(p.interval) for p in parts if p.sort is INT]
-    most = sum(sizes) if op is not Op.MUL else reduce(lambda a, b: a * max(b, 1), sizes, 1)
-    return _folding_rule(_ARITHMETIC[op], _CHECKED[op], checked=most > LARGEST)
+    return _folding_rule(_ARITHMETIC[op], _CHECKED[op], checked=checked)
 
 
-def _computed_places(parts: Sequence[_Node], first: int = 0) -> tuple[int, ...]:
+def _computed_places(parts: Sequence[ColumnNode], first: int = 0) -> tuple[int, ...]:
     return tuple(n for n, part in enumerate(parts, first) if part.computed)
 
 
@@ -317,16 +349,16 @@ def _select(array: Any, index: Any) -> tuple[Any, Any]:
     return array[0 if len(array) == 1 else np.arange(len(array)), place], lost
 
 
-def _is_few_products(exponent: Term) -> bool:
+def is_few_products(exponent: Term) -> bool:
     """Is it a constant power that is a product of so many factors?"""
     if not isinstance(exponent, Const) or type(exponent.value) is not int:
         return False
     return abs(exponent.value) <= MOST_PRODUCTS
 
 
-def _power_rule(term: Apply, parts: list[_Node], sort: Sort, exact: bool) -> _Rule:
+def _power_rule(term: Apply, parts: list[ColumnNode], sort: Sort, exact: bool) -> _Rule:
     exponent = term.args[1]
-    if not _is_few_products(exponent):
+    if not is_few_products(exponent):
         if sort is INT:
             return _losing_rule(_integer_power)
         power = partial(whole_power, most_products=MOST_PRODUCTS) if parts[1].sort is INT else broken_power

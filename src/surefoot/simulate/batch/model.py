@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Choice, Environment, Update
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Update
 from surefoot.problem.meaning.decision import action_among
 from surefoot.problem.meaning.transition import Transition, joint_transitions
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, free_choices
 from surefoot.simulate.batch.decision import NOBODY, BatchDecision, BatchPolicy, Uniform, compile_batch_policy
+from surefoot.simulate.batch.fast_columns import FastColumns, compile_fast_columns
+from surefoot.simulate.batch.fused_updates import FusedUpdates, fuse_updates
 from surefoot.simulate.batch.state_columns import (
     Names,
     column_kinds,
@@ -30,8 +32,9 @@ from surefoot.simulate.batch.state_columns import (
     exact_entry,
     misfit_rows,
 )
-from surefoot.term.columns import Column, ColumnTerms, Truths, compile_columns
-from surefoot.term.term import Const, Term, split_target
+from surefoot.term.columns import Column, Truths
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import Apply, Const, Op, Term, Var, split_target
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real, ValueType
 
 Rows: TypeAlias = NDArray[np.int64]
@@ -60,7 +63,7 @@ class _Writes:
     """Updates of one index: targets with the terms of their places, and all terms of them together."""
 
     targets: tuple[tuple[str, int], ...]  # a variable and how many indices
-    terms: ColumnTerms
+    terms: FastColumns
     twice: bool  # a variable is written twice in every row
 
 
@@ -78,8 +81,8 @@ class TransitionPlan:
     """A transition with what is open in it."""
 
     choices: tuple[Choice, ...]
-    assumptions: ColumnTerms | None
-    probabilities: ColumnTerms | None  # of every combination; None: there is one
+    assumptions: FastColumns | None
+    probabilities: FastColumns | None  # of every combination; None: there is one
     combinations: tuple[_Combination, ...]
 
 
@@ -94,24 +97,23 @@ class BatchModel:
     policy: BatchPolicy | None
     exact: bool
     names: dict[str, ValueType]  # of a state and of controls
-    _guards: ColumnTerms
-    _edges: list[tuple[str, int, int | None]]  # key and number of the source, place of the guard
-    _parts: list[Rows]  # by transition, which edges it needs
+    _ready: FastColumns  # by edge: its component is at its source, and its guard holds
+    _parts: Rows  # by place and transition, which edges it needs
     actions: Rows  # by transition: the place of the action of the policy, or NOBODY
+    _only: Rows | None  # by action: its only transition (ENDED: none), if every one belongs to an action
+    fused: FusedUpdates | None  # transitions that are simple enough to be taken together
     _plans: dict[int, TransitionPlan] = field(default_factory=dict)
 
     def enabled(self, state: Names, count: int, lost: Truths) -> Truths:
         """By transition and row; rows whose guards have no value are added to `lost`."""
-        holds = self._guards(state, count)
-        ready = np.empty((len(self._edges), count), dtype=np.bool_)
-        for number, (key, source, place) in enumerate(self._edges):
-            here = state[key] == source if key else np.ones(count, dtype=np.bool_)
-            if place is not None:
-                lost |= here & holds.lost[place]
-                here = here & holds.columns[place]
-            ready[number] = here
-        together = [ready[parts].all(axis=0) for parts in self._parts]
-        return np.array(together, dtype=np.bool_).reshape(-1, count)
+        found = self._ready(state, count)
+        ready = np.array(found.columns, dtype=np.bool_).reshape(-1, count)
+        for rows in found.lost:
+            lost |= rows
+        possible = ready[self._parts[0]]
+        for others in self._parts[1:]:
+            possible &= ready[others]
+        return possible
 
     def decide(
         self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool = True
@@ -134,6 +136,11 @@ class BatchModel:
                 own[action] |= row
         made = policy.decide(state, own, count, uniform)
         lost |= made.lost
+        if self._only is not None:
+            permitted = np.zeros_like(possible)
+            rows = np.flatnonzero((made.actions >= 0) & ~made.stalled)
+            permitted[self._only[made.actions[rows]], rows] = True
+            return possible, permitted, made
         mine = (self.actions == NOBODY)[:, None] | (self.actions[:, None] == made.actions)
         return possible, possible & mine, made
 
@@ -143,19 +150,48 @@ class BatchModel:
         possible, permitted, made = self.decide(state, count, lost, uniform, by_probability=by_probability)
         rows = np.arange(count)
         picked = _pick_permitted(permitted, uniform, rows)
-        after = {name: column.copy() for name, column in state.items()}
         outcomes, chosen = np.zeros(count, dtype=np.int64), dict[str, Column]()
-        controls = made.controls if made is not None else {}
-        for number in np.unique(picked):
-            if number == ENDED:
-                continue
+        names = {**state, **made.controls} if made is not None else dict(state)
+        taken = np.bincount(picked + 1, minlength=len(self.transitions) + 1)[1:] > 0
+        after = dict(state)
+        if self.fused is not None and (taken & (self.fused.first[:-1] >= 0)).any():
+            after |= self._take_together(names, picked, outcomes, lost, uniform, by_probability)
+            taken &= self.fused.first[:-1] < 0
+        if taken.any():
+            after = {
+                name: column.copy() if column is state[name] else column for name, column in after.items()
+            }
+        for number in np.flatnonzero(taken):
             mine = np.flatnonzero(picked == number)
-            whole = len(mine) == count
-            names = dict(state) | controls
-            some = names if whole else {n: c[mine] for n, c in names.items()}
+            some = names if len(mine) == count else {n: c[mine] for n, c in names.items()}
+            some = dict(some)
             self._take(int(number), some, mine, after, outcomes, chosen, lost, uniform, by_probability, count)
         deadlocked = ~np.asarray(possible.any(axis=0))
         return BatchStep(after, picked, outcomes, chosen, lost, deadlocked, made)
+
+    def _take_together(
+        self,
+        names: Names,
+        picked: Rows,
+        outcomes: Rows,
+        lost: Truths,
+        uniform: Uniform,
+        by_probability: bool,
+    ) -> dict[str, Column]:
+        """All transitions that are simple enough at once; other rows stay as they are."""
+        fused = self.fused
+        assert fused is not None
+        codes = fused.first[picked]
+        if fused.several.any():
+            drawing = np.flatnonzero(fused.several[picked] & (picked != ENDED))
+            if len(drawing):
+                numbers = uniform("outcome", drawing)
+                picks = fused.pick_outcomes(picked[drawing], numbers, by_probability=by_probability)
+                outcomes[drawing] = picks
+                codes[drawing] += picks
+        columns, missed = fused.write(names, codes)
+        lost |= missed
+        return columns
 
     def _take(
         self,
@@ -276,10 +312,12 @@ class BatchModel:
                 _product([e.outcomes[i].probability for e, i in zip(edges, picks, strict=True)])
                 for picks in combined
             ]
-            shares = compile_columns(products, named, environment.arithmetic, exact=self.exact)
+            shares = compile_fast_columns(products, named, environment.arithmetic, exact=self.exact)
         return TransitionPlan(
             tuple({c.name: c for c in choices}.values()),
-            compile_columns(assumed, named, environment.arithmetic, exact=self.exact) if assumed else None,
+            compile_fast_columns(assumed, named, environment.arithmetic, exact=self.exact)
+            if assumed
+            else None,
             shares,
             tuple(self._combine(transition, picks, named) for picks in combined),
         )
@@ -330,7 +368,7 @@ def _compile_writes(
         targets.append((name, len(indices)))
         terms += [update.value, *indices]
     plain = [name for name, depth in targets if not depth]
-    compiled = compile_columns(terms, named, arithmetic, exact=exact)
+    compiled = compile_fast_columns(terms, named, arithmetic, exact=exact)
     return _Writes(tuple(targets), compiled, twice=len(set(plain)) < len(plain))
 
 
@@ -350,7 +388,7 @@ def _pick_permitted(permitted: Truths, uniform: Uniform, rows: Rows) -> Rows:
 
 
 def _pick_outcome(
-    probabilities: ColumnTerms, some: Names, mine: Rows, uniform: Uniform, by_probability: bool
+    probabilities: FastColumns, some: Names, mine: Rows, uniform: Uniform, by_probability: bool
 ) -> tuple[Rows, Truths]:
     found = probabilities(some, len(mine))
     shares = np.array(np.broadcast_arrays(*found.columns), dtype=np.float64)
@@ -400,8 +438,8 @@ def _value_of_open_range(low: Any, high: Any, shares: NDArray[np.float64]) -> ND
     return float(low) + FAR * inner / (1 - inner) if high is None else float(high) - FAR * inner / (1 - inner)
 
 
-def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = False) -> BatchModel:
-    """Of a problem without flow. `exact`: networks, sines and the like have the bits of the reference."""
+def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
+    """Of a problem without flow. `exact`: sines and the like have the bits of the reference too."""
     environment = problem.environment
     if environment.flow is not None:
         raise Unsupported("a differential equation has no steps")
@@ -415,17 +453,13 @@ def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = F
     named: dict[str, ValueType] = kinds | {c.name: Real() for c in environment.controls}
     policy = None
     if problem.policy is not None:
-        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact, outputs=outputs)
-    guards: list[Term] = []
-    edges: list[tuple[str, int, int | None]] = []
+        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact)
+    ready: list[Term] = []
     place: dict[tuple[int, int], int] = {}
     for c, component in enumerate(environment.components):
         for e, edge in enumerate(component.edges):
-            key = f"@{component.name}" if len(component.locations) > 1 else ""
-            guarded = edge.guard != Const(True)
-            place[c, e] = len(edges)
-            edges.append((key, component.locations.index(edge.source), len(guards) if guarded else None))
-            guards += [edge.guard] if guarded else []
+            place[c, e] = len(ready)
+            ready.append(_is_ready(component, edge))
     actions = [
         NOBODY
         if policy is None or environment.controls
@@ -434,7 +468,8 @@ def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = F
         else NOBODY
         for t in transitions
     ]
-    compiled = compile_columns(guards, named, environment.arithmetic, exact=exact)
+    most = max((len(t.edges) for t in transitions), default=1)
+    parts = [[place[p] for p in (*t.edges, *t.edges[:1] * (most - len(t.edges)))] for t in transitions]
     return BatchModel(
         problem,
         environment,
@@ -443,8 +478,25 @@ def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = F
         policy,
         exact,
         named,
-        compiled,
-        edges,
-        [np.array([place[part] for part in t.edges]) for t in transitions],
+        compile_fast_columns(ready, named, environment.arithmetic, exact=exact, joined=True),
+        np.array(parts, dtype=np.int64).reshape(-1, most).T,
         np.array(actions, dtype=np.int64),
+        _only_transitions(actions, len(policy.names)) if policy is not None else None,
+        fuse_updates(environment, transitions, kinds, named, exact=exact),
     )
+
+
+def _is_ready(component: Component, edge: Edge) -> Term:
+    if len(component.locations) == 1:
+        return edge.guard
+    here = Apply(Op.EQ, (Var(location_key(component.name)), Const(component.locations.index(edge.source))))
+    return here if edge.guard == Const(True) else Apply(Op.AND, (here, edge.guard))
+
+
+def _only_transitions(actions: Sequence[int], count: int) -> Rows | None:
+    """By action, its transition; None if some action has several, or some transition none."""
+    if NOBODY in actions or len(set(actions)) < len(actions) or not actions:
+        return None
+    found = np.full(count, ENDED)
+    found[actions] = np.arange(len(actions))
+    return found

@@ -22,7 +22,7 @@ from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 from surefoot.work.machine.llvm_ir import IrFunction
 
 _LAYER_SIZE = 5
-_ROWS = 512  # of a piece of the batch where values of all nodes are kept
+_ROWS, _MANY_ROWS = 512, 4096  # of a piece of the batch where values of all nodes are kept, or of two
 _Integers: TypeAlias = NDArray[np.int64]
 
 
@@ -65,12 +65,13 @@ class ColumnNetwork:
 
     def outputs(self, inputs: Sequence[Any], count: int) -> Array32:
         """From a column for each input to a row for each output."""
-        most = count if len(self.parts) == 1 else _ROWS
+        most = _MANY_ROWS if len(self.parts) == 1 else _ROWS
         found = np.empty((self.network.outputs, count), dtype=np.float32)
         with np.errstate(all="ignore"):
             for start in range(0, count, most):
                 rows = min(most, count - start)
-                x = np.zeros((self.network.width, -(-rows // BLOCK_ROWS) * BLOCK_ROWS), dtype=np.float32)
+                x = np.empty((self.network.width, -(-rows // BLOCK_ROWS) * BLOCK_ROWS), dtype=np.float32)
+                x[:, rows:] = 0
                 for place, column in enumerate(inputs):
                     x[place, :rows] = column[start : start + rows]
                 values = {0: x}
@@ -154,7 +155,14 @@ def _machine() -> Machine:
 
 @cache
 def _forward_function() -> Any:
-    kinds = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64]
+    kinds = [
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_void_p,
+        ctypes.c_int64,
+    ]
     return ctypes.CFUNCTYPE(None, *kinds, ctypes.c_void_p, ctypes.c_int64)(_machine().address("forward_rows"))
 
 
