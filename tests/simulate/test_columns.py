@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.explore.random_environments import ACTIONS, X, calm, network, problem
+from tests.explore.random_environments import ACTIONS, calm, network, problem
 from tests.simulate.test_compiled import same
 from tests.simulate.test_interpreted import watched
 
@@ -171,7 +171,7 @@ def test_chosen_values(name: str) -> None:
     step = ite(W, V + Fraction(1, 10), V / 3) if name == "coin" else V / 2 + W / 7
     assumed = {} if name == "coin" else {"assuming": V + W >= -1}
     asked = walk(step, Fraction(1, 10), (LAWS[name],), **assumed)
-    what = PathProperty(V > Fraction(13, 10), V > -1, None, 40, V * V)
+    what = PathProperty(Fraction(13, 10) < V, V > -1, None, 40, V * V)
     fast, slow = (make_simulator(asked, what, max_steps=100, tier=t) for t in ("columns", "interpreter"))
     assert make_simulator(asked, what, max_steps=100).tier == "columns"
     assert same(fast, slow, 3, None, 0, 60) == "same"
@@ -204,7 +204,9 @@ def test_controls_and_noise() -> None:
         PathProperty(V >= 1, reward="decisions"),
         PathProperty(Var("force") <= 0, V > -1, high=30, reward=V),
     ):
-        fast, slow = (make_simulator(plant(), what, max_steps=100, tier=t) for t in ("columns", "interpreter"))
+        fast, slow = (
+            make_simulator(plant(), what, max_steps=100, tier=t) for t in ("columns", "interpreter")
+        )
         assert same(fast, slow, 1, None, 5, 150) == "same"
 
 

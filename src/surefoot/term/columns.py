@@ -85,10 +85,7 @@ class ColumnTerms:
                     if self.last[p] == place:
                         values[p] = None
             columns = [give_rows(values[p], count) for p in self.places]
-            rows = [
-                rows_lost(lost[p], values[p]) if self.nodes[p].computed else lost[p]
-                for p in self.places
-            ]
+            rows = [rows_lost(lost[p], values[p]) if self.nodes[p].computed else lost[p] for p in self.places]
         none = np.broadcast_to(np.False_, count)
         return ColumnValues(columns, [none if r is False else give_rows(r, count) for r in rows])
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
 from surefoot.engines.statistical.bounded_rewards import count_bounded_rewards
-from surefoot.engines.statistical.engine import Statistical
+from surefoot.engines.statistical.engine import AVERAGED, Statistical
 from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.out_of_reach import still_possible
 from surefoot.engines.statistical.question import (
@@ -47,7 +47,7 @@ from surefoot.work.fingerprint import content_fingerprint
 from surefoot.work.run_directory import RunDirectory
 from surefoot.work.worker_pool import ProcessPool, RayPool, SerialPool, WorkerPool
 
-_RUNS = 3  # to be raised whenever run number r becomes another run than it was
+_RUNS = 4  # to be raised whenever run number r becomes another run than it was
 
 
 def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) -> Verdict:
@@ -57,22 +57,32 @@ def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) 
     what = pctl_question(wanted, "max")
     budget.progress("preparing the simulation")
     watched, path = watched_runs(problem, what)
-    simulator = build_simulator(watched, path, *simulation_options(options))
-    together = wanted.over in ("avg", "sum") and len(simulator.starts) > 1
+    drawn = draws_starts(options, problem)
+    made = (watched, path, *simulation_options(options, drawn))
+    simulator = build_simulator(*made)
+    together = drawn or (wanted.over in ("avg", "sum") and len(simulator.starts) > 1)
     starts: list[int | None] = [None] if together else list(range(len(simulator.starts)))
     alone = options.family_wise or wanted.over != "values"  # else each interval stands for itself
     question = statistical_question(options, problem, len(starts) if alone else 1, budget)
     cells = [StartCell(start, question, question.begin()) for start in starts]
     try:
         with ExitStack() as stack:
-            made = (watched, path, *simulation_options(options))
             stop = _build_experiment(options, made, simulator, cells, budget, stack).execute()
     except Infinite as why:
         if len(cells) == 1 or wanted.over == "max":
             return Exact(None, None, None)
         return Unknown(Reason.INCOMPLETE, f"from one of the starts the value is infinite: {why}")
     own = {name for name in simulator.starts.layout.names if name in row_layout(problem.environment).slots}
-    return _starts_verdict(cells, wanted, simulator, own, stop, what.negated)
+    found = _starts_verdict(cells, wanted, simulator, own, stop, what.negated)
+    return replace(found, starts=simulator.law) if isinstance(found, Estimated) else found
+
+
+def draws_starts(options: Statistical, problem: Problem) -> bool:
+    """Does every run draw its start by a law? Also without being told, where the problem declares laws."""
+    wanted = problem.property
+    assert isinstance(wanted, Probability | Expected)
+    declared = bool(problem.environment.start_laws) and wanted.over in AVERAGED
+    return options.starts is not None or declared
 
 
 def watched_runs(problem: Problem, what: PctlQuestion) -> tuple[Problem, PathProperty]:
@@ -86,19 +96,25 @@ def watched_runs(problem: Problem, what: PctlQuestion) -> tuple[Problem, PathPro
     return counting, path
 
 
-def simulation_options(options: Statistical) -> tuple[Any, ...]:
+def simulation_options(options: Statistical, drawn: bool) -> tuple[Any, ...]:
     """What runs depend on, besides problem and seed."""
     split = () if options.importance is None else (options.importance, options.factor)
-    return (options.max_steps, options.uniform, *split)
+    return (options.max_steps, options.uniform, drawn, *split)
 
 
 def build_simulator(
-    problem: Problem, what: PathProperty, max_steps: int, uniform: bool, importance: str = "", factor: int = 0
+    problem: Problem,
+    what: PathProperty,
+    max_steps: int,
+    uniform: bool,
+    drawn: bool = False,
+    importance: str = "",
+    factor: int = 0,
 ) -> RunSimulator | SplittingTrees:
     """What makes the runs, or trees of them."""
     if importance:
-        return SplittingTrees(problem, what, max_steps, uniform, importance, factor)
-    return make_simulator(problem, what, max_steps=max_steps, uniform=uniform)
+        return SplittingTrees(problem, what, max_steps, uniform, importance, factor, drawn)
+    return make_simulator(problem, what, max_steps=max_steps, uniform=uniform, drawn=drawn)
 
 
 def _build_worker(*made: Any) -> Callable[..., Any]:
@@ -156,7 +172,9 @@ def _build_experiment(
         stack.enter_context(directory)
     elif options.resume:
         raise InvalidProblem("there is nothing to resume", fix="name the folder with --run-directory")
-    found = Experiment(cells, budget.seed, budget, _worker_pool(options, simulator, made), directory)
+    found = Experiment(
+        cells, budget.seed, budget, _worker_pool(options, simulator, made), directory, simulator.together
+    )
     stack.callback(lambda: found.crew.dismiss())
     if options.workers is None and options.ray is None and (os.cpu_count() or 1) > 1:
         found.grow = lambda: _larger_pool(made)

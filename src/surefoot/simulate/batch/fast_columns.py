@@ -26,7 +26,10 @@ from surefoot.term.types import BOOL, INT, Sort
 from surefoot.term.value_types import Arithmetic, ValueType
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 
-_COMPILING, _COMPILING_OPERATION = 0.05, 0.001  # seconds that compiling is thought to take, and for each operation
+_COMPILING, _COMPILING_OPERATION = (
+    0.05,
+    0.001,
+)  # seconds that compiling is thought to take, and for each operation
 _CALL, _ROW = 3e-6, 2e-9  # and those of an operation of numpy, and of each row of it
 _MOST_OPERATIONS = 4_000
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)

@@ -93,7 +93,9 @@ class LawfulSteps:
         asked = np.zeros(count, dtype=np.bool_)
         if made is not None:
             own = model.actions >= 0
-            asked = np.ones(count, dtype=np.bool_) if model.environment.controls else possible[own].any(axis=0)
+            asked = (
+                np.ones(count, dtype=np.bool_) if model.environment.controls else possible[own].any(axis=0)
+            )
         return DecidedRows(possible, permitted, made, asked, lost)
 
     def take(self, state: Names, count: int, decided: DecidedRows, words: RunWords) -> LawfulStep:
@@ -246,7 +248,9 @@ class LawfulSteps:
             laws = [cumulative_thresholds(parts) if len(parts) > 1 else None for parts in shares]
         else:
             laws = [
-                compile_columns([o.probability for o in edge.outcomes], kinds, environment.arithmetic, exact=True)
+                compile_columns(
+                    [o.probability for o in edge.outcomes], kinds, environment.arithmetic, exact=True
+                )
                 for edge in edges
             ]
         rewards: tuple[_RewardLaw, ...] = ()
@@ -260,7 +264,10 @@ class LawfulSteps:
     def _reward_law(self, parts: list[Outcome], kinds: Mapping[str, ValueType]) -> _RewardLaw:
         terms = [amount for part in parts for name, amount in part.rewards if name == self.reward]
         constants = sum((self._constant(t) for t in terms if isinstance(t, Const)), Fraction(0)) * self.scale
-        low, high = constants.numerator // constants.denominator, -(-constants.numerator // constants.denominator)
+        low, high = (
+            constants.numerator // constants.denominator,
+            -(-constants.numerator // constants.denominator),
+        )
         others = [t for t in terms if not isinstance(t, Const)]
         if not others:
             return _RewardLaw(*_check_units(low, high), None)
