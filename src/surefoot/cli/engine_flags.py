@@ -155,6 +155,11 @@ ENGINE_FLAGS: dict[str, dict[str, EngineFlag]] = {
             "`uniform`: every run draws its start uniformly from the initial condition, and by the laws in [starts] of a problem file where there are some; the value is an average over starts",
             ("uniform",),
         ),
+        "cells": EngineFlag(
+            "str | None",
+            "",
+            "With `starts`: variables whose start ranges are cut into so many parts (`x:10, y:5`); one value for each cell",
+        ),
         "family_wise": EngineFlag(
             "bool",
             "",

@@ -120,7 +120,11 @@ def start_rows(
     """All starts, or the law by which they are `drawn`: few starts without laws are listed all the same, and
     each of them is equally likely."""
     if not drawn:
-        return initial_rows(environment, layout), None
+        try:
+            return initial_rows(environment, layout), None
+        except Unsupported as error:
+            fix = f"{error.fix}, or draw starts by a law: --starts uniform" if error.fix else None
+            raise Unsupported(error.what, fix=fix) from None
     if not environment.start_laws:
         try:
             return initial_rows(environment, layout, _MOST_LISTED), None

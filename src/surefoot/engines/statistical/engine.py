@@ -57,6 +57,9 @@ class Statistical:
     starts: str | None = None
     """`uniform`: every run draws its start uniformly from the initial condition, and by the laws in [starts]
     of a problem file where there are some; the value is an average over starts."""
+    cells: str | None = None
+    """With `starts`: variables whose start ranges are cut into so many parts (`x:10, y:5`); one value for
+    each cell."""
     family_wise: bool = False
     """For many starts: all intervals together are right with confidence 1 - delta, not each for itself."""
     least: Fraction | None = None
@@ -108,7 +111,9 @@ class Statistical:
             return f"statistical does not know the filter `{wanted.over}` over start states"
         if wanted.starts is not None:
             return "statistical begins runs in the initial states only"
-        if self.starts is not None and wanted.over not in AVERAGED:
+        if self.starts is None and self.cells is not None:
+            return "cells are parts of a law of starts: `starts` has to name one"
+        if self.starts is not None and wanted.over not in (*AVERAGED, "values"):
             return f"starts that are drawn give one average, not what `over {wanted.over}` asks for"
         try:
             if (why_not := _bounds_objection(problem, wanted)) is not None:
