@@ -219,9 +219,7 @@ def steps_by_interpreter(runs: int) -> float:
     problem = cart_pole()
     start = dict.fromkeys(NAMES, 0.01)
     right = Var("x") > Fraction("2.4")
-    simulator = make_simulator(
-        problem, PathProperty(right), max_steps=20, tier="interpreter", starts=[start]
-    )
+    simulator = make_simulator(problem, PathProperty(right), max_steps=20, tier="interpreter", starts=[start])
     simulator.runs(0, 0, 0, runs)
     began = perf_counter()
     found = simulator.runs(1, 0, 0, runs)
@@ -240,7 +238,7 @@ def main() -> None:
     contenders = {
         "columns": {n: columns_contender(n, given.threads) for n in given.sizes},
         "columns, all bits of the reference": {
-            n: columns_contender(n, given.threads, exact=True) for n in (4096,)
+            n: columns_contender(n, given.threads, exact=True) for n in given.sizes
         },
     }
     try:

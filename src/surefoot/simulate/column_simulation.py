@@ -26,6 +26,7 @@ from surefoot.simulate.batch.lawful_step import MOST_UNITS, DecidedRows, LawfulS
 from surefoot.simulate.batch.model import BatchModel, BatchStep, Rows, make_batch_model
 from surefoot.simulate.batch.run_words import RunWords
 from surefoot.simulate.batch.state_columns import columns_from_rows, rows_from_columns
+from surefoot.simulate.drawn_starts import DrawnStarts
 from surefoot.simulate.interpreted_simulation import InterpretedSimulation
 from surefoot.simulate.path_property import (
     DECISIONS,
@@ -39,7 +40,16 @@ from surefoot.simulate.path_property import (
     RunOutcomes,
     units_to_floats,
 )
-from surefoot.simulate.run_fate import LOST, MOST_FOLLOWING, OPEN, SURE, HOPE, LookCredit, can_be_sure, can_settle
+from surefoot.simulate.run_fate import (
+    HOPE,
+    LOST,
+    MOST_FOLLOWING,
+    OPEN,
+    SURE,
+    LookCredit,
+    can_be_sure,
+    can_settle,
+)
 from surefoot.term.closures import Row
 from surefoot.term.columns import Column, Truths, compile_columns
 from surefoot.term.reserved_names import output_index
@@ -103,11 +113,12 @@ class ColumnSimulation:
         *,
         uniform: bool,
         memo: bool,
+        drawn: DrawnStarts | None = None,
     ) -> None:
         environment = problem.environment
         _check_policy(problem.policy)
         self.interpreted = InterpretedSimulation(
-            problem, watched, max_steps, starts, uniform=uniform, memo=memo
+            problem, watched, max_steps, starts, uniform=uniform, memo=memo, drawn=drawn
         )
         self.problem, self.watched, self.max_steps = problem, watched, max_steps
         self.scale, self.step_limit = self.interpreted.scale, self.interpreted.step_limit
@@ -120,6 +131,7 @@ class ColumnSimulation:
             raise ColumnObjection(str(why)) from None
         self.laws = LawfulSteps(self.model, self.interpreted.steps, uniform, named, self.scale)
         layout = self.interpreted.layout
+        self.drawn = drawn
         self.starts = columns_from_rows([layout.state(row) for row in starts], environment)
         self.certain = not uniform and _is_certain(problem)
         self.settles = can_settle(watched)
@@ -142,7 +154,7 @@ class ColumnSimulation:
             room = LANES - len(lanes)
             if begun < count and (room >= LANES // _REFILL or not len(lanes)):
                 more = min(room, count - begun)
-                self._begin(lanes, start, first, begun, more)
+                self._begin(lanes, seed, start, first, begun, more)
                 begun += more
             self._advance(lanes, found)
         low, high = (
@@ -161,16 +173,17 @@ class ColumnSimulation:
         words = RunWords(seed, 0 if start is None else start + 1)
         return _Lanes(words, empty, none, none, none, none, none, dict(empty), none)
 
-    def _begin(self, lanes: _Lanes, start: int | None, first: int, begun: int, count: int) -> None:
+    def _begin(self, lanes: _Lanes, seed: int, start: int | None, first: int, begun: int, count: int) -> None:
         before = len(lanes)
         places = np.arange(begun, begun + count)
         lanes.words.begin(places.astype(np.uint64) + np.uint64(first))
         rows = np.arange(before, before + count)
-        if start is None:
-            numbers = lanes.words.below(rows, len(self.interpreted.starts))
+        if self.drawn is not None:
+            fresh = self.drawn.columns(seed, first + begun, count)
         else:
-            numbers = np.full(count, start)
-        fresh = {n: c[numbers] for n, c in self.starts.items()}
+            many = len(self.interpreted.starts)
+            numbers = lanes.words.below(rows, many) if start is None else np.full(count, start)
+            fresh = {n: c[numbers] for n, c in self.starts.items()}
         lanes.state = {n: np.concatenate([c, fresh[n]]) for n, c in lanes.state.items()}
         lanes.anchor = {n: np.concatenate([c, fresh[n]]) for n, c in lanes.anchor.items()}
         zero = np.zeros(count, dtype=np.int64)
@@ -421,9 +434,9 @@ def _put_rows(rows: Truths, new: Column, old: Column) -> Column:
 def _check_policy(policy: Policy | None) -> None:
     """Drawn actions at the top only: a shield or a program would read another number of words."""
     if isinstance(policy, NeuralPolicy):
-        if policy.choose is Choose.SAMPLE and isinstance(policy.actions, tuple):
-            if len(set(policy.actions)) < len(policy.actions):
-                raise ColumnObjection("two outputs of the network draw the same action")
+        names = policy.actions if policy.choose is Choose.SAMPLE else ()
+        if isinstance(names, tuple) and len(set(names)) < len(names):
+            raise ColumnObjection("two outputs of the network draw the same action")
         return
     for part in _parts_of_policy(policy):
         if isinstance(part, OraclePolicy):
@@ -459,7 +472,9 @@ def _check_exactness(model: BatchModel, asked: BatchConditions, reward: str | No
     for component in environment.components:
         for edge in component.edges:
             kinds = model.names | {c.name: c.kind for c in edge.chosen}
-            compiled.append(compile_columns(_edge_terms(edge, reward), kinds, environment.arithmetic))
+            compiled.append(
+                compile_columns(_edge_terms(edge, reward), kinds, environment.arithmetic, exact=True)
+            )
     if not all(terms.exact for terms in compiled):
         exact = environment.arithmetic is Arithmetic.EXACT
         raise Unsupported("real numbers are exact" if exact else "a power is rounded otherwise in columns")

@@ -62,6 +62,11 @@ class FastColumns:
             for some in (select_columns(terms, 0, middle), select_columns(terms, middle, len(terms.places))):
                 self._parts.append(FastColumns(some, joined=joined, threads=threads))
 
+    @property
+    def exact(self) -> bool:
+        """Has every row the bits of the reference?"""
+        return self.terms.exact
+
     def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues:
         if self._parts:
             left, right = (part(names, count) for part in self._parts)

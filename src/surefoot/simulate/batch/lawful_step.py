@@ -93,23 +93,49 @@ class LawfulSteps:
         asked = np.zeros(count, dtype=np.bool_)
         if made is not None:
             own = model.actions >= 0
-            asked = np.ones(count, dtype=np.bool_) if model.environment.controls else possible[own].any(axis=0)
+            asked = (
+                np.ones(count, dtype=np.bool_) if model.environment.controls else possible[own].any(axis=0)
+            )
         return DecidedRows(possible, permitted, made, asked, lost)
 
     def take(self, state: Names, count: int, decided: DecidedRows, words: RunWords) -> LawfulStep:
         lost = decided.lost.copy()
         picked = self._pick(decided.permitted, words, lost)
-        after = {name: column.copy() for name, column in state.items()}
         low, high = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        step = LawfulStep(after, picked != ENDED, lost, low, high)
         names = dict(state) if decided.decision is None else {**state, **decided.decision.controls}
-        for number in np.unique(picked):
-            if number == ENDED:
-                continue
-            mine = np.flatnonzero(picked == number)
+        after, left = dict(state), picked
+        if self.reward is None and self.model.fused is not None:
+            together = self.model.fused.first[picked] >= 0
+            if together.any():
+                after |= self._leave_together(names, picked, together, lost, words)
+                left = np.where(together, ENDED, picked)
+        taken = np.flatnonzero(np.bincount(left + 1, minlength=1)[1:])
+        if len(taken):
+            after = {n: c.copy() if c is state[n] else c for n, c in after.items()}
+        step = LawfulStep(after, picked != ENDED, lost, low, high)
+        for number in taken:
+            mine = np.flatnonzero(left == number)
             some = dict(names) if len(mine) == count else {n: c[mine] for n, c in names.items()}
             self._leave(int(number), some, mine, step, words)
         return step
+
+    def _leave_together(
+        self, names: Names, picked: Rows, together: Truths, lost: Truths, words: RunWords
+    ) -> dict[str, Column]:
+        """All transitions without choices and with constant probabilities at once."""
+        fused = self.model.fused
+        assert fused is not None
+        codes = fused.first[picked]
+        for number in np.flatnonzero(np.bincount(picked[together])):
+            law = self._law(int(number))
+            if law is None:
+                lost |= picked == number
+            elif any(law.outcomes):
+                mine = np.flatnonzero(picked == number)
+                codes[mine] += self._draw_outcomes(law, {}, mine, lost, words)
+        columns, missed = fused.write(names, codes)
+        lost |= missed
+        return columns
 
     def _pick(self, permitted: Truths, words: RunWords, lost: Truths) -> Rows:
         if len(permitted) == 1:
@@ -135,15 +161,7 @@ class LawfulSteps:
             step.lost[mine] = True
             return
         step.lost[mine] |= self._choose(number, some, mine, words)
-        place = np.zeros(len(mine), dtype=np.int64)
-        for part, count in zip(law.outcomes, law.counts, strict=True):
-            place *= count
-            if isinstance(part, tuple):
-                place += words.outcomes(mine, part)
-            elif part is not None:
-                picks, bad = _pick_by_terms(part, some, mine, words)
-                place += picks
-                step.lost[mine] |= bad
+        place = self._draw_outcomes(law, some, mine, step.lost, words)
         for number_of in np.unique(place):
             here = place == number_of
             rows = mine if here.all() else mine[here]
@@ -154,6 +172,21 @@ class LawfulSteps:
                 low, high, bad = self._gain(reward, part_names, len(rows))
                 step.low[rows], step.high[rows] = low, high
                 step.lost[rows] |= bad
+
+    def _draw_outcomes(
+        self, law: _TransitionLaw, names: Names, mine: Rows, lost: Truths, words: RunWords
+    ) -> Rows:
+        """The number of the combination of outcomes, by one word for each edge that has several."""
+        place = np.zeros(len(mine), dtype=np.int64)
+        for part, count in zip(law.outcomes, law.counts, strict=True):
+            place *= count
+            if isinstance(part, tuple):
+                place += words.outcomes(mine, part)
+            elif part is not None:
+                picks, bad = _pick_by_terms(part, names, mine, words)
+                place += picks
+                lost[mine] |= bad
+        return place
 
     def _gain(self, law: _RewardLaw, names: Names, count: int) -> tuple[Rows | int, Rows | int, Truths]:
         if law.terms is None:
@@ -215,7 +248,9 @@ class LawfulSteps:
             laws = [cumulative_thresholds(parts) if len(parts) > 1 else None for parts in shares]
         else:
             laws = [
-                compile_columns([o.probability for o in edge.outcomes], kinds, environment.arithmetic)
+                compile_columns(
+                    [o.probability for o in edge.outcomes], kinds, environment.arithmetic, exact=True
+                )
                 for edge in edges
             ]
         rewards: tuple[_RewardLaw, ...] = ()
@@ -229,14 +264,17 @@ class LawfulSteps:
     def _reward_law(self, parts: list[Outcome], kinds: Mapping[str, ValueType]) -> _RewardLaw:
         terms = [amount for part in parts for name, amount in part.rewards if name == self.reward]
         constants = sum((self._constant(t) for t in terms if isinstance(t, Const)), Fraction(0)) * self.scale
-        low, high = constants.numerator // constants.denominator, -(-constants.numerator // constants.denominator)
+        low, high = (
+            constants.numerator // constants.denominator,
+            -(-constants.numerator // constants.denominator),
+        )
         others = [t for t in terms if not isinstance(t, Const)]
         if not others:
             return _RewardLaw(*_check_units(low, high), None)
         if low != high:  # together with a broken part it may be a whole number of units
             raise Unsupported("a reward that is no whole number of units beside others")
         arithmetic = self.model.environment.arithmetic
-        return _RewardLaw(*_check_units(low, high), compile_columns(others, kinds, arithmetic))
+        return _RewardLaw(*_check_units(low, high), compile_columns(others, kinds, arithmetic, exact=True))
 
     def _constant(self, term: Const) -> Fraction:
         value = Fraction(term.value)

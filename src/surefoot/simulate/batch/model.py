@@ -101,7 +101,7 @@ class BatchModel:
     _parts: Rows  # by place and transition, which edges it needs
     actions: Rows  # by transition: the place of the action of the policy, or NOBODY
     _only: Rows | None  # by action: its only transition (ENDED: none), if every one belongs to an action
-    _fused: FusedUpdates | None
+    fused: FusedUpdates | None  # transitions that are simple enough to be taken together
     _always: bool  # every transition is enabled in every state
     _plans: dict[int, TransitionPlan] = field(default_factory=dict)
 
@@ -110,7 +110,7 @@ class BatchModel:
         if self._always:
             return np.ones((len(self.transitions), count), dtype=np.bool_)
         found = self._ready(state, count)
-        ready = np.array(found.columns).reshape(-1, count)
+        ready = np.array(found.columns, dtype=np.bool_).reshape(-1, count)
         for rows in found.lost:
             lost |= rows
         possible: Truths = ready[self._parts[0]]
@@ -172,11 +172,11 @@ class BatchModel:
         outcomes, chosen = np.zeros(count, dtype=np.int64), dict[str, Column]()
         names = {**state, **made.controls} if made is not None else dict(state)
         after, taken = dict(state), np.zeros(0, dtype=np.bool_)
-        if self._fused is not None:
+        if self.fused is not None:
             after |= self._take_together(names, picked, outcomes, lost, uniform, by_probability)
-        if self._fused is None or self._fused.leaves_some:
+        if self.fused is None or self.fused.leaves_some:
             taken = np.bincount(picked + 1, minlength=len(self.transitions) + 1)[1:] > 0
-            taken &= self._fused is None or self._fused.first[:-1] < 0
+            taken &= self.fused is None or self.fused.first[:-1] < 0
         if taken.any():
             after = {
                 name: column.copy() if column is state[name] else column for name, column in after.items()
@@ -199,7 +199,7 @@ class BatchModel:
         by_probability: bool,
     ) -> dict[str, Column]:
         """All transitions that are simple enough at once; other rows stay as they are."""
-        fused = self._fused
+        fused = self.fused
         assert fused is not None
         codes = fused.first[picked]
         if fused.several.any():
