@@ -43,11 +43,9 @@ class FusedUpdates:
     kinds: Mapping[str, ValueType]
     terms: FastColumns  # a term for each name, and at the end whether all are within their limits
     others: tuple[str, ...]  # names whose kinds are more than limits
-
-    @property
-    def leaves_some(self) -> bool:
-        """Is there a transition that is not among these?"""
-        return bool((self.first[:-1] < 0).any())
+    types: tuple[type[np.generic], ...]  # of the entries of each name
+    leaves_some: bool  # there are transitions that are not among these
+    draws: bool  # some transition has several outcomes
 
     def pick_outcomes(self, picked: _Rows, numbers: NDArray[np.float64], *, by_probability: bool) -> _Rows:
         """Of rows with such transitions, by numbers in [0, 1)."""
@@ -64,8 +62,8 @@ class FusedUpdates:
         count = len(codes)
         found = self.terms({**state, _CODE: codes}, count)
         columns = {
-            name: column.astype(column_type(self.kinds[name]), copy=False)
-            for name, column in zip(self.names, found.columns, strict=False)
+            name: column.astype(entry, copy=False)
+            for name, entry, column in zip(self.names, self.types, found.columns, strict=False)
         }
         lost = found.lost[0] | ~found.columns[-1]
         for name in self.others:
@@ -117,6 +115,9 @@ def fuse_updates(
         kinds,
         compile_fast_columns(terms, known, environment.arithmetic, exact=exact, joined=True, threads=threads),
         tuple(n for n in names if _is_more_than_limits(kinds[n])),
+        tuple(column_type(kinds[n]) for n in names),
+        bool((first[:-1] < 0).any()),
+        any(len(row) > 1 for row in shares),
     )
 
 

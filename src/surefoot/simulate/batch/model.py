@@ -202,7 +202,7 @@ class BatchModel:
         fused = self.fused
         assert fused is not None
         codes = fused.first[picked]
-        if fused.several.any():
+        if fused.draws:
             drawing = np.flatnonzero(fused.several[picked] & (picked != ENDED))
             if len(drawing):
                 numbers = uniform("outcome", drawing)
