@@ -241,6 +241,8 @@ class LawfulSteps:
     def _make_law(self, transition: Transition) -> _TransitionLaw:
         environment = self.model.environment
         edges = [environment.components[c].edges[e] for c, e in transition.edges]
+        if any(choice.law is None for choice in free_choices(environment, transition)):
+            raise Unsupported("a choice without a law")
         kinds = self.model.names | {c.name: c.kind for c in free_choices(environment, transition)}
         laws: list[_OutcomeLaw]
         if all(_is_constant(edge) for edge in edges):
