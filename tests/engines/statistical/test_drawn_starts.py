@@ -100,7 +100,9 @@ def test_a_list_is_a_uniform_law_in_machine_code(tmp_path: Path) -> None:
 
 def test_what_is_no_law_is_refused(tmp_path: Path) -> None:
     asked = slide(tmp_path)
-    tied = replace(asked.environment, initial=parse_term("0 <= x <= 1 and 0 <= v and x + v <= 1 and v <= x * x"))
+    tied = replace(
+        asked.environment, initial=parse_term("0 <= x <= 1 and 0 <= v and x + v <= 1 and v <= x * x")
+    )
     with pytest.raises(Unsupported, match="not a uniform law that can be drawn") as refused:
         DrawnStarts(tied)
     assert "declare their laws in [starts]" in refused.value.fix
@@ -124,6 +126,10 @@ def test_cells_of_a_box(tmp_path: Path) -> None:
     assert all(isinstance(v, Estimated) for v in values)
     assert values[0].high < values[3].low  # type: ignore[union-attr]
     assert values[3].starts == "uniform in a box, with v from 0.5 to 1"  # type: ignore[union-attr]
-    for wrong, what in (("z:3", "`z` is no number"), ("x:0", "no number of cells"), ("x:900,v:900", "too many")):
+    for wrong, what in (
+        ("z:3", "`z` is no number"),
+        ("x:0", "no number of cells"),
+        ("x:900,v:900", "too many"),
+    ):
         with pytest.raises(InvalidProblem, match=what):
             Statistical(starts="uniform", cells=wrong).check(every, Budget(60))

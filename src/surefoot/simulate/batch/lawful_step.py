@@ -90,11 +90,11 @@ class LawfulSteps:
     def decide(self, state: Names, count: int, words: RunWords) -> DecidedRows:
         model, lost = self.model, np.zeros(count, dtype=np.bool_)
         possible, permitted, made = model.decide(state, count, lost, lambda _, rows: words.shares(rows))
-        asked = np.zeros(count, dtype=np.bool_)
+        asked: Truths = np.zeros(count, dtype=np.bool_)
         if made is not None:
             own = model.actions >= 0
             asked = (
-                np.ones(count, dtype=np.bool_) if model.environment.controls else possible[own].any(axis=0)
+                np.ones(count, dtype=np.bool_) if model.environment.controls else np.asarray(possible[own].any(axis=0))
             )
         return DecidedRows(possible, permitted, made, asked, lost)
 
